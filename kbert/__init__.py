@@ -1,0 +1,1 @@
+"""kbert: the whole life of BERT in TensorFlow and Keras 3."""

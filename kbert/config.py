@@ -1,0 +1,362 @@
+"""What a run is made of: frozen dataclasses with defaults, their meaning, validation and JSON.
+
+A JSON file says only what differs from the defaults; unknown keys are errors; one number is changed
+with `--override=path.to.field=value`. Nothing here imports TensorFlow, so a wrong config is reported
+at once.
+"""
+
+import dataclasses
+import difflib
+import json
+import types
+import typing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PRESET_DIRECTORY = Path(__file__).resolve().parent.parent / "configs" / "encoders"
+
+ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh")
+PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
+OPTIMIZERS = ("adam_weight_decay", "adamw")
+
+# Keys of Google's multilingual and Chinese `bert_config.json` that describe an unused pooler variant;
+# the original reader accepts them and nothing reads them.
+UNUSED_BERT_KEYS = (
+    "directionality",
+    "pooler_fc_size",
+    "pooler_num_attention_heads",
+    "pooler_num_fc_layers",
+    "pooler_size_per_head",
+    "pooler_type",
+)
+
+
+def _require(condition: bool, message: str):
+    if not condition:
+        raise ValueError(message)
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """The shape of a BERT encoder, under the keys of BERT's own `bert_config.json`.
+
+    `hidden_act="gelu"` is the tanh approximation, as in the original code (modeling.py, `gelu`);
+    `"gelu_erf"` is the exact form that PyTorch checkpoints use. The initializer, the activation and the
+    epsilon live here alone: layers and heads are handed these numbers.
+    """
+
+    vocab_size: int = 30522
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 2
+    initializer_range: float = 0.02
+    layer_norm_eps: float = 1e-12
+
+    def __post_init__(self):
+        for name in (
+            "vocab_size",
+            "hidden_size",
+            "num_hidden_layers",
+            "num_attention_heads",
+            "intermediate_size",
+            "max_position_embeddings",
+            "type_vocab_size",
+        ):
+            _require(getattr(self, name) > 0, f"{name}={getattr(self, name)} must be positive.")
+        hidden, heads = self.hidden_size, self.num_attention_heads
+        below = hidden // heads * heads or heads
+        _require(
+            hidden % heads == 0,
+            f"hidden_size={hidden} is not divisible by num_attention_heads={heads}; choose a multiple "
+            f"of {heads}, for example {below} or {below + heads}.",
+        )
+        _require(
+            self.hidden_act in ACTIVATIONS,
+            f"hidden_act={self.hidden_act!r} is not known; choose one of {', '.join(ACTIVATIONS)}.",
+        )
+        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
+            value = getattr(self, name)
+            _require(0.0 <= value < 1.0, f"{name}={value} must be at least 0 and below 1.")
+
+
+@dataclass(frozen=True)
+class OptimizerConfig:
+    """`adam_weight_decay` is the original's Adam (optimization.py: no bias correction); `adamw` corrects.
+
+    Learning rate rises linearly from 0 over the warm-up steps, then falls linearly to 0.
+    """
+
+    name: str = "adam_weight_decay"
+    learning_rate: float = 1e-4
+    weight_decay: float = 0.01
+    beta_1: float = 0.9
+    beta_2: float = 0.999
+    epsilon: float = 1e-6
+    global_clipnorm: float = 1.0
+
+    def __post_init__(self):
+        _require(
+            self.name in OPTIMIZERS,
+            f"optimizer.name={self.name!r} is not known; choose one of {', '.join(OPTIMIZERS)}.",
+        )
+        for name in ("learning_rate", "global_clipnorm", "epsilon"):
+            value = getattr(self, name)
+            _require(value > 0, f"optimizer.{name}={value} must be positive.")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """What every kind of training has: batches, optimizer, precision, and when to look and save.
+
+    Steps are optimizer steps; `steps_per_call` of them run in one graph call, so the three intervals
+    are rounded up to multiples of it. `train_batch_size` is the global batch, over all replicas.
+    """
+
+    description: str = ""
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    train_batch_size: int = 32
+    eval_batch_size: int = 32
+    steps_per_call: int = 10
+    log_every_steps: int = 50
+    save_checkpoints_steps: int = 1000
+    keep_checkpoints: int = 2
+    precision: str = "float32"
+    jit_compile: bool = False
+    seed: int = 12345
+
+    def __post_init__(self):
+        for name in (
+            "train_batch_size",
+            "eval_batch_size",
+            "steps_per_call",
+            "log_every_steps",
+            "save_checkpoints_steps",
+            "keep_checkpoints",
+        ):
+            _require(getattr(self, name) > 0, f"{name}={getattr(self, name)} must be positive.")
+        _require(
+            self.precision in PRECISIONS,
+            f"precision={self.precision!r} is not known; choose one of {', '.join(PRECISIONS)}.",
+        )
+
+
+@dataclass(frozen=True)
+class PretrainingConfig(TrainingConfig):
+    """Masked LM + next sentence; lengths come from the records, vocabulary and casing from their manifest."""
+
+    num_train_steps: int = 100_000
+    num_warmup_steps: int = 10_000
+    eval_every_steps: int = 10_000
+    max_eval_steps: int = 100
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("num_train_steps", "eval_every_steps", "max_eval_steps"):
+            _require(getattr(self, name) > 0, f"{name}={getattr(self, name)} must be positive.")
+        _require(
+            0 <= self.num_warmup_steps <= self.num_train_steps,
+            f"num_warmup_steps={self.num_warmup_steps} must lie between 0 and "
+            f"num_train_steps={self.num_train_steps}.",
+        )
+
+
+@dataclass(frozen=True)
+class DatasetConfig:
+    """How a labelled file is read: TSV, CSV or JSONL (by its ending), with named columns.
+
+    `column_names` names the columns of a file that has no header line. TSV files are read with quoting
+    off, as GLUE's are written; CSV files with the usual double quotes. An empty `labels` takes the
+    sorted labels of the training file; the run records them. `positive_label` is what F1 counts for two
+    labels (default: the last); with more labels F1 is the macro average.
+    """
+
+    text: str = "text"
+    text_pair: str | None = None
+    label: str = "label"
+    column_names: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    positive_label: str | None = None
+    file_format: str | None = None
+
+    def __post_init__(self):
+        repeated = {name for name in self.labels if self.labels.count(name) > 1}
+        _require(not repeated, f"dataset.labels repeats {sorted(repeated)}; name each label once.")
+        _require(
+            self.file_format in (None, "tsv", "csv", "jsonl"),
+            f"dataset.file_format={self.file_format!r} is not known; choose tsv, csv or jsonl.",
+        )
+        _require(
+            self.positive_label is None or not self.labels or self.positive_label in self.labels,
+            f"dataset.positive_label={self.positive_label!r} is not among labels={list(self.labels)}.",
+        )
+        if self.column_names:
+            for column in filter(None, (self.text, self.text_pair, self.label)):
+                _require(
+                    column in self.column_names,
+                    f"dataset column {column!r} is not among column_names={list(self.column_names)}.",
+                )
+
+
+@dataclass(frozen=True)
+class FinetuningConfig(TrainingConfig):
+    """A task on labelled text. Steps = int(examples / batch x epochs), as in the original scripts.
+
+    `pad_to_longest` pads each training batch to its longest text (rounded up to a multiple of 8)
+    instead of `max_seq_length`: less work on a CPU, but shapes vary, so it does not go with
+    `jit_compile`.
+    """
+
+    task: str = "sequence_classification"
+    dataset: DatasetConfig = field(default_factory=DatasetConfig)
+    max_seq_length: int = 128
+    num_train_epochs: float = 3.0
+    warmup_proportion: float = 0.1
+    pad_to_longest: bool = True
+    do_lower_case: bool = True
+
+    def __post_init__(self):
+        super().__post_init__()
+        _require(self.max_seq_length >= 4, f"max_seq_length={self.max_seq_length} must be at least 4.")
+        _require(self.num_train_epochs > 0, f"num_train_epochs={self.num_train_epochs} must be positive.")
+        _require(
+            0.0 <= self.warmup_proportion <= 1.0,
+            f"warmup_proportion={self.warmup_proportion} must lie between 0 and 1.",
+        )
+        _require(
+            not (self.jit_compile and self.pad_to_longest),
+            "jit_compile=true needs fixed shapes: set pad_to_longest=false as well.",
+        )
+
+
+# ---------------------------------------------------------------------------------------- JSON
+
+
+def encoder_presets() -> list[str]:
+    """The names under configs/encoders, for example `bert_tiny`."""
+    return sorted(path.stem for path in PRESET_DIRECTORY.glob("*.json"))
+
+
+def load_encoder_config(path: str | Path) -> EncoderConfig:
+    """Reads a `bert_config.json`. Raises ValueError on an unknown key or an impossible shape."""
+    return from_dict(EncoderConfig, _read_json(path), where=str(path))
+
+
+def load_config(config_class, path: str | Path, overrides=()):
+    """Reads `config_class` from a JSON file and applies `--override` strings `a.b=value`, in order.
+
+    Raises:
+      ValueError: for a missing file, broken JSON, an unknown key, a value of another type, or values
+        that do not fit together; the sentence names file and key.
+    """
+    values = _read_json(path)
+    for override in overrides:
+        _apply_override(values, override)
+    return from_dict(config_class, values, where=str(path))
+
+
+def to_dict(config) -> dict:
+    """The JSON-ready form of a config, which `from_dict` reads back equal."""
+    return json.loads(json.dumps(dataclasses.asdict(config)))
+
+
+def from_dict(config_class, values, where: str = "config"):
+    """Builds a (nested) config dataclass from plain JSON values.
+
+    Raises:
+      ValueError: naming `where`, the key, what was received and what was expected.
+    """
+    if config_class is EncoderConfig:
+        values = _expand_encoder(values, where)
+    _require(isinstance(values, dict), f"{where}: expected an object of settings, received {values!r}.")
+    hints = typing.get_type_hints(config_class)
+    for key in values:
+        if key not in hints:
+            close = difflib.get_close_matches(key, hints, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise ValueError(
+                f"{where}: unknown key {key!r} for {config_class.__name__}.{hint} "
+                f"Known keys: {', '.join(hints)}."
+            )
+    converted = {key: _convert(hints[key], value, f"{where}: {key}") for key, value in values.items()}
+    try:
+        return config_class(**converted)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def encoder_names_vocab_size(values: dict) -> bool:
+    """True when raw config `values` state the encoder's vocab_size themselves (not through a preset)."""
+    encoder = values.get("encoder")
+    return isinstance(encoder, dict) and "vocab_size" in encoder
+
+
+def _expand_encoder(values, where):
+    """Replaces a preset name, or an object with `preset`, by the full set of keys."""
+    if isinstance(values, str):
+        values = {"preset": values}
+    if not isinstance(values, dict):
+        return values
+    values = {key: value for key, value in values.items() if key not in UNUSED_BERT_KEYS}
+    values.pop("description", None)
+    preset = values.pop("preset", None)
+    if preset is None:
+        return values
+    path = PRESET_DIRECTORY / f"{preset}.json"
+    _require(
+        path.is_file(),
+        f"{where}: unknown encoder preset {preset!r}; choose one of {', '.join(encoder_presets())}.",
+    )
+    return {**_expand_encoder(_read_json(path), str(path)), **values}
+
+
+def _convert(hint, value, where):
+    if dataclasses.is_dataclass(hint):
+        return from_dict(hint, value, where)
+    if isinstance(hint, types.UnionType):
+        if value is None:
+            return None
+        (hint,) = (part for part in typing.get_args(hint) if part is not type(None))
+    if typing.get_origin(hint) is tuple:
+        _require(isinstance(value, list | tuple), f"{where}: expected a list, received {value!r}.")
+        return tuple(_convert(typing.get_args(hint)[0], item, where) for item in value)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
+        raise ValueError(f"{where}: expected {hint.__name__}, received {value!r}.")
+    return value
+
+
+def _read_json(path):
+    path = Path(path)
+    _require(path.is_file(), f"config file {path} does not exist; give the path of a JSON file.")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not valid JSON: {error}.") from None
+
+
+def _apply_override(values, override):
+    name, separator, text = override.partition("=")
+    _require(
+        bool(separator and name),
+        f"--override={override!r} must look like path.to.field=value, for example "
+        "optimizer.learning_rate=3e-5.",
+    )
+    *parents, leaf = name.split(".")
+    for parent in parents:
+        child = values.setdefault(parent, {})
+        if isinstance(child, str):  # an encoder preset: keep it and change one of its keys
+            child = values[parent] = {"preset": child}
+        _require(isinstance(child, dict), f"--override={override!r}: {parent!r} holds no settings.")
+        values = child
+    try:
+        values[leaf] = json.loads(text)
+    except json.JSONDecodeError:
+        values[leaf] = text

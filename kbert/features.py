@@ -1,0 +1,38 @@
+"""The batch contract: name, dtype and shape of every feature, written once.
+
+The same names go through TFRecords, batches, models, SavedModels and requests. They are those of the
+original BERT (create_pretraining_data.py, run_classifier.py). Nothing here imports TensorFlow.
+"""
+
+from typing import NamedTuple
+
+PRETRAINING_LABELS = (
+    "masked_lm_positions",
+    "masked_lm_ids",
+    "masked_lm_weights",
+    "next_sentence_labels",
+)
+ENCODER_INPUTS = ("input_ids", "input_mask", "segment_ids")
+
+
+class Feature(NamedTuple):
+    """One feature of one example: its `dtype` ("int32" or "float32") and its fixed `shape`."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+def encoder_features(max_seq_length: int) -> dict[str, Feature]:
+    """input_ids; input_mask: 1 at real tokens, 0 at padding; segment_ids: 1 from the second text on."""
+    return {name: Feature("int32", (max_seq_length,)) for name in ENCODER_INPUTS}
+
+
+def pretraining_features(max_seq_length: int, max_predictions_per_seq: int) -> dict[str, Feature]:
+    """Encoder inputs, masked-LM answers, and next_sentence_labels (1 = random text, 0 = the real next)."""
+    predictions = (max_predictions_per_seq,)
+    return encoder_features(max_seq_length) | {
+        "masked_lm_positions": Feature("int32", predictions),
+        "masked_lm_ids": Feature("int32", predictions),
+        "masked_lm_weights": Feature("float32", predictions),
+        "next_sentence_labels": Feature("int32", (1,)),
+    }

@@ -1,0 +1,110 @@
+"""Pieces -> input_ids, input_mask, segment_ids: truncate, [CLS] a [SEP] b [SEP], pad. Core ops only.
+
+TF-Text's trimmers are not used: stock TF Serving refuses RoundRobinTrim. The closed form below gives the
+lengths of the original `_truncate_seq_pair` (run_classifier.py), and the same dense function runs in
+tf.data, in a SavedModel and in LiteRT.
+"""
+
+import tensorflow as tf
+
+
+def truncated_lengths(first, second, room):
+    """Lengths of two texts after popping from the longer (on a tie, from the second) until they fit.
+
+    Args:
+      first, second: int32 tensors of shape [batch], the lengths before.
+      room: pieces both may take together.
+
+    Returns:
+      Two int32 tensors of shape [batch].
+    """
+    half = (room + 1) // 2  # the odd place goes to the first text
+    kept_first = tf.minimum(first, tf.maximum(half, room - second))
+    return kept_first, tf.minimum(second, room - kept_first)
+
+
+def pack_dense(first, first_lengths, second, second_lengths, *, length, cls_id, sep_id, pad_id):
+    """Lays out [CLS] first [SEP] second [SEP] and padding.
+
+    Args:
+      first, second: int32 tensors of shape [batch, width], width at least 1, holding at least the given
+        lengths; `second` and its lengths may be None for single texts.
+      first_lengths, second_lengths: int32 tensors of shape [batch], already truncated to fit.
+      length: int or scalar tensor, the padded length.
+
+    Returns:
+      (input_ids, input_mask, segment_ids), each int32 of shape [batch, length].
+    """
+    position = tf.expand_dims(tf.range(length), 0)  # (1, L)
+    first_end = tf.expand_dims(first_lengths, 1) + 1  # (B, 1), the place of the first [SEP]
+    inside = tf.logical_and(position > 0, position < first_end)
+    input_ids = tf.where(inside, _take(first, position - 1), pad_id)
+    input_ids = tf.where(tf.equal(position, 0), cls_id, input_ids)
+    input_ids = tf.where(tf.equal(position, first_end), sep_id, input_ids)
+    end = first_end
+    if second is not None:
+        end = first_end + tf.expand_dims(second_lengths, 1) + 1
+        inside = tf.logical_and(position > first_end, position < end)
+        input_ids = tf.where(inside, _take(second, position - first_end - 1), input_ids)
+        input_ids = tf.where(tf.equal(position, end), sep_id, input_ids)
+    real = position <= end
+    segment_ids = tf.cast(tf.logical_and(position > first_end, real), tf.int32)
+    return input_ids, tf.cast(real, tf.int32), segment_ids
+
+
+def _take(values, indices):
+    """values[b, indices[b, l]] with indices clipped into range; int32 (B, L)."""
+    width = tf.shape(values)[1]
+    rows = tf.zeros_like(values[:, :1])  # (B, 1): broadcasts a (1, L) index to the batch
+    return tf.gather(values, tf.clip_by_value(indices + rows, 0, width - 1), batch_dims=1)
+
+
+class SegmentPacker:
+    """Truncates and packs one or two ragged texts.
+
+    Args:
+      vocabulary: gives the ids of [CLS], [SEP] and [PAD].
+      max_seq_length: the most positions a sequence takes, special tokens included.
+
+    Call arguments:
+      first: int32 RaggedTensor of shape [batch, (pieces)].
+      second: the same for the second text, or None.
+      pad_to_longest: pad to the longest sequence of the batch instead of `max_seq_length`.
+
+    Returns:
+      dict of int32 tensors of shape [batch, length]: input_ids, input_mask, segment_ids.
+    """
+
+    def __init__(self, vocabulary, max_seq_length: int):
+        if max_seq_length < 4:
+            raise ValueError(f"max_seq_length={max_seq_length} is too short; it must be at least 4.")
+        self.max_seq_length = max_seq_length
+        self._ids = {
+            "cls_id": vocabulary.cls_id,
+            "sep_id": vocabulary.sep_id,
+            "pad_id": vocabulary.pad_id,
+        }
+
+    def __call__(self, first, second=None, pad_to_longest: bool = False) -> dict:
+        first_lengths = tf.cast(first.row_lengths(), tf.int32)
+        if second is None:
+            second_lengths, dense_second = None, None
+            room = self.max_seq_length - 2
+            first_lengths = tf.minimum(first_lengths, room)
+            used = first_lengths + 2
+        else:
+            room = self.max_seq_length - 3
+            second_lengths = tf.cast(second.row_lengths(), tf.int32)
+            first_lengths, second_lengths = truncated_lengths(first_lengths, second_lengths, room)
+            dense_second = second.to_tensor(shape=[None, room])
+            used = first_lengths + second_lengths + 3
+        input_ids, input_mask, segment_ids = pack_dense(
+            first.to_tensor(shape=[None, room]),
+            first_lengths,
+            dense_second,
+            second_lengths,
+            # An empty batch has no longest text; 2 is [CLS] [SEP].
+            length=tf.maximum(tf.reduce_max(used), 2) if pad_to_longest else self.max_seq_length,
+            **self._ids,
+        )
+        return {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}

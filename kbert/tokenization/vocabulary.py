@@ -1,0 +1,107 @@
+"""vocab.txt <-> ids, special tokens, casing. Standard library only."""
+
+import hashlib
+import os
+from pathlib import Path
+
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+class Vocabulary:
+    """The WordPieces of a `vocab.txt` (one a line, id = line number from 0) and their casing.
+
+    Casing is no property of the file, so it is kept beside the tokens wherever they travel: manifests,
+    run directories and exports all record `do_lower_case`.
+
+    Args:
+      tokens: the pieces in id order.
+      do_lower_case: whether texts are lower-cased and stripped of accents before WordPiece.
+
+    Raises:
+      ValueError: for an empty vocabulary, a repeated token, or a missing special token.
+    """
+
+    def __init__(self, tokens, do_lower_case: bool, source: str = "vocabulary"):
+        self.tokens = tuple(tokens)
+        self.do_lower_case = bool(do_lower_case)
+        self.ids = {token: index for index, token in enumerate(self.tokens)}
+        if not self.tokens:
+            raise ValueError(f"{source} is empty; expected one WordPiece a line.")
+        if len(self.ids) < len(self.tokens):
+            index = next(i for i, token in enumerate(self.tokens) if self.ids[token] != i)
+            raise ValueError(
+                f"{source}: token {self.tokens[index]!r} stands on line {index + 1} and again on line "
+                f"{self.ids[self.tokens[index]] + 1}; every token may stand once."
+            )
+        missing = [token for token in SPECIAL_TOKENS if token not in self.ids]
+        if missing:
+            raise ValueError(
+                f"{source} lacks the special tokens {', '.join(missing)}; a BERT vocabulary has "
+                f"{', '.join(SPECIAL_TOKENS)}, each on a line of its own."
+            )
+
+    @classmethod
+    def from_file(cls, path: str | Path, do_lower_case: bool) -> "Vocabulary":
+        """Reads a `vocab.txt`; lines are stripped, as the original does (tokenization.py, `load_vocab`)."""
+        path = Path(path)
+        if not path.is_file():
+            raise ValueError(f"vocabulary file {path} does not exist; expected a vocab.txt.")
+        try:
+            text = path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} is not UTF-8 (byte {error.start}); expected a vocab.txt.") from None
+        # Only "\n" ends a line: the published Chinese vocabulary has U+2028 as a token.
+        lines = text.split("\n")
+        if lines and not lines[-1]:
+            lines.pop()
+        return cls((line.strip() for line in lines), do_lower_case, source=str(path))
+
+    def write(self, path: str | Path):
+        """Writes the tokens one a line; the file is whole or absent, never half."""
+        path = Path(path)
+        aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        aside.write_text("\n".join(self.tokens) + "\n", encoding="utf-8", newline="\n")
+        aside.replace(path)
+
+    def __len__(self):
+        return len(self.tokens)
+
+    pad_id = property(lambda self: self.ids["[PAD]"])
+    unk_id = property(lambda self: self.ids["[UNK]"])
+    cls_id = property(lambda self: self.ids["[CLS]"])
+    sep_id = property(lambda self: self.ids["[SEP]"])
+    mask_id = property(lambda self: self.ids["[MASK]"])
+
+    @property
+    def fingerprint(self) -> str:
+        """A short digest of tokens and casing: equal fingerprints give equal ids for every text."""
+        content = "\n".join(self.tokens) + f"\ndo_lower_case={self.do_lower_case}"
+        return hashlib.sha256(content.encode("utf-8")).hexdigest()[:16]
+
+    def casing_warning(self) -> str | None:
+        """A sentence when the pieces speak against `do_lower_case`, else None.
+
+        The original guesses from path names (tokenization.py, `validate_case_matches_checkpoint`); the
+        pieces themselves tell more: an uncased vocabulary has no upper-case letter.
+        """
+        words = [token for token in self.tokens if not token.startswith("[")]
+        cased = sum(token != token.lower() for token in words)
+        if self.do_lower_case and cased > 0.05 * len(words):
+            return (
+                f"{cased} of {len(words)} pieces hold upper-case letters, which do_lower_case=true never "
+                "produces: this looks like a cased vocabulary; try --nodo_lower_case."
+            )
+        if not self.do_lower_case and cased == 0 and any(token.isalpha() for token in words):
+            return (
+                "no piece holds an upper-case letter, so with do_lower_case=false every capitalised word "
+                "becomes [UNK] or small pieces: this looks like an uncased vocabulary; try --do_lower_case."
+            )
+        return None
+
+    def describe(self) -> dict:
+        """What manifests and run directories record of the vocabulary."""
+        return {
+            "size": len(self),
+            "do_lower_case": self.do_lower_case,
+            "fingerprint": self.fingerprint,
+        }
