@@ -16,7 +16,7 @@ from pathlib import Path
 PRESET_DIRECTORY = Path(__file__).resolve().parent.parent / "configs" / "encoders"
 
 ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh")
-PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
+PRECISIONS = ("float32", "mixed_bfloat16")
 OPTIMIZERS = ("adam_weight_decay", "adamw")
 
 # Keys of Google's multilingual and Chinese `bert_config.json` that describe an unused pooler variant;
@@ -114,12 +114,14 @@ class OptimizerConfig:
 class TrainingConfig:
     """What every kind of training has: batches, optimizer, precision, and when to look and save.
 
-    Steps are optimizer steps; `steps_per_call` of them run in one graph call, so the three intervals
-    are rounded up to multiples of it. `train_batch_size` is the global batch, over all replicas.
+    `encoder` may be a preset's name ("bert_mini"), an object of EncoderConfig's keys, or an object with
+    `preset` and the keys that differ; left out, it comes with the `init_checkpoint`. Steps are optimizer
+    steps; `steps_per_call` of them run in one graph call, which is cut short where an interval ends.
+    `train_batch_size` is the global batch, over all replicas.
     """
 
     description: str = ""
-    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    encoder: EncoderConfig | None = None
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     train_batch_size: int = 32
     eval_batch_size: int = 32
@@ -219,7 +221,6 @@ class FinetuningConfig(TrainingConfig):
     num_train_epochs: float = 3.0
     warmup_proportion: float = 0.1
     pad_to_longest: bool = True
-    do_lower_case: bool = True
 
     def __post_init__(self):
         super().__post_init__()
@@ -248,8 +249,15 @@ def load_encoder_config(path: str | Path) -> EncoderConfig:
     return from_dict(EncoderConfig, _read_json(path), where=str(path))
 
 
-def load_config(config_class, path: str | Path, overrides=()):
+def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | None = None):
     """Reads `config_class` from a JSON file and applies `--override` strings `a.b=value`, in order.
+
+    Args:
+      config_class: PretrainingConfig or FinetuningConfig.
+      path: a JSON file.
+      overrides: strings such as `optimizer.learning_rate=3e-5`.
+      vocab_size: the size of the vocabulary at hand, for an encoder that names a preset's shape but no
+        `vocab_size` of its own.
 
     Raises:
       ValueError: for a missing file, broken JSON, an unknown key, a value of another type, or values
@@ -258,6 +266,16 @@ def load_config(config_class, path: str | Path, overrides=()):
     values = _read_json(path)
     for override in overrides:
         _apply_override(values, override)
+    encoder = values.get("encoder")
+    if isinstance(encoder, str):
+        encoder = values["encoder"] = {"preset": encoder}
+    if isinstance(encoder, dict) and vocab_size is not None:
+        encoder.setdefault("vocab_size", vocab_size)
+        _require(
+            isinstance(encoder["vocab_size"], int) and encoder["vocab_size"] >= vocab_size,
+            f"{path}: encoder.vocab_size={encoder['vocab_size']} is smaller than the vocabulary, which has "
+            f"{vocab_size} pieces; leave it out to take the vocabulary's size.",
+        )
     return from_dict(config_class, values, where=str(path))
 
 
@@ -291,12 +309,6 @@ def from_dict(config_class, values, where: str = "config"):
         raise ValueError(f"{where}: {error}") from None
 
 
-def encoder_names_vocab_size(values: dict) -> bool:
-    """True when raw config `values` state the encoder's vocab_size themselves (not through a preset)."""
-    encoder = values.get("encoder")
-    return isinstance(encoder, dict) and "vocab_size" in encoder
-
-
 def _expand_encoder(values, where):
     """Replaces a preset name, or an object with `preset`, by the full set of keys."""
     if isinstance(values, str):
@@ -317,12 +329,12 @@ def _expand_encoder(values, where):
 
 
 def _convert(hint, value, where):
-    if dataclasses.is_dataclass(hint):
-        return from_dict(hint, value, where)
     if isinstance(hint, types.UnionType):
         if value is None:
             return None
         (hint,) = (part for part in typing.get_args(hint) if part is not type(None))
+    if dataclasses.is_dataclass(hint):
+        return from_dict(hint, value, where)
     if typing.get_origin(hint) is tuple:
         _require(isinstance(value, list | tuple), f"{where}: expected a list, received {value!r}.")
         return tuple(_convert(typing.get_args(hint)[0], item, where) for item in value)

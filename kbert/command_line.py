@@ -1,0 +1,89 @@
+"""`run(main)`: how every kbert script starts, and how it ends when something is wrong.
+
+Import this module first: TensorFlow reads its log level, and prints its start-up lines, while it is
+imported. Scripts import TensorFlow inside `main`, after their flags and files have been checked, so
+that `--help` and a misspelt path are answered at once.
+"""
+
+import contextlib
+import importlib.util
+import os
+import sys
+
+from absl import app, logging
+
+_LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
+
+
+def run(main):
+    """Parses the flags, runs `main(argv)` and leaves the process with its exit code.
+
+    A ValueError or OSError (a missing file, an existing one, a full disk) is what a user can mend: it
+    becomes the single line `error: ...` on standard error and exit code 1; `--verbosity=1` shows the
+    traceback as well. Ctrl-C gives exit code 130. Anything else is a defect and keeps its traceback.
+
+    Args:
+      main: function of one argument, the command line that absl's flags left over: the program's name.
+    """
+
+    def guarded_main(argv):
+        try:
+            if len(argv) > 1:
+                raise ValueError(
+                    f"unexpected argument {argv[1]!r}; flags are written --name=value, and globs in "
+                    "quotes: --input_files='corpus/*.txt'."
+                )
+            return main(argv)
+        except (ValueError, OSError) as error:
+            logging.debug("Traceback of the error below:", exc_info=True)
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+        except KeyboardInterrupt:
+            print("stopped by Ctrl-C", file=sys.stderr)
+            return 130
+
+    app.run(guarded_main)
+
+
+class _QuietTensorFlowImport:
+    """An import finder that hides what TensorFlow's C++ prints while it is first imported.
+
+    TensorFlow 2.21 prints some lines (oneDNN, CUDA drivers) before it reads its log level, so standard
+    error itself is set aside during the import. Python errors pass; to see the C++ lines, for example
+    when the import aborts on an old processor, set TF_CPP_MIN_LOG_LEVEL=0.
+    """
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "tensorflow":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None:
+            execute = spec.loader.exec_module
+
+            def execute_quietly(module):
+                with _standard_error_set_aside():
+                    execute(module)
+
+            spec.loader.exec_module = execute_quietly
+        return spec
+
+
+@contextlib.contextmanager
+def _standard_error_set_aside():
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+if _LOG_LEVEL not in os.environ:
+    os.environ[_LOG_LEVEL] = "3"  # what matters is raised as a Python exception as well
+    if "tensorflow" not in sys.modules:
+        sys.meta_path.insert(0, _QuietTensorFlowImport())

@@ -1,0 +1,84 @@
+import keras
+from keras import ops
+
+from kbert.layers.activation import activation
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class MaskedLMHead(keras.layers.Layer):
+    """Predicts the token at each masked position, with the encoder's own token table as output matrix.
+
+    Args:
+      embeddings: the encoder's `BertEmbeddings`, whose token table is shared (tied), not copied.
+      hidden_act: name of the activation of the transform, see kbert.config.ACTIVATIONS.
+      layer_norm_eps: epsilon of the layer norm.
+      initializer_range: standard deviation of the truncated normal initializer.
+
+    Call arguments:
+      sequence_output: tensor of shape `(batch, seq_length, hidden_size)`.
+      masked_lm_positions: int tensor of shape `(batch, predictions)`.
+
+    Returns:
+      float32 logits of shape `(batch, predictions, vocab_size)`.
+
+    Reference: google-research/bert, run_pretraining.py, `get_masked_lm_output`.
+    """
+
+    def __init__(self, embeddings, hidden_act, layer_norm_eps, initializer_range, **kwargs):
+        super().__init__(**kwargs)
+        self.embeddings = embeddings
+        self.hidden_act = hidden_act
+        self.layer_norm_eps = layer_norm_eps
+        self.initializer_range = initializer_range
+
+    def build(self, sequence_output_shape, masked_lm_positions_shape):
+        hidden_size = sequence_output_shape[-1]
+        self.transform = keras.layers.Dense(
+            hidden_size,
+            activation=activation(self.hidden_act),
+            kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
+            dtype=self.dtype_policy,
+            name="transform",
+        )
+        self.transform.build(sequence_output_shape)
+        self.layer_norm = keras.layers.LayerNormalization(
+            epsilon=self.layer_norm_eps, dtype=self.dtype_policy, name="layer_norm"
+        )
+        self.layer_norm.build(sequence_output_shape)
+        self.output_bias = self.add_weight(
+            name="output_bias", shape=(self.embeddings.vocab_size,), initializer="zeros", autocast=False
+        )
+        self.built = True
+
+    def call(self, sequence_output, masked_lm_positions):
+        # Only the masked positions go through the large product with the vocabulary.
+        batch, seq_length, hidden_size = ops.shape(sequence_output)
+        rows = ops.expand_dims(ops.arange(batch, dtype="int32") * seq_length, 1)  # (B, 1)
+        flat = ops.reshape(sequence_output, (-1, hidden_size))  # (B * S, H)
+        masked = ops.take(flat, masked_lm_positions + rows, axis=0)  # (B, P, H)
+
+        masked = self.layer_norm(self.transform(masked))
+
+        table = ops.cast(self.embeddings.word_embeddings, self.compute_dtype)  # (V, H)
+        logits = ops.einsum("bph,vh->bpv", masked, table)
+        return ops.cast(logits, "float32") + self.output_bias
+
+    def compute_output_shape(self, sequence_output_shape, masked_lm_positions_shape):
+        return (*masked_lm_positions_shape, self.embeddings.vocab_size)
+
+    def compute_output_spec(self, sequence_output, masked_lm_positions):
+        shape = self.compute_output_shape(sequence_output.shape, masked_lm_positions.shape)
+        return keras.KerasTensor(shape, dtype="float32")
+
+    def get_config(self):
+        return super().get_config() | {
+            "embeddings": keras.saving.serialize_keras_object(self.embeddings),
+            "hidden_act": self.hidden_act,
+            "layer_norm_eps": self.layer_norm_eps,
+            "initializer_range": self.initializer_range,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        embeddings = keras.saving.deserialize_keras_object(config.pop("embeddings"))
+        return cls(embeddings, **config)

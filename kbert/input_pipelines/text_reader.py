@@ -1,0 +1,83 @@
+"""Labelled rows -> batches, tokenized on the fly by the very tokenizer that is exported."""
+
+import numpy as np
+import tensorflow as tf
+
+from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
+
+_ROWS_AT_ONCE = 2048
+# Lengths are rounded up so that few shapes occur: each new one costs the runtime some set-up.
+_LENGTH_MULTIPLE = 8
+
+
+def tokenize_rows(rows, text_to_inputs) -> dict[str, np.ndarray]:
+    """Tokenizes all rows once.
+
+    Args:
+      rows: a list of `Row`.
+      text_to_inputs: function from string tensors `text`, `text_pair` (or None) to the encoder inputs,
+        int32 of shape [batch, max_seq_length].
+
+    Returns:
+      dict name -> int32 array of shape [rows, max_seq_length].
+    """
+    packed = []
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        part = rows[start : start + _ROWS_AT_ONCE]
+        pairs = None if part[0].text_pair is None else tf.constant([row.text_pair for row in part])
+        packed.append(text_to_inputs(tf.constant([row.text for row in part]), pairs))
+    return {name: np.concatenate([part[name].numpy() for part in packed]) for name in packed[0]}
+
+
+def training_batches(
+    features: dict[str, np.ndarray], batch_size: int, seed: int, start_example: int, pad_to_longest: bool
+) -> tf.data.Dataset:
+    """Endless batches; every epoch is a new permutation that depends on `seed` and the epoch alone.
+
+    Raises:
+      ValueError: when there are fewer rows than one batch.
+    """
+    (num_examples,) = {len(values) for values in features.values()}
+    if num_examples < batch_size:
+        raise ValueError(
+            f"the training file has {num_examples} rows, fewer than one batch of {batch_size}; lower "
+            "train_batch_size."
+        )
+
+    def epoch(seed):
+        order = tf.random.experimental.stateless_shuffle(
+            tf.range(num_examples, dtype=tf.int64), seed=tf.stack([seed, 0])
+        )
+        return tf.data.Dataset.from_tensor_slices(order)
+
+    batches = endless_epochs(epoch, num_examples, seed, start_example).batch(batch_size, drop_remainder=True)
+    return _gather(batches, features, pad_to_longest).prefetch(tf.data.AUTOTUNE)
+
+
+def evaluation_batches(
+    features: dict[str, np.ndarray], batch_size: int, pad_to_longest: bool, with_fill: bool = False
+) -> tf.data.Dataset:
+    """Every row once, in order, with `example_weights`; see `pad_last_batch` for `with_fill`."""
+    (num_examples,) = {len(values) for values in features.values()}
+    batches = tf.data.Dataset.range(num_examples).batch(batch_size)
+    batches = _gather(batches, features, pad_to_longest)
+    return pad_last_batch(batches, batch_size, with_fill).prefetch(tf.data.AUTOTUNE)
+
+
+def _gather(batches, features, pad_to_longest):
+    """Batches of row numbers -> batches of features."""
+    tables = {name: tf.constant(values) for name, values in features.items()}
+
+    def gather(rows):
+        batch = {name: tf.gather(table, rows) for name, table in tables.items()}
+        return trim_padding(batch) if pad_to_longest else batch
+
+    return batches.map(gather, num_parallel_calls=tf.data.AUTOTUNE)
+
+
+def trim_padding(batch: dict) -> dict:
+    """Cuts the columns that are padding in every row of the batch, up to a multiple of 8."""
+    longest = tf.reduce_max(tf.reduce_sum(batch["input_mask"], axis=1))
+    length = (longest + _LENGTH_MULTIPLE - 1) // _LENGTH_MULTIPLE * _LENGTH_MULTIPLE
+    inputs = {"input_ids", "input_mask", "segment_ids"}
+    return {name: value[:, :length] if name in inputs else value for name, value in batch.items()}

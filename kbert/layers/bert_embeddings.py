@@ -1,0 +1,95 @@
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class BertEmbeddings(keras.layers.Layer):
+    """Token + position + segment embeddings, then layer norm and dropout.
+
+    Args:
+      vocab_size: rows of the token table.
+      hidden_size: width of every table.
+      max_position_embeddings: rows of the position table, the longest sequence.
+      type_vocab_size: rows of the segment table.
+      dropout: share of the output dropped in training.
+      layer_norm_eps: epsilon of the layer norm.
+      initializer_range: standard deviation of the truncated normal initializer.
+
+    Call arguments:
+      input_ids: int tensor of shape `(batch, seq_length)`.
+      segment_ids: int tensor of shape `(batch, seq_length)`.
+
+    Returns:
+      Tensor of shape `(batch, seq_length, hidden_size)`.
+
+    Reference: google-research/bert, modeling.py, `embedding_lookup` and `embedding_postprocessor`.
+    """
+
+    def __init__(
+        self,
+        vocab_size,
+        hidden_size,
+        max_position_embeddings,
+        type_vocab_size,
+        dropout,
+        layer_norm_eps,
+        initializer_range,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.vocab_size = vocab_size
+        self.hidden_size = hidden_size
+        self.max_position_embeddings = max_position_embeddings
+        self.type_vocab_size = type_vocab_size
+        self.dropout = dropout
+        self.layer_norm_eps = layer_norm_eps
+        self.initializer_range = initializer_range
+
+    def build(self, input_ids_shape, segment_ids_shape):
+        def table(name, rows):
+            return self.add_weight(
+                name=name,
+                shape=(rows, self.hidden_size),
+                # A fresh initializer each: one instance would give every table the same numbers.
+                initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
+                # Rows are looked up first and cast after: casting a whole table costs more than a batch.
+                autocast=False,
+            )
+
+        self.word_embeddings = table("word_embeddings", self.vocab_size)
+        self.position_embeddings = table("position_embeddings", self.max_position_embeddings)
+        self.token_type_embeddings = table("token_type_embeddings", self.type_vocab_size)
+        self.layer_norm = keras.layers.LayerNormalization(
+            epsilon=self.layer_norm_eps, dtype=self.dtype_policy, name="layer_norm"
+        )
+        self.layer_norm.build((*input_ids_shape, self.hidden_size))
+        self.dropout_layer = keras.layers.Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
+        self.built = True
+
+    def call(self, input_ids, segment_ids, training=False):
+        seq_length = ops.shape(input_ids)[1]
+
+        embeddings = ops.take(self.word_embeddings, input_ids, axis=0)  # (B, S, H)
+        # A product with one-hot rows, as in the original: its gradient is a product too, where that of a
+        # lookup in a table of two rows would be one long sum.
+        segments = ops.one_hot(segment_ids, self.type_vocab_size, dtype="float32")
+        embeddings += ops.matmul(segments, self.token_type_embeddings)
+        embeddings += ops.expand_dims(self.position_embeddings[:seq_length], 0)
+
+        embeddings = self.layer_norm(embeddings)
+        return self.dropout_layer(embeddings, training=training)
+
+    def compute_output_shape(self, input_ids_shape, segment_ids_shape):
+        return (*input_ids_shape, self.hidden_size)
+
+    def get_config(self):
+        names = (
+            "vocab_size",
+            "hidden_size",
+            "max_position_embeddings",
+            "type_vocab_size",
+            "dropout",
+            "layer_norm_eps",
+            "initializer_range",
+        )
+        return super().get_config() | {name: getattr(self, name) for name in names}

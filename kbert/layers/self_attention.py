@@ -1,0 +1,92 @@
+import math
+
+import keras
+from keras import ops
+
+# modeling.py, `attention_layer`: added to the scores of padding. exp(-10000) is exactly 0 in float32,
+# and unlike -1e9 the number exists in float16.
+PADDING_ADDER = -10000.0
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class SelfAttention(keras.layers.Layer):
+    """Multi-head scaled dot-product self-attention with its output projection.
+
+    Query, key and value keep a kernel each, as in every published BERT, and are applied as one product.
+
+    Args:
+      hidden_size: width of input and output.
+      num_attention_heads: heads; must divide `hidden_size`.
+      dropout: share of the attention probabilities dropped in training.
+      initializer_range: standard deviation of the truncated normal initializer.
+
+    Call arguments:
+      hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
+      input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding, which
+        nobody attends to. A row of padding alone gives finite numbers.
+
+    Returns:
+      Tensor of shape `(batch, seq_length, hidden_size)`.
+
+    Reference: google-research/bert, modeling.py, `attention_layer`.
+    """
+
+    def __init__(self, hidden_size, num_attention_heads, dropout, initializer_range, **kwargs):
+        super().__init__(**kwargs)
+        if hidden_size % num_attention_heads:
+            raise ValueError(
+                f"hidden_size={hidden_size} is not divisible by num_attention_heads={num_attention_heads}."
+            )
+        self.hidden_size = hidden_size
+        self.num_attention_heads = num_attention_heads
+        self.dropout = dropout
+        self.initializer_range = initializer_range
+
+    def build(self, hidden_states_shape, input_mask_shape):
+        def dense(name):
+            layer = keras.layers.Dense(
+                self.hidden_size,
+                kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
+                dtype=self.dtype_policy,
+                name=name,
+            )
+            layer.build(hidden_states_shape)
+            return layer
+
+        self.query, self.key, self.value = dense("query"), dense("key"), dense("value")
+        self.output_dense = dense("output")
+        self.dropout_layer = keras.layers.Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
+        self.built = True
+
+    def call(self, hidden_states, input_mask, training=False):
+        # B batch, S sequence, H width, N heads, D head size
+        _, seq_length, _ = ops.shape(hidden_states)
+        head_size = self.hidden_size // self.num_attention_heads
+
+        # One product for query, key and value.
+        projections = (self.query, self.key, self.value)
+        kernel = ops.concatenate([ops.cast(p.kernel, self.compute_dtype) for p in projections], axis=1)
+        bias = ops.concatenate([ops.cast(p.bias, self.compute_dtype) for p in projections], axis=0)
+        joined = ops.matmul(hidden_states, kernel) + bias  # (B, S, 3H)
+        joined = ops.reshape(joined, (-1, seq_length, 3, self.num_attention_heads, head_size))
+        query, key, value = ops.unstack(ops.transpose(joined, (2, 0, 3, 1, 4)), 3)  # 3 x (B, N, S, D)
+
+        # Scores in float32 whatever the policy: a sum over a long row loses too much in 16 bits.
+        query *= 1.0 / math.sqrt(head_size)
+        scores = ops.cast(ops.einsum("bnfd,bntd->bnft", query, key), "float32")
+        adder = (1.0 - ops.cast(input_mask, "float32")) * PADDING_ADDER  # (B, S)
+        scores += adder[:, None, None, :]
+        probabilities = ops.cast(ops.softmax(scores, axis=-1), self.compute_dtype)
+        probabilities = self.dropout_layer(probabilities, training=training)
+
+        context = ops.einsum("bnft,bntd->bnfd", probabilities, value)
+        context = ops.transpose(context, (0, 2, 1, 3))  # (B, S, N, D)
+        context = ops.reshape(context, (-1, seq_length, self.hidden_size))
+        return self.output_dense(context)
+
+    def compute_output_shape(self, hidden_states_shape, input_mask_shape):
+        return hidden_states_shape
+
+    def get_config(self):
+        names = ("hidden_size", "num_attention_heads", "dropout", "initializer_range")
+        return super().get_config() | {name: getattr(self, name) for name in names}

@@ -1,0 +1,109 @@
+import keras
+
+from kbert.layers.feed_forward import FeedForward
+from kbert.layers.self_attention import SelfAttention
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class TransformerBlock(keras.layers.Layer):
+    """Self-attention and feed-forward, each followed by dropout, residual and layer norm (post-LN).
+
+    Args:
+      hidden_size: width of input and output.
+      num_attention_heads: heads of the self-attention.
+      intermediate_size: width inside the feed-forward part.
+      hidden_act: name of the activation, see kbert.config.ACTIVATIONS.
+      hidden_dropout: share dropped before each residual sum, in training.
+      attention_dropout: share of attention probabilities dropped, in training.
+      layer_norm_eps: epsilon of both layer norms.
+      initializer_range: standard deviation of the truncated normal initializer.
+
+    Call arguments:
+      hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
+      input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding.
+
+    Returns:
+      Tensor of shape `(batch, seq_length, hidden_size)`.
+
+    Reference: google-research/bert, modeling.py, `transformer_model`.
+    """
+
+    def __init__(
+        self,
+        hidden_size,
+        num_attention_heads,
+        intermediate_size,
+        hidden_act,
+        hidden_dropout,
+        attention_dropout,
+        layer_norm_eps,
+        initializer_range,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.hidden_size = hidden_size
+        self.num_attention_heads = num_attention_heads
+        self.intermediate_size = intermediate_size
+        self.hidden_act = hidden_act
+        self.hidden_dropout = hidden_dropout
+        self.attention_dropout = attention_dropout
+        self.layer_norm_eps = layer_norm_eps
+        self.initializer_range = initializer_range
+
+    def build(self, hidden_states_shape, input_mask_shape):
+        self.attention = SelfAttention(
+            self.hidden_size,
+            self.num_attention_heads,
+            dropout=self.attention_dropout,
+            initializer_range=self.initializer_range,
+            dtype=self.dtype_policy,
+            name="attention",
+        )
+        self.attention.build(hidden_states_shape, input_mask_shape)
+        self.attention_layer_norm = self._layer_norm("attention_layer_norm", hidden_states_shape)
+        self.feed_forward = FeedForward(
+            self.hidden_size,
+            self.intermediate_size,
+            self.hidden_act,
+            initializer_range=self.initializer_range,
+            dtype=self.dtype_policy,
+            name="feed_forward",
+        )
+        self.feed_forward.build(hidden_states_shape)
+        self.feed_forward_layer_norm = self._layer_norm("feed_forward_layer_norm", hidden_states_shape)
+        self.dropout_layer = keras.layers.Dropout(
+            self.hidden_dropout, dtype=self.dtype_policy, name="dropout"
+        )
+        self.built = True
+
+    def _layer_norm(self, name, hidden_states_shape):
+        layer_norm = keras.layers.LayerNormalization(
+            epsilon=self.layer_norm_eps, dtype=self.dtype_policy, name=name
+        )
+        layer_norm.build(hidden_states_shape)
+        return layer_norm
+
+    def call(self, hidden_states, input_mask, training=False):
+        attended = self.attention(hidden_states, input_mask, training=training)
+        attended = self.dropout_layer(attended, training=training)
+        hidden_states = self.attention_layer_norm(hidden_states + attended)
+
+        transformed = self.feed_forward(hidden_states)
+        transformed = self.dropout_layer(transformed, training=training)
+        return self.feed_forward_layer_norm(hidden_states + transformed)
+
+    def compute_output_shape(self, hidden_states_shape, input_mask_shape):
+        return hidden_states_shape
+
+    def get_config(self):
+        names = (
+            "hidden_size",
+            "num_attention_heads",
+            "intermediate_size",
+            "hidden_act",
+            "hidden_dropout",
+            "attention_dropout",
+            "layer_norm_eps",
+            "initializer_range",
+        )
+        return super().get_config() | {name: getattr(self, name) for name in names}

@@ -1,0 +1,79 @@
+"""Masked LM + next sentence."""
+
+import keras
+from keras import ops
+
+from kbert.features import ENCODER_INPUTS
+from kbert.heads.classification_head import ClassificationHead
+from kbert.heads.masked_lm_head import MaskedLMHead
+from kbert.tasks.task import Task, cross_entropies, example_weights, hits
+
+# run_pretraining.py, `get_masked_lm_output`: keeps a batch without predictions from dividing by 0.
+_MASKED_LM_EPSILON = 1e-5
+
+
+class Pretraining(Task):
+    """Predict masked tokens, and whether the second text is a random one (label 1) or the real next (0).
+
+    The training loss is the sum of both means, as in google-research/bert, run_pretraining.py.
+    """
+
+    name = "pretraining"
+
+    def build_model(self, encoder):
+        """Features `input_ids`, `input_mask`, `segment_ids`, `masked_lm_positions` -> float32
+        `masked_lm_logits` (batch, predictions, vocab_size) and `next_sentence_logits` (batch, 2)."""
+        config = encoder.config
+        inputs = {
+            name: keras.Input((None,), dtype="int32", name=name)
+            for name in (*ENCODER_INPUTS, "masked_lm_positions")
+        }
+        encoded = encoder({name: inputs[name] for name in ENCODER_INPUTS})
+        masked_lm = MaskedLMHead(
+            encoder.embeddings,
+            config.hidden_act,
+            layer_norm_eps=config.layer_norm_eps,
+            initializer_range=config.initializer_range,
+            dtype=encoder.policy,
+            name="masked_lm",
+        )
+        next_sentence = ClassificationHead(
+            num_labels=2,
+            dropout=0.0,
+            initializer_range=config.initializer_range,
+            dtype=encoder.policy,
+            name="next_sentence",
+        )
+        outputs = {
+            "masked_lm_logits": masked_lm(encoded["sequence_output"], inputs["masked_lm_positions"]),
+            "next_sentence_logits": next_sentence(encoded["pooled_output"]),
+        }
+        return keras.Model(inputs, outputs, name=self.name)
+
+    def loss_weights(self, batch):
+        return {
+            "masked_lm_loss": ops.sum(_prediction_weights(batch)) + _MASKED_LM_EPSILON,
+            "next_sentence_loss": ops.sum(example_weights(batch)),
+        }
+
+    def loss_sums(self, outputs, batch):
+        masked_lm = cross_entropies(outputs["masked_lm_logits"], batch["masked_lm_ids"])
+        next_sentence = cross_entropies(outputs["next_sentence_logits"], batch["next_sentence_labels"][:, 0])
+        return {
+            "masked_lm_loss": ops.sum(masked_lm * _prediction_weights(batch)),
+            "next_sentence_loss": ops.sum(next_sentence * example_weights(batch)),
+        }
+
+    def metric_sums(self, outputs, batch):
+        predictions = _prediction_weights(batch)
+        examples = example_weights(batch)
+        masked_lm = hits(outputs["masked_lm_logits"], batch["masked_lm_ids"])
+        next_sentence = hits(outputs["next_sentence_logits"], batch["next_sentence_labels"][:, 0])
+        return {
+            "masked_lm_accuracy": (ops.sum(masked_lm * predictions), ops.sum(predictions)),
+            "next_sentence_accuracy": (ops.sum(next_sentence * examples), ops.sum(examples)),
+        }
+
+
+def _prediction_weights(batch):
+    return batch["masked_lm_weights"] * ops.expand_dims(example_weights(batch), 1)

@@ -1,0 +1,97 @@
+"""One text, or a pair of texts -> a label."""
+
+import keras
+from keras import ops
+
+from kbert.features import ENCODER_INPUTS
+from kbert.heads.classification_head import ClassificationHead
+from kbert.tasks.task import Task, cross_entropies, example_weights, hits
+
+LABEL_FEATURE = "label_ids"  # the original's name for the classifier's answers, run_classifier.py
+
+
+class SequenceClassification(Task):
+    """A label for each text or pair, from the pooled output.
+
+    Args:
+      labels: the label names in id order, at least two.
+      positive_label: what F1 counts when there are two labels (default: the last one); with more labels
+        F1 is the mean over the labels' own F1 (macro).
+    """
+
+    name = "sequence_classification"
+
+    def __init__(self, labels, positive_label=None):
+        if len(labels) < 2:
+            raise ValueError(f"classification needs at least two labels, received {list(labels)}.")
+        if positive_label is not None and positive_label not in labels:
+            raise ValueError(f"positive_label={positive_label!r} is not among the labels {list(labels)}.")
+        self.labels = tuple(labels)
+        self.positive_label = positive_label or self.labels[-1]
+
+    def build_model(self, encoder):
+        """Encoder inputs -> float32 `logits` and `probabilities`, both (batch, labels)."""
+        config = encoder.config
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
+        head = ClassificationHead(
+            num_labels=len(self.labels),
+            dropout=config.hidden_dropout_prob,
+            initializer_range=config.initializer_range,
+            dtype=encoder.policy,
+            name="classification",
+        )
+        logits = head(encoder(inputs)["pooled_output"])
+        outputs = {"logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
+        return keras.Model(inputs, outputs, name=self.name)
+
+    def label_ids(self, rows):
+        """The labels of `Row`s as a list of ids."""
+        ids = {label: index for index, label in enumerate(self.labels)}
+        return [ids[row.label] for row in rows]
+
+    def loss_weights(self, batch):
+        return {"loss": ops.sum(example_weights(batch))}
+
+    def loss_sums(self, outputs, batch):
+        losses = cross_entropies(outputs["logits"], batch[LABEL_FEATURE])
+        return {"loss": ops.sum(losses * example_weights(batch))}
+
+    def metric_sums(self, outputs, batch):
+        weights = example_weights(batch)
+        total = ops.sum(weights)
+        true = ops.one_hot(batch[LABEL_FEATURE], len(self.labels), dtype="float32")
+        predicted = ops.one_hot(ops.argmax(outputs["logits"], axis=-1), len(self.labels), dtype="float32")
+        confusion = ops.matmul(ops.transpose(true * weights[:, None]), predicted)
+        return {
+            "accuracy": (ops.sum(hits(outputs["logits"], batch[LABEL_FEATURE]) * weights), total),
+            "confusion": (confusion, ops.zeros(())),
+        }
+
+    def summarize(self, means):
+        """Adds `f1` and turns `confusion` into nested lists of counts, rows true and columns predicted."""
+        confusion = means.pop("confusion")
+        f1 = {label: f1_score(confusion, index) for index, label in enumerate(self.labels)}
+        score = f1[self.positive_label] if len(self.labels) == 2 else sum(f1.values()) / len(f1)
+        return means | {"f1": score, "confusion": [[int(round(c)) for c in row] for row in confusion.tolist()]}
+
+    def confusion_table(self, confusion) -> str:
+        """The confusion counts as a table for people: a row for each true label."""
+        names = [str(label) for label in self.labels]
+        left = max(len("true \\ predicted"), *map(len, names))
+        widths = [max(len(name), 5) for name in names]
+        lines = ["  ".join(["true \\ predicted".ljust(left), *map(str.rjust, names, widths)])]
+        for name, row in zip(names, confusion, strict=True):
+            lines.append("  ".join([name.ljust(left), *map(str.rjust, map(str, row), widths)]))
+        return "\n".join(lines)
+
+    def answer(self, probabilities) -> dict:
+        """What a caller wants to know of one text: the label and every label's probability."""
+        by_label = {label: float(p) for label, p in zip(self.labels, probabilities, strict=True)}
+        return {"label": max(by_label, key=by_label.get), "probabilities": by_label}
+
+
+def f1_score(confusion, index) -> float:
+    """F1 of one label: 2 TP / (2 TP + FP + FN); 0 when the label neither occurs nor is predicted."""
+    hits = confusion[index, index]
+    either = confusion[index, :].sum() + confusion[:, index].sum()
+    return float(2 * hits / either) if either else 0.0

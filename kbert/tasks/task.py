@@ -1,0 +1,70 @@
+"""The contract between a kind of task and everything that trains, evaluates and serves it."""
+
+import keras
+from keras import ops
+
+from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS
+
+
+class Task:
+    """What a kind of task knows: its model, its losses and metrics, and how to read its outputs.
+
+    The trainer, the evaluation and the exporters speak to a task through these methods alone. Sums and
+    weights are kept apart so that any number of replicas and batches adds up to the same mean: every
+    training loss is `loss_sums[name] / loss_weights[name]` over the global batch, and every metric the
+    quotient of two sums over all batches.
+
+    Example, the whole of a regression task:
+
+      class SequenceRegression(Task):
+          name = "sequence_regression"
+
+          def build_model(self, encoder): ...               # -> keras.Model with output "prediction"
+          def loss_weights(self, batch):
+              return {"loss": ops.sum(example_weights(batch))}
+          def loss_sums(self, outputs, batch):
+              error = ops.square(outputs["prediction"] - batch["targets"])
+              return {"loss": ops.sum(example_weights(batch) * error)}
+          def metric_sums(self, outputs, batch):
+              return {}
+    """
+
+    name: str
+
+    def build_model(self, encoder) -> keras.Model:
+        """A Keras model from a dict of features to a dict of outputs, on top of `encoder`."""
+        raise NotImplementedError
+
+    def loss_weights(self, batch) -> dict:
+        """name -> scalar, the weight that a loss of this batch is divided by (before any model runs)."""
+        raise NotImplementedError
+
+    def loss_sums(self, outputs, batch) -> dict:
+        """name -> scalar, the weighted sum of a loss; the same names as `loss_weights`."""
+        raise NotImplementedError
+
+    def metric_sums(self, outputs, batch) -> dict:
+        """name -> (sum, weight); a weight of 0 asks for the sum itself, which may be an array of counts."""
+        raise NotImplementedError
+
+    def summarize(self, means: dict) -> dict:
+        """Turns means of losses and metrics into what is reported; by default just that."""
+        return means
+
+
+def example_weights(batch):
+    """float32 tensor of shape (batch,): 1 for real examples, 0 for those that fill the last batch."""
+    if EXAMPLE_WEIGHTS in batch:
+        return batch[EXAMPLE_WEIGHTS]
+    return ops.ones_like(batch["input_ids"][:, 0], dtype="float32")
+
+
+def cross_entropies(logits, labels):
+    """Per-element cross-entropy in float32; logits (..., classes), int labels (...)."""
+    return ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+
+
+def hits(logits, labels):
+    """1.0 where the largest logit is the label's, else 0.0."""
+    predicted = ops.argmax(logits, axis=-1)
+    return ops.cast(ops.equal(predicted, ops.cast(labels, predicted.dtype)), "float32")
