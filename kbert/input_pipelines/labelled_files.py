@@ -28,7 +28,9 @@ def read_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True
     path = Path(path)
     rows = []
     for number, record in _records(path, dataset):
-        texts = [_cell(record, column, path, number) for column in (dataset.text, dataset.text_pair) if column]
+        texts = [
+            _cell(record, column, path, number) for column in (dataset.text, dataset.text_pair) if column
+        ]
         label = _cell(record, dataset.label, path, number) if with_labels else None
         if label is not None and dataset.labels and label not in dataset.labels:
             raise ValueError(

@@ -72,7 +72,10 @@ class SequenceClassification(Task):
         confusion = means.pop("confusion")
         f1 = {label: f1_score(confusion, index) for index, label in enumerate(self.labels)}
         score = f1[self.positive_label] if len(self.labels) == 2 else sum(f1.values()) / len(f1)
-        return means | {"f1": score, "confusion": [[int(round(c)) for c in row] for row in confusion.tolist()]}
+        return means | {
+            "f1": score,
+            "confusion": [[int(round(c)) for c in row] for row in confusion.tolist()],
+        }
 
     def confusion_table(self, confusion) -> str:
         """The confusion counts as a table for people: a row for each true label."""

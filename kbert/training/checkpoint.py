@@ -83,8 +83,8 @@ def _check(path, shapes, variables, allow_unused):
     missing = [name for name in variables if name not in shapes]
     if missing:
         raise ValueError(
-            f"{path} lacks {len(missing)} of {len(variables)} tensors, for example {missing[0]!r}: it belongs "
-            "to another model."
+            f"{path} lacks {len(missing)} of {len(variables)} tensors, for example {missing[0]!r}: it "
+            "belongs to another model."
         )
     for name, variable in variables.items():
         if shapes[name] != tuple(variable.shape):

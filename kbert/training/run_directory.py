@@ -1,11 +1,11 @@
 """What a run leaves behind and how to load it: the handshake between training and everything after it.
 
-    run_dir/
-      config.json     the whole config; can be passed back as --config
-      run.json        task, vocabulary and casing, lengths, labels, where the run began
-      vocab.txt
-      checkpoints/    step-NNNNNNNN/ {model,optimizer}.safetensors, state.json
-      metrics.jsonl   one line a log interval and evaluation
+run_dir/
+  config.json     the whole config; can be passed back as --config
+  run.json        task, vocabulary and casing, lengths, labels, where the run began
+  vocab.txt
+  checkpoints/    step-NNNNNNNN/ {model,optimizer}.safetensors, state.json
+  metrics.jsonl   one line a log interval and evaluation
 """
 
 import json
@@ -42,7 +42,7 @@ class RunDirectory:
     def __init__(self, path):
         self.path = Path(path)
         if not (self.path / "run.json").is_file():
-            raise ValueError(f"{path} holds no kbert run (no run.json); give the --run_dir of a training run.")
+            raise ValueError(f"{path} holds no kbert run (no run.json); give the --run_dir of a training.")
         self.details = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
         values = json.loads((self.path / "config.json").read_text(encoding="utf-8"))
         config_class = _CONFIG_CLASSES[self.details["task"]]
@@ -69,7 +69,7 @@ class RunDirectory:
             return run
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise ValueError(
-                f"--run_dir={path} exists and holds other files, not a kbert run; choose a new or empty folder."
+                f"--run_dir={path} holds other files, not a kbert run; choose a new or empty folder."
             )
         path.mkdir(parents=True, exist_ok=True)
         vocabulary.write(path / "vocab.txt")

@@ -92,7 +92,8 @@ class TrainStep:
         """Sets the state of every random generator of this replica from seed, step, place and replica."""
         for place, state in enumerate(self._random_states):
             seed = [
-                tf.constant(self._seed * 1009 + place, state.dtype) * 65537 + tf.cast(replica_id, state.dtype),
+                tf.constant(self._seed * 1009 + place, state.dtype) * 65537
+                + tf.cast(replica_id, state.dtype),
                 tf.cast(step, state.dtype) * 1024,  # Keras counts draws up from here
             ]
             tf.raw_ops.AssignVariableOp(resource=state.handle, value=tf.stack(seed))

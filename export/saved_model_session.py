@@ -1,0 +1,144 @@
+"""A SavedModel loaded the way the C++ server loads it: into one graph and one session."""
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_text  # noqa: F401  registers the TF-Text ops, as the server's binary does
+from tensorflow.core.protobuf import meta_graph_pb2
+
+DEFAULT_SIGNATURE = "serving_default"
+# The C++ names of the dtypes, where they are not Python's.
+_CPP_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
+
+
+class RequestError(ValueError):
+    """A request that the model refuses, in the words of the real server.
+
+    Args:
+        status: name of the gRPC status code, for example `INVALID_ARGUMENT`.
+        message: what the real server would say.
+    """
+
+    def __init__(self, status: str, message: str):
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+class SavedModelSession:
+    """Loads a SavedModel through the graph/session loader and runs its signatures.
+
+    `run` may be called from several threads at once. The session lives as long as the object:
+    whoever still runs a request keeps it alive, so nothing has to be closed by hand.
+
+    Args:
+        saved_model_dir: folder that holds `saved_model.pb`.
+
+    Example:
+        model = SavedModelSession("served/sst2/1")
+        answer = model.run("serving_default", {"text": np.array(["fine"], object)})
+    """
+
+    def __init__(self, saved_model_dir: str):
+        with tf.Graph().as_default() as graph:
+            self._session = tf.compat.v1.Session(graph=graph)
+            meta_graph = tf.compat.v1.saved_model.loader.load(
+                self._session, [tf.saved_model.SERVING], str(saved_model_dir)
+            )
+        self.signatures = dict(meta_graph.signature_def)
+
+    def signature(self, name: str) -> meta_graph_pb2.SignatureDef:
+        """Returns a signature; an empty name means `serving_default`."""
+        name = name or DEFAULT_SIGNATURE
+        if name not in self.signatures:
+            raise RequestError("FAILED_PRECONDITION", f'Serving signature key "{name}" not found.')
+        return self.signatures[name]
+
+    def run(self, name: str, inputs: dict[str, np.ndarray], output_filter=()) -> dict:
+        """Runs one signature.
+
+        Args:
+            name: signature; empty means `serving_default`.
+            inputs: input name -> array of the signature's dtype.
+            output_filter: names of the outputs wanted; empty means all.
+
+        Returns:
+            Output name -> array; strings are object arrays of bytes.
+
+        Raises:
+            RequestError: with the server's status and words.
+        """
+        signature = self.signature(name)
+        feeds = self._feeds(signature, inputs)
+        fetches = self._fetches(signature, output_filter)
+        try:
+            return self._session.run(fetches, feeds)
+        except tf.errors.OpError as error:
+            raise RequestError(status_name(error), error.message) from error
+        except (TypeError, ValueError) as error:  # a shape that does not fit the placeholder
+            raise RequestError("INVALID_ARGUMENT", str(error)) from error
+
+    def _feeds(self, signature, inputs) -> dict:
+        expected = set(signature.inputs)
+        if set(inputs) != expected:
+            raise RequestError("INVALID_ARGUMENT", _wrong_inputs(set(inputs), expected))
+
+        feeds = {}
+        for index, name in enumerate(sorted(inputs)):
+            info = signature.inputs[name]
+            array = np.asarray(inputs[name])
+            wanted, received = tf.as_dtype(info.dtype), _tensor_dtype(array)
+            if received != wanted:
+                raise RequestError(
+                    "INVALID_ARGUMENT",
+                    f"Expects arg[{index}] to be {cpp_dtype_name(wanted)} "
+                    f"but {cpp_dtype_name(received)} is provided",
+                )
+            feeds[info.name] = array
+        return feeds
+
+    def _fetches(self, signature, output_filter) -> dict:
+        for position, name in enumerate(output_filter):
+            if name not in signature.outputs:
+                raise RequestError(
+                    "INVALID_ARGUMENT",
+                    f"output tensor alias not found in signature: {name} "
+                    f"Outputs expected to be in the set {_braced(signature.outputs)}.",
+                )
+            if name in output_filter[:position]:
+                raise RequestError("INVALID_ARGUMENT", f"duplicate output tensor alias: {name}")
+        names = output_filter or signature.outputs
+        return {name: signature.outputs[name].name for name in names}
+
+
+def status_name(error: tf.errors.OpError) -> str:
+    """Returns the name of TensorFlow's status code, for example `NOT_FOUND`; gRPC's is the same."""
+    return next(name for name, code in vars(tf.errors).items() if name.isupper() and code == error.error_code)
+
+
+def cpp_dtype_name(dtype: tf.DType) -> str:
+    """Returns the dtype's name as the server's messages have it, for example `float`."""
+    return _CPP_NAMES.get(dtype.name, dtype.name)
+
+
+def _wrong_inputs(received: set[str], expected: set[str]) -> str:
+    # With as many names as expected the server stumbles over the first unknown one instead.
+    if len(received) == len(expected):
+        stranger = min(received - expected)
+        return (
+            f"input tensor alias not found in signature: {stranger}. "
+            f"Inputs expected to be in the set {_braced(expected)}."
+        )
+    return (
+        f"input size does not match signature: {len(received)}!={len(expected)} "
+        f"len({_braced(received)}) != len({_braced(expected)}). "
+        f"Sent extra: {_braced(received - expected)}. "
+        f"Missing but required: {_braced(expected - received)}."
+    )
+
+
+def _braced(names) -> str:
+    return "{" + ",".join(sorted(names)) + "}"
+
+
+def _tensor_dtype(array: np.ndarray) -> tf.DType:
+    return tf.string if array.dtype.kind in "OSU" else tf.as_dtype(array.dtype)

@@ -1,0 +1,1 @@
+"""A run directory -> answers to texts, in Python."""

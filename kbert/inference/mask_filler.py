@@ -1,0 +1,66 @@
+"""The most probable tokens for [MASK]."""
+
+import numpy as np
+import tensorflow as tf
+
+from kbert.tokenization.text_inputs import TextInputs
+from kbert.training.run_directory import RunDirectory
+
+
+class MaskFiller:
+    """Fills the `[MASK]`s of texts with a pretraining run.
+
+    Args:
+      run: the `RunDirectory` of a pretraining run.
+
+    Call arguments:
+      texts: a list of strings, each with at least one `[MASK]`.
+      top_k: how many tokens to give for each mask.
+
+    Returns:
+      For each text a list with, for each of its masks in order, a list of
+      `{"token": str, "probability": float}`, the most probable first.
+
+    Raises:
+      ValueError: for a run of another task, a text without `[MASK]`, or one whose `[MASK]` lies beyond
+        the longest sequence.
+    """
+
+    def __init__(self, run: RunDirectory):
+        if run.details["task"] != "pretraining":
+            raise ValueError(
+                f"{run.path} is a {run.details['task']} run; filling masks needs a pretraining run."
+            )
+        _, self._model = run.load_model()
+        self._vocabulary = run.vocabulary()
+        self._max_seq_length = run.details["max_seq_length"]
+        self._inputs = TextInputs(self._vocabulary, self._max_seq_length)
+
+    def __call__(self, texts, top_k: int = 5):
+        for text in texts:
+            if "[MASK]" not in text:
+                raise ValueError(f"no [MASK] in {text!r}; write one where a token is to be guessed.")
+        inputs = self._inputs(tf.constant(texts), pad_to_longest=True, with_masks=True)
+        masks = inputs["input_ids"].numpy() == self._vocabulary.mask_id
+        for text, row in zip(texts, masks, strict=True):
+            if row.sum() < text.count("[MASK]"):
+                raise ValueError(
+                    f"the [MASK] of {text[:60]!r}... lies beyond {self._max_seq_length} tokens, the longest "
+                    "sequence of this run; shorten the text."
+                )
+        places = [np.flatnonzero(row) for row in masks]
+        positions = np.zeros((len(texts), max(map(len, places))), np.int32)
+        for row, place in zip(positions, places, strict=True):
+            row[: len(place)] = place
+        logits = self._model(inputs | {"masked_lm_positions": positions}, training=False)["masked_lm_logits"]
+        probabilities, tokens = tf.math.top_k(tf.nn.softmax(logits), k=min(top_k, len(self._vocabulary)))
+        return [
+            [self._ranked(tokens[row, mask], probabilities[row, mask]) for mask in range(len(place))]
+            for row, place in enumerate(places)
+        ]
+
+    def _ranked(self, tokens, probabilities):
+        return [
+            {"token": self._vocabulary.tokens[token], "probability": float(probability)}
+            for token, probability in zip(tokens.numpy(), probabilities.numpy(), strict=True)
+        ]

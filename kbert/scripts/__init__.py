@@ -1,0 +1,1 @@
+"""The command line: absl flags, then one call."""

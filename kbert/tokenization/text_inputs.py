@@ -1,0 +1,34 @@
+"""Texts -> encoder inputs: the one road that training, prediction and the exported graph take."""
+
+from kbert.tokenization.segment_packer import SegmentPacker
+from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+
+
+class TextInputs:
+    """Tokenizes and packs single texts or pairs, in the graph.
+
+    Args:
+      vocabulary: the `Vocabulary` with its casing.
+      max_seq_length: the most positions a sequence takes, special tokens included.
+
+    Call arguments:
+      text: string tensor of shape [batch].
+      text_pair: the second texts, string tensor of shape [batch], or None.
+      pad_to_longest: pad to the longest sequence of the batch instead of `max_seq_length`.
+      with_masks: read a literal `[MASK]` as the mask token.
+
+    Returns:
+      dict of int32 tensors of shape [batch, length]: input_ids, input_mask, segment_ids.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, max_seq_length: int):
+        self.vocabulary = vocabulary
+        self.max_seq_length = max_seq_length
+        self._tokenizer = WordPieceTokenizer(vocabulary)
+        self._packer = SegmentPacker(vocabulary, max_seq_length)
+
+    def __call__(self, text, text_pair=None, pad_to_longest=False, with_masks=False):
+        tokenize = self._tokenizer.tokenize_with_masks if with_masks else self._tokenizer
+        second = None if text_pair is None else tokenize(text_pair)
+        return self._packer(tokenize(text), second, pad_to_longest=pad_to_longest)

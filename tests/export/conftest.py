@@ -1,0 +1,23 @@
+import pytest
+
+from tests.export import small_models
+
+
+@pytest.fixture(scope="session")
+def text_length_dir(tmp_path_factory):
+    return small_models.save_text_length(tmp_path_factory.mktemp("text_length") / "1")
+
+
+@pytest.fixture(scope="session")
+def trimmer_dir(tmp_path_factory):
+    return small_models.save_with_trimmer(tmp_path_factory.mktemp("trimmer") / "1")
+
+
+@pytest.fixture(scope="session")
+def keras_attached_dir(tmp_path_factory):
+    return small_models.save_with_keras_attached(tmp_path_factory.mktemp("attached") / "1")
+
+
+@pytest.fixture(scope="session")
+def export_archive_dir(tmp_path_factory):
+    return small_models.save_with_export_archive(tmp_path_factory.mktemp("archive") / "1")
