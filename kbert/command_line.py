@@ -83,7 +83,7 @@ def _standard_error_set_aside():
         os.close(nowhere)
 
 
-if _LOG_LEVEL not in os.environ:
-    os.environ[_LOG_LEVEL] = "3"  # what matters is raised as a Python exception as well
-    if "tensorflow" not in sys.modules:
-        sys.meta_path.insert(0, _QuietTensorFlowImport())
+# Level 3 hides all but fatal lines: what matters is raised as a Python exception as well. A level that
+# the user has set stays; 3 may also come from a kbert script that started this process.
+if os.environ.setdefault(_LOG_LEVEL, "3") == "3" and "tensorflow" not in sys.modules:
+    sys.meta_path.insert(0, _QuietTensorFlowImport())

@@ -83,7 +83,7 @@ def read_manifest(directory: str | Path) -> Manifest:
             settings=values["settings"],
             statistics=values["statistics"],
         )
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} is broken ({error!r}); make the records again.") from None
     for shard in manifest.shards:
         if not (path.parent / shard.file).is_file():

@@ -6,6 +6,7 @@ file begins a new document. Files may be gzip-compressed (`.gz`). One line is he
 
 import glob
 import gzip
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,18 +15,22 @@ def input_files(patterns) -> list[Path]:
     """Expands paths and globs into files, sorted by name, each once.
 
     Args:
-      patterns: a list of paths or globs, or one string of them separated by commas.
+      patterns: a path, a list of paths or globs, or one string of them separated by commas. The path of
+        an existing file is never read as a glob, whatever characters it has.
 
     Raises:
       ValueError: when a pattern matches no file, or all files are empty.
     """
-    if isinstance(patterns, str):
+    if isinstance(patterns, Path):
+        patterns = [patterns]
+    elif isinstance(patterns, str):
         patterns = [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]
     if not patterns:
         raise ValueError("no input files given; pass --input_files=PATH_OR_GLOB[,PATH_OR_GLOB...].")
     found = set()
     for pattern in patterns:
-        matches = [Path(match) for match in glob.glob(str(pattern), recursive=True)]
+        path = Path(pattern)
+        matches = [path] if path.exists() else [Path(m) for m in glob.glob(str(pattern), recursive=True)]
         files = [match for match in matches if match.is_file()]
         if not files:
             problem = "is a directory" if matches else "matches no file"
@@ -57,7 +62,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
                 f"{path} line {number} is not UTF-8 (byte 0x{error.object[error.start]:02x}); "
                 "convert it, for example: iconv -f WINDOWS-1252 -t UTF-8."
             ) from None
-        except (EOFError, gzip.BadGzipFile) as error:
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{path} is not a whole gzip file: {error}.") from None
 
 

@@ -22,7 +22,7 @@ def endless_epochs(make_epoch, num_examples: int, seed: int, start_example: int)
 
     def epoch(number):
         examples = make_epoch(tf.constant(seed, tf.int64) * 1_000_003 + number)
-        return examples.skip(tf.where(tf.equal(number, first_epoch), skipped, 0))
+        return examples.skip(tf.where(tf.equal(number, first_epoch), tf.constant(skipped, tf.int64), 0))
 
     return tf.data.Dataset.counter(start=first_epoch).flat_map(epoch)
 

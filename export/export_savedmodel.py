@@ -1,0 +1,116 @@
+r"""Script: a run directory -> a SavedModel that stock TensorFlow Serving loads, text in, answer out.
+
+  python -m export.export_savedmodel --run_dir=runs/sst2 --model_base_path=serving/sst2
+
+Writes model_base_path/<version>/. Before it gets its number, the SavedModel passes the op gate (stock
+TF Serving with TF-Text 2.12.1) and answers through the session loader as the Keras model does.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from absl import flags
+
+from kbert import command_line
+
+FLAGS = flags.FLAGS
+
+# Largest difference from the Keras answer that is rounding: one float32 graph, optimized differently.
+TOLERANCE = 1e-5
+_CHECK_TEXTS = ["a short text", "Ein größerer Text, with [MASK] and 漢字.", "", "long " * 600]
+
+
+def define_flags():
+    flags.DEFINE_string("run_dir", None, "The classification run to export.")
+    flags.DEFINE_string("model_base_path", None, "Folder of the model's versions.")
+    flags.DEFINE_integer("version", None, "Version number; by default the next free one.", lower_bound=1)
+    flags.mark_flags_as_required(["run_dir", "model_base_path"])
+
+
+def export_savedmodel(run, model_base_path, version: int | None = None) -> dict:
+    """Exports `run` to `model_base_path/<version>`; nothing with that name exists until all checks passed.
+
+    Args:
+      run: a `RunDirectory` of a classification run.
+      model_base_path: folder of the model's versions, made if missing.
+      version: the number, by default one more than the largest there.
+
+    Returns:
+      dict: path, version, num_ops, text_ops (TF-Text ops used), bytes, max_difference from Keras.
+
+    Raises:
+      ValueError: when the version exists, the gate refuses an op, or the answers differ.
+    """
+    base = Path(model_base_path)
+    versions = [int(path.name) for path in base.iterdir() if path.name.isdigit()] if base.is_dir() else []
+    version = version or max(versions, default=0) + 1
+    target = base / str(version)
+    if target.exists():
+        raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")
+
+    from export.op_gate import check_servable
+    from export.serving_model import ServingModel
+
+    serving_model = ServingModel(run)
+    base.mkdir(parents=True, exist_ok=True)
+    # Servers load whatever is named like a number, so the name comes last.
+    aside = base / f".writing-{version}-{os.getpid()}"
+    try:
+        serving_model.write(aside)
+        report = check_servable(str(aside))
+        report["max_difference"] = _check_answers(serving_model, aside)
+        _write_extra_assets(aside, serving_model, run, report)
+        aside.rename(target)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
+    return {"path": str(target), "version": version, "bytes": size} | report
+
+
+def _check_answers(serving_model, directory) -> float:
+    """Largest difference between Keras and the session loader, over texts that try all of the road."""
+    import numpy as np
+    import tensorflow as tf
+
+    from export.session_check import run_signature
+
+    inputs = {"text": np.array(_CHECK_TEXTS, object)}
+    if serving_model.takes_pairs:
+        inputs["text_pair"] = np.array(_CHECK_TEXTS[::-1], object)
+    served = run_signature(str(directory), "serving_default", inputs)
+    expected = serving_model.answer_text(**{name: tf.constant(texts) for name, texts in inputs.items()})
+    difference = float(np.abs(served["probabilities"] - expected["probabilities"].numpy()).max())
+    if not difference <= TOLERANCE:
+        raise ValueError(
+            f"the exported model answers differently from the Keras model: probabilities differ by up to "
+            f"{difference:.2g}, more than {TOLERANCE:.0e}. Nothing was exported."
+        )
+    return difference
+
+
+def _write_extra_assets(directory, serving_model, run, report):
+    """What a person or a client may want to know; servers ignore assets.extra."""
+    extra = directory / "assets.extra"
+    extra.mkdir(exist_ok=True)
+    shutil.copy(run.path / "vocab.txt", extra / "vocab.txt")
+    about = {
+        "labels": list(serving_model.task.labels),
+        "max_seq_length": run.config.max_seq_length,
+        "vocabulary": run.details["vocabulary"],
+        "run": str(run.latest_checkpoint()),
+    }
+    (extra / "kbert.json").write_text(json.dumps(about | report, indent=2, ensure_ascii=False) + "\n")
+
+
+def main(argv):
+    del argv
+    from kbert.training.run_directory import RunDirectory
+
+    print(json.dumps(export_savedmodel(RunDirectory(FLAGS.run_dir), FLAGS.model_base_path, FLAGS.version)))
+
+
+if __name__ == "__main__":
+    define_flags()
+    command_line.run(main)

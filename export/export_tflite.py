@@ -1,0 +1,125 @@
+r"""Script: a run directory -> LiteRT (.tflite) files for classification on phones.
+
+  python -m export.export_tflite --run_dir=runs/sst2 --output_dir=litert/sst2 \
+      --quantization=float32,dynamic_int8
+
+Writes model_<quantization>.tflite taking token ids, vocab.txt, labels.txt and kbert.json (casing,
+length). Each file is asked the same texts as the Keras model before it gets its name.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from absl import flags
+
+from kbert import command_line
+
+FLAGS = flags.FLAGS
+
+_CHECK_TEXTS = ["a short text", "Another text, somewhat longer than the first one.", "x"]
+
+
+def define_flags():
+    flags.DEFINE_string("run_dir", None, "The classification run to export.")
+    flags.DEFINE_string("output_dir", None, "Folder for the .tflite files.")
+    flags.DEFINE_list("quantization", ["float32", "dynamic_int8"], "float32, float16, dynamic_int8.")
+    flags.DEFINE_integer("max_seq_length", None, "Fixed input length; by default the run's.", lower_bound=4)
+    flags.DEFINE_bool("overwrite", False, "Replace an output_dir that exists.")
+    flags.mark_flags_as_required(["run_dir", "output_dir"])
+
+
+def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite=False) -> dict:
+    """Exports a classification run to LiteRT files.
+
+    Args:
+      run: a `RunDirectory` of a classification run.
+      output_dir: must not exist, unless `overwrite`.
+      quantizations: some of kbert's "float32", "float16", "dynamic_int8".
+      max_seq_length: the fixed input length, by default the run's.
+
+    Returns:
+      dict: path, and for each quantization its file's bytes and max_difference from Keras's
+      probabilities on a few texts.
+
+    Raises:
+      ValueError: for an occupied output_dir, an unknown quantization, another task, a length the
+        encoder does not have, or a float32 file that does not give Keras's answers.
+    """
+    output_dir = Path(output_dir)
+    if output_dir.exists() and not overwrite:
+        raise ValueError(f"--output_dir={output_dir} exists; choose another, or give --overwrite.")
+    if run.details["task"] != "sequence_classification":
+        raise ValueError(
+            f"{run.path} is a {run.details['task']} run; LiteRT export takes classification runs."
+        )
+    length = max_seq_length or run.config.max_seq_length
+    if length > run.config.encoder.max_position_embeddings:
+        raise ValueError(
+            f"max_seq_length={length} is more than the encoder's max_position_embeddings="
+            f"{run.config.encoder.max_position_embeddings}."
+        )
+
+    from export.litert_model import QUANTIZATIONS, convert_to_litert
+
+    unknown = [name for name in quantizations if name not in QUANTIZATIONS]
+    if unknown or not quantizations:
+        raise ValueError(f"--quantization={unknown} is not known; choose from {', '.join(QUANTIZATIONS)}.")
+    task, model = run.load_model()
+    aside = output_dir.with_name(f"{output_dir.name}.writing-{os.getpid()}")
+    aside.mkdir(parents=True)
+    try:
+        report = {}
+        for quantization in quantizations:
+            path = aside / f"model_{quantization}.tflite"
+            path.write_bytes(convert_to_litert(model, length, quantization))
+            difference = _difference(run, model, path, length)
+            if quantization == "float32" and not difference <= 1e-5:
+                raise ValueError(
+                    f"the float32 file differs from Keras by {difference:.2g}; nothing was exported."
+                )
+            report[quantization] = {"bytes": path.stat().st_size, "max_difference": difference}
+        shutil.copy(run.path / "vocab.txt", aside / "vocab.txt")
+        (aside / "labels.txt").write_text("".join(f"{label}\n" for label in task.labels), encoding="utf-8")
+        about = {"max_seq_length": length, "vocabulary": run.details["vocabulary"], "files": report}
+        (aside / "kbert.json").write_text(json.dumps(about, indent=2) + "\n")
+        if output_dir.exists():
+            shutil.rmtree(output_dir)
+        aside.rename(output_dir)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return {"path": str(output_dir)} | report
+
+
+def _difference(run, model, path, length) -> float:
+    import numpy as np
+    import tensorflow as tf
+
+    from export.litert_model import LiteRTClassifier
+    from kbert.tokenization.text_inputs import TextInputs
+
+    vocabulary = run.vocabulary()
+    pairs = _CHECK_TEXTS[::-1] if run.config.dataset.text_pair else None
+    answers = LiteRTClassifier(path, vocabulary)(_CHECK_TEXTS, pairs)
+    inputs = TextInputs(vocabulary, length)(tf.constant(_CHECK_TEXTS), pairs and tf.constant(pairs))
+    return float(np.abs(answers - model(inputs, training=False)["probabilities"].numpy()).max())
+
+
+def main(argv):
+    del argv
+    from kbert.training.run_directory import RunDirectory
+
+    report = export_tflite(
+        RunDirectory(FLAGS.run_dir),
+        FLAGS.output_dir,
+        FLAGS.quantization,
+        FLAGS.max_seq_length,
+        FLAGS.overwrite,
+    )
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    define_flags()
+    command_line.run(main)

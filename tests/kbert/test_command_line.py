@@ -1,0 +1,60 @@
+"""How scripts end: exit codes, one clear sentence, and a quiet start."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def run_script(body, *arguments):
+    code = f"from kbert import command_line\ndef main(argv):\n    {body}\ncommand_line.run(main)"
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("body", "exit_code", "standard_error"),
+    [
+        ("print('done')", 0, ""),
+        ("raise ValueError('x=3 must be even.')", 1, "error: x=3 must be even.\n"),
+        ("open('/nowhere/at/all')", 1, "error: [Errno 2] No such file or directory: '/nowhere/at/all'\n"),
+        ("raise FileExistsError('it is there')", 1, "error: it is there\n"),
+        ("raise KeyboardInterrupt", 130, "stopped by Ctrl-C\n"),
+    ],
+)
+def test_exit_codes_and_sentences(body, exit_code, standard_error):
+    result = run_script(body)
+    assert (result.returncode, result.stderr) == (exit_code, standard_error)
+
+
+def test_a_defect_keeps_its_traceback():
+    result = run_script("{}['missing']")
+    assert result.returncode == 1
+    assert "Traceback" in result.stderr and "KeyError: 'missing'" in result.stderr
+
+
+def test_verbosity_shows_where_a_value_error_came_from():
+    result = run_script("raise ValueError('odd')", "--verbosity=1")
+    assert "Traceback" in result.stderr
+    assert result.stderr.endswith("error: odd\n")
+
+
+def test_stray_arguments_are_refused():
+    result = run_script("print('ran')", "--verbosity=0", "corpus/b.txt")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "unexpected argument 'corpus/b.txt'" in result.stderr
+
+
+def test_what_is_printed_while_tensorflow_is_imported_is_hidden_and_nothing_else(tmp_path):
+    package = tmp_path / "tensorflow"
+    package.mkdir()
+    (package / "__init__.py").write_text("import os\nos.write(2, b'I0000 chatter\\n')\n")
+    body = (
+        f"import os, sys; sys.path.insert(0, {str(tmp_path)!r}); import tensorflow; "
+        "os.write(2, b'heard'); print(tensorflow.__name__)"
+    )
+    result = run_script(body)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "tensorflow\n", "heard")

@@ -1,0 +1,159 @@
+"""Truncation and packing against the original's loops."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.tokenization.segment_packer import SegmentPacker, pack_dense, truncated_lengths
+from kbert.tokenization.vocabulary import Vocabulary
+
+# Ids that differ from one another and from lengths and positions.
+PAD, CLS, SEP = 3, 1, 2
+VOCABULARY = Vocabulary(["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"], do_lower_case=True)
+LENGTHS = range(21)
+PAIRS = [
+    ([100 + i for i in range(first)], [200 + i for i in range(second)])
+    for first in LENGTHS
+    for second in LENGTHS
+]
+
+
+def reference_truncate(first, second, room):
+    """run_classifier.py, `_truncate_seq_pair`, in our words: pop from the longer, on a tie the second."""
+    first, second = list(first), list(second)
+    while len(first) + len(second) > room:
+        (first if len(first) > len(second) else second).pop()
+    return first, second
+
+
+def reference_pack(first, second, max_seq_length, padded_length=None):
+    """run_classifier.py, `convert_single_example`, in our words."""
+    if second is None:
+        ids = [CLS, *first[: max_seq_length - 2], SEP]
+        segments = [0] * len(ids)
+    else:
+        first, second = reference_truncate(first, second, max_seq_length - 3)
+        ids = [CLS, *first, SEP, *second, SEP]
+        segments = [0] * (len(first) + 2) + [1] * (len(second) + 1)
+    padding = (padded_length or max_seq_length) - len(ids)
+    mask = [1] * len(ids) + [0] * padding
+    return ids + [PAD] * padding, mask, segments + [0] * padding
+
+
+def ragged(rows):
+    return tf.ragged.constant(rows, ragged_rank=1, dtype=tf.int32)
+
+
+def as_lists(features):
+    assert list(features) == ["input_ids", "input_mask", "segment_ids"]
+    assert all(value.dtype == tf.int32 for value in features.values())
+    return list(zip(*(value.numpy().tolist() for value in features.values()), strict=True))
+
+
+def expected(pairs, max_seq_length):
+    return [tuple(reference_pack(first, second, max_seq_length)) for first, second in pairs]
+
+
+@pytest.mark.parametrize("room", [0, 1, 2, 3, 7, 8, 20, 21, 40])
+def test_truncated_lengths_are_those_of_the_original_loop(room):
+    first, second = (tf.constant([len(pair[i]) for pair in PAIRS]) for i in (0, 1))
+    kept = zip(*(lengths.numpy().tolist() for lengths in truncated_lengths(first, second, room)), strict=True)
+    assert list(kept) == [tuple(map(len, reference_truncate(*pair, room))) for pair in PAIRS]
+
+
+@pytest.mark.parametrize("max_seq_length", [4, 5, 12, 13, 43, 50])
+def test_pairs_are_packed_as_by_the_original(max_seq_length):
+    packer = SegmentPacker(VOCABULARY, max_seq_length)
+    features = packer(ragged([first for first, _ in PAIRS]), ragged([second for _, second in PAIRS]))
+    assert as_lists(features) == expected(PAIRS, max_seq_length)
+
+
+@pytest.mark.parametrize("max_seq_length", [4, 5, 12, 50])
+def test_single_texts_are_packed_as_by_the_original(max_seq_length):
+    texts = [[100 + i for i in range(length)] for length in LENGTHS]
+    features = SegmentPacker(VOCABULARY, max_seq_length)(ragged(texts))
+    assert as_lists(features) == expected([(text, None) for text in texts], max_seq_length)
+
+
+@pytest.mark.parametrize("pad_to_longest", [False, True])
+def test_a_dataset_gives_what_eager_calls_give(pad_to_longest):
+    packer = SegmentPacker(VOCABULARY, 12)
+    pairs = PAIRS[:: len(LENGTHS) + 3]
+    first, second = ragged([pair[0] for pair in pairs]), ragged([pair[1] for pair in pairs])
+    dataset = tf.data.Dataset.from_tensor_slices((first, second)).batch(4)
+    mapped = list(dataset.map(lambda a, b: packer(a, b, pad_to_longest=pad_to_longest)))
+    for batch, (a, b) in zip(mapped, dataset, strict=True):
+        assert as_lists(batch) == as_lists(packer(a, b, pad_to_longest=pad_to_longest))
+    assert mapped[0]["input_ids"].shape[1] == 12 or pad_to_longest
+
+
+def test_pad_to_longest_pads_to_the_longest_of_the_batch():
+    packer = SegmentPacker(VOCABULARY, 12)
+    pairs = [([7], [8, 9]), ([], []), ([7, 7], [])]
+    features = packer(ragged([a for a, _ in pairs]), ragged([b for _, b in pairs]), pad_to_longest=True)
+    assert as_lists(features) == [tuple(reference_pack(a, b, 12, padded_length=6)) for a, b in pairs]
+
+    single = packer(ragged([[7], []]), pad_to_longest=True)
+    assert single["input_ids"].numpy().tolist() == [[CLS, 7, SEP], [CLS, SEP, PAD]]
+
+
+def test_pad_to_longest_never_passes_the_maximum():
+    packer = SegmentPacker(VOCABULARY, 6)
+    features = packer(ragged([[7] * 9]), ragged([[8] * 9]), pad_to_longest=True)
+    assert features["input_ids"].numpy().tolist() == [[CLS, 7, 7, SEP, 8, SEP]]
+
+
+@pytest.mark.parametrize("pad_to_longest", [False, True])
+@pytest.mark.parametrize("paired", [False, True])
+def test_an_empty_batch_stays_empty(pad_to_longest, paired):
+    empty = tf.RaggedTensor.from_row_splits(tf.zeros([0], tf.int32), [0])
+    features = SegmentPacker(VOCABULARY, 8)(empty, empty if paired else None, pad_to_longest=pad_to_longest)
+    for value in features.values():
+        assert value.shape == (0, 2 if pad_to_longest else 8)
+
+
+def test_empty_texts_leave_only_special_tokens():
+    features = SegmentPacker(VOCABULARY, 5)(ragged([[], []]), ragged([[], []]))
+    assert features["input_ids"].numpy().tolist() == [[CLS, SEP, SEP, PAD, PAD]] * 2
+    assert features["segment_ids"].numpy().tolist() == [[0, 0, 1, 0, 0]] * 2
+
+
+def test_a_length_without_room_is_refused():
+    with pytest.raises(ValueError, match="max_seq_length=3 is too short; it must be at least 4"):
+        SegmentPacker(VOCABULARY, 3)
+
+
+def test_the_dense_function_converts_to_tflite_with_builtin_ops_only():
+    interpreter = pytest.importorskip(
+        "ai_edge_litert.interpreter", reason="NOT CHECKED ON TFLITE: pip install ai-edge-litert"
+    )
+    length, width = 12, 9  # room for 9 pieces
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([1, width], tf.int32, name="first"),
+            tf.TensorSpec([1], tf.int32, name="first_lengths"),
+            tf.TensorSpec([1, width], tf.int32, name="second"),
+            tf.TensorSpec([1], tf.int32, name="second_lengths"),
+        ]
+    )
+    def pack(first, first_lengths, second, second_lengths):
+        kept = truncated_lengths(first_lengths, second_lengths, length - 3)
+        ids, mask, segments = pack_dense(
+            first, kept[0], second, kept[1], length=length, cls_id=CLS, sep_id=SEP, pad_id=PAD
+        )
+        return {"input_ids": ids, "input_mask": mask, "segment_ids": segments}
+
+    # Without a list of ops the converter allows TFLite's own only.
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([pack.get_concrete_function()], tf.Module())
+    run = interpreter.Interpreter(model_content=converter.convert()).get_signature_runner()
+
+    for first, second in PAIRS[:: len(LENGTHS) // 2 + 3]:
+        first, second = first[:width], second[:width]
+        arguments = {}
+        for name, pieces in (("first", first), ("second", second)):
+            arguments[name] = np.array([pieces + [0] * (width - len(pieces))], np.int32)
+            arguments[f"{name}_lengths"] = np.array([len(pieces)], np.int32)
+        answer = run(**arguments)
+        got = [answer[name][0].tolist() for name in ("input_ids", "input_mask", "segment_ids")]
+        assert got == list(reference_pack(first, second, length))

@@ -1,0 +1,108 @@
+"""vocab.txt <-> ids, and the sentences for files that are none."""
+
+import pytest
+
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+
+
+def write_lines(path, lines, newline="\n"):
+    path.write_bytes((newline.join(lines) + newline).encode("utf-8"))
+    return path
+
+
+def test_ids_are_line_numbers_from_zero(tmp_path):
+    path = write_lines(tmp_path / "vocab.txt", ["[PAD]", "a", "[UNK]", "[CLS]", "[SEP]", "##b", "[MASK]"])
+    vocabulary = Vocabulary.from_file(path, do_lower_case=True)
+    assert len(vocabulary) == 7
+    assert vocabulary.ids["a"] == 1
+    assert vocabulary.ids["##b"] == 5
+    special = (vocabulary.pad_id, vocabulary.unk_id, vocabulary.cls_id, vocabulary.sep_id, vocabulary.mask_id)
+    assert special == (0, 2, 3, 4, 6)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", " \n"])
+def test_lines_are_stripped(tmp_path, newline):
+    path = write_lines(tmp_path / "vocab.txt", [*SPECIAL_TOKENS, "é"], newline)
+    assert Vocabulary.from_file(path, True).tokens == (*SPECIAL_TOKENS, "é")
+
+
+def test_the_last_line_needs_no_newline(tmp_path):
+    path = tmp_path / "vocab.txt"
+    path.write_text("\n".join([*SPECIAL_TOKENS, "last"]), encoding="utf-8")
+    assert Vocabulary.from_file(path, True).tokens[-1] == "last"
+
+
+def test_only_a_newline_ends_a_line(tmp_path):
+    path = write_lines(tmp_path / "vocab.txt", [*SPECIAL_TOKENS, "a\u2028b", "c\x85d", "e"])
+    assert Vocabulary.from_file(path, True).ids["e"] == 7
+
+
+def test_written_and_read_back_equal(tmp_path):
+    vocabulary = Vocabulary([*SPECIAL_TOKENS, "的", "##é", "😀"], do_lower_case=False)
+    vocabulary.write(tmp_path / "vocab.txt")
+    again = Vocabulary.from_file(tmp_path / "vocab.txt", do_lower_case=False)
+    assert again.tokens == vocabulary.tokens
+    assert again.fingerprint == vocabulary.fingerprint
+    assert [path.name for path in tmp_path.iterdir()] == ["vocab.txt"]  # nothing is left aside
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = write_lines(tmp_path / "vocab.txt", [*SPECIAL_TOKENS, "old"])
+
+    def no_space(*args, **kwargs):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", no_space)
+    with pytest.raises(OSError, match="No space"):
+        Vocabulary([*SPECIAL_TOKENS, "new"], True).write(path)
+    assert Vocabulary.from_file(path, True).tokens[-1] == "old"
+
+
+def test_the_fingerprint_tells_tokens_order_and_casing_apart():
+    fingerprints = {
+        Vocabulary(tokens, do_lower_case).fingerprint
+        for tokens in ([*SPECIAL_TOKENS, "a", "b"], [*SPECIAL_TOKENS, "b", "a"], [*SPECIAL_TOKENS, "a"])
+        for do_lower_case in (True, False)
+    }
+    assert len(fingerprints) == 6
+
+
+def test_describe_is_what_manifests_record():
+    vocabulary = Vocabulary([*SPECIAL_TOKENS, "a"], do_lower_case=True)
+    expected = {"size": 6, "do_lower_case": True, "fingerprint": vocabulary.fingerprint}
+    assert vocabulary.describe() == expected
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"nowhere\.txt does not exist; expected a vocab\.txt"):
+        Vocabulary.from_file(tmp_path / "nowhere.txt", True)
+
+
+def test_an_empty_file_is_named(tmp_path):
+    (tmp_path / "vocab.txt").touch()
+    with pytest.raises(ValueError, match=r"vocab\.txt is empty; expected one WordPiece a line"):
+        Vocabulary.from_file(tmp_path / "vocab.txt", True)
+
+
+def test_bytes_that_are_not_utf8_are_refused(tmp_path):
+    (tmp_path / "vocab.txt").write_bytes(b"[PAD]\ncaf\xe9\n")
+    with pytest.raises(ValueError, match=r"vocab\.txt is not UTF-8 \(byte 9\)"):
+        Vocabulary.from_file(tmp_path / "vocab.txt", True)
+
+
+def test_a_repeated_token_is_named_with_both_lines():
+    with pytest.raises(ValueError, match=r"token 'a' stands on line 6 and again on line 8"):
+        Vocabulary([*SPECIAL_TOKENS, "a", "b", "a"], True)
+
+
+def test_missing_special_tokens_are_named():
+    with pytest.raises(ValueError, match=r"lacks the special tokens \[PAD\], \[MASK\]"):
+        Vocabulary(["[UNK]", "[CLS]", "[SEP]", "a"], True)
+
+
+def test_casing_warnings():
+    cased, uncased = [*SPECIAL_TOKENS, "The", "cat"], [*SPECIAL_TOKENS, "the", "cat"]
+    assert Vocabulary(cased, False).casing_warning() is None
+    assert Vocabulary(uncased, True).casing_warning() is None
+    assert "try --nodo_lower_case" in Vocabulary(cased, True).casing_warning()
+    assert "try --do_lower_case" in Vocabulary(uncased, False).casing_warning()

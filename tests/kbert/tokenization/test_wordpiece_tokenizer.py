@@ -1,0 +1,231 @@
+"""Ids in the graph against the original's: golden files, tricky texts, and at random."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+from tests.kbert.tokenization import reference_tokenizer
+from tests.kbert.tokenization.texts import batches_of_texts, vocabulary_tokens
+
+SHARED_DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def make_tokenizer(pieces, do_lower_case):
+    return WordPieceTokenizer(Vocabulary([*SPECIAL, *pieces], do_lower_case))
+
+
+def pieces_of(tokenizer, texts):
+    ids = tokenizer(tf.constant([text.encode("utf-8") for text in texts], tf.string)).to_list()
+    return [tokenizer.tokens(row) for row in ids]
+
+
+def pieces_in_a_dataset(tokenizer, texts):
+    dataset = tf.data.Dataset.from_tensor_slices([text.encode("utf-8") for text in texts])
+    dataset = dataset.batch(5).map(tokenizer)  # several batches, the last one short
+    return [tokenizer.tokens(ids) for batch in dataset for ids in batch.to_list()]
+
+
+# ------------------------------------------------------------------------------ against the original
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "do_lower_case"),
+    [
+        ("uncased", "bert_uncased", True),
+        ("cased", "bert_cased", False),
+        ("multi_cased", "bert_multi_cased", False),
+        ("chinese", "bert_chinese", True),
+    ],
+)
+def test_golden_ids_of_the_original_tokenizer(name, folder, do_lower_case):
+    golden = SHARED_DATA / "golden" / "tokenization" / f"{name}.jsonl.gz"
+    if not golden.is_file():
+        pytest.skip(f"NOT CHECKED AGAINST THE ORIGINAL'S IDS: {golden} is not on this machine")
+    with gzip.open(golden, "rt", encoding="utf-8") as stream:
+        rows = [json.loads(line) for line in stream]
+    vocabulary = Vocabulary.from_file(SHARED_DATA / "vocab" / folder / "vocab.txt", do_lower_case)
+    assert vocabulary.casing_warning() is None
+
+    ids = WordPieceTokenizer(vocabulary)([row["text"].encode("utf-8", "ignore") for row in rows]).to_list()
+
+    different = [row["text"] for row, got in zip(rows, ids, strict=True) if got != row["ids"]]
+    assert len(rows) > 700
+    assert not different
+
+
+fuzz_tokenizers = {
+    do_lower_case: WordPieceTokenizer(Vocabulary(vocabulary_tokens(), do_lower_case))
+    for do_lower_case in (True, False)
+}
+
+
+def expected_pieces(texts, do_lower_case):
+    vocabulary = set(vocabulary_tokens())
+    return [reference_tokenizer.tokenize(text, vocabulary, do_lower_case) for text in texts]
+
+
+@pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(texts=batches_of_texts)
+def test_random_texts_have_the_original_ids(do_lower_case, texts):
+    assert pieces_of(fuzz_tokenizers[do_lower_case], texts) == expected_pieces(texts, do_lower_case)
+
+
+@pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
+@settings(max_examples=4, deadline=None, derandomize=True)
+@given(texts=st.lists(batches_of_texts, min_size=4, max_size=8).map(lambda batches: sum(batches, [])))
+def test_random_texts_have_the_original_ids_inside_a_dataset(do_lower_case, texts):
+    tokenizer = fuzz_tokenizers[do_lower_case]
+    assert pieces_in_a_dataset(tokenizer, texts) == expected_pieces(texts, do_lower_case)
+
+
+_short_pieces = st.text("abc", min_size=1, max_size=5)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    beginnings=st.lists(_short_pieces, max_size=12, unique=True),
+    continuations=st.lists(_short_pieces, max_size=12, unique=True),
+    words=st.lists(st.text("abcd", min_size=1, max_size=12), min_size=1, max_size=30),
+)
+def test_random_vocabularies_match_greedily(beginnings, continuations, words):
+    pieces = [*beginnings, *(f"##{piece}" for piece in continuations)]
+    expected = [reference_tokenizer.wordpieces(word, pieces) for word in words]
+    assert pieces_of(make_tokenizer(pieces, do_lower_case=True), words) == expected
+
+
+# ------------------------------------------------------------------------------ tricky texts
+
+# The traps beside the right pieces (ss for ß, fi for the ligature, a plain comma) show a wrong folding
+# by its piece, where a smaller vocabulary would show [UNK] for both.
+TRICKY_PIECES = """
+    a ##a b ##b c ##c d ##d e ##e f ##f r ##r x ##x w ##w ab cd ef ##ab
+    A ##A B ##B É é È cafe Cafe café CAFE
+    st ##ss ##se ##ras ##raße ß ##ß ss
+    fish fi ##sh ﬁ ##ﬁ 2 ##2 ² ##² ½ ##½ 1 ##⁄ ##1 tm ##tm ™ ##™ 20 ##c °
+    iv IV abc ABC ##bc 123 σ ς ##σ ##ς στις ##ι
+    bad ##cha char soft hyphen ##hyphen zero width ##width ##wi ##dth one two
+    … . , ， 。 ！ ! $ + ^ ` ~ - — [ ] mask MASK sep unk # ing ##ing unused ##5
+    的 学 豈 한 ##국 \u1112 ##\u1161 ##\u11ab ##\u1100 ##\u116e ##\u11a8 か ##か ア ｱ ﾞ
+    \ue000 i ##\u0131 \u0131 k 😀 ❤ ж ##ж
+""".split()
+TRICKY_PIECES = list(dict.fromkeys(TRICKY_PIECES))
+
+# (text, pieces uncased, pieces cased). From the comparison of tokenizers with the original.
+TRICKY = [
+    ("a，b。c！", "a ， b 。 c ！", "a ， b 。 c ！"),
+    ("a…b", "a … b", "a … b"),
+    ("Straße", "st ##raße", "[UNK]"),
+    ("ﬁsh", "ﬁ ##sh", "ﬁ ##sh"),
+    ("x²", "x ##²", "x ##²"),
+    ("½ ™ a™", "½ ™ a ##™", "½ ™ a ##™"),
+    ("Ⅳ", "[UNK]", "[UNK]"),
+    ("ＡＢＣ１２３", "[UNK]", "[UNK]"),
+    ("20℃", "[UNK]", "[UNK]"),
+    ("στις Σ ΣΤΙΣ", "στις σ στις", "στις [UNK] [UNK]"),
+    ("bad\ufffdchar", "bad ##cha ##r", "bad ##cha ##r"),
+    ("a\xa0b\u3000c\u2009d\u202fa\u1680b", "a b c d a b", "a b c d a b"),
+    ("a\u2028b\u2029c", "a b c", "a b c"),
+    ("c\x0bd a\x00b e\x01f a\x85b", "cd ab ef ab", "cd ab ef ab"),
+    ("a\tb\nc\rd", "a b c d", "a b c d"),
+    ("soft\xadhyphen zero\ufeffwidth a\u200bb a\u200db", "soft ##hyphen zero ##width ab ab",
+     "soft ##hyphen zero ##width ab ab"),
+    ("x\u180ew a\u2060b", "x ##w ab", "x ##w ab"),
+    ("[MASK] [SEP]", "[ mask ] [ sep ]", "[ MASK ] [ [UNK] ]"),
+    ("[unused5] ##ing", "[ unused ##5 ] # # ing", "[ unused ##5 ] # # ing"),
+    ("한국", "\u1112 ##\u1161 ##\u11ab ##\u1100 ##\u116e ##\u11a8", "한 ##국"),
+    ("a的学b豈", "a 的 学 b 豈", "a 的 学 b 豈"),
+    ("かか", "か ##か", "か ##か"),
+    ("ア ｱﾞ", "ア [UNK]", "ア [UNK]"),
+    ("Café CAFE\u0301", "cafe cafe", "[UNK] [UNK]"),
+    ("É E\u0301 è", "e e e", "É [UNK] [UNK]"),
+    ("\u212a İ ı", "k i \u0131", "[UNK] [UNK] \u0131"),
+    ("\ue000", "\ue000", "\ue000"),
+    ("😀 😀😀 ❤\ufe0f", "😀 [UNK] ❤", "😀 [UNK] [UNK]"),
+    ("a$b+c^d`e~f", "a $ b + c ^ d ` e ~ f", "a $ b + c ^ d ` e ~ f"),
+    ("20° a°b", "[UNK] [UNK]", "[UNK] [UNK]"),
+    ("\x97a\x96 b", "a b", "a b"),
+    ("", "", ""),
+    (" \t\u3000\x00\u200b ", "", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("apply", [pieces_of, pieces_in_a_dataset], ids=["eager", "in a dataset"])
+@pytest.mark.parametrize("column", [1, 2], ids=["uncased", "cased"])
+def test_tricky_texts(column, apply):
+    tokenizer = make_tokenizer(TRICKY_PIECES, do_lower_case=column == 1)
+    answers = apply(tokenizer, [row[0] for row in TRICKY])
+    for row, answer in zip(TRICKY, answers, strict=True):
+        assert answer == row[column].split(" ") * bool(row[column]), ascii(row[0])
+
+
+def test_the_reference_agrees_on_tricky_texts():
+    for text, uncased, cased in TRICKY:
+        for do_lower_case, expected in ((True, uncased), (False, cased)):
+            pieces = reference_tokenizer.tokenize(text, set(TRICKY_PIECES), do_lower_case)
+            assert " ".join(pieces) == expected, ascii(text)
+
+
+def test_words_may_have_200_characters_whatever_their_bytes():
+    tokenizer = make_tokenizer(["a", "##a", "ж", "##ж", "𐌰", "##𐌰"], do_lower_case=True)
+    for letter in "aж𐌰":
+        longest, too_long = pieces_of(tokenizer, [letter * 200, letter * 201])
+        assert longest == [letter, *["##" + letter] * 199]
+        assert too_long == ["[UNK]"]
+
+
+def test_the_limit_counts_characters_after_accents_are_gone():
+    tokenizer = make_tokenizer(["e", "##e"], do_lower_case=True)
+    assert len(pieces_of(tokenizer, ["e\u0301" * 200])[0]) == 200
+
+
+def test_bytes_that_are_not_utf8_do_not_fail():
+    tokenizer = make_tokenizer(["a", "b", "ab"], do_lower_case=True)
+    assert tokenizer(tf.constant([b"a\xffb", b"\xc3"])).to_list() == [[7], []]
+
+
+def test_ids_are_int32_ragged_and_an_empty_batch_is_empty():
+    tokenizer = make_tokenizer(["a"], do_lower_case=True)
+    ids = tokenizer(tf.constant([], tf.string))
+    assert isinstance(ids, tf.RaggedTensor)
+    assert (ids.dtype, ids.ragged_rank, ids.to_list()) == (tf.int32, 1, [])
+    assert tokenizer(tf.constant([b"", b"a", b""])).to_list() == [[], [5], []]
+
+
+# ------------------------------------------------------------------------------ [MASK] in a text
+
+MASKED_TEXTS = [
+    ("the [MASK] sat", ["the", "[MASK]", "sat"]),
+    ("[MASK]", ["[MASK]"]),
+    ("[MASK][MASK] sat[MASK]", ["[MASK]", "[MASK]", "sat", "[MASK]"]),
+    ("the sat", ["the", "sat"]),
+    ("the [mask]", ["the", "[UNK]", "[UNK]", "[UNK]"]),  # the case of the token counts
+    ("[SEP] sat", ["[UNK]", "[UNK]", "[UNK]", "sat"]),  # no other special token can be written
+    ("", []),
+    ("  ", []),
+]
+
+
+def test_a_literal_mask_becomes_the_mask_token_when_asked_for():
+    tokenizer = make_tokenizer(["the", "sat"], do_lower_case=True)
+    texts = [text for text, _ in MASKED_TEXTS]
+    expected = [[tokenizer.vocabulary.ids[piece] for piece in pieces] for _, pieces in MASKED_TEXTS]
+
+    eager = tokenizer.tokenize_with_masks(tf.constant(texts))
+    assert eager.to_list() == expected
+
+    dataset = tf.data.Dataset.from_tensor_slices(texts).batch(3).map(tokenizer.tokenize_with_masks)
+    assert [row for batch in dataset for row in batch.to_list()] == expected
+
+
+def test_masks_in_an_empty_batch():
+    tokenizer = make_tokenizer(["the"], do_lower_case=True)
+    assert tokenizer.tokenize_with_masks(tf.constant([], tf.string)).to_list() == []

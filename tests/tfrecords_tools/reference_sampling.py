@@ -1,0 +1,107 @@
+"""The original's pretraining data, told plainly with lists: the reference that the fast code is held to.
+
+Written apart from tfrecords_tools, from the description of google-research/bert's
+create_pretraining_data.py. One `random.Random` drives everything, in the original's order. The slow test
+in test_create_pretraining_data.py shows that this reference, with the original's seed, gives the
+original's very statistics.
+"""
+
+from typing import NamedTuple
+
+
+class Instance(NamedTuple):
+    first: list[int]
+    second: list[int]
+    is_random_next: bool
+    masked_ids: list[int] | None = None
+    positions: list[int] | None = None
+    answers: list[int] | None = None
+
+
+class Masking(NamedTuple):
+    """What masking needs to know; the special ids, and which ids continue a word (an empty set: none)."""
+
+    cls_id: int
+    sep_id: int
+    mask_id: int
+    vocab_size: int
+    continuing: frozenset[int] = frozenset()
+    max_predictions: int = 20
+    prob: float = 0.15
+
+
+def instances(documents, max_seq_length, short_seq_prob, dupe_factor, rng, masking=None):
+    """All instances in the order they are drawn; masked as they are drawn when `masking` is given."""
+    documents = list(documents)
+    rng.shuffle(documents)
+    found = []
+    for _ in range(dupe_factor):
+        for index in range(len(documents)):
+            found += _from_document(documents, index, max_seq_length, short_seq_prob, rng, masking)
+    return found
+
+
+def _from_document(documents, index, max_seq_length, short_seq_prob, rng, masking):
+    document = documents[index]
+    budget = max_seq_length - 3
+    target = rng.randint(2, budget) if rng.random() < short_seq_prob else budget
+    found, chunk, i = [], [], 0
+    while i < len(document):
+        chunk.append(document[i])
+        if i == len(document) - 1 or sum(map(len, chunk)) >= target:
+            split = rng.randint(1, len(chunk) - 1) if len(chunk) >= 2 else 1
+            first = sum(chunk[:split], [])
+            if len(chunk) == 1 or rng.random() < 0.5:
+                is_random, second = True, []
+                for _ in range(10):
+                    other = rng.randint(0, len(documents) - 1)
+                    if other != index:
+                        break
+                start = rng.randint(0, len(documents[other]) - 1)
+                for sentence in documents[other][start:]:
+                    second = second + sentence
+                    if len(second) >= target - len(first):
+                        break
+                i -= len(chunk) - split
+            else:
+                is_random, second = False, sum(chunk[split:], [])
+            while len(first) + len(second) > budget:
+                longer = first if len(first) > len(second) else second
+                longer.pop(0 if rng.random() < 0.5 else -1)
+            instance = Instance(first, second, is_random)
+            if masking is not None:
+                ids = [masking.cls_id, *first, masking.sep_id, *second, masking.sep_id]
+                instance = instance._replace(**mask(ids, masking, rng))
+            found.append(instance)
+            chunk = []
+        i += 1
+    return found
+
+
+def mask(ids, masking, rng):
+    groups = []
+    for i, piece in enumerate(ids):
+        if piece in (masking.cls_id, masking.sep_id):
+            continue
+        if groups and piece in masking.continuing:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    rng.shuffle(groups)
+    number = min(masking.max_predictions, max(1, round(len(ids) * masking.prob)))
+    masked_ids, answers = list(ids), {}
+    for group in groups:
+        if len(answers) + len(group) > number:
+            continue
+        for i in group:
+            answers[i] = ids[i]
+            if rng.random() < 0.8:
+                masked_ids[i] = masking.mask_id
+            elif rng.random() >= 0.5:
+                masked_ids[i] = rng.randint(0, masking.vocab_size - 1)
+    positions = sorted(answers)
+    return {
+        "masked_ids": masked_ids,
+        "positions": positions,
+        "answers": [answers[i] for i in positions],
+    }

@@ -1,0 +1,95 @@
+"""Standard input -> JSON lines of pieces."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+from tfrecords_tools.tokenize_text import read_texts, tokenized_lines
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+VOCABULARY = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "é", "e", "的"], True)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return WordPieceTokenizer(VOCABULARY)
+
+
+def test_only_the_newline_is_stripped_from_text_lines():
+    lines = [b" a \r\n", b"\n", "\u2028b\x85\n".encode(), b"last"]
+    assert list(read_texts(lines, "text")) == [" a \r", "", "\u2028b\x85", "last"]
+
+
+def test_bytes_that_are_not_utf8_are_ignored():
+    assert list(read_texts([b"a\xffb\xc3\n"], "text")) == ["ab"]
+
+
+def test_json_lines_give_their_text():
+    lines = [b'{"text": "a\\nb", "label": 1}\n', b"\n", '{"text": "é"}'.encode()]
+    assert list(read_texts(lines, "jsonl")) == ["a\nb", "é"]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (b"not json", "line 2 is not JSON"),
+        (b'{"text": "cut', "line 2 is not JSON"),
+        (b'["text"]', r"line 2: expected an object with a string `text`, received \[\"text\"\]"),
+        (b'{"txt": "a"}', "line 2: expected an object with a string `text`"),
+        (b'{"text": 5}', "line 2: expected an object with a string `text`"),
+    ],
+)
+def test_a_bad_json_line_is_named_by_number(line, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        list(read_texts([b'{"text": "a"}\n', line], "jsonl"))
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 512])
+def test_each_text_has_its_line_in_order(tokenizer, batch_size):
+    lines = list(tokenized_lines(["Playing", "", "é 的"], tokenizer, batch_size))
+    assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines)
+    assert [json.loads(line) for line in lines] == [
+        {"text": "Playing", "ids": [5, 6], "pieces": ["play", "##ing"]},
+        {"text": "", "ids": [], "pieces": []},
+        {"text": "é 的", "ids": [8, 9], "pieces": ["e", "的"]},
+    ]
+    assert "的".encode() in lines[2]  # readable, not escaped
+
+
+def test_half_a_surrogate_pair_is_ignored_and_given_back(tokenizer):
+    texts = read_texts([b'{"text": "pl\\ud800ay"}\n'], "jsonl")
+    (line,) = tokenized_lines(texts, tokenizer, batch_size=8)
+    assert json.loads(line) == {"text": "pl\ud800ay", "ids": [5], "pieces": ["play"]}
+
+
+# ------------------------------------------------------------------------------ the script
+
+
+def start_script(*arguments):
+    command = [sys.executable, "-m", "tfrecords_tools.tokenize_text", *arguments]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=REPOSITORY, **pipes)
+
+
+def test_the_script_answers_quietly_and_stops_quietly_when_nobody_reads(tmp_path):
+    VOCABULARY.write(tmp_path / "vocab.txt")
+    process = start_script(f"--vocab_file={tmp_path / 'vocab.txt'}", "--batch_size=1")
+    process.stdin.write(b"Playing\n")
+    process.stdin.write(b"play " * 100_000 + b"\n")  # more than a pipe holds
+    process.stdin.close()
+    assert json.loads(process.stdout.readline())["pieces"] == ["play", "##ing"]
+    process.stdout.close()  # as `head -1` does
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 0
+
+
+def test_a_missing_vocabulary_is_one_sentence_and_exit_code_1():
+    process = start_script("--vocab_file=/nowhere/v.txt")
+    _, standard_error = process.communicate(b"", timeout=60)
+    assert process.returncode == 1
+    assert standard_error == b"error: vocabulary file /nowhere/v.txt does not exist; expected a vocab.txt.\n"

@@ -1,0 +1,1 @@
+"""Raw text to vocabulary and TFRecords."""

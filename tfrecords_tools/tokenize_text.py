@@ -1,0 +1,102 @@
+r"""Script: lines of text -> their WordPieces, to look at or to compare with another tokenizer.
+
+  echo 'Hello, world!' | python -m tfrecords_tools.tokenize_text --vocab_file=vocab.txt
+
+Reads lines from standard input and writes one JSON object a line, in the same order:
+{"text": ..., "ids": [...], "pieces": [...]}, without [CLS] and [SEP].
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from absl import flags, logging
+
+from kbert import command_line
+from kbert.tokenization.vocabulary import Vocabulary
+
+FLAGS = flags.FLAGS
+
+
+def define_flags():
+    """Defined on demand, so that a test may import several scripts that share the names of flags."""
+    flags.DEFINE_string("vocab_file", None, "The vocab.txt.", required=True)
+    flags.DEFINE_bool("do_lower_case", True, "Lower-case the text and strip accents.")
+    flags.DEFINE_enum("format", "text", ["text", "jsonl"], "Lines of text, or JSON objects with a `text`.")
+    flags.DEFINE_integer("batch_size", 512, "Lines tokenized and answered together.", lower_bound=1)
+
+
+def main(argv):
+    del argv
+    vocabulary = Vocabulary.from_file(FLAGS.vocab_file, FLAGS.do_lower_case)
+    if warning := vocabulary.casing_warning():
+        logging.warning("%s", warning)
+    # Late: TensorFlow takes seconds to import, and what is wrong with the flags has been said by now.
+    from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+
+    texts = read_texts(sys.stdin.buffer, FLAGS.format)
+    try:
+        for line in tokenized_lines(texts, WordPieceTokenizer(vocabulary), FLAGS.batch_size):
+            sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # The reader, `head` perhaps, has seen enough. Python flushes once more at exit: let it succeed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def read_texts(stream: Iterable[bytes], file_format: str) -> Iterator[str]:
+    r"""Yields the texts of a stream of lines.
+
+    Args:
+      stream: lines of bytes, each ending in "\n" or not. Only "\n" ends a line and only it is stripped;
+        bytes that are not UTF-8 are ignored (tokenization.py, `convert_to_unicode`).
+      file_format: "text", a text a line; or "jsonl", objects with a string `text`, blank lines skipped.
+
+    Raises:
+      ValueError: naming the line that is no such object.
+    """
+    for number, line in enumerate(stream, start=1):
+        line = line.removesuffix(b"\n").decode("utf-8", errors="ignore")
+        if file_format == "text":
+            yield line
+        elif line.strip():
+            yield _text_of(line, number)
+
+
+def _text_of(line, number):
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"standard input, line {number} is not JSON: {error}.") from None
+    if not isinstance(row, dict) or not isinstance(row.get("text"), str):
+        raise ValueError(
+            f"standard input, line {number}: expected an object with a string `text`, received "
+            f"{line.strip()[:80]}; plain text is read with --format=text."
+        )
+    return row["text"]
+
+
+def tokenized_lines(texts: Iterable[str], tokenizer, batch_size: int) -> Iterator[bytes]:
+    """Yields, for each text, a line of JSON in UTF-8 with the text as read, its ids and its pieces."""
+    texts = iter(texts)
+    while batch := list(islice(texts, batch_size)):
+        # JSON can spell half of a surrogate pair, which is no character and has no UTF-8: WordPiece
+        # does without it, as the original does without bytes that are not UTF-8.
+        encoded = [text.encode("utf-8", errors="ignore") for text in batch]
+        for text, ids in zip(batch, tokenizer(encoded).to_list(), strict=True):
+            row = {"text": text, "ids": ids, "pieces": tokenizer.tokens(ids)}
+            yield _json_line(row)
+
+
+def _json_line(row) -> bytes:
+    try:
+        return json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n"
+    except UnicodeEncodeError:  # half a surrogate pair can be written as an escape only
+        return json.dumps(row).encode("ascii") + b"\n"
+
+
+if __name__ == "__main__":
+    define_flags()
+    command_line.run(main)
