@@ -7,26 +7,31 @@ that `--help` and a misspelt path are answered at once.
 
 import contextlib
 import importlib.util
+import logging as standard_logging
 import os
 import sys
+from pathlib import Path
 
-from absl import app, logging
+from absl import app, flags, logging
 
 _LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
+_PROJECT = Path(__file__).resolve().parent.parent
 
 
 def run(main):
     """Parses the flags, runs `main(argv)` and leaves the process with its exit code.
 
-    A ValueError or OSError (a missing file, an existing one, a full disk) is what a user can mend: it
-    becomes the single line `error: ...` on standard error and exit code 1; `--verbosity=1` shows the
-    traceback as well. Ctrl-C gives exit code 130. Anything else is a defect and keeps its traceback.
+    A ValueError, an OSError (a missing file, an existing one, a full disk) or a FloatingPointError (a loss
+    that is no number any more) is what a user can mend: it becomes the single line `error: ...` on standard
+    error and exit code 1; `--verbosity=1` shows the traceback as well. Ctrl-C gives exit code 130. Anything
+    else is a defect and keeps its traceback.
 
     Args:
       main: function of one argument, the command line that absl's flags left over: the program's name.
     """
 
     def guarded_main(argv):
+        _show_own_lines()
         try:
             if len(argv) > 1:
                 raise ValueError(
@@ -34,7 +39,7 @@ def run(main):
                     "quotes: --input_files='corpus/*.txt'."
                 )
             return main(argv)
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, FloatingPointError) as error:
             logging.debug("Traceback of the error below:", exc_info=True)
             print(f"error: {error}", file=sys.stderr)
             return 1
@@ -43,6 +48,25 @@ def run(main):
             return 130
 
     app.run(guarded_main)
+
+
+def _show_own_lines():
+    """Logs this project's lines as they are, without prefix, and other packages' only as warnings.
+
+    TensorFlow logs through the same logger what nobody needs to know ("Sharding callback duration").
+    """
+    if flags.FLAGS["verbosity"].present:
+        return
+    logging.set_verbosity(logging.INFO)
+    handler = logging.get_absl_handler()
+    handler.setFormatter(standard_logging.Formatter("%(message)s"))
+    handler.addFilter(_is_worth_showing)
+
+
+def _is_worth_showing(record):
+    path = Path(record.pathname)
+    ours = path.is_relative_to(_PROJECT) and "site-packages" not in path.parts  # .venv may lie in the project
+    return record.levelno > standard_logging.WARNING or ours
 
 
 class _QuietTensorFlowImport:

@@ -18,6 +18,7 @@ PRESET_DIRECTORY = Path(__file__).resolve().parent.parent / "configs" / "encoder
 ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh")
 PRECISIONS = ("float32", "mixed_bfloat16")
 OPTIMIZERS = ("adam_weight_decay", "adamw")
+FINETUNING_TASKS = ("sequence_classification",)
 
 # Keys of Google's multilingual and Chinese `bert_config.json` that describe an unused pooler variant;
 # the original reader accepts them and nothing reads them.
@@ -147,6 +148,7 @@ class TrainingConfig:
             self.precision in PRECISIONS,
             f"precision={self.precision!r} is not known; choose one of {', '.join(PRECISIONS)}.",
         )
+        _require(0 <= self.seed < 2**32, f"seed={self.seed} must lie between 0 and {2**32 - 1}.")
 
 
 @dataclass(frozen=True)
@@ -210,6 +212,7 @@ class DatasetConfig:
 class FinetuningConfig(TrainingConfig):
     """A task on labelled text. Steps = int(examples / batch x epochs), as in the original scripts.
 
+    `dropout_prob` replaces the encoder's dropout rates, for an encoder that was pretrained without.
     `pad_to_longest` pads each training batch to its longest text (rounded up to a multiple of 8)
     instead of `max_seq_length`: less work on a CPU, but shapes vary, so it does not go with
     `jit_compile`.
@@ -220,15 +223,24 @@ class FinetuningConfig(TrainingConfig):
     max_seq_length: int = 128
     num_train_epochs: float = 3.0
     warmup_proportion: float = 0.1
+    dropout_prob: float | None = None
     pad_to_longest: bool = True
 
     def __post_init__(self):
         super().__post_init__()
+        _require(
+            self.task in FINETUNING_TASKS,
+            f"task={self.task!r} is not known; choose one of {', '.join(FINETUNING_TASKS)}.",
+        )
         _require(self.max_seq_length >= 4, f"max_seq_length={self.max_seq_length} must be at least 4.")
         _require(self.num_train_epochs > 0, f"num_train_epochs={self.num_train_epochs} must be positive.")
         _require(
             0.0 <= self.warmup_proportion <= 1.0,
             f"warmup_proportion={self.warmup_proportion} must lie between 0 and 1.",
+        )
+        _require(
+            self.dropout_prob is None or 0.0 <= self.dropout_prob < 1.0,
+            f"dropout_prob={self.dropout_prob} must be at least 0 and below 1.",
         )
         _require(
             not (self.jit_compile and self.pad_to_longest),
@@ -349,9 +361,11 @@ def _read_json(path):
     path = Path(path)
     _require(path.is_file(), f"config file {path} does not exist; give the path of a JSON file.")
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not valid JSON: {error}.") from None
+    _require(isinstance(values, dict), f"{path}: expected an object of settings, received {values!r}.")
+    return values
 
 
 def _apply_override(values, override):

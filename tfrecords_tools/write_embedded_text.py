@@ -20,12 +20,19 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from absl import app, flags
+from absl import flags
 
+from kbert import command_line
 from tfrecords_tools import embedded_text
 
-_OUTPUT_DIR = flags.DEFINE_string("output_dir", None, "Folder to write; must not exist yet.")
-_OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace an earlier output of this script.")
+FLAGS = flags.FLAGS
+
+
+def define_flags():
+    flags.DEFINE_string("output_dir", None, "Folder to write; must not exist yet.")
+    flags.DEFINE_bool("overwrite", False, "Replace an earlier output of this script.")
+    flags.mark_flags_as_required(["output_dir"])
+
 
 _README_TITLE = "Embedded text: the documentation that comes with CPython"
 _TSV_HEADER = ("sentence", "label", "module")
@@ -162,19 +169,14 @@ Copyright (c) Python Software Foundation and the authors of CPython; all of it i
 used under the PSF License Agreement (PSF-2.0), https://docs.python.org/3/license.html."""
 
 
-def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        raise app.UsageError(f"Unexpected arguments {argv[1:]}; expected flags only.")
-    output_dir = Path(_OUTPUT_DIR.value)
-    try:
-        library = embedded_text.standard_library_folder()
-        summary = write_embedded_text(library, output_dir, overwrite=_OVERWRITE.value)
-    except ValueError as error:
-        # The sentence says how to mend it; a traceback would only hide it.
-        raise SystemExit(f"write_embedded_text: {error}") from error
+def main(argv):
+    del argv
+    output_dir = Path(FLAGS.output_dir)
+    library = embedded_text.standard_library_folder()
+    summary = write_embedded_text(library, output_dir, overwrite=FLAGS.overwrite)
     print(f"{summary}\n\nWritten to {output_dir}. README.txt there tells what is what.")
 
 
 if __name__ == "__main__":
-    flags.mark_flag_as_required("output_dir")
-    app.run(main)
+    define_flags()
+    command_line.run(main)

@@ -40,6 +40,8 @@ class MaskFiller:
         for text in texts:
             if "[MASK]" not in text:
                 raise ValueError(f"no [MASK] in {text!r}; write one where a token is to be guessed.")
+        if not texts:
+            return []
         inputs = self._inputs(tf.constant(texts), pad_to_longest=True, with_masks=True)
         masks = inputs["input_ids"].numpy() == self._vocabulary.mask_id
         for text, row in zip(texts, masks, strict=True):
@@ -52,7 +54,9 @@ class MaskFiller:
         positions = np.zeros((len(texts), max(map(len, places))), np.int32)
         for row, place in zip(positions, places, strict=True):
             row[: len(place)] = place
-        logits = self._model(inputs | {"masked_lm_positions": positions}, training=False)["masked_lm_logits"]
+        inputs["masked_lm_positions"] = tf.constant(positions)
+        logits = self._model(inputs, training=False)["masked_lm_logits"]
+        logits = logits[..., : len(self._vocabulary)]  # the table may have more rows than there are tokens
         probabilities, tokens = tf.math.top_k(tf.nn.softmax(logits), k=min(top_k, len(self._vocabulary)))
         return [
             [self._ranked(tokens[row, mask], probabilities[row, mask]) for mask in range(len(place))]

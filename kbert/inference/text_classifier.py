@@ -43,8 +43,8 @@ class TextClassifier:
         if (text_pairs is not None) != self.takes_pairs:
             expected = "pairs of texts" if self.takes_pairs else "single texts"
             raise ValueError(f"this run was trained on {expected}, and answers only those.")
-        pairs = None if text_pairs is None else tf.constant(text_pairs)
-        return self._run(tf.constant(texts), pairs)
+        pairs = None if text_pairs is None else tf.constant(text_pairs, tf.string)
+        return self._run(tf.constant(texts, tf.string), pairs)
 
     def _outputs(self, texts, text_pairs):
         inputs = self._inputs(texts, text_pairs, pad_to_longest=True)

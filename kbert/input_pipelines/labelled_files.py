@@ -4,6 +4,8 @@ import csv
 import gzip
 import io
 import json
+import re
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,8 +47,8 @@ def read_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True
 def labels_of(rows) -> tuple[str, ...]:
     """The sorted labels of the rows; numbers sort as numbers."""
     labels = {row.label for row in rows}
-    if all(label.lstrip("-").isdigit() for label in labels):
-        return tuple(sorted(labels, key=int))
+    if all(re.fullmatch(r"-?[0-9]+", label) for label in labels):
+        return tuple(sorted(labels, key=lambda label: (int(label), label)))
     return tuple(sorted(labels))
 
 
@@ -88,7 +90,10 @@ def _read_text(path):
         raise ValueError(f"labelled file {path} does not exist.")
     content = path.read_bytes()
     if path.suffix == ".gz":
-        content = gzip.decompress(content)
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(f"{path} is not a whole gzip file ({error}); make it again.") from None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

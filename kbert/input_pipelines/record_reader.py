@@ -22,11 +22,7 @@ def training_batches(
     Raises:
       ValueError: when the records are fewer than one batch.
     """
-    if manifest.num_examples < batch_size:
-        raise ValueError(
-            f"{directory} holds {manifest.num_examples} examples, fewer than one batch of {batch_size}; "
-            "make more records or lower train_batch_size."
-        )
+    require_one_batch(directory, manifest, batch_size)
     paths = _shard_paths(directory, manifest)
 
     def epoch(seed):
@@ -42,6 +38,15 @@ def training_batches(
     records = endless_epochs(epoch, manifest.num_examples, seed, start_example)
     batches = records.batch(batch_size, drop_remainder=True)
     return _parse(batches, manifest).prefetch(tf.data.AUTOTUNE)
+
+
+def require_one_batch(directory, manifest: Manifest, batch_size: int):
+    """Raises ValueError when the records are fewer than one batch."""
+    if manifest.num_examples < batch_size:
+        raise ValueError(
+            f"{directory} holds {manifest.num_examples} examples, fewer than one batch of {batch_size}; "
+            "make more records or lower train_batch_size."
+        )
 
 
 def evaluation_batches(

@@ -38,11 +38,7 @@ def training_batches(
       ValueError: when there are fewer rows than one batch.
     """
     (num_examples,) = {len(values) for values in features.values()}
-    if num_examples < batch_size:
-        raise ValueError(
-            f"the training file has {num_examples} rows, fewer than one batch of {batch_size}; lower "
-            "train_batch_size."
-        )
+    require_one_batch(num_examples, batch_size)
 
     def epoch(seed):
         order = tf.random.experimental.stateless_shuffle(
@@ -52,6 +48,15 @@ def training_batches(
 
     batches = endless_epochs(epoch, num_examples, seed, start_example).batch(batch_size, drop_remainder=True)
     return _gather(batches, features, pad_to_longest).prefetch(tf.data.AUTOTUNE)
+
+
+def require_one_batch(num_examples: int, batch_size: int):
+    """Raises ValueError when the rows are fewer than one batch."""
+    if num_examples < batch_size:
+        raise ValueError(
+            f"the training file has {num_examples} rows, fewer than one batch of {batch_size}; lower "
+            "train_batch_size."
+        )
 
 
 def evaluation_batches(

@@ -27,6 +27,12 @@ def define_flags():
     flags.DEFINE_string("train_file", None, "Labelled TSV, CSV or JSONL file.")
     flags.DEFINE_string("dev_file", None, "The same for evaluation after training.")
     flags.DEFINE_string("init_checkpoint", None, "Run directory of a pretraining run.")
+    flags.DEFINE_bool(
+        "from_scratch",
+        False,
+        "Take vocabulary and shape of --init_checkpoint but not its weights: the control that shows what "
+        "pretraining is worth.",
+    )
     flags.DEFINE_string("vocab_file", None, "Vocabulary, when starting from random weights.")
     flags.DEFINE_bool("do_lower_case", True, "The casing of --vocab_file; a run knows its own.")
     flags.mark_flags_as_required(["train_file"])
@@ -38,6 +44,7 @@ def run_finetuning(
     train_file,
     dev_file=None,
     init_checkpoint=None,
+    from_scratch=False,
     vocabulary: Vocabulary | None = None,
     strategy="auto",
     num_devices=None,
@@ -49,6 +56,7 @@ def run_finetuning(
       run_dir: where the run lies.
       train_file, dev_file: labelled files with the columns of `config.dataset`; the second may be None.
       init_checkpoint: path of a pretraining run, or None for random weights.
+      from_scratch: take vocabulary and encoder shape of `init_checkpoint`, but not its weights.
       vocabulary: needed when there is no `init_checkpoint`.
       strategy, num_devices: see kbert.training.distribution.
 
@@ -68,7 +76,7 @@ def run_finetuning(
     from kbert.tasks.sequence_classification import LABEL_FEATURE, SequenceClassification
     from kbert.tokenization.text_inputs import TextInputs
     from kbert.training import checkpoint
-    from kbert.training.distribution import make_strategy
+    from kbert.training.distribution import make_strategy, require_whole_shares
     from kbert.training.run_directory import RunDirectory, trained_weights
     from kbert.training.trainer import Plan, train
 
@@ -85,11 +93,21 @@ def run_finetuning(
             checkpoint.restore(weights, trained_weights(encoder), allow_unused=True)
             logging.info("encoder from %s; the classification head starts fresh", weights)
 
+        if from_scratch:
+            initialize = None
+
     if vocabulary is None or config.encoder is None:
         raise ValueError(
             "nothing to start from: give --init_checkpoint=RUN_DIR, or --vocab_file and an encoder in "
             "the config."
         )
+    if config.dropout_prob is not None:
+        encoder = dataclasses.replace(
+            config.encoder,
+            hidden_dropout_prob=config.dropout_prob,
+            attention_probs_dropout_prob=config.dropout_prob,
+        )
+        config = dataclasses.replace(config, encoder=encoder)
     if config.max_seq_length > config.encoder.max_position_embeddings:
         raise ValueError(
             f"max_seq_length={config.max_seq_length} is more than the encoder's "
@@ -101,13 +119,23 @@ def run_finetuning(
             f"{config.encoder.vocab_size}: ids would fall outside its table."
         )
 
+    text_reader.require_one_batch(len(rows), config.train_batch_size)
+    num_train_steps = int(len(rows) / config.train_batch_size * config.num_train_epochs)
+    if not num_train_steps:
+        raise ValueError(
+            f"{len(rows)} examples in batches of {config.train_batch_size} over {config.num_train_epochs} "
+            "epochs make no step; lower train_batch_size or raise num_train_epochs."
+        )
+
     strategy = make_strategy(strategy, num_devices)
+    require_whole_shares(config.train_batch_size, strategy)
     details = {
         "task": task.name,
         "max_seq_length": config.max_seq_length,
         "num_train_examples": len(rows),
         "train_file": str(train_file),
         "init_checkpoint": str(init_checkpoint) if init_checkpoint else None,
+        "from_scratch": from_scratch or not init_checkpoint,
     }
     run = RunDirectory.create_or_resume(run_dir, config, details, vocabulary)
     text_inputs = TextInputs(vocabulary, config.max_seq_length)
@@ -120,12 +148,6 @@ def run_finetuning(
 
     train_features = features(rows)
     _log_first_examples(rows, train_features, vocabulary)
-    num_train_steps = int(len(rows) / config.train_batch_size * config.num_train_epochs)
-    if not num_train_steps:
-        raise ValueError(
-            f"{len(rows)} examples in batches of {config.train_batch_size} over {config.num_train_epochs} "
-            "epochs make no step; lower train_batch_size or raise num_train_epochs."
-        )
     plan = Plan(
         num_train_steps=num_train_steps,
         num_warmup_steps=int(num_train_steps * config.warmup_proportion),
@@ -184,13 +206,13 @@ def main(argv):
     config = load_config(
         FinetuningConfig, FLAGS.config, FLAGS.override, vocab_size=len(vocabulary) if vocabulary else None
     )
-    logging.set_verbosity(max(logging.get_verbosity(), logging.INFO))
     task, metrics = run_finetuning(
         config,
         FLAGS.run_dir,
         FLAGS.train_file,
         FLAGS.dev_file,
         FLAGS.init_checkpoint,
+        FLAGS.from_scratch,
         vocabulary,
         FLAGS.strategy,
         FLAGS.num_devices,

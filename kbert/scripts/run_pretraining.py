@@ -52,11 +52,13 @@ def run_pretraining(config, run_dir, input_dir, eval_input_dir=None, strategy="a
     # TensorFlow loads here, after everything that can be wrong without it.
     from kbert.input_pipelines import record_reader
     from kbert.tasks.pretraining import Pretraining
-    from kbert.training.distribution import make_strategy
+    from kbert.training.distribution import make_strategy, require_whole_shares
     from kbert.training.run_directory import RunDirectory
     from kbert.training.trainer import Plan, train
 
     strategy = make_strategy(strategy, num_devices)
+    require_whole_shares(config.train_batch_size, strategy)
+    record_reader.require_one_batch(input_dir, manifest, config.train_batch_size)
     details = {
         "task": Pretraining.name,
         "max_seq_length": manifest.features["input_ids"].shape[0],
@@ -144,7 +146,6 @@ def main(argv):
     del argv
     size = read_manifest(FLAGS.input_dir).vocabulary["size"]
     config = load_config(PretrainingConfig, FLAGS.config, FLAGS.override, vocab_size=size)
-    logging.set_verbosity(max(logging.get_verbosity(), logging.INFO))
     metrics = run_pretraining(
         config, FLAGS.run_dir, FLAGS.input_dir, FLAGS.eval_input_dir, FLAGS.strategy, FLAGS.num_devices
     )

@@ -46,7 +46,8 @@ def list_checkpoints(directory) -> list[Path]:
     directory = Path(directory)
     if not directory.is_dir():
         return []
-    return sorted(path for path in directory.iterdir() if _FOLDER.fullmatch(path.name) and path.is_dir())
+    folders = [path for path in directory.iterdir() if _FOLDER.fullmatch(path.name) and path.is_dir()]
+    return sorted(folders, key=lambda path: int(_FOLDER.fullmatch(path.name)[1]))
 
 
 def read_state(checkpoint) -> dict:

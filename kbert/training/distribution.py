@@ -36,3 +36,13 @@ def make_strategy(name: str = "auto", num_devices: int | None = None) -> tf.dist
     if wanted > len(cpus):
         raise ValueError(f"--num_devices={wanted}, but this process has {len(cpus)} CPU devices.")
     return tf.distribute.MirroredStrategy([device.name for device in cpus[:wanted]])
+
+
+def require_whole_shares(train_batch_size: int, strategy):
+    """Raises ValueError when the global batch does not divide by the strategy's replicas."""
+    replicas = strategy.num_replicas_in_sync
+    if train_batch_size % replicas:
+        raise ValueError(
+            f"train_batch_size={train_batch_size} is not divisible by the {replicas} replicas; choose "
+            f"a multiple of {replicas}."
+        )

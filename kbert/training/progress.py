@@ -1,5 +1,6 @@
 """What a person sees while a run goes on: a line an interval, and metrics.jsonl."""
 
+import contextlib
 import json
 import math
 import time
@@ -65,9 +66,13 @@ class Progress:
         shown = "  ".join(f"{k} {v:.4g}" for k, v in metrics.items() if isinstance(v, float))
         logging.info("step %d/%d  %s: %s", step, self._num_steps, split, shown)
 
-    def restart_clock(self):
+    @contextlib.contextmanager
+    def paused(self):
         """Leaves out of the rate what is not training: evaluations and checkpoints."""
-        self._last = (self._last[0], self._clock())
+        start = self._clock()
+        yield
+        step, last_time = self._last
+        self._last = (step, last_time + self._clock() - start)
 
     def _append(self, values):
         with open(self._metrics_file, "a", encoding="utf-8") as file:
@@ -94,11 +99,21 @@ def read_metrics(metrics_file) -> list[dict]:
     return lines
 
 
-def forget_metrics_after(metrics_file, step: int):
-    """Drops the lines after `step`, which a resumed run will write again."""
+def forget_metrics_after(metrics_file, step: int, with_evaluation: bool = False):
+    """Drops the lines after `step`, which a resumed run will write again.
+
+    Args:
+      metrics_file: path of metrics.jsonl; it need not exist.
+      step: the last step that stays.
+      with_evaluation: drop the evaluation at `step` itself as well.
+    """
     if not metrics_file.is_file():
         return
-    kept = [line for line in read_metrics(metrics_file) if line["step"] <= step]
+    kept = [
+        line
+        for line in read_metrics(metrics_file)
+        if line["step"] < step or line["step"] == step and not (with_evaluation and line["split"] == "eval")
+    ]
     aside = metrics_file.with_name(metrics_file.name + ".tmp")
     aside.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
     aside.replace(metrics_file)

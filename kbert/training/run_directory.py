@@ -43,9 +43,12 @@ class RunDirectory:
         self.path = Path(path)
         if not (self.path / "run.json").is_file():
             raise ValueError(f"{path} holds no kbert run (no run.json); give the --run_dir of a training.")
-        self.details = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-        values = json.loads((self.path / "config.json").read_text(encoding="utf-8"))
-        config_class = _CONFIG_CLASSES[self.details["task"]]
+        try:
+            self.details = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+            values = json.loads((self.path / "config.json").read_text(encoding="utf-8"))
+            config_class = _CONFIG_CLASSES[self.details["task"]]
+        except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
+            raise ValueError(f"{path} holds a broken run ({error!r}); restore its files.") from None
         self.config = from_dict(config_class, values, where=str(self.path / "config.json"))
 
     @classmethod

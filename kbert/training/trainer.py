@@ -11,6 +11,7 @@ from kbert.config import TrainingConfig
 from kbert.encoder import BertEncoder
 from kbert.tasks.task import Task
 from kbert.training import checkpoint
+from kbert.training.distribution import require_whole_shares
 from kbert.training.optimizer import AdamWeightDecay
 from kbert.training.progress import Progress, forget_metrics_after
 from kbert.training.run_directory import RunDirectory, trained_weights
@@ -51,12 +52,7 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
       FloatingPointError: when a loss or gradient norm is not finite.
       ValueError: when the batch does not divide by the replicas, or a checkpoint does not fit.
     """
-    replicas = strategy.num_replicas_in_sync
-    if config.train_batch_size % replicas:
-        raise ValueError(
-            f"train_batch_size={config.train_batch_size} is not divisible by the {replicas} replicas; choose "
-            f"a multiple of {replicas}."
-        )
+    require_whole_shares(config.train_batch_size, strategy)
     keras.utils.set_random_seed(config.seed)
     with strategy.scope():
         model = task.build_model(BertEncoder(config.encoder, dtype=config.precision))
@@ -76,6 +72,10 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
     batches = iter(_distribute(strategy, plan.make_train_batches(start * config.train_batch_size)))
 
     step, sums, metrics = start, None, None
+    if evaluate and start and _evaluation_is_due(plan, start):
+        # The run had ended, or was stopped between this checkpoint and its evaluation.
+        forget_metrics_after(run.metrics_file, start, with_evaluation=True)
+        metrics = evaluate(start)
     while step < plan.num_train_steps:
         stops = [config.log_every_steps, config.save_checkpoints_steps]
         if evaluate:
@@ -94,12 +94,16 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
             progress.train(step, values, float(schedule(tf.constant(step - 1))))
             sums = None
         if last or step % config.save_checkpoints_steps == 0:
-            _save(model, optimizer, step, config, run, sums)
-            progress.restart_clock()
-        if evaluate and (last or step % plan.eval_every_steps == 0):
-            metrics = evaluate(step)
-            progress.restart_clock()
-    return metrics if metrics or not evaluate else evaluate(step)
+            with progress.paused():
+                _save(model, optimizer, step, config, run, sums)
+        if evaluate and _evaluation_is_due(plan, step):
+            with progress.paused():
+                metrics = evaluate(step)
+    return metrics
+
+
+def _evaluation_is_due(plan, step):
+    return step >= plan.num_train_steps or step % plan.eval_every_steps == 0
 
 
 def evaluate_batches(task, step: EvaluationStep, batches) -> dict:

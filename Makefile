@@ -1,0 +1,47 @@
+# kbert: `make quickstart` walks the whole road, `make test` proves it. Each makes .venv when it is missing.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help quickstart test test-fast lint format bench lock clean
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+quickstart: $(VENV)/.ready  ## raw text to answered requests, about five minutes on two cores
+	@$(BIN)/python -m kbert.scripts.quickstart --directory=quickstart_run
+
+test: $(VENV)/.ready  ## the whole suite
+	@$(BIN)/python -m pytest -n auto -q -rs
+
+test-fast: $(VENV)/.ready  ## without the slow ones
+	@$(BIN)/python -m pytest -n auto -q -rs -m "not slow"
+
+lint: $(VENV)/.ready  ## ruff: rules and format
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+format: $(VENV)/.ready  ## rewrites the files as `make lint` wants them
+	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+
+bench: $(VENV)/.ready  ## every benchmark: a table and one JSON line each
+	@for name in $$(ls benchmarks/*.py | grep -v __init__ | xargs -n1 basename | sed 's/\.py//'); do \
+	  echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
+
+lock: $(VENV)/.ready  ## requirements.txt -> requirements.lock, with hashes, for every platform
+	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --custom-compile-command "make lock" --quiet --upgrade requirements.txt -o requirements.lock
+
+clean:  ## removes .venv and what quickstart made
+	@rm -rf $(VENV) quickstart_run
+
+# The environment is ready when the stamp is there: an interrupted installation begins again.
+$(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
+	@$(PYTHON) kbert/scripts/platform_check.py
+	@echo "setting up $(VENV) (once; about 600 MB) ..."
+	@rm -rf $(VENV) && $(PYTHON) -m venv $(VENV)
+	@awk '/^uv==/ {on = 1} on {print} on && !/\\$$/ {exit}' requirements.lock > $(VENV)/uv.txt
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r $(VENV)/uv.txt
+	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes --compile-bytecode -r requirements.lock
+	@touch $@

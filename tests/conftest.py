@@ -1,0 +1,141 @@
+"""What several tests share: a tiny encoder, vocabulary and corpus, and one tiny run of each kind."""
+
+import random
+
+import pytest
+
+from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, OptimizerConfig, PretrainingConfig
+from tests.tfrecords_tools import small_corpus
+
+MAX_SEQ_LENGTH = 24
+LABELS = ("quiet", "loud")
+
+
+def tiny_encoder_config(**changes) -> EncoderConfig:
+    values = {
+        "vocab_size": len(small_corpus.TOKENS),
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "max_position_embeddings": 32,
+        # Larger than BERT's, so that at random weights the outputs differ from text to text.
+        "initializer_range": 0.2,
+    }
+    return EncoderConfig(**values | changes)
+
+
+def tiny_pretraining_config(**changes) -> PretrainingConfig:
+    values = {
+        "encoder": tiny_encoder_config(num_hidden_layers=1),
+        "optimizer": OptimizerConfig(learning_rate=2e-3),
+        "train_batch_size": 8,
+        "eval_batch_size": 8,
+        "steps_per_call": 3,
+        "log_every_steps": 2,
+        "save_checkpoints_steps": 6,
+        "num_train_steps": 12,
+        "num_warmup_steps": 2,
+        "eval_every_steps": 12,
+    }
+    return PretrainingConfig(**values | changes)
+
+
+def tiny_finetuning_config(**changes) -> FinetuningConfig:
+    values = {
+        "encoder": None,
+        "optimizer": OptimizerConfig(name="adamw", learning_rate=5e-3),
+        "dataset": DatasetConfig(text="sentence", label="label", labels=LABELS),
+        "train_batch_size": 8,
+        "eval_batch_size": 8,
+        "max_seq_length": MAX_SEQ_LENGTH,
+        "num_train_epochs": 2.0,
+        "log_every_steps": 4,
+        "save_checkpoints_steps": 1000,
+    }
+    return FinetuningConfig(**values | changes)
+
+
+def write_labelled_file(path, number: int, seed: int = 3):
+    """A TSV of sentences; those with the word "jump" are loud."""
+    rng = random.Random(seed)
+    lines = ["sentence\tother\tlabel"]
+    for index in range(number):
+        first, second = small_corpus.sentences(2, rng)
+        first = f"jump {first}" if index % 2 else first.replace("jump", "walk")
+        lines.append(f"{first}\t{second}\t{LABELS[index % 2]}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def encoder_config() -> EncoderConfig:
+    return tiny_encoder_config()
+
+
+@pytest.fixture
+def vocabulary():
+    return small_corpus.vocabulary()
+
+
+@pytest.fixture(scope="session")
+def records_dir(tmp_path_factory):
+    """A folder with `train` and `heldout` pretraining records."""
+    from tfrecords_tools.create_pretraining_data import create_pretraining_data
+
+    folder = tmp_path_factory.mktemp("records")
+    for name, num_documents, seed in (("train", 12, 1), ("heldout", 4, 2)):
+        raw = folder / f"raw_{name}"
+        raw.mkdir()
+        corpus, vocab_file = small_corpus.write_corpus(raw, num_documents, seed)
+        create_pretraining_data(
+            str(corpus),
+            vocab_file,
+            folder / name,
+            max_seq_length=MAX_SEQ_LENGTH,
+            max_predictions_per_seq=4,
+            dupe_factor=2,
+            num_shards=3,
+        )
+    return folder
+
+
+@pytest.fixture(scope="session")
+def pretraining_run(records_dir, tmp_path_factory):
+    """The `RunDirectory` of 12 steps of pretraining, with an evaluation at the end."""
+    from kbert.scripts.run_pretraining import run_pretraining
+    from kbert.training.run_directory import RunDirectory
+
+    path = tmp_path_factory.mktemp("runs") / "pretraining"
+    run_pretraining(tiny_pretraining_config(), path, records_dir / "train", records_dir / "heldout")
+    return RunDirectory(path)
+
+
+@pytest.fixture(scope="session")
+def labelled_files(tmp_path_factory):
+    """Paths of a training and a development TSV with the columns sentence, other and label."""
+    folder = tmp_path_factory.mktemp("labelled")
+    return write_labelled_file(folder / "train.tsv", 40), write_labelled_file(folder / "dev.tsv", 13, seed=4)
+
+
+@pytest.fixture(scope="session")
+def finetuned_run(pretraining_run, labelled_files, tmp_path_factory):
+    """The `RunDirectory` of a classifier of single texts."""
+    return _finetune(pretraining_run, labelled_files, tmp_path_factory, tiny_finetuning_config())
+
+
+@pytest.fixture(scope="session")
+def pair_run(pretraining_run, labelled_files, tmp_path_factory):
+    """The `RunDirectory` of a classifier of pairs of texts."""
+    dataset = DatasetConfig(text="sentence", text_pair="other", label="label", labels=LABELS)
+    config = tiny_finetuning_config(dataset=dataset, num_train_epochs=1.0, pad_to_longest=False)
+    return _finetune(pretraining_run, labelled_files, tmp_path_factory, config)
+
+
+def _finetune(pretraining_run, labelled_files, tmp_path_factory, config):
+    from kbert.scripts.run_finetuning import run_finetuning
+    from kbert.training.run_directory import RunDirectory
+
+    path = tmp_path_factory.mktemp("runs") / "finetuned"
+    run_finetuning(config, path, *labelled_files, init_checkpoint=pretraining_run.path)
+    return RunDirectory(path)

@@ -1,0 +1,119 @@
+"""Raw text -> vocabulary -> records -> pretraining -> fine-tuning -> exports -> an answered request."""
+
+import random
+
+import numpy as np
+import pytest
+
+from export.development_server import DevelopmentServer
+from export.export_savedmodel import export_savedmodel
+from export.export_tflite import export_tflite
+from export.litert_model import LiteRTClassifier
+from export.serving_client import predict_grpc, predict_rest
+from kbert.config import DatasetConfig, OptimizerConfig
+from kbert.inference.mask_filler import MaskFiller
+from kbert.inference.text_classifier import TextClassifier
+from kbert.scripts.run_evaluation import evaluate_classification, evaluate_pretraining
+from kbert.scripts.run_finetuning import run_finetuning
+from kbert.scripts.run_pretraining import run_pretraining
+from kbert.tokenization.vocabulary import Vocabulary
+from kbert.training.run_directory import RunDirectory
+from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
+from tfrecords_tools.build_vocabulary import count_words
+from tfrecords_tools.create_pretraining_data import create_pretraining_data
+from tfrecords_tools.wordpiece_learner import learn_wordpieces
+
+WARM = ("sunny", "hot", "dry", "bright")
+COLD = ("frosty", "cold", "icy", "dark")
+TEXTS = ["A sunny day, so hot and bright!", "Frosty: an icy, dark and cold night.", "", "zzz 漢字 " * 30]
+
+
+def sentence(words, rng):
+    return f"The {rng.choice(words)} day was {rng.choice(words)} and {rng.choice(words)}."
+
+
+def write_texts(folder):
+    """corpus.txt, train.tsv and dev.tsv about warm and cold days."""
+    rng = random.Random(5)
+    documents = [
+        "\n".join(sentence(words, rng) for _ in range(6)) for _ in range(6) for words in (WARM, COLD)
+    ]
+    (folder / "corpus.txt").write_text("\n\n".join(documents) + "\n", encoding="utf-8")
+    for name, number in (("train", 48), ("dev", 12)):
+        rows = [(sentence(words, rng), label) for _ in range(number // 2) for words, label in
+                ((WARM, "warm"), (COLD, "cold"))]  # fmt: skip
+        lines = ["sentence\tlabel", *("\t".join(row) for row in rows)]
+        (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def road(tmp_path_factory):
+    """The folder of the whole road, up to a fine-tuned run."""
+    folder = tmp_path_factory.mktemp("road")
+    write_texts(folder)
+
+    words = count_words([folder / "corpus.txt"], do_lower_case=True, max_words_in_memory=1000)
+    pieces = learn_wordpieces(words.counts, 80, num_unused_tokens=0)
+    vocabulary = Vocabulary(pieces, do_lower_case=True)
+    vocabulary.write(folder / "vocab.txt")
+
+    create_pretraining_data(
+        str(folder / "corpus.txt"), folder / "vocab.txt", folder / "records",
+        max_seq_length=32, max_predictions_per_seq=5, dupe_factor=2, num_shards=2,
+    )  # fmt: skip
+    encoder = tiny_encoder_config(vocab_size=len(vocabulary), num_hidden_layers=1)
+    config = tiny_pretraining_config(encoder=encoder, num_train_steps=8, save_checkpoints_steps=8)
+    run_pretraining(config, folder / "pretrained", folder / "records")
+
+    config = tiny_finetuning_config(
+        dataset=DatasetConfig(text="sentence", label="label"),
+        optimizer=OptimizerConfig(name="adamw", learning_rate=5e-3),
+        num_train_epochs=20.0,
+        max_seq_length=32,
+        pad_to_longest=False,
+    )
+    run_finetuning(
+        config, folder / "finetuned", folder / "train.tsv", folder / "dev.tsv", folder / "pretrained"
+    )
+    return folder
+
+
+def test_the_pretrained_run_fills_masks_and_is_evaluated(road):
+    run = RunDirectory(road / "pretrained")
+    ((candidates,),) = MaskFiller(run)(["The [MASK] day was hot and dry."], top_k=3)
+    assert len(candidates) == 3 and all(c["token"] in run.vocabulary().tokens for c in candidates)
+    _, metrics = evaluate_pretraining(run, road / "records")
+    assert 0.0 < metrics["baseline_accuracy"] < 1.0 and metrics["masked_lm_loss"] > 0.0
+
+
+def test_the_classifier_has_learnt_its_task(road):
+    _, metrics = evaluate_classification(RunDirectory(road / "finetuned"), road / "dev.tsv")
+    assert metrics["accuracy"] >= 0.9 > metrics["baseline_accuracy"] == 0.5
+    assert metrics["num_examples"] == 12
+
+
+def test_every_way_of_asking_gives_kerass_answer(road):
+    run = RunDirectory(road / "finetuned")
+    classify = TextClassifier(run)
+    expected = classify.outputs(TEXTS)["probabilities"].numpy()
+    labels = [answer["label"] for answer in classify(TEXTS)]
+    assert labels[:2] == ["warm", "cold"]
+
+    report = export_savedmodel(run, road / "served")
+    request = {"text": np.array(TEXTS, object)}
+    with DevelopmentServer(str(road / "served"), "days", port=0, rest_api_port=0) as server:
+        assert server.servable.newest_version == report["version"] == 1
+        for answer in (
+            predict_grpc(f"localhost:{server.port}", "days", request),
+            predict_rest(f"localhost:{server.rest_api_port}", "days", request),
+        ):
+            np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-5)
+            assert [as_text(label) for label in answer["label"]] == labels
+
+    export_tflite(run, road / "litert", ["float32"])
+    answered = LiteRTClassifier(road / "litert" / "model_float32.tflite", run.vocabulary())(TEXTS)
+    np.testing.assert_allclose(answered, expected, atol=1e-5)
+
+
+def as_text(label):
+    return label.decode() if isinstance(label, bytes) else str(label)

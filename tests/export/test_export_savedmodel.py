@@ -1,0 +1,139 @@
+"""Exported SavedModels answer, through the server's own road, as Keras does."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import export.export_savedmodel as exporter
+from export.export_savedmodel import export_savedmodel
+from export.session_check import load_session, run_loaded
+from kbert.inference.text_classifier import TextClassifier
+from kbert.tokenization.text_inputs import TextInputs
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TEXTS = ["jump the a", "Walks, and JUMPED.", "", "an unknown word", "play " * 40]
+PAIRS = ["and", "a", "looks", "", "open " * 40]
+
+
+@pytest.fixture(scope="module", params=["single", "pair"])
+def exported(request, tmp_path_factory):
+    """(run, report, inputs of the text signature) for a run on single texts and one on pairs."""
+    run = request.getfixturevalue({"single": "finetuned_run", "pair": "pair_run"}[request.param])
+    report = export_savedmodel(run, tmp_path_factory.mktemp("served"))
+    inputs = {"text": np.array(TEXTS, object)}
+    if request.param == "pair":
+        inputs["text_pair"] = np.array(PAIRS, object)
+    return run, report, inputs
+
+
+def keras_outputs(run, inputs):
+    outputs = TextClassifier(run).outputs(*(list(texts) for texts in inputs.values()))
+    return {name: value.numpy() for name, value in outputs.items()}
+
+
+def test_both_signatures_answer_as_keras_does(exported):
+    run, report, inputs = exported
+    expected = keras_outputs(run, inputs)
+    assert np.ptp(expected["probabilities"][:, 0]) > 1e-3  # the texts tell
+
+    model = load_session(report["path"])
+    by_text = run_loaded(model, "serving_default", inputs)
+    packed = TextInputs(run.vocabulary(), run.config.max_seq_length)(
+        *(tf.constant(list(texts)) for texts in inputs.values())
+    )
+    by_ids = run_loaded(model, "ids", {name: value.numpy() for name, value in packed.items()})
+    labels = [run.config.dataset.labels[i] for i in expected["logits"].argmax(axis=-1)]
+    for answer in (by_text, by_ids):
+        assert answer.keys() == {"probabilities", "logits", "label"}
+        for name in ("probabilities", "logits"):
+            np.testing.assert_allclose(answer[name], expected[name], atol=1e-5)
+            assert answer[name].dtype == np.float32
+        assert [label.decode() for label in answer["label"]] == labels
+
+
+def test_every_weight_is_stored_once(exported):
+    run, report, _ = exported
+    _, model = run.load_model()
+    parameters = sum(4 * int(np.prod(v.shape)) for v in model.trainable_variables)
+    path = Path(report["path"])
+    reader = tf.train.load_checkpoint(str(path / "variables" / "variables"))
+    types = reader.get_variable_to_dtype_map()
+    shapes = reader.get_variable_to_shape_map()
+    stored = sum(4 * int(np.prod(shapes[name])) for name in shapes if types[name] == tf.float32)
+    assert stored == parameters
+    # And nothing large comes on top: for a real model the rest (names, a few kB) is below 5 per cent.
+    size = sum(f.stat().st_size for f in (path / "variables").iterdir())
+    assert size <= 1.05 * parameters + 16_384
+    assert report["bytes"] == sum(f.stat().st_size for f in path.rglob("*") if f.is_file())
+
+
+def test_the_report_and_what_lies_beside_the_model(exported):
+    run, report, _ = exported
+    assert report["version"] == 1 and report["path"].endswith("/1")
+    assert report["max_difference"] <= 1e-5 and report["num_ops"] > 20
+    assert set(report["text_ops"]) <= {
+        "TFText>FastWordpieceTokenizeWithOffsets", "FastWordpieceTokenizeWithOffsets",
+        "NormalizeUTF8", "TFText>NormalizeUTF8",
+    } and report["text_ops"]  # fmt: skip
+    extra = Path(report["path"]) / "assets.extra"
+    about = json.loads((extra / "kbert.json").read_text(encoding="utf-8"))
+    assert about["labels"] == list(run.config.dataset.labels)
+    assert about["vocabulary"] == run.details["vocabulary"]
+    assert (extra / "vocab.txt").read_bytes() == (run.path / "vocab.txt").read_bytes()
+
+
+def test_versions_count_up_and_an_existing_one_is_refused(finetuned_run, tmp_path, monkeypatch):
+    monkeypatch.setattr(exporter, "_check_answers", lambda *unused: 0.0)  # not what is tested here
+    (tmp_path / "9").mkdir()
+    (tmp_path / "notes").mkdir()
+    with pytest.raises(ValueError, match=r"9 exists; choose another --version, or leave it out"):
+        export_savedmodel(finetuned_run, tmp_path, version=9)
+    assert export_savedmodel(finetuned_run, tmp_path)["version"] == 10
+
+
+def test_a_failing_check_leaves_nothing(finetuned_run, tmp_path, monkeypatch):
+    monkeypatch.setattr(exporter, "TOLERANCE", -1.0)
+    with pytest.raises(ValueError, match=r"answers differently .* Nothing was exported\."):
+        export_savedmodel(finetuned_run, tmp_path / "served")
+    assert not list((tmp_path / "served").iterdir())
+
+
+def test_a_pretraining_run_is_refused(pretraining_run, tmp_path):
+    with pytest.raises(ValueError, match="is a pretraining run; a serving model needs a sequence_classif"):
+        export_savedmodel(pretraining_run, tmp_path / "served")
+    assert not (tmp_path / "served").exists()
+
+
+def test_the_oldest_server_version_answers_alike(exported, tmp_path):
+    """TensorFlow and TF-Text 2.12.1 are what stock servers up to 2.19 are built with."""
+    python = os.environ.get("KBERT_TF212_PYTHON")
+    if not python:
+        pytest.skip("OLD SERVERS NOT CHECKED: KBERT_TF212_PYTHON names no Python with TensorFlow 2.12.1")
+    run, report, inputs = exported
+    (tmp_path / "inputs.json").write_text(json.dumps({name: list(v) for name, v in inputs.items()}))
+    script = Path(__file__).with_name("answer_in_old_tensorflow.py")
+    command = [python, str(script), report["path"], str(tmp_path / "inputs.json")]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr[-3000:]
+    answer = json.loads(result.stdout.splitlines()[-1])
+    assert answer["versions"] == ["2.12.1", "2.12.1"]
+    np.testing.assert_allclose(
+        answer["probabilities"], keras_outputs(run, inputs)["probabilities"], atol=1e-5
+    )
+
+
+def test_the_script_ends_with_one_sentence(tmp_path):
+    command = [sys.executable, "-m", "export.export_savedmodel", f"--run_dir={tmp_path}/none"]
+    command.append(f"--model_base_path={tmp_path}/served")
+    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 1
+    assert result.stderr == (
+        f"error: {tmp_path}/none holds no kbert run (no run.json); give the --run_dir of a training.\n"
+    )
+    assert not (tmp_path / "served").exists()

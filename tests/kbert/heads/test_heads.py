@@ -1,0 +1,69 @@
+"""The heads, and the table that the masked-LM head shares with the encoder."""
+
+import numpy as np
+import tensorflow as tf
+
+from kbert.encoder import BertEncoder
+from kbert.heads.classification_head import ClassificationHead
+from kbert.heads.masked_lm_head import MaskedLMHead
+from kbert.layers.bert_embeddings import BertEmbeddings
+from kbert.tasks.pretraining import Pretraining
+from tests.layer_checks import check_layer
+
+RNG = np.random.default_rng(6)
+HIDDEN = RNG.normal(size=(3, 5, 8)).astype(np.float32)
+POSITIONS = np.array([[0, 3], [1, 2], [4, 0]], np.int32)
+
+
+def built_embeddings(dtype=None):
+    embeddings = BertEmbeddings(11, 8, 5, 2, 0.0, 1e-12, 0.2, name="embeddings", dtype=dtype)
+    embeddings.build((None, None), (None, None))
+    return embeddings
+
+
+def test_classification_head():
+    def make(**kwargs):
+        return ClassificationHead(3, dropout=0.1, initializer_range=0.2, name="classification", **kwargs)
+
+    check_layer(make, {"pooled_output": HIDDEN[:, 0]}, (3, 3), output_dtype="float32")
+
+
+def test_masked_lm_head():
+    def make(dtype=None):
+        head = MaskedLMHead(built_embeddings(dtype), "gelu", 1e-12, 0.2, name="masked_lm", dtype=dtype)
+        # Of the embeddings the head uses one table; the check trains what the head itself owns.
+        head.embeddings.trainable = False
+        return head
+
+    inputs = {"sequence_output": HIDDEN, "masked_lm_positions": POSITIONS}
+    check_layer(make, inputs, (3, 2, 11), output_dtype="float32")
+
+
+def test_masked_lm_head_reads_the_encoders_own_table():
+    embeddings = built_embeddings()
+    head = MaskedLMHead(embeddings, "gelu", 1e-12, 0.2)
+    before = head(HIDDEN, POSITIONS).numpy()
+    table = embeddings.word_embeddings.numpy()
+    table[7] *= 2.0
+    embeddings.word_embeddings.assign(table)
+    after = head(HIDDEN, POSITIONS).numpy()
+    np.testing.assert_allclose(after[..., 7], 2.0 * before[..., 7], atol=1e-5)
+    np.testing.assert_array_equal(np.delete(after, 7, axis=-1), np.delete(before, 7, axis=-1))
+
+
+def test_the_gradient_reaches_the_shared_table_from_both_sides(encoder_config):
+    model = Pretraining().build_model(BertEncoder(encoder_config))
+    tables = [v for v in model.trainable_variables if "word_embeddings" in v.path]
+    assert len(tables) == 1, "the table is shared, not copied"
+    inputs = {
+        "input_ids": tf.constant([[1, 2, 3, 2]]),
+        "input_mask": tf.ones((1, 4), tf.int32),
+        "segment_ids": tf.zeros((1, 4), tf.int32),
+        "masked_lm_positions": tf.constant([[1]]),
+    }
+    with tf.GradientTape() as tape:
+        # Raises the logit of token 9, which is not among the inputs.
+        loss = model(inputs)["masked_lm_logits"][0, 0, 9]
+    gradient = tf.convert_to_tensor(tape.gradient(loss, tables[0].value)).numpy()
+    moved = set(np.flatnonzero(np.abs(gradient).max(axis=1) > 0))
+    assert moved == {1, 2, 3, 9}  # the inputs by the lookup, 9 by the output product

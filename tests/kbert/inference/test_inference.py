@@ -1,0 +1,111 @@
+"""Answers to texts from finished runs, in Python."""
+
+import numpy as np
+import pytest
+
+from kbert.inference.mask_filler import MaskFiller
+from kbert.inference.text_classifier import TextClassifier
+from kbert.scripts.run_prediction import predictions
+from kbert.tokenization.text_inputs import TextInputs
+
+
+@pytest.fixture(scope="module")
+def classify(finetuned_run):
+    return TextClassifier(finetuned_run)
+
+
+@pytest.fixture(scope="module")
+def fill(pretraining_run):
+    return MaskFiller(pretraining_run)
+
+
+def test_the_classifier_answers_with_label_and_probabilities(classify):
+    answers = classify(["jump the a", "walk a"])
+    for answer in answers:
+        assert list(answer["probabilities"]) == ["quiet", "loud"]
+        assert sum(answer["probabilities"].values()) == pytest.approx(1.0, abs=1e-6)
+        assert answer["label"] == max(answer["probabilities"], key=answer["probabilities"].get)
+    assert answers[0] != answers[1]
+
+
+def test_an_answer_does_not_depend_on_its_neighbours(classify):
+    texts = ["jump", "walk the a and " * 9, "", "play"]
+    together = [answer["probabilities"]["loud"] for answer in classify(texts)]
+    alone = [classify([text])[0]["probabilities"]["loud"] for text in texts]
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+def test_a_pair_run_takes_pairs_and_only_those(classify, pair_run):
+    pairs = TextClassifier(pair_run)
+    answer, swapped = pairs(["jump", "walk the"], ["walk the", "jump"])
+    assert answer["probabilities"] != swapped["probabilities"]
+    with pytest.raises(ValueError, match="this run was trained on pairs of texts, and answers only those"):
+        pairs(["jump"])
+    with pytest.raises(ValueError, match="this run was trained on single texts, and answers only those"):
+        classify(["jump"], ["walk"])
+
+
+def test_no_texts_no_answers(classify, fill):
+    assert classify([]) == []
+    assert fill([]) == []
+
+
+def test_two_masks_and_one_get_the_models_own_probabilities(fill, pretraining_run):
+    texts = ["[MASK] the play[MASK] .", "walk [MASK]"]
+    two, one = fill(texts, top_k=4)
+    assert [len(two), len(one)] == [2, 1]
+
+    vocabulary = pretraining_run.vocabulary()
+    inputs = TextInputs(vocabulary, 24)(texts, with_masks=True)
+    places = [np.flatnonzero(row == vocabulary.mask_id) for row in inputs["input_ids"].numpy()]
+    _, model = pretraining_run.load_model()
+    positions = np.array([places[0], [places[1][0], 0]])
+    inputs = {name: value.numpy() for name, value in inputs.items()} | {"masked_lm_positions": positions}
+    logits = model(inputs)["masked_lm_logits"].numpy()
+    probabilities = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
+    for candidates, expected in ((two[0], probabilities[0, 0]), (two[1], probabilities[0, 1]),
+                                 (one[0], probabilities[1, 0])):  # fmt: skip
+        best = np.argsort(-expected)[:4]
+        assert [candidate["token"] for candidate in candidates] == [vocabulary.tokens[i] for i in best]
+        np.testing.assert_allclose([c["probability"] for c in candidates], expected[best], atol=1e-5)
+
+
+def test_more_tokens_than_there_are(fill, pretraining_run):
+    ((candidates,),) = fill(["[MASK]"], top_k=999)
+    assert sorted(c["token"] for c in candidates) == sorted(pretraining_run.vocabulary().tokens)
+    assert sum(c["probability"] for c in candidates) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_table_with_more_rows_than_tokens_names_only_tokens(fill, vocabulary):
+    fewer = type(vocabulary)(vocabulary.tokens[:-3], do_lower_case=True)
+    filler = MaskFiller.__new__(MaskFiller)
+    filler.__dict__.update(fill.__dict__, _vocabulary=fewer, _inputs=TextInputs(fewer, 24))
+    ((candidates,),) = filler(["[MASK]"], top_k=999)
+    assert sorted(c["token"] for c in candidates) == sorted(fewer.tokens)
+
+
+def test_the_mask_filler_refuses_what_it_cannot_fill(fill, finetuned_run, pretraining_run):
+    with pytest.raises(ValueError, match=r"no \[MASK\] in 'walk'; write one where a token is to be guessed"):
+        fill(["a [MASK]", "walk"])
+    with pytest.raises(ValueError, match=r"lies beyond 24 tokens, the longest sequence of this run; shorten"):
+        fill(["walk " * 30 + "[MASK]"])
+    with pytest.raises(ValueError, match="is a sequence_classification run; filling masks needs a pretraining"):
+        MaskFiller(finetuned_run)
+    with pytest.raises(ValueError, match="is a pretraining run; classifying texts needs a sequence_classif"):
+        TextClassifier(pretraining_run)
+
+
+def test_predictions_stream_one_answer_a_text(finetuned_run, pair_run, pretraining_run, classify):
+    answers = list(predictions(finetuned_run, (f"play {'the ' * i}" for i in range(40))))
+    assert len(answers) == 40 and answers[3]["text"] == "play the the the "
+    alone = classify([answers[35]["text"]])[0]["probabilities"]["loud"]
+    assert answers[35]["probabilities"]["loud"] == pytest.approx(alone, abs=1e-5)
+
+    (answer,) = predictions(pair_run, ["a"], ["the"])
+    assert list(answer) == ["text", "text_pair", "label", "probabilities"]
+    (answer,) = predictions(pretraining_run, ["a [MASK]"], top_k=2)
+    assert answer["text"] == "a [MASK]" and len(answer["masks"][0]) == 2
+    with pytest.raises(ValueError, match="is a pretraining run: it fills masks of single texts"):
+        list(predictions(pretraining_run, ["a [MASK]"], ["the"]))
+
+

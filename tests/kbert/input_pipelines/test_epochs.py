@@ -1,0 +1,193 @@
+"""Endless epochs: every example once an epoch, in an order that only seed and epoch decide."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.input_pipelines import record_reader, text_reader
+from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS, endless_epochs, pad_last_batch
+from kbert.input_pipelines.labelled_files import Row
+from kbert.manifest import read_manifest
+from kbert.tokenization.text_inputs import TextInputs
+
+ROWS = 23
+
+
+def text_features():
+    """Rows of different lengths; the first id of a row is its number."""
+    lengths = np.arange(ROWS) % 11 + 2
+    mask = (np.arange(24) < lengths[:, None]).astype(np.int32)
+    ids = np.arange(ROWS, dtype=np.int32)[:, None] * mask
+    return {"input_ids": ids, "input_mask": mask, "segment_ids": 0 * mask, "label_ids": np.arange(ROWS)}
+
+
+def text_examples(start, number, batch_size=4, seed=1):
+    batches = text_reader.training_batches(text_features(), batch_size, seed, start, pad_to_longest=True)
+    return _take(batches, number, lambda batch: batch["label_ids"].numpy().tolist())
+
+
+def record_examples(directory, start, number, batch_size=4, seed=1):
+    manifest = read_manifest(directory)
+    batches = record_reader.training_batches(directory, manifest, batch_size, seed, start)
+    names = sorted(manifest.features)
+    return _take(
+        batches,
+        number,
+        lambda batch: [tuple(np.concatenate([batch[n][i].numpy().ravel() for n in names]))
+                       for i in range(batch_size)],
+    )  # fmt: skip
+
+
+def _take(batches, number, examples_of):
+    examples = []
+    for batch in batches:
+        examples += examples_of(batch)
+        if len(examples) >= number:
+            return examples[:number]
+
+
+def all_records(directory):
+    manifest = read_manifest(directory)
+    batches = record_reader.evaluation_batches(directory, manifest, 5)
+    names = sorted(manifest.features)
+    return [
+        tuple(np.concatenate([batch[n][i].numpy().ravel() for n in names]))
+        for batch in batches
+        for i in range(len(batch["input_ids"]))
+    ]
+
+
+# ----------------------------------------------------------------------------------- text_reader
+
+
+def test_every_row_once_an_epoch_in_a_new_order():
+    examples = text_examples(0, 3 * ROWS)
+    epochs = [examples[i * ROWS : (i + 1) * ROWS] for i in range(3)]
+    assert all(sorted(epoch) == list(range(ROWS)) for epoch in epochs)
+    assert len({tuple(epoch) for epoch in [*epochs, range(ROWS)]}) == 4
+    assert text_examples(0, ROWS, seed=2) != epochs[0]
+
+
+@pytest.mark.parametrize("start", [1, 4, ROWS - 1, ROWS, ROWS + 1, 2 * ROWS + 5])
+def test_rows_resume_anywhere(start):
+    assert text_examples(start, 30) == text_examples(0, start + 30)[start:]
+
+
+# --------------------------------------------------------------------------------- record_reader
+
+
+def test_every_record_once_an_epoch_in_a_new_order(records_dir):
+    directory = records_dir / "heldout"
+    records = all_records(directory)
+    number = read_manifest(directory).num_examples
+    assert len(records) == number and len(set(records)) > number // 2
+    examples = record_examples(directory, 0, 2 * number)
+    first, second = examples[:number], examples[number:]
+    assert sorted(first) == sorted(second) == sorted(records)
+    assert first != second and first != records
+    assert record_examples(directory, 0, number, seed=2) != first
+
+
+@pytest.mark.parametrize("start", [1, 8, "epoch", "epoch and 3"])
+def test_records_resume_anywhere(records_dir, start):
+    directory = records_dir / "heldout"
+    number = read_manifest(directory).num_examples
+    start = {"epoch": number, "epoch and 3": number + 3}.get(start, start)
+    assert record_examples(directory, start, 12) == record_examples(directory, 0, start + 12)[start:]
+
+
+def test_batches_have_the_dtypes_and_shapes_of_the_manifest(records_dir):
+    manifest = read_manifest(records_dir / "train")
+    for batches in (
+        record_reader.training_batches(records_dir / "train", manifest, 4, seed=0),
+        record_reader.evaluation_batches(records_dir / "train", manifest, 4, with_fill=True),
+    ):
+        batch = next(iter(batches))
+        for name, feature in manifest.features.items():
+            assert batch[name].dtype == feature.dtype and batch[name].shape == (4, *feature.shape)
+    assert batch[EXAMPLE_WEIGHTS].dtype == tf.float32
+
+
+def test_fewer_examples_than_a_batch_are_refused(records_dir):
+    manifest = read_manifest(records_dir / "train")
+    with pytest.raises(ValueError, match=r"holds \d+ examples, fewer than one batch of 9999; make more records"):
+        record_reader.training_batches(records_dir / "train", manifest, 9999, seed=0)
+    with pytest.raises(ValueError, match="has 23 rows, fewer than one batch of 24; lower train_batch_size"):
+        text_reader.training_batches(text_features(), 24, 0, 0, pad_to_longest=False)
+
+
+def test_evaluation_can_stop_early(records_dir):
+    manifest = read_manifest(records_dir / "train")
+    batches = record_reader.evaluation_batches(records_dir / "train", manifest, 4, max_batches=2)
+    assert len(list(batches)) == 2
+
+
+# ----------------------------------------------------------------------------------- the parts
+
+
+def test_the_seed_and_number_of_an_epoch_decide_its_order():
+    def make_epoch(seed):
+        return tf.data.Dataset.from_tensors(seed)
+
+    seeds = [int(seed) for seed in endless_epochs(make_epoch, 1, 5, 0).take(4)]
+    others = [int(seed) for seed in endless_epochs(make_epoch, 1, 6, 0).take(4)]
+    assert len({*seeds, *others}) == 8
+    assert [int(seed) for seed in endless_epochs(make_epoch, 1, 5, 2).take(2)] == seeds[2:]
+
+
+@pytest.mark.parametrize("number", [1, 3, 4, 8, 9])
+@pytest.mark.parametrize("with_fill", [False, True])
+def test_pad_last_batch(number, with_fill):
+    rows = tf.data.Dataset.range(number).map(lambda i: {"a": tf.stack([i, i]), "b": tf.cast(i, tf.float32)})
+    batches = list(pad_last_batch(rows.batch(4), 4, with_fill))
+    real = []
+    for batch in batches:
+        weights = batch[EXAMPLE_WEIGHTS].numpy()
+        assert batch["a"].shape == (len(weights), 2) and batch["b"].shape == weights.shape
+        real += batch["a"].numpy()[weights == 1.0, 0].tolist()
+        assert set(weights) <= {0.0, 1.0}
+    assert real == list(range(number))
+    sizes = [len(batch["b"]) for batch in batches]
+    assert sizes == ([4] * -(-number // 4) if with_fill else [4] * (number // 4) + [number % 4] * (number % 4 > 0))
+    if with_fill:  # what fills up is a copy of a real row, not something no model has seen
+        assert set(batches[-1]["b"].numpy()) <= set(range(number))
+
+
+def test_trim_padding_cuts_what_is_padding_everywhere():
+    features = {name: tf.constant(value) for name, value in text_features().items()}
+    for rows, length in (([0], 8), ([6, 7], 16), (list(range(ROWS)), 16)):
+        batch = {name: tf.gather(value, rows) for name, value in features.items()}
+        trimmed = text_reader.trim_padding(batch)
+        assert trimmed["input_ids"].shape == trimmed["segment_ids"].shape == (len(rows), length)
+        assert int(tf.reduce_sum(trimmed["input_mask"])) == int(tf.reduce_sum(batch["input_mask"]))
+        np.testing.assert_array_equal(trimmed["label_ids"], batch["label_ids"])
+    full = {name: tf.ones((2, 10), tf.int32) for name in ("input_ids", "input_mask", "segment_ids")}
+    assert text_reader.trim_padding(full)["input_ids"].shape == (2, 10)
+
+
+def test_only_asked_for_batches_are_trimmed():
+    for pad_to_longest, lengths in ((True, {8, 16}), (False, {24})):
+        batches = text_reader.evaluation_batches(text_features(), 1, pad_to_longest)
+        assert {batch["input_ids"].shape[1] for batch in batches} == lengths
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_tokenize_rows_is_the_tokenizer_row_by_row(vocabulary, pairs):
+    words = ("play", "walks", "jump the and", "")
+    rows = [Row(words[i % 4], words[i % 3] if pairs else None, None) for i in range(7)]
+    text_inputs = TextInputs(vocabulary, 12)
+    features = text_reader.tokenize_rows(rows, text_inputs)
+    for index, row in enumerate(rows):
+        single = text_inputs(tf.constant([row.text]), tf.constant([row.text_pair]) if pairs else None)
+        for name, value in single.items():
+            np.testing.assert_array_equal(features[name][index], value[0])
+            assert features[name].dtype == np.int32
+
+
+def test_more_rows_than_are_tokenized_at_once(vocabulary, monkeypatch):
+    rows = [Row("play " * (i % 5), None, None) for i in range(11)]
+    whole = text_reader.tokenize_rows(rows, TextInputs(vocabulary, 12))
+    monkeypatch.setattr(text_reader, "_ROWS_AT_ONCE", 4)
+    parts = text_reader.tokenize_rows(rows, TextInputs(vocabulary, 12))
+    for name, value in whole.items():
+        np.testing.assert_array_equal(parts[name], value)

@@ -1,0 +1,74 @@
+"""The layers that make up the encoder."""
+
+import numpy as np
+import pytest
+
+from kbert.config import ACTIVATIONS
+from kbert.layers.activation import activation
+from kbert.layers.bert_embeddings import BertEmbeddings
+from kbert.layers.feed_forward import FeedForward
+from kbert.layers.pooler import Pooler
+from kbert.layers.self_attention import SelfAttention
+from kbert.layers.transformer_block import TransformerBlock
+from tests.kbert import reference_bert
+from tests.layer_checks import check_layer
+
+RNG = np.random.default_rng(5)
+HIDDEN = RNG.normal(size=(3, 5, 8)).astype(np.float32)
+MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0]], np.int32)
+IDS = RNG.integers(0, 11, size=(3, 5)).astype(np.int32)
+SEGMENTS = np.array([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0], [0, 0, 0, 0, 0]], np.int32)
+
+
+def test_bert_embeddings():
+    def make(**kwargs):
+        # As many positions and segments as are used, so that every row of every table is trained.
+        return BertEmbeddings(11, 8, 5, 2, 0.0, 1e-12, 0.2, name="embeddings", **kwargs)
+
+    check_layer(make, {"input_ids": IDS, "segment_ids": SEGMENTS}, (3, 5, 8))
+
+
+def test_self_attention():
+    def make(**kwargs):
+        return SelfAttention(8, 2, dropout=0.1, initializer_range=0.2, name="attention", **kwargs)
+
+    check_layer(make, {"hidden_states": HIDDEN, "input_mask": MASK}, (3, 5, 8))
+
+
+def test_feed_forward():
+    def make(**kwargs):
+        return FeedForward(8, 12, "gelu", initializer_range=0.2, name="feed_forward", **kwargs)
+
+    check_layer(make, {"hidden_states": HIDDEN}, (3, 5, 8))
+
+
+def test_transformer_block():
+    def make(**kwargs):
+        return TransformerBlock(8, 2, 12, "gelu", 0.1, 0.1, 1e-12, 0.2, name="block", **kwargs)
+
+    check_layer(make, {"hidden_states": HIDDEN, "input_mask": MASK}, (3, 5, 8))
+
+
+def test_pooler():
+    def make(**kwargs):
+        return Pooler(8, initializer_range=0.2, name="pooler", **kwargs)
+
+    check_layer(make, {"sequence_output": HIDDEN}, (3, 8))
+
+
+def test_self_attention_refuses_heads_that_do_not_divide():
+    with pytest.raises(ValueError, match="hidden_size=10 is not divisible by num_attention_heads=3"):
+        SelfAttention(10, 3, dropout=0.0, initializer_range=0.02)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_every_activation_is_the_formula_of_its_name(name):
+    x = np.linspace(-4.0, 4.0, 41, dtype=np.float32)
+    np.testing.assert_allclose(activation(name)(x), reference_bert.ACTIVATIONS[name](x), atol=1e-6)
+
+
+def test_attention_dropout_acts_in_training_only():
+    layer = SelfAttention(8, 2, dropout=0.5, initializer_range=0.2)
+    calm = layer(HIDDEN, MASK)
+    np.testing.assert_array_equal(calm, layer(HIDDEN, MASK, training=False))
+    assert np.abs(calm - layer(HIDDEN, MASK, training=True)).max() > 1e-3

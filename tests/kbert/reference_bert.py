@@ -1,0 +1,96 @@
+"""BERT in plain NumPy (float64), written from google-research/bert, modeling.py and run_pretraining.py.
+
+Slow and literal on purpose: loops over heads, no fused products. Weights are a dict under kbert's names.
+"""
+
+import math
+
+import numpy as np
+
+LAYER_NORM_EPS = 1e-12
+
+
+def gelu_tanh(x):
+    return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def gelu_erf(x):
+    return 0.5 * x * (1.0 + np.vectorize(math.erf)(x / np.sqrt(2.0)))
+
+
+ACTIVATIONS = {"gelu": gelu_tanh, "gelu_erf": gelu_erf, "relu": lambda x: np.maximum(x, 0.0), "tanh": np.tanh}
+
+
+def dense(weights, name, x):
+    return x @ weights[f"{name}/kernel"] + weights[f"{name}/bias"]
+
+
+def layer_norm(weights, name, x):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = (centred**2).mean(axis=-1, keepdims=True)
+    normed = centred / np.sqrt(variance + LAYER_NORM_EPS)
+    return normed * weights[f"{name}/gamma"] + weights[f"{name}/beta"]
+
+
+def softmax(x):
+    x = np.exp(x - x.max(axis=-1, keepdims=True))
+    return x / x.sum(axis=-1, keepdims=True)
+
+
+def embed(weights, input_ids, segment_ids):
+    positions = np.arange(input_ids.shape[1])
+    total = (
+        weights["embeddings/word_embeddings"][input_ids]
+        + weights["embeddings/token_type_embeddings"][segment_ids]
+        + weights["embeddings/position_embeddings"][positions][None]
+    )
+    return layer_norm(weights, "embeddings/layer_norm", total)
+
+
+def attend(weights, name, hidden, input_mask, num_heads):
+    query, key, value = (dense(weights, f"{name}/{part}", hidden) for part in ("query", "key", "value"))
+    size = hidden.shape[-1] // num_heads
+    contexts = []
+    for head in range(num_heads):
+        place = slice(head * size, (head + 1) * size)
+        scores = query[..., place] @ key[..., place].transpose(0, 2, 1) / np.sqrt(size)
+        scores = scores + (1.0 - input_mask[:, None, :]) * -10000.0
+        contexts.append(softmax(scores) @ value[..., place])
+    return dense(weights, f"{name}/output", np.concatenate(contexts, axis=-1))
+
+
+def block(weights, name, hidden, input_mask, num_heads, act):
+    attended = attend(weights, f"{name}/attention", hidden, input_mask, num_heads)
+    hidden = layer_norm(weights, f"{name}/attention_layer_norm", hidden + attended)
+    inner = act(dense(weights, f"{name}/feed_forward/intermediate", hidden))
+    outer = dense(weights, f"{name}/feed_forward/output", inner)
+    return layer_norm(weights, f"{name}/feed_forward_layer_norm", hidden + outer)
+
+
+def encode(weights, inputs, config):
+    """(sequence_output, pooled_output) for a dict of encoder inputs."""
+    weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
+    hidden = embed(weights, inputs["input_ids"], inputs["segment_ids"])
+    for index in range(config.num_hidden_layers):
+        hidden = block(
+            weights,
+            f"layer_{index}",
+            hidden,
+            inputs["input_mask"],
+            config.num_attention_heads,
+            ACTIVATIONS[config.hidden_act],
+        )
+    return hidden, np.tanh(dense(weights, "pooler/dense", hidden[:, 0]))
+
+
+def pretraining_logits(weights, inputs, config):
+    """(masked_lm_logits, next_sentence_logits)."""
+    sequence_output, pooled_output = encode(weights, inputs, config)
+    weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
+    masked = np.stack(
+        [row[p] for row, p in zip(sequence_output, inputs["masked_lm_positions"], strict=True)]
+    )
+    masked = ACTIVATIONS[config.hidden_act](dense(weights, "masked_lm/transform", masked))
+    masked = layer_norm(weights, "masked_lm/layer_norm", masked)
+    logits = masked @ weights["embeddings/word_embeddings"].T + weights["masked_lm/output_bias"]
+    return logits, dense(weights, "next_sentence/dense", pooled_output)

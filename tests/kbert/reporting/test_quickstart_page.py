@@ -1,0 +1,188 @@
+"""The quickstart's page and table: every measured number is there, and every text is only text."""
+
+import base64
+import copy
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import pytest
+
+from kbert.reporting.quickstart_page import results_table, write_page
+
+PNG = b"\x89PNG\r\n\x1a\n a picture"
+
+
+def scores(loss, accuracy, f1):
+    return {"loss": loss, "accuracy": accuracy, "f1": f1, "confusion": [[101, 7], [13, 89]]}
+
+
+RESULTS = {
+    "kbert_version": "0.9.7",
+    "python": "3.11.77",
+    "tensorflow": "2.21.88",
+    "cores": 3,
+    "total_seconds": 301.2,
+    "directory": "/somewhere/quickstart_run",
+    "steps": [
+        {"title": "Text", "command": "python -m a.b --output_dir=x", "seconds": 9.14, "log": "logs/01.log"},
+        {"title": "Training", "command": "python -m c.d --x=y", "seconds": 123.4, "log": "logs/02.log"},
+    ],
+    "corpus": {"documents": 1218, "sentences": 23179, "tokens": 400321, "examples": 20654},
+    "vocabulary": {"size": 4096, "unknown_share": 0.0037},
+    "pretraining": {
+        "num_train_steps": 815, "examples_per_second": 352.6, "masked_lm_accuracy": 0.314,
+        "masked_lm_loss": 4.17, "next_sentence_accuracy": 0.702, "baseline_accuracy": 0.052,
+        "baseline_token": "the", "num_examples": 1207, "num_parameters": 1234567,
+    },
+    "fill_mask": [
+        {
+            "text": "This [MASK] returns a [MASK].",
+            "masks": [
+                [{"token": "function", "probability": 0.331}, {"token": "##s", "probability": 0.119}],
+                [{"token": "string", "probability": 0.229}, {"token": "list", "probability": 0.087}],
+            ],
+        }
+    ],
+    "classifier": {
+        "labels": ["internet", "graphics"], "num_train_examples": 1687, "num_test_examples": 543,
+        "baseline_accuracy": 0.203, "pretrained": scores(1.07, 0.624, 0.607),
+        "from_scratch": scores(1.31, 0.551, 0.538),
+    },
+    "answers": {
+        "text": "Return a new socket object.",
+        "rows": [
+            {"road": "Keras (Python)", "label": "internet", "probability": 0.812, "latency_ms": 3.26},
+            {"road": "LiteRT dynamic int8", "label": "internet", "probability": 0.806, "latency_ms": 0.84},
+        ],
+        "max_difference": 1.2e-7,
+        "max_difference_int8": 0.0041,
+    },
+    "sizes": [{"what": "SavedModel", "bytes": 5512345}, {"what": "LiteRT", "bytes": 1351234}],
+    "paths": {"corpus": "quickstart_run/text", "this page": "quickstart_run/index.html"},
+}  # fmt: skip
+
+MEASURED = """5m01s 3 0.9.7 3.11.77 2.21.88 9.1 123.4 1,218 23,179 400,321 20,654 4,096 0.37% 815 352.6 31.4%
+    4.17 70.2% 5.2% 1,207 1,234,567 33.1% 11.9% 22.9% 8.7% 1,687 543 20.3% 62.4% 60.7% 1.07 55.1% 53.8% 1.31
+    81.2% 3.3 80.6% 0.8 1.2e-07 4.1e-03 5.5 1.4""".split()
+WORDS = ["“the”", "function", "##s", "string", "internet", "Keras (Python)", "LiteRT dynamic int8",
+         "Return a new socket object.", "Text", "Training", "SavedModel", "quickstart_run/text",
+         "quickstart_run/index.html"]  # fmt: skip
+ON_THE_PAGE_ONLY = ["101", "7", "13", "89", "graphics", "/somewhere/quickstart_run",
+                    "python -m a.b --output_dir=x", "python -m c.d --x=y"]  # fmt: skip
+
+
+@pytest.fixture
+def page(tmp_path):
+    """Writes results as a page and returns its HTML."""
+
+    def write(results=RESULTS):
+        path = tmp_path / "index.html"
+        write_page(results, PNG, path)
+        return path.read_text(encoding="utf-8")
+
+    return write
+
+
+def visible_text(html):
+    body = html[html.index("<body>") :]
+    return unescape(re.sub(r"<[^>]*>", "\0", body)).replace("\0\0", "\0").replace("\0", " ")
+
+
+def missing(expected, text):
+    """What does not stand in `text` as a whole word or number."""
+    text = " ".join(text.split())
+    return [item for item in expected if not re.search(rf"(?<![\w.,]){re.escape(item)}(?![\w])", text)]
+
+
+def test_every_measured_number_and_name_is_on_the_page(page):
+    html = page()
+    text = " ".join(visible_text(html).split())
+    assert missing(MEASURED, text) == []
+    assert [item for item in WORDS + ON_THE_PAGE_ONLY if item not in text] == []
+    assert all(f"href='{step['log']}'" in html for step in RESULTS["steps"])
+
+
+def test_every_measured_number_and_name_is_in_the_table():
+    table = results_table(RESULTS)
+    assert missing(MEASURED, table) == []
+    assert [item for item in WORDS if item not in table] == []
+
+
+def test_the_table_stays_under_100_columns():
+    results = copy.deepcopy(RESULTS)
+    results["answers"]["text"] = results["fill_mask"][0]["text"] = results["steps"][0]["title"] = "word " * 99
+    results["answers"]["rows"][0]["label"] = "x" * 120
+    assert max(map(len, results_table(results).splitlines())) < 100
+
+
+def test_the_parts_follow_the_road(page):
+    titles = re.findall(r"<h2>(.*?)</h2>", page())
+    assert titles == ["Text", "Vocabulary", "Records", "Pretraining", "Fill-mask", "Classifier",
+                      "One sentence, every road", "Sizes", "Commands", "Where everything lies"]  # fmt: skip
+
+
+def replace_texts(value, text):
+    """Every string of the results becomes `text`; names that the code looks up stay."""
+    if isinstance(value, dict):
+        return {key: replace_texts(item, text) for key, item in value.items()}
+    if isinstance(value, list):
+        return [replace_texts(item, text) for item in value]
+    return text if isinstance(value, str) else value
+
+
+def test_every_text_is_escaped(page):
+    hostile = replace_texts(RESULTS, "<script>alert('1')</script>\"&")
+    hostile["paths"] = {"<script>": "<script>"}
+    html = page(hostile)
+    assert "<script" not in html
+    assert "'1'" not in html and '\\"&"' not in html
+    assert "&lt;script&gt;" in html
+    Balanced().check(html)
+
+
+class Balanced(HTMLParser):
+    """Fails where a tag is not closed by its own kind."""
+
+    VOID = {"meta", "img", "rect"}
+
+    def check(self, html):
+        self.open_tags = []
+        self.feed(html)
+        self.close()
+        assert self.open_tags == []
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in self.VOID:
+            self.open_tags.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID:
+            assert self.open_tags.pop() == tag
+
+
+def test_the_page_is_well_formed_and_needs_nothing_else(page):
+    html = page()
+    Balanced().check(html)
+    assert base64.b64encode(PNG).decode("ascii") in html
+    assert not re.search(r"https?://|<link|<script|@import|url\(", html)
+    assert "prefers-color-scheme: dark" in html and 'name="viewport"' in html
+
+
+def test_bars_are_as_long_as_the_accuracies(page):
+    widths = re.findall(r"width='([\d.]+)%' height='14' rx='3' fill='var\(--(?!faint)", page())
+    assert widths == ["20.3", "55.1", "62.4"]
+
+
+def test_a_label_that_never_occurs_divides_by_nothing(page):
+    results = copy.deepcopy(RESULTS)
+    results["classifier"]["pretrained"]["confusion"] = [[0, 0], [3, 5]]
+    assert "--share:0.00" in page(results)
+
+
+def test_a_failure_leaves_the_previous_page_whole(page, tmp_path):
+    before = page()
+    with pytest.raises(KeyError):
+        write_page({}, PNG, tmp_path / "index.html")
+    assert (tmp_path / "index.html").read_text(encoding="utf-8") == before
+    assert [path.name for path in tmp_path.iterdir()] == ["index.html"]

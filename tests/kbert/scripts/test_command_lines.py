@@ -1,0 +1,66 @@
+"""The scripts as commands: one sentence and exit code 1 for wrong input, and nothing left behind."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kbert.config import to_dict
+from tests.conftest import tiny_pretraining_config
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+def run_script(name, *arguments, stdin=""):
+    command = [sys.executable, "-m", f"kbert.scripts.{name}", *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300, input=stdin
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "sentence"),
+    [
+        ("run_pretraining", ["--config=none.json", "--input_dir={}"], "error: {} holds no manifest.json, so no"),
+        ("run_finetuning", ["--config=none.json", "--train_file=a.tsv"], "error: config file none.json does not"),
+        (
+            "run_finetuning",
+            ["--config=none.json", "--train_file=a.tsv", "--vocab_file=v", "--init_checkpoint=c"],
+            "error: --vocab_file goes without --init_checkpoint: a run brings its own vocabulary.",
+        ),
+        ("run_evaluation", [], "error: give either --eval_file (a classification run) or --input_dir"),
+        ("run_prediction", ["and", "words"], "error: unexpected argument 'and'; flags are written --name=value"),
+    ],
+)
+def test_wrong_input_is_one_sentence_at_once(tmp_path, name, arguments, sentence):
+    arguments = [argument.format(tmp_path) for argument in arguments]
+    result = run_script(name, f"--run_dir={tmp_path}/run", *arguments)
+    assert result.returncode == 1
+    assert result.stderr.startswith(sentence.format(tmp_path)) and result.stderr.count("\n") == 1
+    assert result.stdout == "" and not list(tmp_path.iterdir())
+
+
+def test_pretraining_from_the_command_line(records_dir, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(to_dict(tiny_pretraining_config())))
+    arguments = [
+        f"--config={config}",
+        f"--input_dir={records_dir}/train",
+        f"--run_dir={tmp_path}/run",
+        "--override=num_train_steps=4",
+        "--override=save_checkpoints_steps=4",
+    ]
+    result = run_script("run_pretraining", *arguments)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout) is None  # no held-out records, no metrics
+    assert "example: [CLS] " in result.stderr and "step 4/4" in result.stderr
+    assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["step-00000004"]
+
+
+def test_prediction_from_standard_input(pair_run):
+    result = run_script("run_prediction", f"--run_dir={pair_run.path}", stdin="a\tthe\njump\tplay\n")
+    assert result.returncode == 0, result.stderr
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(answer["text"], answer["text_pair"]) for answer in answers] == [("a", "the"), ("jump", "play")]

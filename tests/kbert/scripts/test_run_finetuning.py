@@ -1,0 +1,131 @@
+"""Fine-tuning: what it takes from the pretrained run, and what it refuses before anything is written."""
+
+import dataclasses
+import json
+import math
+import shutil
+
+import numpy as np
+import pytest
+
+from kbert.config import DatasetConfig
+from kbert.scripts.run_evaluation import evaluate_classification, evaluate_pretraining
+from kbert.scripts.run_finetuning import run_finetuning
+from kbert.training.progress import read_metrics
+from kbert.training.run_directory import RunDirectory
+from tests.conftest import tiny_encoder_config, tiny_finetuning_config, write_labelled_file
+
+
+def test_a_run_records_all_that_its_users_need(finetuned_run, pretraining_run, labelled_files):
+    run = finetuned_run
+    assert run.config.encoder == pretraining_run.config.encoder
+    assert run.config.dataset.labels == ("quiet", "loud")
+    assert run.details["vocabulary"] == pretraining_run.details["vocabulary"]
+    assert run.details["num_train_examples"] == 40
+    # Steps as in the original scripts: int(examples / batch x epochs).
+    assert run.latest_checkpoint().name == f"step-{int(40 / 8 * 2.0):08d}"
+    (evaluation,) = [line for line in read_metrics(run.metrics_file) if line["split"] == "eval"]
+    assert sum(map(sum, evaluation["confusion"])) == 13
+
+
+def test_evaluation_of_the_finished_run_says_the_same(finetuned_run, labelled_files):
+    _, metrics = evaluate_classification(finetuned_run, labelled_files[1], batch_size=5)
+    (recorded,) = [line for line in read_metrics(finetuned_run.metrics_file) if line["split"] == "eval"]
+    assert metrics["confusion"] == recorded["confusion"]
+    assert metrics["loss"] == pytest.approx(recorded["loss"], abs=1e-5)
+    assert metrics["baseline_accuracy"] == pytest.approx(7 / 13) and metrics["num_examples"] == 13
+
+
+def test_the_encoder_starts_from_the_pretrained_weights(pretraining_run, labelled_files, tmp_path):
+    """At a learning rate of almost nothing the encoder stays what it was."""
+    config = tiny_finetuning_config(num_train_epochs=0.2)
+    config = dataclasses.replace(
+        config, optimizer=dataclasses.replace(config.optimizer, learning_rate=1e-12)
+    )
+    run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=pretraining_run.path)
+    _, tuned = RunDirectory(tmp_path / "run").load_model()
+    _, pretrained = pretraining_run.load_model()
+    expected = {v.path: v.numpy() for v in pretrained.get_layer("encoder").trainable_variables}
+    for variable in tuned.get_layer("encoder").trainable_variables:
+        np.testing.assert_allclose(variable.numpy(), expected.pop(variable.path), atol=1e-6)
+    assert not expected
+
+
+REFUSED = {
+    "another encoder": (
+        {"encoder": tiny_encoder_config(num_hidden_layers=3)},
+        "num_hidden_layers (3 here, 1 there). Leave `encoder` out to take the checkpoint's.",
+    ),
+    "long texts": (
+        {"max_seq_length": 40},
+        "max_seq_length=40 is more than the encoder's max_position_embeddings=32.",
+    ),
+    "large batch": ({"train_batch_size": 64}, "has 40 rows, fewer than one batch of 64; lower train_batch_size."),
+    "no step": ({"num_train_epochs": 0.1}, "epochs make no step; lower train_batch_size or raise num_train_ep"),
+    "unlisted label": (
+        {"dataset": DatasetConfig(text="sentence", labels=("a", "b"))},
+        "train.tsv line 2: label 'quiet' is not in the label list ['a', 'b'].",
+    ),
+    "no column": ({"dataset": DatasetConfig(text="words")}, "train.tsv has no column 'words'"),
+}
+
+
+@pytest.mark.parametrize(("changes", "sentence"), REFUSED.values(), ids=REFUSED.keys())
+def test_refusals_write_nothing(pretraining_run, labelled_files, tmp_path, changes, sentence):
+    config = tiny_finetuning_config(**changes)
+    with pytest.raises(ValueError) as error:
+        run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=pretraining_run.path)
+    assert sentence in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_one_label_is_no_task(pretraining_run, tmp_path):
+    path = tmp_path / "train.tsv"
+    path.write_text("sentence\tlabel\n" + "jump\tloud\n" * 20)
+    config = tiny_finetuning_config(dataset=DatasetConfig(text="sentence"))
+    with pytest.raises(ValueError, match=r"needs at least two labels, received \['loud'\]"):
+        run_finetuning(config, tmp_path / "run", path, init_checkpoint=pretraining_run.path)
+
+
+def test_a_label_only_the_dev_file_has_is_refused(pretraining_run, tmp_path):
+    train = write_labelled_file(tmp_path / "train.tsv", 20)
+    dev = write_labelled_file(tmp_path / "dev.tsv", 4)
+    dev.write_text(dev.read_text().replace("loud", "shrill"))
+    config = tiny_finetuning_config(dataset=DatasetConfig(text="sentence"))
+    with pytest.raises(ValueError, match="dev.tsv line 3: label 'shrill' is not in the label list"):
+        run_finetuning(config, tmp_path / "run", train, dev, init_checkpoint=pretraining_run.path)
+
+
+def test_nothing_to_start_from(labelled_files, tmp_path, vocabulary):
+    for encoder, words in ((None, vocabulary), (tiny_encoder_config(), None)):
+        with pytest.raises(ValueError, match="nothing to start from: give --init_checkpoint=RUN_DIR, or --vo"):
+            config = tiny_finetuning_config(encoder=encoder)
+            run_finetuning(config, tmp_path / "run", labelled_files[0], vocabulary=words)
+    with pytest.raises(ValueError, match="the vocabulary has 22 pieces, but the encoder's vocab_size is 9"):
+        config = tiny_finetuning_config(encoder=tiny_encoder_config(vocab_size=9))
+        run_finetuning(config, tmp_path / "run", labelled_files[0], vocabulary=vocabulary)
+
+
+def test_a_swapped_vocabulary_of_the_checkpoint_is_refused(pretraining_run, labelled_files, tmp_path):
+    copy = shutil.copytree(pretraining_run.path, tmp_path / "pretrained")
+    words = (copy / "vocab.txt").read_text().split("\n")
+    words[10], words[11] = words[11], words[10]
+    (copy / "vocab.txt").write_text("\n".join(words))
+    with pytest.raises(ValueError, match="vocab.txt is not the vocabulary this run was trained with"):
+        run_finetuning(tiny_finetuning_config(), tmp_path / "run", labelled_files[0], init_checkpoint=copy)
+
+
+def test_pretraining_evaluation_and_its_baseline(pretraining_run, records_dir, tmp_path):
+    _, metrics = evaluate_pretraining(pretraining_run, records_dir / "heldout", batch_size=7)
+    recorded = read_metrics(pretraining_run.metrics_file)[-1]
+    for name in ("masked_lm_loss", "next_sentence_loss", "masked_lm_accuracy", "next_sentence_accuracy"):
+        assert metrics[name] == pytest.approx(recorded[name], abs=1e-5)
+    assert metrics["baseline_token"] in pretraining_run.vocabulary().tokens
+    assert 1 / 22 < metrics["baseline_accuracy"] < 1 and math.isfinite(metrics["masked_lm_loss"])
+
+    other = shutil.copytree(records_dir / "heldout", tmp_path / "other")
+    manifest = json.loads((other / "manifest.json").read_text())
+    manifest["vocabulary"]["fingerprint"] = "0"
+    (other / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ValueError, match="was made with another vocabulary than"):
+        evaluate_pretraining(pretraining_run, other)

@@ -1,0 +1,153 @@
+"""Losses, metrics and answers of the tasks against NumPy and small sums done by hand."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS
+from kbert.input_pipelines.labelled_files import Row
+from kbert.tasks import TASKS
+from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.sequence_classification import LABEL_FEATURE, SequenceClassification, f1_score
+from kbert.tasks.task import Task
+from kbert.training.train_step import means
+
+RNG = np.random.default_rng(8)
+
+
+def log_softmax(logits):
+    logits = logits.astype(np.float64)
+    logits = logits - logits.max(axis=-1, keepdims=True)
+    return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+
+
+def evaluate(task, outputs, batch):
+    """What an evaluation reports of one batch."""
+    outputs = {name: tf.constant(value) for name, value in outputs.items()}
+    batch = {name: tf.constant(value) for name, value in batch.items()}
+    weights, losses = task.loss_weights(batch), task.loss_sums(outputs, batch)
+    assert weights.keys() == losses.keys()
+    sums = {name: (losses[name], weights[name]) for name in losses} | task.metric_sums(outputs, batch)
+    return task.summarize(means(tf.nest.map_structure(np.asarray, sums)))
+
+
+@pytest.fixture
+def pretraining_batch():
+    outputs = {
+        "masked_lm_logits": RNG.normal(size=(4, 3, 9)).astype(np.float32),
+        "next_sentence_logits": RNG.normal(size=(4, 2)).astype(np.float32),
+    }
+    batch = {
+        "input_ids": np.zeros((4, 5), np.int32),
+        "masked_lm_ids": RNG.integers(0, 9, size=(4, 3)).astype(np.int32),
+        "masked_lm_weights": np.array([[1, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 0]], np.float32),
+        "next_sentence_labels": np.array([[0], [1], [1], [0]], np.int32),
+    }
+    return outputs, batch
+
+
+def test_pretraining_losses_and_accuracies(pretraining_batch):
+    outputs, batch = pretraining_batch
+    metrics = evaluate(Pretraining(), outputs, batch)
+
+    logs = log_softmax(outputs["masked_lm_logits"])
+    weights = batch["masked_lm_weights"]
+    entropies = -np.take_along_axis(logs, batch["masked_lm_ids"][..., None], axis=-1)[..., 0]
+    assert metrics["masked_lm_loss"] == pytest.approx((entropies * weights).sum() / (weights.sum() + 1e-5))
+    right = (logs.argmax(axis=-1) == batch["masked_lm_ids"]) * weights
+    assert metrics["masked_lm_accuracy"] == pytest.approx(right.sum() / weights.sum())
+
+    logs = log_softmax(outputs["next_sentence_logits"])
+    labels = batch["next_sentence_labels"]
+    assert metrics["next_sentence_loss"] == pytest.approx(-np.take_along_axis(logs, labels, axis=1).mean())
+    assert metrics["next_sentence_accuracy"] == (logs.argmax(axis=-1) == labels[:, 0]).mean()
+
+
+def test_a_batch_without_predictions_is_no_division_by_zero(pretraining_batch):
+    outputs, batch = pretraining_batch
+    metrics = evaluate(Pretraining(), outputs, batch | {"masked_lm_weights": np.zeros((4, 3), np.float32)})
+    assert metrics["masked_lm_loss"] == 0.0 and np.isfinite(metrics["next_sentence_loss"])
+
+
+def test_filled_rows_do_not_count(pretraining_batch):
+    outputs, batch = pretraining_batch
+    filled = batch | {EXAMPLE_WEIGHTS: np.array([1, 1, 0, 0], np.float32)}
+    real = [{name: value[:2] for name, value in values.items()} for values in (outputs, batch)]
+    assert evaluate(Pretraining(), outputs, filled) == pytest.approx(evaluate(Pretraining(), *real))
+
+
+TRUE = [0, 0, 0, 1, 1, 2, 2, 2]
+PREDICTED = [0, 0, 1, 1, 0, 2, 2, 2]
+
+
+def classification(task, true, predicted, weights=None):
+    logits = np.full((len(true), len(task.labels)), -1.0, np.float32)
+    logits[np.arange(len(true)), predicted] = 1.0
+    batch = {"input_ids": np.zeros((len(true), 5), np.int32), LABEL_FEATURE: np.array(true, np.int32)}
+    if weights is not None:
+        batch[EXAMPLE_WEIGHTS] = np.array(weights, np.float32)
+    return evaluate(task, {"logits": logits}, batch)
+
+
+def test_three_labels_accuracy_confusion_and_macro_f1():
+    metrics = classification(SequenceClassification(("a", "b", "c")), TRUE, PREDICTED)
+    assert metrics["accuracy"] == 6 / 8
+    assert metrics["confusion"] == [[2, 1, 0], [1, 1, 0], [0, 0, 3]]
+    # By hand: a 2*2/(4+1+1), b 2*1/(2+1+1), c 1.
+    assert metrics["f1"] == pytest.approx((4 / 6 + 2 / 4 + 1.0) / 3)
+    right, wrong = np.log(np.exp(1) + 2 * np.exp(-1)) - 1, np.log(np.exp(1) + 2 * np.exp(-1)) + 1
+    assert metrics["loss"] == pytest.approx((6 * right + 2 * wrong) / 8)
+
+
+@pytest.mark.parametrize(("positive", "expected"), [(None, 2 / 4), ("yes", 2 / 4), ("no", 4 / 6)])
+def test_two_labels_f1_of_the_positive_one(positive, expected):
+    task = SequenceClassification(("no", "yes"), positive)
+    metrics = classification(task, [0, 0, 0, 1, 1], [0, 0, 1, 1, 0])
+    assert metrics["f1"] == pytest.approx(expected)
+
+
+def test_filled_rows_do_not_count_in_classification():
+    task = SequenceClassification(("a", "b", "c"))
+    filled = classification(task, [*TRUE, 1, 1], [*PREDICTED, 1, 0], [1] * 8 + [0, 0])
+    expected = classification(task, TRUE, PREDICTED)
+    assert filled.pop("confusion") == expected.pop("confusion")
+    assert filled == pytest.approx(expected, abs=1e-6)
+
+
+def test_f1_of_a_label_that_never_occurs_is_zero():
+    assert f1_score(np.zeros((2, 2)), 0) == 0.0
+    assert f1_score(np.array([[3.0, 0.0], [0.0, 0.0]]), 0) == 1.0
+
+
+def test_confusion_table_for_people():
+    task = SequenceClassification(("no", "certainly"))
+    assert task.confusion_table([[12, 3], [4, 5]]).splitlines() == [
+        "true \\ predicted     no  certainly",
+        "no                   12          3",
+        "certainly             4          5",
+    ]
+
+
+def test_answers_and_label_ids():
+    task = SequenceClassification(("no", "yes"))
+    answer = task.answer(np.array([0.25, 0.75], np.float32))
+    assert answer == {"label": "yes", "probabilities": {"no": 0.25, "yes": 0.75}}
+    assert task.label_ids([Row("a", None, "yes"), Row("b", None, "no")]) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((["one"],), "classification needs at least two labels, received ['one']."),
+        ((["a", "b"], "c"), "positive_label='c' is not among the labels ['a', 'b']."),
+    ],
+)
+def test_labels_that_make_no_task(arguments, sentence):
+    with pytest.raises(ValueError) as error:
+        SequenceClassification(*arguments)
+    assert str(error.value) == sentence
+
+
+def test_the_table_of_tasks_is_by_name():
+    assert TASKS == {"pretraining": Pretraining, "sequence_classification": SequenceClassification}
+    assert all(issubclass(task, Task) for task in TASKS.values())

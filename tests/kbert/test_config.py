@@ -1,0 +1,327 @@
+"""Configs: what they accept, the sentences they refuse with, and that nothing is lost on the way to JSON."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kbert.config import (
+    DatasetConfig,
+    EncoderConfig,
+    FinetuningConfig,
+    OptimizerConfig,
+    PretrainingConfig,
+    encoder_presets,
+    from_dict,
+    load_config,
+    load_encoder_config,
+    to_dict,
+)
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CONFIGS = REPOSITORY / "configs"
+CONFIG_CLASSES = {"pretraining": PretrainingConfig, "finetuning": FinetuningConfig, "encoders": EncoderConfig}
+ALL_CONFIGS = sorted(path for path in CONFIGS.glob("*/*.json") if path.parent.name in CONFIG_CLASSES)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(values):
+        path = tmp_path / "config.json"
+        path.write_text(values if isinstance(values, str) else json.dumps(values), encoding="utf-8")
+        return path
+
+    return write
+
+
+# ---------------------------------------------------------------------------------- what is there
+
+
+@pytest.mark.parametrize("path", ALL_CONFIGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_config_of_the_repository_loads_and_comes_back_from_json(path):
+    config_class = CONFIG_CLASSES[path.parent.name]
+    if config_class is EncoderConfig:
+        config = load_encoder_config(path)
+    else:
+        config = load_config(config_class, path)
+    assert from_dict(config_class, to_dict(config)) == config
+    assert json.loads(json.dumps(to_dict(config))) == to_dict(config)
+    assert json.loads(path.read_text(encoding="utf-8"))["description"]
+
+
+def test_presets_are_the_published_shapes():
+    shapes = {
+        name: (config.num_hidden_layers, config.hidden_size, config.num_attention_heads)
+        for name in encoder_presets()
+        for config in [from_dict(EncoderConfig, name)]
+    }
+    assert shapes == {
+        "bert_base": (12, 768, 12),
+        "bert_large": (24, 1024, 16),
+        "bert_medium": (8, 512, 8),
+        "bert_mini": (4, 256, 4),
+        "bert_small": (4, 512, 8),
+        "bert_tiny": (2, 128, 2),
+    }
+    for name in encoder_presets():
+        config = from_dict(EncoderConfig, name)
+        assert config.intermediate_size == 4 * config.hidden_size
+        assert (config.vocab_size, config.type_vocab_size, config.max_position_embeddings) == (30522, 2, 512)
+        assert (config.hidden_act, config.layer_norm_eps, config.initializer_range) == ("gelu", 1e-12, 0.02)
+
+
+def test_defaults_are_those_of_bert_base():
+    assert EncoderConfig() == from_dict(EncoderConfig, "bert_base")
+
+
+def test_a_published_bert_config_with_unused_keys_is_read(write):
+    published = {"hidden_size": 64, "num_attention_heads": 4, "directionality": "bidi", "pooler_fc_size": 768}
+    assert load_encoder_config(write(published)).hidden_size == 64
+
+
+def test_configs_load_without_tensorflow():
+    code = (
+        "import sys, kbert.config, kbert.features, kbert.manifest, kbert.input_pipelines.labelled_files\n"
+        "assert not {'tensorflow', 'keras', 'numpy'} & set(sys.modules), 'heavy imports'"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True, timeout=60)
+
+
+# ------------------------------------------------------------------------------------- refusals
+
+REFUSED = {
+    "unknown key": (
+        PretrainingConfig,
+        {"num_train_step": 5},
+        "unknown key 'num_train_step' for PretrainingConfig. Did you mean 'num_train_steps'? Known keys: ",
+    ),
+    "unknown key without a likeness": (FinetuningConfig, {"zzz": 5}, "unknown key 'zzz'"),
+    "unknown nested key": (
+        FinetuningConfig,
+        {"optimizer": {"learning_rat": 1.0}},
+        "optimizer: unknown key 'learning_rat' for OptimizerConfig. Did you mean 'learning_rate'?",
+    ),
+    "not divisible": (
+        PretrainingConfig,
+        {"encoder": {"hidden_size": 100, "num_attention_heads": 12}},
+        "encoder: hidden_size=100 is not divisible by num_attention_heads=12; choose a multiple of 12, for "
+        "example 96 or 108.",
+    ),
+    "fewer units than heads": (
+        PretrainingConfig,
+        {"encoder": {"hidden_size": 5, "num_attention_heads": 12}},
+        "for example 12 or 24.",
+    ),
+    "string for a number": (
+        PretrainingConfig,
+        {"num_train_steps": "5"},
+        "num_train_steps: expected int, received '5'.",
+    ),
+    "fraction for an integer": (PretrainingConfig, {"seed": 1.5}, "seed: expected int, received 1.5."),
+    "bool for an integer": (PretrainingConfig, {"seed": True}, "seed: expected int, received True."),
+    "number for a bool": (PretrainingConfig, {"jit_compile": 1}, "jit_compile: expected bool, received 1."),
+    "text for a list": (
+        FinetuningConfig,
+        {"dataset": {"labels": "yes"}},
+        "dataset: labels: expected a list, received 'yes'.",
+    ),
+    "number among texts": (
+        FinetuningConfig,
+        {"dataset": {"labels": [0, 1]}},
+        "dataset: labels: expected str, received 0.",
+    ),
+    "list for an object": (PretrainingConfig, {"optimizer": [1]}, "expected an object of settings, received"),
+    "unknown preset": (
+        PretrainingConfig,
+        {"encoder": "bert_huge"},
+        "unknown encoder preset 'bert_huge'; choose one of bert_base, bert_large, bert_medium, ",
+    ),
+    "unknown activation": (
+        PretrainingConfig,
+        {"encoder": {"hidden_act": "swish"}},
+        "hidden_act='swish' is not known; choose one of gelu, gelu_erf, relu, tanh.",
+    ),
+    "zero layers": (
+        PretrainingConfig,
+        {"encoder": {"num_hidden_layers": 0}},
+        "num_hidden_layers=0 must be positive.",
+    ),
+    "dropout of 1": (
+        PretrainingConfig,
+        {"encoder": {"hidden_dropout_prob": 1}},
+        "hidden_dropout_prob=1.0 must be at least 0 and below 1.",
+    ),
+    "unknown precision": (
+        PretrainingConfig,
+        {"precision": "float16"},
+        "precision='float16' is not known; choose one of float32, mixed_bfloat16.",
+    ),
+    "negative batch": (PretrainingConfig, {"train_batch_size": -1}, "train_batch_size=-1 must be positive."),
+    "negative seed": (PretrainingConfig, {"seed": -1}, "seed=-1 must lie between 0 and 4294967295."),
+    "no steps": (PretrainingConfig, {"num_train_steps": 0}, "num_train_steps=0 must be positive."),
+    "long warm-up": (
+        PretrainingConfig,
+        {"num_train_steps": 5, "num_warmup_steps": 6},
+        "num_warmup_steps=6 must lie between 0 and num_train_steps=5.",
+    ),
+    "unknown optimizer": (
+        PretrainingConfig,
+        {"optimizer": {"name": "sgd"}},
+        "optimizer.name='sgd' is not known; choose one of adam_weight_decay, adamw.",
+    ),
+    "no learning rate": (
+        PretrainingConfig,
+        {"optimizer": {"learning_rate": 0}},
+        "optimizer.learning_rate=0.0 must be positive.",
+    ),
+    "not a number": (
+        PretrainingConfig,
+        {"optimizer": {"learning_rate": float("nan")}},
+        "optimizer.learning_rate=nan must be positive.",
+    ),
+    "unknown task": (
+        FinetuningConfig,
+        {"task": "regression"},
+        "task='regression' is not known; choose one of sequence_classification.",
+    ),
+    "varying shapes under XLA": (
+        FinetuningConfig,
+        {"jit_compile": True},
+        "jit_compile=true needs fixed shapes: set pad_to_longest=false as well.",
+    ),
+    "short sequences": (FinetuningConfig, {"max_seq_length": 3}, "max_seq_length=3 must be at least 4."),
+    "no epochs": (FinetuningConfig, {"num_train_epochs": 0}, "num_train_epochs=0.0 must be positive."),
+    "warm-up above 1": (
+        FinetuningConfig,
+        {"warmup_proportion": 1.1},
+        "warmup_proportion=1.1 must lie between 0 and 1.",
+    ),
+    "repeated label": (
+        FinetuningConfig,
+        {"dataset": {"labels": ["a", "b", "a"]}},
+        "dataset.labels repeats ['a']; name each label once.",
+    ),
+    "positive label unlisted": (
+        FinetuningConfig,
+        {"dataset": {"labels": ["a", "b"], "positive_label": "c"}},
+        "dataset.positive_label='c' is not among labels=['a', 'b'].",
+    ),
+    "unnamed column": (
+        FinetuningConfig,
+        {"dataset": {"column_names": ["text", "score"]}},
+        "dataset column 'label' is not among column_names=['text', 'score'].",
+    ),
+    "unknown file format": (
+        FinetuningConfig,
+        {"dataset": {"file_format": "xml"}},
+        "dataset.file_format='xml' is not known; choose tsv, csv or jsonl.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("config_class", "values", "sentence"), REFUSED.values(), ids=REFUSED.keys())
+def test_refusals_name_the_file_what_came_and_the_mend(write, config_class, values, sentence):
+    path = write(values)
+    with pytest.raises(ValueError) as error:
+        load_config(config_class, path)
+    assert sentence in str(error.value)
+    assert str(error.value).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", "is not valid JSON: "),
+        ("[1, 2]", "expected an object of settings, received [1, 2]."),
+        ('"bert_mini"', "expected an object of settings, received 'bert_mini'."),
+    ],
+)
+def test_files_that_are_no_config_are_refused(write, text, sentence):
+    with pytest.raises(ValueError) as error:
+        load_config(PretrainingConfig, write(text), overrides=["seed=3"])
+    assert sentence in str(error.value)
+
+
+def test_a_missing_file_is_named():
+    with pytest.raises(ValueError, match="config file nowhere.json does not exist; give the path"):
+        load_config(PretrainingConfig, "nowhere.json")
+
+
+# ----------------------------------------------------------------- encoders and the vocabulary's size
+
+
+def test_a_preset_takes_the_vocabularys_size(write):
+    config = load_config(PretrainingConfig, write({"encoder": "bert_tiny"}), vocab_size=777)
+    assert config.encoder == dataclasses.replace(from_dict(EncoderConfig, "bert_tiny"), vocab_size=777)
+
+
+def test_a_preset_with_keys_of_its_own(write):
+    encoder = {"preset": "bert_tiny", "num_hidden_layers": 1, "vocab_size": 800}
+    config = load_config(PretrainingConfig, write({"encoder": encoder}), vocab_size=777)
+    tiny = from_dict(EncoderConfig, "bert_tiny")
+    assert config.encoder == dataclasses.replace(tiny, num_hidden_layers=1, vocab_size=800)
+
+
+def test_a_table_smaller_than_the_vocabulary_is_refused(write):
+    path = write({"encoder": {"preset": "bert_tiny", "vocab_size": 700}})
+    with pytest.raises(ValueError, match="encoder.vocab_size=700 is smaller than the vocabulary, which has 777"):
+        load_config(PretrainingConfig, path, vocab_size=777)
+
+
+def test_no_encoder_stays_none(write):
+    assert load_config(FinetuningConfig, write({}), vocab_size=777).encoder is None
+
+
+# ------------------------------------------------------------------------------------ overrides
+
+
+def test_overrides_change_numbers_texts_and_lists_in_order(write):
+    path = write({"seed": 1, "dataset": {"text": "sentence"}})
+    overrides = [
+        "seed=2",
+        "seed=3",
+        "optimizer.learning_rate=3e-5",
+        "dataset.label=answer",
+        'dataset.labels=["no", "yes"]',
+        "dataset.positive_label=no",
+        "pad_to_longest=false",
+        "num_train_epochs=2",
+    ]
+    config = load_config(FinetuningConfig, path, overrides)
+    assert config.seed == 3
+    assert config.optimizer == OptimizerConfig(learning_rate=3e-5)
+    assert config.dataset == DatasetConfig(
+        text="sentence", label="answer", labels=("no", "yes"), positive_label="no"
+    )
+    assert config.pad_to_longest is False and config.num_train_epochs == 2.0
+
+
+def test_an_override_into_a_preset_keeps_the_preset(write):
+    path = write({"encoder": "bert_tiny"})
+    config = load_config(PretrainingConfig, path, ["encoder.hidden_dropout_prob=0"], vocab_size=40)
+    tiny = from_dict(EncoderConfig, "bert_tiny")
+    assert config.encoder == dataclasses.replace(tiny, hidden_dropout_prob=0.0, vocab_size=40)
+
+
+def test_an_override_may_choose_the_preset(write):
+    config = load_config(PretrainingConfig, write({}), ["encoder=bert_mini", "encoder.vocab_size=50"])
+    assert (config.encoder.hidden_size, config.encoder.vocab_size) == (256, 50)
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("seed", "--override='seed' must look like path.to.field=value, for example"),
+        ("=3", "--override='=3' must look like"),
+        ("seed.x=3", "--override='seed.x=3': 'seed' holds no settings."),
+        ("sead=3", "unknown key 'sead' for PretrainingConfig. Did you mean 'seed'?"),
+        ("seed=many", "seed: expected int, received 'many'."),
+    ],
+)
+def test_bad_overrides_are_refused(write, override, sentence):
+    with pytest.raises(ValueError) as error:
+        load_config(PretrainingConfig, write({"seed": 1}), [override])
+    assert sentence in str(error.value)

@@ -1,0 +1,131 @@
+"""The training step: it learns, and neither replicas, XLA nor grouping of steps change what it does."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.kbert.training.small_training import SmallTraining, random_batches
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def training():
+    """One traced step for several tests; each begins with `restart`."""
+    return SmallTraining(random_batches(5, batch_size=8))
+
+
+@pytest.fixture(scope="module")
+def calm_training():
+    return SmallTraining(random_batches(1, batch_size=8), dropout=0.0, learning_rate=5e-3)
+
+
+def assert_same(first, second):
+    for name, value in first.items():
+        np.testing.assert_array_equal(value, second[name], err_msg=name)
+
+
+def test_a_tiny_model_overfits_one_batch(calm_training):
+    calm_training.restart()
+    first = calm_training.run()
+    calm_training.run(120)
+    last = calm_training.run()
+    assert first["masked_lm_loss"] > 2.0
+    assert last["masked_lm_loss"] < 0.1 and last["next_sentence_loss"] < 0.1
+    assert last["masked_lm_accuracy"] == 1.0 and last["next_sentence_accuracy"] == 1.0
+
+
+def test_one_step_changes_every_weight_and_moment(training):
+    training.restart()
+    before = training.snapshot()
+    training.run()
+    for name, value in training.snapshot().items():
+        assert np.any(value != before[name]), f"{name} did not change"
+
+
+def test_steps_in_one_call_are_the_same_steps_one_by_one(training):
+    training.restart()
+    together = training.run(7)
+    after_together = training.snapshot()
+    training.restart()
+    singly = [training.run(1) for _ in range(7)]
+    assert_same(after_together, training.snapshot())
+    for name in ("next_sentence_loss", "next_sentence_accuracy", "gradient_norm"):
+        assert together[name] == pytest.approx(np.mean([values[name] for values in singly]), abs=1e-6)
+
+
+def test_dropout_is_a_function_of_seed_and_step_alone(training):
+    training.restart()
+    expected = training.losses(4)
+    training.run(2)  # leaves the generators in another state
+    training.restart()
+    assert training.losses(4) == expected
+
+
+def test_dropout_differs_between_steps(training):
+    def norm_at(step):
+        training.restart()  # the same batch and weights
+        training.global_step.assign(step)
+        return float(training.run()["gradient_norm"])
+
+    assert len({norm_at(0), norm_at(1), norm_at(2)}) == 3
+
+
+def test_dropout_differs_between_seeds_and_places(training):
+    def states(seed):
+        step = training.step
+        step._seed, kept = seed, step._seed
+        step._seed_dropout(tf.constant(3, tf.int64), tf.constant(0))
+        step._seed = kept
+        return [tuple(state.numpy()) for state in step._random_states]
+
+    drawn = states(7) + states(8) + states(2**32 - 1)
+    assert len(training.step._random_states) == 3 and len(set(drawn)) == 9
+
+
+def test_gradients_are_clipped_by_their_global_norm(calm_training):
+    calm_training.restart()
+    assert calm_training.run()["gradient_norm"] > 1.0
+    # After one update of the original's Adam the first moment is 0.1 x the clipped gradient.
+    moments = [v for name, v in calm_training.snapshot().items() if name.endswith("adam_m")]
+    norm = 10.0 * np.sqrt(sum((m.astype(np.float64) ** 2).sum() for m in moments))
+    assert norm == pytest.approx(1.0, rel=1e-4)
+
+
+def test_xla_takes_the_same_steps(calm_training):
+    compiled = SmallTraining(
+        random_batches(1, batch_size=8), dropout=0.0, learning_rate=5e-3, jit_compile=True
+    )
+    calm_training.restart()
+    np.testing.assert_allclose(compiled.losses(10), calm_training.losses(10), atol=1e-4)
+
+
+def test_mixed_precision_takes_nearly_the_same_steps(calm_training):
+    mixed = SmallTraining(
+        random_batches(1, batch_size=8), dropout=0.0, learning_rate=5e-3, dtype="mixed_bfloat16"
+    )
+    calm_training.restart()
+    expected, losses = calm_training.losses(10), mixed.losses(10)
+    np.testing.assert_allclose(losses, expected, atol=0.05)
+    assert losses != expected
+    assert all(value.dtype == np.float32 for value in mixed.snapshot().values())
+
+
+def test_two_replicas_take_the_steps_of_one():
+    command = [sys.executable, "-m", "tests.kbert.training.mirrored_losses"]
+    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr[-3000:]
+    answer = json.loads(result.stdout)
+    np.testing.assert_allclose(answer["two"], answer["one"], atol=1e-5)
+    assert answer["one"][0] != answer["one"][-1]
+    assert answer["replicas_agree"]
+    assert answer["dropout"] == {
+        "replicas_differ": True,
+        "steps_differ": True,
+        "same_step_same_mask": True,
+    }

@@ -1,0 +1,179 @@
+"""The training routine over real records: resuming, stopping, refusing."""
+
+import dataclasses
+import shutil
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from kbert.config import OptimizerConfig
+from kbert.scripts.run_pretraining import run_pretraining
+from kbert.training import checkpoint, trainer
+from kbert.training.progress import Progress, read_metrics
+from kbert.training.run_directory import RunDirectory
+from tests.conftest import tiny_encoder_config, tiny_pretraining_config
+
+
+def numbers(run):
+    """metrics.jsonl without the clock."""
+    return [
+        {name: value for name, value in line.items() if name != "examples_per_second"}
+        for line in read_metrics(run.metrics_file)
+    ]
+
+
+def tensors(run):
+    folder = run.latest_checkpoint()
+    return load_file(folder / "model.safetensors") | load_file(folder / "optimizer.safetensors")
+
+
+def test_a_run_leaves_what_it_promises(pretraining_run):
+    run = pretraining_run
+    assert {path.name for path in run.path.iterdir()} == {
+        "checkpoints", "config.json", "metrics.jsonl", "run.json", "vocab.txt",
+    }  # fmt: skip
+    assert [path.name for path in checkpoint.list_checkpoints(run.checkpoints)] == [
+        "step-00000006",
+        "step-00000012",
+    ]
+    lines = numbers(run)
+    assert [(line["step"], line["split"]) for line in lines] == [
+        *((step, "train") for step in range(2, 13, 2)),
+        (12, "eval"),
+    ]
+    assert lines[-1].keys() >= {"masked_lm_loss", "next_sentence_loss", "masked_lm_accuracy"}
+    assert lines[0]["learning_rate"] == pytest.approx(2e-3 * 1 / 2)  # of step 2, after one of two warm-up steps
+    assert lines[1]["learning_rate"] == pytest.approx(2e-3 * (1 - 3 / 12))
+
+
+def test_a_killed_run_resumes_to_the_very_same_numbers(pretraining_run, records_dir, tmp_path, monkeypatch):
+    """Dropout on, killed in the middle of an epoch and of a log interval after the last checkpoint."""
+
+    class Killed(Exception):
+        pass
+
+    train_line = Progress.train
+
+    def killed_at_8(self, step, *arguments):
+        train_line(self, step, *arguments)
+        if step == 8:
+            raise Killed
+
+    path = tmp_path / "run"
+    arguments = (tiny_pretraining_config(), path, records_dir / "train", records_dir / "heldout")
+    assert arguments[0].encoder.hidden_dropout_prob > 0
+    monkeypatch.setattr(Progress, "train", killed_at_8)
+    with pytest.raises(Killed):
+        run_pretraining(*arguments)
+    run = RunDirectory(path)
+    assert run.latest_checkpoint().name == "step-00000006"
+    assert run.details["num_train_examples"] % (6 * 8) != 0  # not at the end of an epoch
+    (run.checkpoints / "step-00000008.tmp").mkdir()  # killed while it wrote
+
+    monkeypatch.setattr(Progress, "train", train_line)
+    metrics = run_pretraining(*arguments)
+    assert numbers(run) == numbers(pretraining_run)
+    assert metrics.items() <= numbers(run)[-1].items()
+    resumed, uninterrupted = tensors(run), tensors(pretraining_run)
+    assert resumed.keys() == uninterrupted.keys()
+    for name, value in resumed.items():
+        np.testing.assert_array_equal(value, uninterrupted[name], err_msg=name)
+
+
+def test_a_finished_run_is_evaluated_again_and_nothing_else(pretraining_run, records_dir, tmp_path):
+    path = shutil.copytree(pretraining_run.path, tmp_path / "run")
+    before = numbers(RunDirectory(path))
+    metrics = run_pretraining(
+        tiny_pretraining_config(), path, records_dir / "train", records_dir / "heldout"
+    )
+    assert numbers(RunDirectory(path)) == before
+    assert metrics.items() <= before[-1].items()
+
+
+def test_a_loss_that_is_no_number_stops_the_run_and_saves_nothing(records_dir, tmp_path):
+    config = tiny_pretraining_config(
+        encoder=tiny_encoder_config(num_hidden_layers=1),
+        optimizer=OptimizerConfig(learning_rate=1e38),
+        num_warmup_steps=0,
+        log_every_steps=4,
+        save_checkpoints_steps=2,
+    )
+    with pytest.raises(FloatingPointError, match="non-finite by step 2; nothing was saved"):
+        run_pretraining(config, tmp_path / "run", records_dir / "train")
+    assert not checkpoint.list_checkpoints(tmp_path / "run" / "checkpoints")
+
+
+def test_progress_names_the_steps_where_a_number_broke(tmp_path):
+    progress = Progress(tmp_path / "metrics.jsonl", num_steps=20, examples_per_step=8, start_step=4)
+    with pytest.raises(FloatingPointError) as error:
+        progress.train(10, {"loss": float("nan"), "accuracy": 0.5}, 1e-3)
+    assert str(error.value).startswith(
+        "loss became non-finite between steps 5 and 10: lower optimizer.learning_rate, lengthen the warm-up"
+    )
+    assert not (tmp_path / "metrics.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"train_batch_size": 5000}, "examples, fewer than one batch of 5000; make more records or lower"),
+        ({"encoder": None}, 'the config names no encoder; add for example "encoder": "bert_mini".'),
+        (
+            {"encoder": tiny_encoder_config(vocab_size=9)},
+            "the records' vocabulary has 22 pieces, but the encoder's vocab_size is 9",
+        ),
+        (
+            {"encoder": tiny_encoder_config(max_position_embeddings=20)},
+            "max_seq_length=24, but the encoder has only max_position_embeddings=20; make shorter records",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_written(records_dir, tmp_path, changes, sentence):
+    with pytest.raises(ValueError) as error:
+        run_pretraining(tiny_pretraining_config(**changes), tmp_path / "run", records_dir / "train")
+    assert sentence in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_heldout_records_of_another_vocabulary_are_refused(records_dir, tmp_path):
+    other = shutil.copytree(records_dir / "heldout", tmp_path / "other")
+    manifest = (other / "manifest.json").read_text()
+    fingerprint = '"fingerprint": "'
+    (other / "manifest.json").write_text(manifest.replace(fingerprint, fingerprint + "0"))
+    with pytest.raises(ValueError, match="was not made with the vocabulary of"):
+        run_pretraining(tiny_pretraining_config(), tmp_path / "run", records_dir / "train", other)
+    with pytest.raises(ValueError, match="is not the vocabulary the records were made with; make the records"):
+        run_pretraining(tiny_pretraining_config(), tmp_path / "run", other)
+
+
+def test_evaluation_counts_every_example_once(pretraining_run, records_dir):
+    """Batches of any size, filled up or not, give the same means."""
+    import tensorflow as tf
+
+    from kbert.input_pipelines import record_reader
+    from kbert.manifest import read_manifest
+    from kbert.training.train_step import EvaluationStep
+
+    manifest = read_manifest(records_dir / "heldout")
+    task, model = pretraining_run.load_model()
+    step = EvaluationStep(task, model, tf.distribute.get_strategy())
+
+    def evaluate(batch_size, with_fill):
+        batches = record_reader.evaluation_batches(records_dir / "heldout", manifest, batch_size, with_fill)
+        return trainer.evaluate_batches(task, step, batches)
+
+    assert manifest.num_examples % 7
+    expected = evaluate(manifest.num_examples, False)
+    for batch_size, with_fill in ((7, False), (7, True), (5, True)):
+        assert evaluate(batch_size, with_fill) == pytest.approx(expected, abs=1e-5)
+    recorded = read_metrics(pretraining_run.metrics_file)[-1]
+    assert expected == pytest.approx({name: recorded[name] for name in expected}, abs=1e-5)
+
+
+def test_config_of_a_run_can_be_passed_back(pretraining_run):
+    from kbert.config import PretrainingConfig, load_config
+
+    config = load_config(PretrainingConfig, pretraining_run.path / "config.json", vocab_size=22)
+    assert config == pretraining_run.config == tiny_pretraining_config()
+    assert dataclasses.is_dataclass(config)
