@@ -2,6 +2,7 @@ import keras
 from keras import ops
 
 from kbert.layers.activation import activation
+from kbert.layers.flat_dense import FlatDense, flat_matmul
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -33,7 +34,7 @@ class MaskedLMHead(keras.layers.Layer):
 
     def build(self, sequence_output_shape, masked_lm_positions_shape):
         hidden_size = sequence_output_shape[-1]
-        self.transform = keras.layers.Dense(
+        self.transform = FlatDense(
             hidden_size,
             activation=activation(self.hidden_act),
             kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
@@ -60,7 +61,7 @@ class MaskedLMHead(keras.layers.Layer):
         masked = self.layer_norm(self.transform(masked))
 
         table = ops.cast(self.embeddings.word_embeddings, self.compute_dtype)  # (V, H)
-        logits = ops.einsum("bph,vh->bpv", masked, table)
+        logits = flat_matmul(masked, ops.transpose(table))  # (B, P, V)
         return ops.cast(logits, "float32") + self.output_bias
 
     def compute_output_shape(self, sequence_output_shape, masked_lm_positions_shape):

@@ -1,6 +1,8 @@
 import keras
 from keras import ops
 
+from kbert.layers.flat_dense import flat_matmul
+
 
 @keras.saving.register_keras_serializable(package="kbert")
 class BertEmbeddings(keras.layers.Layer):
@@ -73,7 +75,7 @@ class BertEmbeddings(keras.layers.Layer):
         # A product with one-hot rows, as in the original: its gradient is a product too, where that of a
         # lookup in a table of two rows would be one long sum.
         segments = ops.one_hot(segment_ids, self.type_vocab_size, dtype="float32")
-        embeddings += ops.matmul(segments, self.token_type_embeddings)
+        embeddings += flat_matmul(segments, self.token_type_embeddings)
         embeddings += ops.expand_dims(self.position_embeddings[:seq_length], 0)
 
         embeddings = self.layer_norm(embeddings)

@@ -1,6 +1,7 @@
 import keras
 
 from kbert.layers.activation import activation
+from kbert.layers.flat_dense import FlatDense
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -31,7 +32,7 @@ class FeedForward(keras.layers.Layer):
 
     def build(self, input_shape):
         def dense(name, units, act=None):
-            return keras.layers.Dense(
+            return FlatDense(
                 units,
                 activation=act,
                 kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),

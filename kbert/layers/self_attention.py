@@ -3,6 +3,8 @@ import math
 import keras
 from keras import ops
 
+from kbert.layers.flat_dense import FlatDense, flat_matmul
+
 # modeling.py, `attention_layer`: added to the scores of padding. exp(-10000) is exactly 0 in float32,
 # and unlike -1e9 the number exists in float16.
 PADDING_ADDER = -10000.0
@@ -44,7 +46,7 @@ class SelfAttention(keras.layers.Layer):
 
     def build(self, hidden_states_shape, input_mask_shape):
         def dense(name):
-            layer = keras.layers.Dense(
+            layer = FlatDense(
                 self.hidden_size,
                 kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
                 dtype=self.dtype_policy,
@@ -67,7 +69,7 @@ class SelfAttention(keras.layers.Layer):
         projections = (self.query, self.key, self.value)
         kernel = ops.concatenate([ops.cast(p.kernel, self.compute_dtype) for p in projections], axis=1)
         bias = ops.concatenate([ops.cast(p.bias, self.compute_dtype) for p in projections], axis=0)
-        joined = ops.matmul(hidden_states, kernel) + bias  # (B, S, 3H)
+        joined = flat_matmul(hidden_states, kernel) + bias  # (B, S, 3H)
         joined = ops.reshape(joined, (-1, seq_length, 3, self.num_attention_heads, head_size))
         query, key, value = ops.unstack(ops.transpose(joined, (2, 0, 3, 1, 4)), 3)  # 3 x (B, N, S, D)
 
