@@ -14,10 +14,10 @@ quickstart: $(VENV)/.ready  ## raw text to answered requests, about five minutes
 	@$(BIN)/python -m kbert.scripts.quickstart --directory=quickstart_run
 
 test: $(VENV)/.ready  ## the whole suite
-	@$(BIN)/python -m pytest -n auto -q -rs
+	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs
 
 test-fast: $(VENV)/.ready  ## without the slow ones
-	@$(BIN)/python -m pytest -n auto -q -rs -m "not slow"
+	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m "not slow"
 
 lint: $(VENV)/.ready  ## ruff: rules and format
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

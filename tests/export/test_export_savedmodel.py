@@ -110,6 +110,7 @@ def test_a_pretraining_run_is_refused(pretraining_run, tmp_path):
     assert not (tmp_path / "served").exists()
 
 
+@pytest.mark.slow
 def test_the_oldest_server_version_answers_alike(exported, tmp_path):
     """TensorFlow and TF-Text 2.12.1 are what stock servers up to 2.19 are built with."""
     python = os.environ.get("KBERT_TF212_PYTHON")

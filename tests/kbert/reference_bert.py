@@ -87,9 +87,7 @@ def pretraining_logits(weights, inputs, config):
     """(masked_lm_logits, next_sentence_logits)."""
     sequence_output, pooled_output = encode(weights, inputs, config)
     weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
-    masked = np.stack(
-        [row[p] for row, p in zip(sequence_output, inputs["masked_lm_positions"], strict=True)]
-    )
+    masked = np.stack([row[p] for row, p in zip(sequence_output, inputs["masked_lm_positions"], strict=True)])
     masked = ACTIVATIONS[config.hidden_act](dense(weights, "masked_lm/transform", masked))
     masked = layer_norm(weights, "masked_lm/layer_norm", masked)
     logits = masked @ weights["embeddings/word_embeddings"].T + weights["masked_lm/output_bias"]

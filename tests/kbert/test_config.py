@@ -267,7 +267,9 @@ def test_a_preset_with_keys_of_its_own(write):
 
 def test_a_table_smaller_than_the_vocabulary_is_refused(write):
     path = write({"encoder": {"preset": "bert_tiny", "vocab_size": 700}})
-    with pytest.raises(ValueError, match="encoder.vocab_size=700 is smaller than the vocabulary, which has 777"):
+    with pytest.raises(
+        ValueError, match="encoder.vocab_size=700 is smaller than the vocabulary, which has 777"
+    ):
         load_config(PretrainingConfig, path, vocab_size=777)
 
 

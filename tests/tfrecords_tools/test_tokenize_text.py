@@ -85,6 +85,7 @@ def test_the_script_answers_quietly_and_stops_quietly_when_nobody_reads(tmp_path
     assert json.loads(process.stdout.readline())["pieces"] == ["play", "##ing"]
     process.stdout.close()  # as `head -1` does
     assert process.stderr.read() == b""
+    process.stderr.close()
     assert process.wait(timeout=60) == 0
 
 

@@ -89,7 +89,9 @@ def test_the_mask_filler_refuses_what_it_cannot_fill(fill, finetuned_run, pretra
         fill(["a [MASK]", "walk"])
     with pytest.raises(ValueError, match=r"lies beyond 24 tokens, the longest sequence of this run; shorten"):
         fill(["walk " * 30 + "[MASK]"])
-    with pytest.raises(ValueError, match="is a sequence_classification run; filling masks needs a pretraining"):
+    with pytest.raises(
+        ValueError, match="is a sequence_classification run; filling masks needs a pretraining"
+    ):
         MaskFiller(finetuned_run)
     with pytest.raises(ValueError, match="is a pretraining run; classifying texts needs a sequence_classif"):
         TextClassifier(pretraining_run)
@@ -107,5 +109,3 @@ def test_predictions_stream_one_answer_a_text(finetuned_run, pair_run, pretraini
     assert answer["text"] == "a [MASK]" and len(answer["masks"][0]) == 2
     with pytest.raises(ValueError, match="is a pretraining run: it fills masks of single texts"):
         list(predictions(pretraining_run, ["a [MASK]"], ["the"]))
-
-

@@ -110,7 +110,9 @@ def test_batches_have_the_dtypes_and_shapes_of_the_manifest(records_dir):
 
 def test_fewer_examples_than_a_batch_are_refused(records_dir):
     manifest = read_manifest(records_dir / "train")
-    with pytest.raises(ValueError, match=r"holds \d+ examples, fewer than one batch of 9999; make more records"):
+    with pytest.raises(
+        ValueError, match=r"holds \d+ examples, fewer than one batch of 9999; make more records"
+    ):
         record_reader.training_batches(records_dir / "train", manifest, 9999, seed=0)
     with pytest.raises(ValueError, match="has 23 rows, fewer than one batch of 24; lower train_batch_size"):
         text_reader.training_batches(text_features(), 24, 0, 0, pad_to_longest=False)
@@ -148,7 +150,9 @@ def test_pad_last_batch(number, with_fill):
         assert set(weights) <= {0.0, 1.0}
     assert real == list(range(number))
     sizes = [len(batch["b"]) for batch in batches]
-    assert sizes == ([4] * -(-number // 4) if with_fill else [4] * (number // 4) + [number % 4] * (number % 4 > 0))
+    assert sizes == (
+        [4] * -(-number // 4) if with_fill else [4] * (number // 4) + [number % 4] * (number % 4 > 0)
+    )
     if with_fill:  # what fills up is a copy of a real row, not something no model has seen
         assert set(batches[-1]["b"].numpy()) <= set(range(number))
 

@@ -69,7 +69,11 @@ REFUSED = {
         "a.tsv has no column 'text'; its columns are ['sentence', 'label']. Name the columns in the config "
         "(dataset.text, ",
     ),
-    "no label column": ("a.tsv", "text\ty\nx\t1\n", "a.tsv line 2 has no column 'label'; it has ['text', 'y']."),
+    "no label column": (
+        "a.tsv",
+        "text\ty\nx\t1\n",
+        "a.tsv line 2 has no column 'label'; it has ['text', 'y'].",
+    ),
     "few cells": (
         "a.tsv",
         "text\tlabel\nx\t1\nonly text\n",
@@ -97,7 +101,11 @@ REFUSED = {
         "dataset.file_format.",
     ),
     "no gzip": ("a.tsv.gz", b"text\tlabel\n", "a.tsv.gz is not a whole gzip file ("),
-    "half a gzip": ("a.tsv.gz", gzip.compress(b"text\tlabel\nx\t1\n")[:-9], "a.tsv.gz is not a whole gzip file ("),
+    "half a gzip": (
+        "a.tsv.gz",
+        gzip.compress(b"text\tlabel\nx\t1\n")[:-9],
+        "a.tsv.gz is not a whole gzip file (",
+    ),
 }
 
 

@@ -15,23 +15,33 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 def run_script(name, *arguments, stdin=""):
     command = [sys.executable, "-m", f"kbert.scripts.{name}", *map(str, arguments)]
-    return subprocess.run(
-        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300, input=stdin
-    )
+    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300, input=stdin)
 
 
 @pytest.mark.parametrize(
     ("name", "arguments", "sentence"),
     [
-        ("run_pretraining", ["--config=none.json", "--input_dir={}"], "error: {} holds no manifest.json, so no"),
-        ("run_finetuning", ["--config=none.json", "--train_file=a.tsv"], "error: config file none.json does not"),
+        (
+            "run_pretraining",
+            ["--config=none.json", "--input_dir={}"],
+            "error: {} holds no manifest.json, so no",
+        ),
+        (
+            "run_finetuning",
+            ["--config=none.json", "--train_file=a.tsv"],
+            "error: config file none.json does not",
+        ),
         (
             "run_finetuning",
             ["--config=none.json", "--train_file=a.tsv", "--vocab_file=v", "--init_checkpoint=c"],
             "error: --vocab_file goes without --init_checkpoint: a run brings its own vocabulary.",
         ),
         ("run_evaluation", [], "error: give either --eval_file (a classification run) or --input_dir"),
-        ("run_prediction", ["and", "words"], "error: unexpected argument 'and'; flags are written --name=value"),
+        (
+            "run_prediction",
+            ["and", "words"],
+            "error: unexpected argument 'and'; flags are written --name=value",
+        ),
     ],
 )
 def test_wrong_input_is_one_sentence_at_once(tmp_path, name, arguments, sentence):
@@ -42,6 +52,7 @@ def test_wrong_input_is_one_sentence_at_once(tmp_path, name, arguments, sentence
     assert result.stdout == "" and not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_pretraining_from_the_command_line(records_dir, tmp_path):
     config = tmp_path / "config.json"
     config.write_text(json.dumps(to_dict(tiny_pretraining_config())))
@@ -59,6 +70,7 @@ def test_pretraining_from_the_command_line(records_dir, tmp_path):
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["step-00000004"]
 
 
+@pytest.mark.slow
 def test_prediction_from_standard_input(pair_run):
     result = run_script("run_prediction", f"--run_dir={pair_run.path}", stdin="a\tthe\njump\tplay\n")
     assert result.returncode == 0, result.stderr

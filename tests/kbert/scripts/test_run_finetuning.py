@@ -39,9 +39,7 @@ def test_evaluation_of_the_finished_run_says_the_same(finetuned_run, labelled_fi
 def test_the_encoder_starts_from_the_pretrained_weights(pretraining_run, labelled_files, tmp_path):
     """At a learning rate of almost nothing the encoder stays what it was."""
     config = tiny_finetuning_config(num_train_epochs=0.2)
-    config = dataclasses.replace(
-        config, optimizer=dataclasses.replace(config.optimizer, learning_rate=1e-12)
-    )
+    config = dataclasses.replace(config, optimizer=dataclasses.replace(config.optimizer, learning_rate=1e-12))
     run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=pretraining_run.path)
     _, tuned = RunDirectory(tmp_path / "run").load_model()
     _, pretrained = pretraining_run.load_model()
@@ -60,8 +58,14 @@ REFUSED = {
         {"max_seq_length": 40},
         "max_seq_length=40 is more than the encoder's max_position_embeddings=32.",
     ),
-    "large batch": ({"train_batch_size": 64}, "has 40 rows, fewer than one batch of 64; lower train_batch_size."),
-    "no step": ({"num_train_epochs": 0.1}, "epochs make no step; lower train_batch_size or raise num_train_ep"),
+    "large batch": (
+        {"train_batch_size": 64},
+        "has 40 rows, fewer than one batch of 64; lower train_batch_size.",
+    ),
+    "no step": (
+        {"num_train_epochs": 0.1},
+        "epochs make no step; lower train_batch_size or raise num_train_ep",
+    ),
     "unlisted label": (
         {"dataset": DatasetConfig(text="sentence", labels=("a", "b"))},
         "train.tsv line 2: label 'quiet' is not in the label list ['a', 'b'].",
@@ -98,7 +102,9 @@ def test_a_label_only_the_dev_file_has_is_refused(pretraining_run, tmp_path):
 
 def test_nothing_to_start_from(labelled_files, tmp_path, vocabulary):
     for encoder, words in ((None, vocabulary), (tiny_encoder_config(), None)):
-        with pytest.raises(ValueError, match="nothing to start from: give --init_checkpoint=RUN_DIR, or --vo"):
+        with pytest.raises(
+            ValueError, match="nothing to start from: give --init_checkpoint=RUN_DIR, or --vo"
+        ):
             config = tiny_finetuning_config(encoder=encoder)
             run_finetuning(config, tmp_path / "run", labelled_files[0], vocabulary=words)
     with pytest.raises(ValueError, match="the vocabulary has 22 pieces, but the encoder's vocab_size is 9"):

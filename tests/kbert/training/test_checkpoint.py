@@ -87,7 +87,9 @@ def test_tensors_without_a_place_are_refused_unless_allowed(tmp_path):
     path = save(tmp_path) / "model.safetensors"
     restored = zeros()
     del restored["a/bias"]
-    with pytest.raises(ValueError, match="holds tensors that this model has no place for, for example 'a/bias'"):
+    with pytest.raises(
+        ValueError, match="holds tensors that this model has no place for, for example 'a/bias'"
+    ):
         restore(path, restored)
     assert not restored["a/kernel"].numpy().any()
     restore(path, restored, allow_unused=True)

@@ -31,7 +31,9 @@ def test_the_same_run_is_taken_up_again(run, vocabulary):
 
 def test_another_config_is_refused_with_every_difference(run, vocabulary):
     other = tiny_pretraining_config(
-        encoder=tiny_encoder_config(num_hidden_layers=3), optimizer=OptimizerConfig(learning_rate=1e-3), seed=3
+        encoder=tiny_encoder_config(num_hidden_layers=3),
+        optimizer=OptimizerConfig(learning_rate=1e-3),
+        seed=3,
     )
     with pytest.raises(ValueError) as error:
         RunDirectory.create_or_resume(run.path, other, DETAILS | {"max_seq_length": 30}, vocabulary)
@@ -93,5 +95,7 @@ def test_the_run_is_its_folder_alone(pretraining_run, tmp_path):
 def test_a_checkpoint_of_another_shape_is_refused(pretraining_run, tmp_path):
     copy = RunDirectory(shutil.copytree(pretraining_run.path, tmp_path / "copy"))
     copy.config = dataclasses.replace(copy.config, encoder=tiny_encoder_config(num_hidden_layers=3))
-    with pytest.raises(ValueError, match="lacks 32 of .* tensors, for example 'layer_1/attention/query/kernel'"):
+    with pytest.raises(
+        ValueError, match="lacks 32 of .* tensors, for example 'layer_1/attention/query/kernel'"
+    ):
         copy.load_model()

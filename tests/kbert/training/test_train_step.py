@@ -97,6 +97,7 @@ def test_gradients_are_clipped_by_their_global_norm(calm_training):
     assert norm == pytest.approx(1.0, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_xla_takes_the_same_steps(calm_training):
     compiled = SmallTraining(
         random_batches(1, batch_size=8), dropout=0.0, learning_rate=5e-3, jit_compile=True
@@ -105,6 +106,7 @@ def test_xla_takes_the_same_steps(calm_training):
     np.testing.assert_allclose(compiled.losses(10), calm_training.losses(10), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_mixed_precision_takes_nearly_the_same_steps(calm_training):
     mixed = SmallTraining(
         random_batches(1, batch_size=8), dropout=0.0, learning_rate=5e-3, dtype="mixed_bfloat16"
@@ -116,6 +118,7 @@ def test_mixed_precision_takes_nearly_the_same_steps(calm_training):
     assert all(value.dtype == np.float32 for value in mixed.snapshot().values())
 
 
+@pytest.mark.slow
 def test_two_replicas_take_the_steps_of_one():
     command = [sys.executable, "-m", "tests.kbert.training.mirrored_losses"]
     result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)

@@ -43,7 +43,9 @@ def test_a_run_leaves_what_it_promises(pretraining_run):
         (12, "eval"),
     ]
     assert lines[-1].keys() >= {"masked_lm_loss", "next_sentence_loss", "masked_lm_accuracy"}
-    assert lines[0]["learning_rate"] == pytest.approx(2e-3 * 1 / 2)  # of step 2, after one of two warm-up steps
+    assert lines[0]["learning_rate"] == pytest.approx(
+        2e-3 * 1 / 2
+    )  # of step 2, after one of two warm-up steps
     assert lines[1]["learning_rate"] == pytest.approx(2e-3 * (1 - 3 / 12))
 
 
@@ -84,9 +86,7 @@ def test_a_killed_run_resumes_to_the_very_same_numbers(pretraining_run, records_
 def test_a_finished_run_is_evaluated_again_and_nothing_else(pretraining_run, records_dir, tmp_path):
     path = shutil.copytree(pretraining_run.path, tmp_path / "run")
     before = numbers(RunDirectory(path))
-    metrics = run_pretraining(
-        tiny_pretraining_config(), path, records_dir / "train", records_dir / "heldout"
-    )
+    metrics = run_pretraining(tiny_pretraining_config(), path, records_dir / "train", records_dir / "heldout")
     assert numbers(RunDirectory(path)) == before
     assert metrics.items() <= before[-1].items()
 
@@ -143,7 +143,9 @@ def test_heldout_records_of_another_vocabulary_are_refused(records_dir, tmp_path
     (other / "manifest.json").write_text(manifest.replace(fingerprint, fingerprint + "0"))
     with pytest.raises(ValueError, match="was not made with the vocabulary of"):
         run_pretraining(tiny_pretraining_config(), tmp_path / "run", records_dir / "train", other)
-    with pytest.raises(ValueError, match="is not the vocabulary the records were made with; make the records"):
+    with pytest.raises(
+        ValueError, match="is not the vocabulary the records were made with; make the records"
+    ):
         run_pretraining(tiny_pretraining_config(), tmp_path / "run", other)
 
 
