@@ -54,6 +54,7 @@ def export_savedmodel(run, model_base_path, version: int | None = None) -> dict:
     from export.serving_model import ServingModel
 
     serving_model = ServingModel(run)
+    is_new = not base.exists()
     base.mkdir(parents=True, exist_ok=True)
     # Servers load whatever is named like a number, so the name comes last.
     aside = base / f".writing-{version}-{os.getpid()}"
@@ -65,6 +66,8 @@ def export_savedmodel(run, model_base_path, version: int | None = None) -> dict:
         aside.rename(target)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+        if is_new and not target.exists():
+            base.rmdir()
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
     return {"path": str(target), "version": version, "bytes": size} | report
 

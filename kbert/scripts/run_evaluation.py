@@ -54,6 +54,12 @@ def evaluate_pretraining(run, input_dir, batch_size=64):
     manifest = read_manifest(input_dir)
     if manifest.vocabulary["fingerprint"] != run.details["vocabulary"]["fingerprint"]:
         raise ValueError(f"{input_dir} was made with another vocabulary than {run.path} was trained with.")
+    (length,) = manifest.features["input_ids"].shape
+    if length > run.config.encoder.max_position_embeddings:
+        raise ValueError(
+            f"{input_dir} has max_seq_length={length}, but the encoder of {run.path} has only "
+            f"max_position_embeddings={run.config.encoder.max_position_embeddings}; make shorter records."
+        )
 
     import numpy as np
 

@@ -21,7 +21,13 @@ from kbert.training import checkpoint
 
 _CONFIG_CLASSES = {"pretraining": PretrainingConfig, "sequence_classification": FinetuningConfig}
 # What may change when a run is taken up again: it does not touch the numbers that come out.
-_FREE_KEYS = ("description", "log_every_steps", "save_checkpoints_steps", "keep_checkpoints")
+_FREE_KEYS = (
+    "description",
+    "steps_per_call",
+    "log_every_steps",
+    "save_checkpoints_steps",
+    "keep_checkpoints",
+)
 
 
 class RunDirectory:
