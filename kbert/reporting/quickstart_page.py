@@ -68,7 +68,7 @@ def results_table(results: dict) -> str:
     rows += zip(["time"] + [""] * len(seconds), seconds, strict=False)
     lines = [_headline(results), ""] + [_clipped(f"{name:<17}{value}") for name, value in rows]
     lines.append("")
-    lines += [f"{what:<17}{where}" for what, where in results["paths"].items()]
+    lines += [f"{what:<32}{where}" for what, where in results["paths"].items()]
     return "\n".join(lines)
 
 

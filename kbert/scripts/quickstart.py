@@ -25,7 +25,7 @@ FLAGS = flags.FLAGS
 
 _MARKER = ".kbert_quickstart"  # says that a folder is ours to write anew
 _CONFIGS = Path(__file__).resolve().parent.parent.parent / "configs"
-_LENGTHS = ["--max_seq_length=64", "--max_predictions_per_seq=10", "--do_whole_word_mask"]
+_LENGTHS = ["--max_seq_length=32", "--max_predictions_per_seq=5"]
 _FILL_MASK_TEXTS = [
     "Return the number of [MASK] in the list.",
     "This method raises a [MASK] if the key is not found.",
