@@ -42,6 +42,11 @@ class Plan:
     initialize: Callable[[keras.Model], None] | None = None
 
 
+# What the newest training traced. Taking large traced graphs apart takes Python 10 seconds and more, at a
+# moment when a script is about to end anyway.
+_NEWEST_TRAINING = []
+
+
 def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, strategy) -> dict | None:
     """Trains to `plan.num_train_steps`, from the newest checkpoint if the run has one.
 
@@ -99,6 +104,7 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
         if evaluate and _evaluation_is_due(plan, step):
             with progress.paused():
                 metrics = evaluate(step)
+    _NEWEST_TRAINING[:] = [step_function, evaluate, model, optimizer, batches]
     return metrics
 
 
