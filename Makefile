@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-quickstart: $(VENV)/.ready  ## raw text to answered requests, about five minutes on two cores
+quickstart: $(VENV)/.ready  ## raw text to answered requests, five to seven minutes on two cores
 	@$(BIN)/python -m kbert.scripts.quickstart --directory=quickstart_run
 
 test: $(VENV)/.ready  ## the whole suite
