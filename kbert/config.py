@@ -19,6 +19,14 @@ ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh")
 PRECISIONS = ("float32", "mixed_bfloat16")
 OPTIMIZERS = ("adam_weight_decay", "adamw")
 FINETUNING_TASKS = ("sequence_classification",)
+# Models without a training script: runs of them come from checkpoints.
+CONVERTED_TASKS = (
+    "encoder",
+    "token_classification",
+    "question_answering",
+    "multiple_choice",
+    "next_sentence",
+)
 
 # Keys of Google's multilingual and Chinese `bert_config.json` that describe an unused pooler variant;
 # the original reader accepts them and nothing reads them.
@@ -153,12 +161,18 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class PretrainingConfig(TrainingConfig):
-    """Masked LM + next sentence; lengths come from the records, vocabulary and casing from their manifest."""
+    """Masked LM + next sentence; lengths come from the records, vocabulary and casing from their manifest.
+
+    `length_buckets` are lengths such as [32, 64, 96, 128]: batches then hold examples of like length, cut to
+    it, and shorter ones more of them, so that each has about as many tokens as `train_batch_size` examples
+    of the longest. Shapes vary, so it does not go with `jit_compile`.
+    """
 
     num_train_steps: int = 100_000
     num_warmup_steps: int = 10_000
     eval_every_steps: int = 10_000
     max_eval_steps: int = 100
+    length_buckets: tuple[int, ...] = ()
 
     def __post_init__(self):
         super().__post_init__()
@@ -168,6 +182,10 @@ class PretrainingConfig(TrainingConfig):
             0 <= self.num_warmup_steps <= self.num_train_steps,
             f"num_warmup_steps={self.num_warmup_steps} must lie between 0 and "
             f"num_train_steps={self.num_train_steps}.",
+        )
+        _require(
+            not (self.jit_compile and self.length_buckets),
+            "jit_compile=true needs fixed shapes: leave length_buckets out.",
         )
 
 
@@ -229,7 +247,7 @@ class FinetuningConfig(TrainingConfig):
     def __post_init__(self):
         super().__post_init__()
         _require(
-            self.task in FINETUNING_TASKS,
+            self.task in FINETUNING_TASKS + CONVERTED_TASKS,
             f"task={self.task!r} is not known; choose one of {', '.join(FINETUNING_TASKS)}.",
         )
         _require(self.max_seq_length >= 4, f"max_seq_length={self.max_seq_length} must be at least 4.")

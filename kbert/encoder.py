@@ -10,6 +10,8 @@ from kbert.layers.bert_embeddings import BertEmbeddings
 from kbert.layers.pooler import Pooler
 from kbert.layers.transformer_block import TransformerBlock
 
+ENCODER_OUTPUTS = ("sequence_output", "pooled_output", "hidden_states", "attention_probabilities")
+
 
 @keras.saving.register_keras_serializable(package="kbert")
 class BertEncoder(keras.Model):
@@ -18,6 +20,8 @@ class BertEncoder(keras.Model):
     Args:
       config: an `EncoderConfig`.
       dtype: a Keras dtype policy, for example "float32" or "mixed_bfloat16".
+      outputs: names among ENCODER_OUTPUTS. Without "pooled_output" there is no pooler, and so no weight
+        that a loss on tokens would leave without a gradient.
 
     Call arguments:
       a dict of int32 tensors of shape `(batch, seq_length)`: `input_ids`; `input_mask`, 1 at real tokens
@@ -25,75 +29,162 @@ class BertEncoder(keras.Model):
       vary up to `max_position_embeddings`.
 
     Returns:
-      dict: `sequence_output` of shape `(batch, seq_length, hidden_size)` and `pooled_output` of shape
-      `(batch, hidden_size)`.
+      dict of what `outputs` names: `sequence_output` of shape `(batch, seq_length, hidden_size)`;
+      `pooled_output` of shape `(batch, hidden_size)`; `hidden_states`, a tuple of
+      `num_hidden_layers + 1` tensors like `sequence_output`, first what the embeddings give, then what
+      each layer gives; `attention_probabilities`, a tuple of `num_hidden_layers` float32 tensors of
+      shape `(batch, heads, from_length, to_length)`, before dropout.
+
+    Raises:
+      ValueError: for an output that is not known.
 
     Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig
       >>> config = EncoderConfig(
       ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
       >>> encoder = BertEncoder(config)
       >>> ids = keras.ops.ones((2, 7), "int32")
-      >>> outputs = encoder({"input_ids": ids, "input_mask": ids, "segment_ids": ids})
+      >>> inputs = {"input_ids": ids, "input_mask": ids, "segment_ids": ids}
+      >>> outputs = encoder(inputs)
       >>> tuple(outputs["sequence_output"].shape), tuple(outputs["pooled_output"].shape)
       ((2, 7, 8), (2, 8))
+      >>> states = encoder.with_outputs("hidden_states")(inputs)["hidden_states"]
+      >>> len(states), bool(keras.ops.all(states[-1] == outputs["sequence_output"]))
+      (2, True)
 
     Reference: arXiv 1810.04805, section 3; google-research/bert, modeling.py, `BertModel`.
     """
 
-    def __init__(self, config: EncoderConfig, dtype=None, name="encoder", **kwargs):
+    def __init__(
+        self,
+        config: EncoderConfig,
+        dtype=None,
+        outputs=("sequence_output", "pooled_output"),
+        name="encoder",
+        *,
+        sharing: "BertEncoder | None" = None,
+        **kwargs,
+    ):
+        unknown = [output for output in outputs if output not in ENCODER_OUTPUTS]
+        if unknown or not outputs:
+            raise ValueError(
+                f"outputs={list(outputs)} of an encoder must be among {', '.join(ENCODER_OUTPUTS)}."
+            )
         policy = keras.dtype_policies.get(dtype)
 
         # Layers
-        embeddings = BertEmbeddings(
-            config.vocab_size,
-            config.hidden_size,
-            config.max_position_embeddings,
-            config.type_vocab_size,
-            dropout=config.hidden_dropout_prob,
-            layer_norm_eps=config.layer_norm_eps,
-            initializer_range=config.initializer_range,
-            dtype=policy,
-            name="embeddings",
-        )
-        blocks = [
-            TransformerBlock(
-                config.hidden_size,
-                config.num_attention_heads,
-                config.intermediate_size,
-                config.hidden_act,
-                hidden_dropout=config.hidden_dropout_prob,
-                attention_dropout=config.attention_probs_dropout_prob,
-                layer_norm_eps=config.layer_norm_eps,
-                initializer_range=config.initializer_range,
-                dtype=policy,
-                name=f"layer_{index}",
-            )
-            for index in range(config.num_hidden_layers)
-        ]
-        pooler = Pooler(
-            config.hidden_size, initializer_range=config.initializer_range, dtype=policy, name="pooler"
-        )
+        if sharing is None:
+            embeddings, blocks, pooler = _layers(config, policy)
+        else:
+            embeddings, blocks, pooler = sharing.embeddings, sharing.blocks, sharing.pooler
+        if "pooled_output" not in outputs:
+            pooler = None
+        elif pooler is None:
+            raise ValueError("this encoder has no pooler; build it with outputs that name pooled_output.")
 
         # Functional model
-        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
-        hidden_states = embeddings(inputs["input_ids"], inputs["segment_ids"])
+        inputs = {key: keras.Input((None,), dtype="int32", name=key) for key in ENCODER_INPUTS}
+        hidden_states = [embeddings(inputs["input_ids"], inputs["segment_ids"])]
+        probabilities = []
         for block in blocks:
-            hidden_states = block(hidden_states, inputs["input_mask"])
-        outputs = {"sequence_output": hidden_states, "pooled_output": pooler(hidden_states)}
+            if "attention_probabilities" in outputs:
+                hidden, attention = _BlockWithProbabilities(block)(hidden_states[-1], inputs["input_mask"])
+                probabilities.append(attention)
+            else:
+                hidden = block(hidden_states[-1], inputs["input_mask"])
+            hidden_states.append(hidden)
+        tensors = {
+            "sequence_output": hidden_states[-1],
+            "pooled_output": pooler and pooler(hidden_states[-1]),
+            "hidden_states": tuple(hidden_states),
+            "attention_probabilities": tuple(probabilities),
+        }
+        outputs = {output: tensors[output] for output in outputs}
         super().__init__(inputs=inputs, outputs=outputs, name=name, **kwargs)
 
         # Config
         self.config = config
-        self.embeddings = embeddings
         self.policy = policy
+        self.embeddings = embeddings
+        self.blocks = blocks
+        self.pooler = pooler
+
+    def with_outputs(self, *outputs: str) -> "BertEncoder":
+        """An encoder of the same layers and weights that gives other outputs, see ENCODER_OUTPUTS.
+
+        Raises:
+          ValueError: for an output that is not known, or "pooled_output" of an encoder without pooler.
+        """
+        if set(outputs) == set(self.output):
+            return self
+        return BertEncoder(self.config, self.policy, outputs, self.name, sharing=self)
 
     def get_config(self):
         return {
             "config": dataclasses.asdict(self.config),
             "dtype": keras.dtype_policies.serialize(self.policy),
+            "outputs": list(self.output),
             "name": self.name,
         }
 
     @classmethod
     def from_config(cls, config):
-        return cls(EncoderConfig(**config["config"]), dtype=config["dtype"], name=config["name"])
+        return cls(EncoderConfig(**config["config"]), config["dtype"], config["outputs"], config["name"])
+
+
+class _BlockWithProbabilities(keras.layers.Layer):
+    """A transformer block that also gives its attention probabilities.
+
+    A layer of its own around the block, because in a functional model Keras expects the same number of
+    outputs wherever a layer is called.
+    """
+
+    def __init__(self, block):
+        super().__init__(name=block.name, dtype=block.dtype_policy)
+        self.block = block
+
+    def build(self, hidden_states_shape, input_mask_shape):
+        self.built = True
+
+    def call(self, hidden_states, input_mask, training=False):
+        return self.block(hidden_states, input_mask, with_probabilities=True, training=training)
+
+    def compute_output_spec(self, hidden_states, input_mask, training=False):
+        return self.block.compute_output_spec(hidden_states, input_mask, with_probabilities=True)
+
+
+def _layers(config, policy):
+    """(embeddings, list of transformer blocks, pooler), fresh."""
+    embeddings = BertEmbeddings(
+        config.vocab_size,
+        config.hidden_size,
+        config.max_position_embeddings,
+        config.type_vocab_size,
+        dropout=config.hidden_dropout_prob,
+        layer_norm_eps=config.layer_norm_eps,
+        initializer_range=config.initializer_range,
+        dtype=policy,
+        name="embeddings",
+    )
+    blocks = [
+        TransformerBlock(
+            config.hidden_size,
+            config.num_attention_heads,
+            config.intermediate_size,
+            config.hidden_act,
+            hidden_dropout=config.hidden_dropout_prob,
+            attention_dropout=config.attention_probs_dropout_prob,
+            layer_norm_eps=config.layer_norm_eps,
+            initializer_range=config.initializer_range,
+            dtype=policy,
+            name=f"layer_{index}",
+        )
+        for index in range(config.num_hidden_layers)
+    ]
+    for block in blocks:  # here, so that the names of the weights do not depend on the outputs
+        block.build((None, None, config.hidden_size), (None, None))
+    pooler = Pooler(
+        config.hidden_size, initializer_range=config.initializer_range, dtype=policy, name="pooler"
+    )
+    return embeddings, blocks, pooler

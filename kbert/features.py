@@ -27,12 +27,32 @@ def encoder_features(max_seq_length: int) -> dict[str, Feature]:
     return {name: Feature("int32", (max_seq_length,)) for name in ENCODER_INPUTS}
 
 
-def pretraining_features(max_seq_length: int, max_predictions_per_seq: int) -> dict[str, Feature]:
-    """Encoder inputs, masked-LM answers, and next_sentence_labels (1 = random text, 0 = the real next)."""
+def pretraining_features(
+    max_seq_length: int,
+    max_predictions_per_seq: int,
+    *,
+    with_masks: bool = True,
+    with_next_sentence: bool = True,
+) -> dict[str, Feature]:
+    """Encoder inputs, masked-LM answers, and what the pair of texts is.
+
+    `next_sentence_labels` is 1 for a random text (or, with sentence order, a swapped pair) and 0 for the real
+    next one.
+
+    Args:
+      max_seq_length: the padded length.
+      max_predictions_per_seq: the most masked places of one sequence.
+      with_masks: False for records that are masked while they are read.
+      with_next_sentence: False for records of one running text.
+    """
     predictions = (max_predictions_per_seq,)
-    return encoder_features(max_seq_length) | {
-        "masked_lm_positions": Feature("int32", predictions),
-        "masked_lm_ids": Feature("int32", predictions),
-        "masked_lm_weights": Feature("float32", predictions),
-        "next_sentence_labels": Feature("int32", (1,)),
-    }
+    features = encoder_features(max_seq_length)
+    if with_masks:
+        features |= {
+            "masked_lm_positions": Feature("int32", predictions),
+            "masked_lm_ids": Feature("int32", predictions),
+            "masked_lm_weights": Feature("float32", predictions),
+        }
+    if with_next_sentence:
+        features["next_sentence_labels"] = Feature("int32", (1,))
+    return features

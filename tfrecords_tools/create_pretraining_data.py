@@ -3,57 +3,138 @@ r"""Script: corpus + vocabulary -> masked TFRecords for pretraining.
   python -m tfrecords_tools.create_pretraining_data \
       --input_files='corpus/*.txt' --vocab_file=vocab.txt --output_dir=records
 
-Flags and defaults are those of the original create_pretraining_data.py. The corpus is tokenised once;
-each of the `dupe_factor` passes draws new pairs and masks from it. Pairs are five numbers each, so all
-of them are drawn, shuffled together, and then laid out, masked and written batch by batch.
+Flags and defaults are those of the original create_pretraining_data.py. The work is done in three stages
+of many independent pieces (pretraining_stages.py), on all cores or on an Apache Beam cluster; the records
+depend on the seed and the settings, not on who made which piece. A run that was killed leaves
+OUTPUT_DIR.unfinished, and the same command goes on there.
 """
 
+import contextlib
 import itertools
+import math
+import os
 import random
-import time
-from array import array
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
 from absl import flags, logging
 
 from kbert import command_line
-from kbert.features import pretraining_features
-from kbert.manifest import Manifest
+from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, Shard
 from kbert.tokenization.vocabulary import Vocabulary
+from tfrecords_tools import duplicates, pretraining_settings
+from tfrecords_tools.corpus_files import is_compressed
 from tfrecords_tools.documents import input_files as find_input_files
-from tfrecords_tools.documents import read_documents
-from tfrecords_tools.masking import PieceMasker
-from tfrecords_tools.record_writer import RecordWriter, check_output_dir
-from tfrecords_tools.sentence_pairs import PairSampler, SentencePair, TokenizedCorpus, require_two_documents
-from tfrecords_tools.show_records import describe_record
+from tfrecords_tools.documents import plan_units, read_documents
+from tfrecords_tools.example_buckets import count_examples
+from tfrecords_tools.pretraining_job import PretrainingJob, read_json
+from tfrecords_tools.pretraining_settings import PretrainingSettings
+from tfrecords_tools.pretraining_stages import (
+    BLOCK_BYTES,
+    FIRST_EXAMPLES,
+    PARTNER_BLOCKS,
+    BlockToSample,
+    Part,
+    TextGroup,
+    sample_block,
+    summary_file,
+    tokenize_group,
+    write_part,
+)
+from tfrecords_tools.problems import Problems
+from tfrecords_tools.progress import Progress
+from tfrecords_tools.record_statistics import RecordStatistics
+from tfrecords_tools.record_text import describe_record
+from tfrecords_tools.record_writer import check_output_dir, replace_output_dir
+from tfrecords_tools.statistics_page import write_statistics
+from tfrecords_tools.worker_pool import WorkerPool, num_cores
 
 FLAGS = flags.FLAGS
 
-SENTENCES_PER_BATCH = 4096
-EXAMPLES_PER_BATCH = 1024
-EXAMPLES_TO_LOG = 3
-SECONDS_BETWEEN_PROGRESS_LINES = 5.0
-SHORTEST_SEQUENCE = 8
+# A bucket is shuffled in memory: about three times as much in examples as this, by the pieces of the corpus.
+BUCKET_BYTES = 32 << 20
 HIGH_UNKNOWN_SHARE = 0.05
+EXAMPLES_TO_LOG = 3
+BYTES_WORTH_A_WORKER = 4 << 20
+_COMPRESSED_TO_TEXT = 4  # a guess, for planning only
 
 
 def define_flags():
     """Defined on demand, so that a test may import several scripts that share the names of flags."""
-    flags.DEFINE_string("input_files", None, "Text files (or .gz), globs allowed, separated by commas.")
+    defaults = PretrainingSettings()
+    flags.DEFINE_string(
+        "input_files",
+        None,
+        "Text or JSONL files (also .gz, .bz2, .zst), directories and globs, separated by commas.",
+    )
     flags.DEFINE_string("vocab_file", None, "The vocab.txt.")
     flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocab.txt.")
-    flags.DEFINE_bool("do_lower_case", True, "Lower-case the text and strip accents.")
-    flags.DEFINE_integer("max_seq_length", 128, "Length of the sequences, special tokens included.")
-    flags.DEFINE_integer("max_predictions_per_seq", 20, "Most masked places of a sequence.")
-    flags.DEFINE_integer("dupe_factor", 10, "How many times to go over the corpus, with new masks.")
-    flags.DEFINE_float("masked_lm_prob", 0.15, "Share of a sequence that is masked.")
-    flags.DEFINE_float("short_seq_prob", 0.1, "Share of passes over a document with shorter sequences.")
-    flags.DEFINE_bool("do_whole_word_mask", False, "Mask words with all their pieces or not at all.")
-    flags.DEFINE_integer("seed", 12345, "The same seed gives the same bytes.")
-    flags.DEFINE_integer("num_shards", 8, "How many TFRecord files.")
+    flags.DEFINE_bool("do_lower_case", defaults.do_lower_case, "Lower-case the text and strip accents.")
+    flags.DEFINE_integer(
+        "max_seq_length", defaults.max_seq_length, "Length of the sequences, special tokens included."
+    )
+    flags.DEFINE_integer(
+        "max_predictions_per_seq", defaults.max_predictions_per_seq, "Most masked places of a sequence."
+    )
+    flags.DEFINE_integer(
+        "dupe_factor", defaults.dupe_factor, "How many times to go over the corpus, with new masks."
+    )
+    flags.DEFINE_float("masked_lm_prob", defaults.masked_lm_prob, "Share of a sequence that is masked.")
+    flags.DEFINE_float(
+        "short_seq_prob", defaults.short_seq_prob, "Share of passes over a document with shorter sequences."
+    )
+    flags.DEFINE_bool(
+        "do_whole_word_mask", defaults.do_whole_word_mask, "Mask words with all their pieces or not at all."
+    )
+    flags.DEFINE_integer(
+        "max_ngram_size",
+        defaults.max_ngram_size,
+        "Mask runs of up to so many words (pieces, without whole words).",
+    )
+    flags.DEFINE_enum(
+        "strategy",
+        defaults.strategy,
+        pretraining_settings.STRATEGIES,
+        "Pairs with a random or the real next text; running text without pairs; pairs in order or swapped.",
+    )
+    flags.DEFINE_enum(
+        "masking",
+        defaults.masking,
+        pretraining_settings.MASKINGS,
+        "static: masks lie in the records. dynamic: they are drawn anew in every epoch of training.",
+    )
+    flags.DEFINE_enum(
+        "deduplicate",
+        defaults.deduplicate,
+        pretraining_settings.DEDUPLICATIONS,
+        "Drop documents that occurred before: word for word, or nearly.",
+    )
+    flags.DEFINE_string("text_field", defaults.text_field, "The key of the text in JSONL files.")
+    flags.DEFINE_string(
+        "split_sentences",
+        defaults.split_sentences,
+        "Language of running text to cut into sentences, as in 'en'.",
+    )
+    flags.DEFINE_enum(
+        "errors", defaults.errors, ["fail", "skip"], "What to do with lines that are not UTF-8 or not JSON."
+    )
+    flags.DEFINE_integer("seed", defaults.seed, "The same seed gives the same bytes.")
+    flags.DEFINE_integer("num_shards", defaults.num_shards, "How many TFRecord files.")
+    flags.DEFINE_enum(
+        "compression",
+        defaults.compression,
+        pretraining_settings.COMPRESSIONS,
+        "Compression of the TFRecord files.",
+    )
+    flags.DEFINE_integer(
+        "num_workers", 0, "Processes; 0 for one for each core. The records do not depend on it."
+    )
+    flags.DEFINE_enum("runner", "local", ["local", "beam"], "This machine, or an Apache Beam pipeline.")
+    flags.DEFINE_string(
+        "beam_options", "", "Beam's own options, as in '--runner=FlinkRunner --flink_master=host:8081'."
+    )
     flags.DEFINE_bool("overwrite", False, "Replace records that are in output_dir, once the new are whole.")
     flags.mark_flags_as_required(["input_files", "vocab_file", "output_dir"])
 
@@ -64,16 +145,11 @@ def main(argv):
         FLAGS.input_files,
         FLAGS.vocab_file,
         FLAGS.output_dir,
-        do_lower_case=FLAGS.do_lower_case,
-        max_seq_length=FLAGS.max_seq_length,
-        max_predictions_per_seq=FLAGS.max_predictions_per_seq,
-        dupe_factor=FLAGS.dupe_factor,
-        masked_lm_prob=FLAGS.masked_lm_prob,
-        short_seq_prob=FLAGS.short_seq_prob,
-        do_whole_word_mask=FLAGS.do_whole_word_mask,
-        seed=FLAGS.seed,
-        num_shards=FLAGS.num_shards,
+        num_workers=FLAGS.num_workers,
+        runner=FLAGS.runner,
+        beam_options=FLAGS.beam_options,
         overwrite=FLAGS.overwrite,
+        **{name: FLAGS[name].value for name in PretrainingSettings().to_dict()},
     )
     print(summary(FLAGS.output_dir, manifest))
 
@@ -83,338 +159,345 @@ def create_pretraining_data(
     vocab_file: str | Path,
     output_dir: str | Path,
     *,
-    do_lower_case: bool = True,
-    max_seq_length: int = 128,
-    max_predictions_per_seq: int = 20,
-    dupe_factor: int = 10,
-    masked_lm_prob: float = 0.15,
-    short_seq_prob: float = 0.1,
-    do_whole_word_mask: bool = False,
-    seed: int = 12345,
-    num_shards: int = 8,
+    num_workers: int = 1,
+    runner: str = "local",
+    beam_options: str = "",
     overwrite: bool = False,
+    **settings,
 ) -> Manifest:
     """Writes the records of a corpus; the arguments are the flags.
+
+    Args:
+      input_files: as for `corpus_files.input_files`.
+      vocab_file: path of the vocab.txt.
+      output_dir: the folder to make.
+      num_workers: processes; 1 works in this one, 0 takes one for each core.
+      runner: "local" or "beam".
+      beam_options: Beam's own options, as on a command line.
+      overwrite: replace finished records in `output_dir`, once the new ones are whole.
+      **settings: the fields of `PretrainingSettings`.
 
     Returns:
       The manifest that lies in `output_dir`, statistics included.
 
     Raises:
-      ValueError: for settings that do not fit together, files that cannot be read, a corpus of less than
-        two documents, or an `output_dir` that may not be written. Only what is in the middle of a file is
+      ValueError: for files that cannot be read, a corpus of less than two documents, an `output_dir` that
+        may not be written, or unfinished work of other settings. Only what is in the middle of a file is
         found late; the rest is said before the work begins.
     """
-    check_settings(
-        max_seq_length=max_seq_length,
-        max_predictions_per_seq=max_predictions_per_seq,
-        dupe_factor=dupe_factor,
-        masked_lm_prob=masked_lm_prob,
-        short_seq_prob=short_seq_prob,
-    )
+    settings = PretrainingSettings(**settings)
     check_output_dir(output_dir, overwrite)
-    vocabulary = Vocabulary.from_file(vocab_file, do_lower_case)
+    vocabulary = Vocabulary.from_file(vocab_file, settings.do_lower_case)
     files = find_input_files(input_files)
-    require_two_documents(sum(1 for _ in itertools.islice(read_documents(files), 2)))
-    for warning in (
-        vocabulary.casing_warning(),
-        _prediction_warning(max_seq_length, max_predictions_per_seq, masked_lm_prob),
-    ):
-        if warning:
-            logging.warning(warning)
-
-    settings = {
-        "input_files": list(map(str, input_files)) if isinstance(input_files, list) else str(input_files),
-        "vocab_file": str(vocab_file),
-        "do_lower_case": do_lower_case,
-        "max_seq_length": max_seq_length,
-        "max_predictions_per_seq": max_predictions_per_seq,
-        "dupe_factor": dupe_factor,
-        "masked_lm_prob": masked_lm_prob,
-        "short_seq_prob": short_seq_prob,
-        "do_whole_word_mask": do_whole_word_mask,
-        "seed": seed,
-        "num_shards": num_shards,
-    }
-    rng = random.Random(seed)
-    writer = RecordWriter(
-        output_dir,
-        kind="pretraining",
-        features=pretraining_features(max_seq_length, max_predictions_per_seq),
-        vocabulary=vocabulary,
-        num_shards=num_shards,
-        settings=settings,
-        overwrite=overwrite,
-    )
-    with writer:
-        corpus = tokenize_documents(files, vocabulary)
-        _warn_of_unknown_pieces(corpus, vocabulary)
-
-        sampler = PairSampler(corpus, max_seq_length=max_seq_length, short_seq_prob=short_seq_prob, rng=rng)
-        pairs = pairs_array(sampler.pairs(dupe_factor))
-        generator = np.random.default_rng(rng.getrandbits(64))
-        pairs = generator.permutation(pairs)
-
-        masker = PieceMasker(
-            vocabulary,
-            max_predictions_per_seq=max_predictions_per_seq,
-            masked_lm_prob=masked_lm_prob,
-            do_whole_word_mask=do_whole_word_mask,
+    pool = _worker_pool(runner, num_workers, beam_options, files)
+    job = PretrainingJob.create_or_resume(output_dir, settings, vocabulary, files)
+    with job.lock():
+        groups = text_groups(files)
+        if settings.has_pairs and not any(job.tokens.iterdir()):
+            _require_two_documents_to_begin_with(groups, job)
+        for warning in (vocabulary.casing_warning(), settings.warning()):
+            if warning:
+                logging.warning(warning)
+        with pool:
+            blocks, problems, num_dropped = _tokenize(job, pool, groups)
+            num_bytes = _total(blocks, "tokens") * settings.dupe_factor * job.piece_dtype.itemsize
+            num_parts_of_shard = math.ceil(num_bytes / BUCKET_BYTES / settings.num_shards)
+            num_buckets = num_parts_of_shard * settings.num_shards
+            num_examples = _sample(job, pool, blocks, num_buckets)
+            parts = [Part(f"{bucket:06d}", bucket, num_buckets) for bucket in range(num_buckets)]
+            _write_parts(job, pool, parts, num_examples)
+        finished, shards, statistics = _assemble(job, parts, num_parts_of_shard)
+        manifest = Manifest(
+            kind="pretraining",
+            features=settings.features(),
+            shards=shards,
+            vocabulary=vocabulary.describe(),
+            settings={
+                "input_files": list(map(str, input_files))
+                if isinstance(input_files, list)
+                else str(input_files),
+                "vocab_file": str(vocab_file),
+                **settings.to_dict(),
+            },
+            statistics=_corpus_statistics(blocks, problems, num_dropped)
+            | _record_statistics(statistics.to_json(vocabulary)),
         )
-        counts = Counter()
-        progress = Progress("Wrote", "examples", len(pairs))
-        for batch in example_batches(corpus, pairs, masker, vocabulary, max_seq_length, generator):
-            if not counts["examples"]:
-                _log_examples(batch, vocabulary)
-            writer.write(batch)
-            counts.update(count_batch(batch, vocabulary))
-            progress.report(counts["examples"])
-        progress.report_end()
-        return writer.finish(statistics(corpus, counts, vocabulary))
+        for number, example in enumerate(statistics.examples[:EXAMPLES_TO_LOG]):
+            text = describe_record(example, vocabulary.tokens, manifest.settings)
+            logging.info("example %d: %s", number, text)
+        _finish(job, finished, output_dir, manifest, statistics, overwrite)
+    return manifest
 
 
-def check_settings(*, max_seq_length, max_predictions_per_seq, dupe_factor, masked_lm_prob, short_seq_prob):
-    """Raises ValueError for numbers that make no sense, alone or together."""
-    if max_seq_length < SHORTEST_SEQUENCE:
-        raise ValueError(
-            f"max_seq_length={max_seq_length} is too short for two texts and three special tokens; it must "
-            f"be at least {SHORTEST_SEQUENCE}, and is usually 128 or 512."
-        )
-    if not 1 <= max_predictions_per_seq <= max_seq_length - 3:
-        raise ValueError(
-            f"max_predictions_per_seq={max_predictions_per_seq} must lie between 1 and max_seq_length - 3 = "
-            f"{max_seq_length - 3}; max_seq_length x masked_lm_prob = "
-            f"{max(1, round(max_seq_length * masked_lm_prob))} is a good choice."
-        )
-    if dupe_factor < 1:
-        raise ValueError(f"dupe_factor={dupe_factor} must be at least 1.")
-    if not 0.0 < masked_lm_prob < 1.0:
-        raise ValueError(f"masked_lm_prob={masked_lm_prob} must be above 0 and below 1; BERT has 0.15.")
-    if not 0.0 <= short_seq_prob <= 1.0:
-        raise ValueError(f"short_seq_prob={short_seq_prob} must lie between 0 and 1; BERT has 0.1.")
+def _worker_pool(runner, num_workers, beam_options, files):
+    if runner == "beam":
+        from tfrecords_tools.beam_pool import BeamPool
+
+        return BeamPool(beam_options)
+    if beam_options:
+        raise ValueError("--beam_options are for --runner=beam.")
+    if num_workers == 0:  # no more than are worth the seconds in which each imports TensorFlow
+        num_bytes = sum(_text_bytes(file) for file in files)
+        num_workers = min(num_cores(), 1 + num_bytes // BYTES_WORTH_A_WORKER)
+    return WorkerPool(num_workers)
 
 
-def _prediction_warning(max_seq_length, max_predictions_per_seq, masked_lm_prob):
-    wanted = round(max_seq_length * masked_lm_prob)
-    if max_predictions_per_seq < wanted:
-        return (
-            f"max_predictions_per_seq={max_predictions_per_seq} is below max_seq_length x masked_lm_prob = "
-            f"{wanted}: long sequences are masked less than asked for."
-        )
-    return None
+# ------------------------------------------------------------------------------ the stages
 
 
-def _warn_of_unknown_pieces(corpus, vocabulary):
-    share = np.mean(corpus.pieces == vocabulary.unk_id)
+def text_groups(files: list[Path]) -> list[TextGroup]:
+    """The pieces of the first stage; they depend on the names and sizes of the files alone."""
+    groups, units, num_bytes = [], [], 0
+    for unit in plan_units(files, BLOCK_BYTES):
+        units.append(unit)
+        num_bytes += _text_bytes(Path(unit.file)) if unit.end < 0 else unit.end - unit.start
+        if num_bytes >= BLOCK_BYTES // 2:
+            groups.append(units)
+            units, num_bytes = [], 0
+    if units:
+        groups.append(units)
+    return [TextGroup(f"{number:06d}", tuple(units)) for number, units in enumerate(groups)]
+
+
+def _text_bytes(file) -> int:
+    """About how much text a file holds."""
+    return file.stat().st_size * (_COMPRESSED_TO_TEXT if is_compressed(file) else 1)
+
+
+def _tokenize(job, pool, groups):
+    """The first stage. Returns (blocks with their counts, `Problems`, number of duplicates dropped)."""
+    sizes = {group.name: sum(_unit_bytes(unit) for unit in group.units) for group in groups}
+    _run(job.tokens, pool, tokenize_group, job, groups, sizes, "Tokenised", "bytes")
+    summaries = [read_json(summary_file(job.tokens, group.name)) for group in groups]
+    blocks = [block for found in summaries for block in found["blocks"]]
+    problems = Problems.merge(Problems.from_json(found["problems"]) for found in summaries)
+    for line in problems.summary():
+        logging.warning("%s", line)
+    num_dropped = _drop_duplicates(job, groups, blocks) if job.settings.deduplicate != "none" else 0
+    num_documents = _total(blocks, "documents") - num_dropped
+    if num_documents < 1:
+        raise ValueError("the input files hold no text: not a single piece came out of them.")
+    if job.settings.has_pairs:
+        require_two_documents(num_documents)
+    share = _total(blocks, "unknown") / _total(blocks, "tokens")
     if share > HIGH_UNKNOWN_SHARE:
         logging.warning(
             "%.1f %% of all pieces are [UNK]: is vocab_file made for this language and casing?", 100 * share
         )
+    return blocks, problems, num_dropped
 
 
-# ------------------------------------------------------------------------------ text to pairs
+def _unit_bytes(unit):
+    return Path(unit.file).stat().st_size if unit.end < 0 else unit.end - unit.start
 
 
-def tokenize_documents(files, vocabulary: Vocabulary) -> TokenizedCorpus:
-    """Reads and tokenises all documents, once.
-
-    Pieces are kept in two bytes each where the vocabulary allows, so a corpus takes about half the room
-    of its text.
-    """
-    import tensorflow as tf
-
-    from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
-
-    tokenizer = WordPieceTokenizer(vocabulary)
-    dtype = np.uint16 if len(vocabulary) <= 1 << 16 else np.int32
-    pieces, lengths, document_of_sentence = [], [], array("q")
-    # How much text a gzip file holds is not known in advance.
-    is_compressed = any(file.suffix == ".gz" for file in files)
-    progress = Progress("Tokenised", "bytes", None if is_compressed else sum(f.stat().st_size for f in files))
-    num_bytes = 0
-    for numbers, lines in _line_batches(read_documents(files)):
-        ragged = tokenizer(tf.constant(lines))
-        pieces.append(ragged.flat_values.numpy().astype(dtype))
-        lengths.append(ragged.row_lengths().numpy())
-        document_of_sentence.extend(numbers)
-        num_bytes += sum(map(len, lines)) + len(lines)
-        progress.report(num_bytes)
-    progress.report_end()
-    return TokenizedCorpus.from_lengths(np.concatenate(pieces), np.concatenate(lengths), document_of_sentence)
+def _drop_duplicates(job, groups, blocks) -> int:
+    """Writes for each block which of its documents occurred before; returns how many did."""
+    fingerprints = np.concatenate(
+        [np.load(job.tokens / f"{group.name}.fingerprints.npy") for group in groups]
+    )
+    dropped = duplicates.duplicates(fingerprints, job.settings.deduplicate)
+    place = 0
+    for block in blocks:
+        of_block = dropped[place : place + block["documents"]]
+        place += block["documents"]
+        np.save(job.tokens / f"{block['name']}.dropped.npy", of_block)
+    logging.info("Dropped %d of %d documents as duplicates.", dropped.sum(), len(dropped))
+    return int(dropped.sum())
 
 
-def _line_batches(documents) -> Iterator[tuple[list[int], list[bytes]]]:
-    """Yields (number of the document of each line, lines)."""
-    numbers, lines = [], []
-    for number, document in enumerate(documents):
-        for line in document:
-            numbers.append(number)
-            lines.append(line.encode("utf-8"))
-            if len(lines) == SENTENCES_PER_BATCH:
-                yield numbers, lines
-                numbers, lines = [], []
-    if lines:
-        yield numbers, lines
+def _sample(job, pool, blocks, num_buckets) -> int:
+    """The second stage. Returns how many examples there are."""
+    names = [block["name"] for block in blocks if block["tokens"]]
+    pieces = [BlockToSample(name, number, _partners(job, names, number)) for number, name in enumerate(names)]
+    sizes = {block["name"]: block["tokens"] for block in blocks}
+    _run(job.examples, pool, sample_block, job, pieces, sizes, "Sampled from", "tokens", num_buckets)
+    return sum(int(count_examples(job.examples / f"{name}.bin", num_buckets).sum()) for name in names)
 
 
-def pairs_array(pairs: Iterable[SentencePair]) -> np.ndarray:
-    """Pairs as an int64 array of shape [pairs, 5], a column for each field of `SentencePair`."""
-    flat = array("q")
-    for pair in pairs:
-        flat.extend(pair)
-    return np.frombuffer(flat, np.int64).reshape(-1, len(SentencePair._fields))
+def _partners(job, names, number) -> tuple[tuple[str, ...], ...]:
+    """For each pass the blocks, beside its own, that a block takes random texts from: all, or a sample."""
+    others = names[:number] + names[number + 1 :]
+    if len(others) <= PARTNER_BLOCKS:
+        return (tuple(others),) * job.settings.dupe_factor
+    rng = random.Random(f"{job.settings.seed}/partners/{number}")
+    return tuple(tuple(rng.sample(others, PARTNER_BLOCKS)) for _ in range(job.settings.dupe_factor))
 
 
-# ------------------------------------------------------------------------------ pairs to examples
+def _write_parts(job, pool, parts, num_examples):
+    """The third stage."""
+    counts = np.zeros(len(parts), np.int64)
+    for path in job.examples.glob("*.bin"):
+        counts += count_examples(path, len(parts))
+    sizes = dict(zip((part.name for part in parts), counts.tolist(), strict=True))
+    _run(job.parts, pool, write_part, job, parts, sizes, "Wrote", "examples")
 
 
-def example_batches(
-    corpus: TokenizedCorpus,
-    pairs: np.ndarray,
-    masker: PieceMasker,
-    vocabulary: Vocabulary,
-    max_seq_length: int,
-    generator: np.random.Generator,
-) -> Iterator[dict[str, np.ndarray]]:
-    """Yields the features of the pairs, in their order, a batch at a time.
-
-    Args:
-      corpus: where the pieces are.
-      pairs: int64 array of shape [pairs, 5], as of `pairs_array`.
-      masker: chooses and masks.
-      vocabulary: gives the special ids to the packer.
-      max_seq_length: the padded length.
-      generator: draws the masks.
-    """
-    import tensorflow as tf
-
-    from kbert.tokenization.segment_packer import SegmentPacker
-
-    packer = SegmentPacker(vocabulary, max_seq_length)
-    for start in range(0, len(pairs), EXAMPLES_PER_BATCH):
-        first_start, first_end, second_start, second_end, is_random_next = pairs[
-            start : start + EXAMPLES_PER_BATCH
-        ].T
-        packed = packer(
-            tf.RaggedTensor.from_row_lengths(*corpus.take(first_start, first_end), validate=False),
-            tf.RaggedTensor.from_row_lengths(*corpus.take(second_start, second_end), validate=False),
+def _run(
+    folder, pool, function: Callable, job, pieces: Iterable, sizes: dict, what: str, unit: str, *arguments
+):
+    """Does the pieces that have no summary yet, and reports how far they are."""
+    waiting = [piece for piece in pieces if not summary_file(folder, piece.name).is_file()]
+    total = sum(sizes[piece.name] for piece in pieces)
+    done = total - sum(sizes[piece.name] for piece in waiting)
+    if done:
+        logging.info(
+            "%s %d of %d pieces in an earlier run; going on.", what, len(pieces) - len(waiting), len(pieces)
         )
-        input_mask = packed["input_mask"].numpy()
-        masked = masker(packed["input_ids"].numpy(), input_mask.sum(axis=1), generator)
-        yield {
-            "input_ids": masked.input_ids,
-            "input_mask": input_mask,
-            "segment_ids": packed["segment_ids"].numpy(),
-            "masked_lm_positions": masked.positions,
-            "masked_lm_ids": masked.answers,
-            "masked_lm_weights": masked.weights,
-            "next_sentence_labels": is_random_next[:, np.newaxis].astype(np.int32),
-        }
+    progress = Progress(what, unit, total, already_done=done)
+    work = _Work(function, job, arguments)
+    for piece, _ in zip(waiting, pool.map(work, waiting), strict=True):
+        done += sizes[piece.name]
+        progress.report(done)
+    progress.report_end()
 
 
-# ------------------------------------------------------------------------------ what to tell
+class _Work:
+    """A stage's function with all its arguments but the piece; sent to the workers."""
+
+    def __init__(self, function, job, arguments):
+        self._function, self._job, self._arguments = function, job, arguments
+
+    def __call__(self, piece):
+        self._function(self._job, piece, *self._arguments)
 
 
-class Progress:
-    """Logs how far a piece of work is, how fast it goes and how long it will take, every few seconds.
+# ------------------------------------------------------------------------------ the whole
 
-    Args:
-      what: the past tense of the work, for example "Wrote".
-      unit: what is counted: "examples", or "bytes", which are shown in MB.
-      total: how many there will be, or None.
-      clock: a function that returns seconds.
+
+def _assemble(job, parts, num_parts_of_shard) -> tuple[Path, tuple[Shard, ...], RecordStatistics]:
+    """Puts the shards together from their parts; records follow one another in a file, so bytes do too.
+
+    Returns:
+      (the folder they are in, the shards, the statistics of all records).
     """
+    num_shards, suffix = job.settings.num_shards, job.settings.shard_suffix
+    finished = job.path / "finished"
+    shutil.rmtree(finished, ignore_errors=True)
+    finished.mkdir()
+    statistics = RecordStatistics(job.settings.features(), job.vocabulary())
+    shards = []
+    for number in range(num_shards):
+        name = f"pretraining-{number:05d}-of-{num_shards:05d}{suffix}"
+        num_examples = 0
+        of_shard = parts[number * num_parts_of_shard : (number + 1) * num_parts_of_shard]
+        for part in of_shard:
+            found = read_json(summary_file(job.parts, part.name))
+            num_examples += found["examples"]
+            with np.load(job.parts / f"{part.name}.npz") as counts:
+                statistics.add(counts)
+        _join_files([job.parts / f"{part.name}{suffix}" for part in of_shard], finished / name)
+        shards.append(Shard(name, num_examples))
+    if (job.parts / FIRST_EXAMPLES).is_file():
+        with np.load(job.parts / FIRST_EXAMPLES) as columns:
+            rows = zip(*(columns[name] for name in columns), strict=True)
+            statistics.examples = [dict(zip(columns, row, strict=True)) for row in rows]
+    return finished, tuple(shards), statistics
 
-    def __init__(self, what: str, unit: str, total: int | None, clock: Callable[[], float] = time.monotonic):
-        self._what = what
-        self._total = total
-        self._clock = clock
-        self._scale, self._unit, self._digits = (1e6, "MB", 1) if unit == "bytes" else (1, unit, 0)
-        self._start = self._last = clock()
-        self._done = 0
 
-    def report(self, done: int):
-        """Notes how many are done, and logs a line when it is time for one."""
-        self._done = done
-        now = self._clock()
-        if now - self._last < SECONDS_BETWEEN_PROGRESS_LINES:
+def _join_files(paths, target):
+    if len(paths) == 1:
+        with contextlib.suppress(OSError):  # a file system without links: copied below
+            os.link(paths[0], target)
             return
-        self._last = now
-        speed = done / (now - self._start)
-        if self._total:
-            percent = min(100, 100 * done // self._total)
-            seconds_left = max(0, self._total - done) / max(speed, 1e-9)
-            ahead = f" of {self._amount(self._total)} ({percent} %), about {seconds_left:.0f} s left"
-        else:
-            ahead = ""
-        logging.info("%s %s%s, %s/s.", self._what, self._amount(done), ahead, self._amount(speed))
-
-    def report_end(self):
-        """Logs the last line."""
-        seconds = max(self._clock() - self._start, 1e-9)
-        amount, speed = self._amount(self._done), self._amount(self._done / seconds)
-        logging.info("%s %s in %.1f s, %s/s.", self._what, amount, seconds, speed)
-
-    def _amount(self, number):
-        return f"{number / self._scale:,.{self._digits}f} {self._unit}"
+    with open(target, "wb") as joined:
+        for path in paths:
+            with open(path, "rb") as file:
+                shutil.copyfileobj(file, joined, 1 << 20)
 
 
-def _log_examples(batch, vocabulary):
-    for number in range(min(EXAMPLES_TO_LOG, len(batch["input_ids"]))):
-        example = {name: values[number] for name, values in batch.items()}
-        logging.info("example %d: %s", number, describe_record(example, vocabulary.tokens))
+def _finish(job, finished, output_dir, manifest, statistics, overwrite):
+    """Completes the folder of finished records, gives it its name, and clears the work away."""
+    job.vocabulary().write(finished / VOCABULARY_FILE_NAME)
+    manifest.write(finished)
+    write_statistics(finished, manifest, statistics)
+    replace_output_dir(finished, output_dir, overwrite)
+    shutil.rmtree(job.path, ignore_errors=True)
 
 
-def count_batch(batch, vocabulary: Vocabulary) -> dict[str, int]:
-    """Counts of a batch that add up over batches."""
-    real = batch["masked_lm_weights"] > 0
-    shown = np.take_along_axis(batch["input_ids"], batch["masked_lm_positions"], axis=1)
-    is_mask = shown == vocabulary.mask_id
-    is_unchanged = shown == batch["masked_lm_ids"]
+def require_two_documents(num_documents: int):
+    """Raises ValueError when there is no other document to take a random next text from."""
+    if num_documents < 2:
+        raise ValueError(
+            f"the input holds {num_documents} document{'' if num_documents == 1 else 's'}, but random "
+            "next sentences come from other documents, so at least 2 are needed: put a blank line between "
+            "documents, give more files, or take --strategy=full_sentences."
+        )
+
+
+def _require_two_documents_to_begin_with(groups, job):
+    """The same, before any work: reads until the second document."""
+    documents = itertools.chain.from_iterable(
+        read_documents(unit, job.text_format, Problems()) for group in groups for unit in group.units
+    )
+    require_two_documents(sum(1 for _ in itertools.islice(documents, 2)))
+
+
+def _total(blocks, key) -> int:
+    return sum(block[key] for block in blocks)
+
+
+def _corpus_statistics(blocks, problems, num_dropped) -> dict:
+    """What the manifest says of the corpus; shares are rounded to six digits."""
+    tokens = _total(blocks, "tokens")
     return {
-        "examples": len(real),
-        "places": int(batch["input_mask"].sum()),
-        "random_next": int(batch["next_sentence_labels"].sum()),
-        "masked": int(real.sum()),
-        "shown_mask": int((real & is_mask).sum()),
-        "shown_unchanged": int((real & is_unchanged & ~is_mask).sum()),
-        "shown_random": int((real & ~is_unchanged & ~is_mask).sum()),
+        "documents": _total(blocks, "documents") - num_dropped,
+        "documents_dropped_as_duplicates": num_dropped,
+        "lines_skipped": problems.count,
+        "sentences": _total(blocks, "sentences"),
+        "tokens": tokens,
+        "unknown_share": round(_total(blocks, "unknown") / tokens, 6),
     }
 
 
-def statistics(corpus: TokenizedCorpus, counts: Counter, vocabulary: Vocabulary) -> dict:
-    """What the manifest and the summary say of the records; shares are rounded to six digits."""
-    masked = max(1, counts["masked"])
-    return {
-        "documents": corpus.num_documents,
-        "sentences": corpus.num_sentences,
-        "tokens": len(corpus.pieces),
-        "unknown_share": round(float(np.mean(corpus.pieces == vocabulary.unk_id)), 6),
-        "examples": counts["examples"],
-        "mean_length": round(counts["places"] / counts["examples"], 6),
-        "random_next_share": round(counts["random_next"] / counts["examples"], 6),
-        "masked_share": round(counts["masked"] / counts["places"], 6),
-        "masked_as_mask_share": round(counts["shown_mask"] / masked, 6),
-        "masked_unchanged_share": round(counts["shown_unchanged"] / masked, 6),
-        "masked_random_share": round(counts["shown_random"] / masked, 6),
-    }
+def _record_statistics(numbers) -> dict:
+    """What the manifest says of the records; statistics.json says more."""
+    examples = numbers["records"]
+    values = {"examples": examples, "mean_length": round(numbers["tokens"] / examples, 6)}
+    if "next_sentence" in numbers:
+        values["random_next_share"] = round(numbers["next_sentence"][1] / examples, 6)
+    if masking := numbers.get("masking"):
+        values["masked_share"] = round(masking["places"] / numbers["tokens"], 6)
+        for name in ("as_mask", "unchanged", "random"):
+            values[f"masked_{name}_share"] = round(masking[f"shown_{name}"] / masking["places"], 6)
+    return values
 
 
 def summary(output_dir: str | Path, manifest: Manifest) -> str:
     """What came out, for the person who asked for it."""
-    numbers = manifest.statistics
-    return "\n".join(
-        [
-            f"corpus: {numbers['documents']:,} documents, {numbers['sentences']:,} sentences, "
-            f"{numbers['tokens']:,} tokens ({100 * numbers['unknown_share']:.2f} % unknown)",
-            f"records: {numbers['examples']:,} examples of {numbers['mean_length']:.1f} tokens on average",
-            f"random next: {100 * numbers['random_next_share']:.1f} % (more than half, as in the original)",
+    numbers, settings = manifest.statistics, manifest.settings
+    lines = [
+        f"corpus: {numbers['documents']:,} documents, {numbers['sentences']:,} sentences, "
+        f"{numbers['tokens']:,} tokens ({100 * numbers['unknown_share']:.2f} % unknown)"
+    ]
+    if settings["deduplicate"] != "none":
+        lines.append(f"dropped as duplicates: {numbers['documents_dropped_as_duplicates']:,} documents")
+    if numbers["lines_skipped"]:
+        lines.append(f"skipped: {numbers['lines_skipped']:,} lines that could not be read")
+    lines.append(
+        f"records: {numbers['examples']:,} examples of {numbers['mean_length']:.1f} tokens on average"
+    )
+    if settings["strategy"] == "sentence_pairs":
+        lines.append(
+            f"random next: {100 * numbers['random_next_share']:.1f} % (more than half, as in the original)"
+        )
+    elif settings["strategy"] == "sentence_order":
+        lines.append(
+            f"swapped (or, for single sentences, random): {100 * numbers['random_next_share']:.1f} %"
+        )
+    if settings["masking"] == "static":
+        lines.append(
             f"masked: {100 * numbers['masked_share']:.1f} % of the tokens; of these "
             f"{100 * numbers['masked_as_mask_share']:.1f} % [MASK], "
             f"{100 * numbers['masked_unchanged_share']:.1f} % unchanged, "
-            f"{100 * numbers['masked_random_share']:.1f} % random",
-            f"written to {output_dir}: {len(manifest.shards)} shards, manifest.json, vocab.txt",
-        ]
+            f"{100 * numbers['masked_random_share']:.1f} % random"
+        )
+    else:
+        lines.append("masked: while the records are read, anew in every epoch")
+    lines.append(
+        f"written to {output_dir}: {len(manifest.shards)} shards, manifest.json, vocab.txt, statistics.html"
     )
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

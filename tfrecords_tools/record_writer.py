@@ -5,7 +5,7 @@ Any kind of record is written here: pretraining or fine-tuning, as long as its f
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,8 @@ from absl import logging
 from kbert import manifest
 from kbert.features import Feature
 from kbert.tokenization.vocabulary import Vocabulary
+from tfrecords_tools.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME, RecordStatistics
+from tfrecords_tools.statistics_page import write_statistics
 
 MOST_SHARDS = 500  # all are open at once, and many systems allow 1,024 open files
 
@@ -32,7 +34,13 @@ class RecordWriter:
       vocabulary: the `Vocabulary` that the ids belong to.
       num_shards: how many files.
       settings: what the records are made with, by flag name, for the manifest.
+      compression: "none" or "gzip"; the shards' names then end in `.tfrecord.gz`.
+      shuffle_seed: with a number, examples go to shards at random and every shard is shuffled at the end, one
+        in memory at a time. By default they keep their order, and shards take turns.
       overwrite: replace the finished records in `output_dir`, once the new ones are whole.
+
+    Attributes:
+      vocab_file: path of the vocabulary, while the records are being written.
 
     Raises:
       ValueError: when `output_dir` cannot be made or may not be replaced.
@@ -53,6 +61,8 @@ class RecordWriter:
         vocabulary: Vocabulary,
         num_shards: int = 1,
         settings: Mapping | None = None,
+        compression: str = "none",
+        shuffle_seed: int | None = None,
         overwrite: bool = False,
     ):
         if not 1 <= num_shards <= MOST_SHARDS:
@@ -74,9 +84,16 @@ class RecordWriter:
                 f"cannot make the folder {self._temporary_dir} ({error.strerror}); the records are written "
                 "there and then renamed, so the folder around output_dir must be writable."
             ) from None
-        self._file_names = [f"{kind}-{i:05d}-of-{num_shards:05d}.tfrecord" for i in range(num_shards)]
-        self._files = [tf.io.TFRecordWriter(str(self._temporary_dir / name)) for name in self._file_names]
-        self._num_examples = 0
+        self.vocab_file = self._temporary_dir / manifest.VOCABULARY_FILE_NAME
+        vocabulary.write(self.vocab_file)
+        ending = ".tfrecord.gz" if compression == "gzip" else ".tfrecord"
+        names = [f"{kind}-{i:05d}-of-{num_shards:05d}{ending}" for i in range(num_shards)]
+        self._paths = [self._temporary_dir / name for name in names]
+        self._options = tf.io.TFRecordOptions("GZIP" if compression == "gzip" else "")
+        self._files = [tf.io.TFRecordWriter(str(path), self._options) for path in self._paths]
+        self._counts = [0] * num_shards
+        self._shuffle_seed = shuffle_seed
+        self._generator = None if shuffle_seed is None else np.random.default_rng(shuffle_seed)
 
     def __enter__(self) -> "RecordWriter":
         for left in sorted(self._output_dir.parent.glob(f"{self._output_dir.name}.tmp-*")):
@@ -112,15 +129,27 @@ class RecordWriter:
                     f"feature {name!r} has shape {columns[name].shape}, expected "
                     f"{(batch_size, *feature.shape)}: the batch, then the shape of the feature."
                 )
-        for record in encode_examples(columns, self._features):
-            self._files[self._num_examples % len(self._files)].write(record)
-            self._num_examples += 1
+        self.write_encoded(encode_examples(columns, self._features))
 
-    def finish(self, statistics: Mapping | None = None) -> manifest.Manifest:
-        """Writes manifest and vocabulary, and gives the folder its name.
+    def write_encoded(self, records: Sequence[bytes]):
+        """Writes serialized examples, for example those that a worker process has encoded."""
+        if self._generator is None:
+            first = sum(self._counts)
+            shards = (number % len(self._files) for number in range(first, first + len(records)))
+        else:
+            shards = self._generator.integers(len(self._files), size=len(records)).tolist()
+        for record, shard in zip(records, shards, strict=True):
+            self._files[shard].write(record)
+            self._counts[shard] += 1
+
+    def finish(
+        self, statistics: Mapping | None = None, counted: RecordStatistics | None = None
+    ) -> manifest.Manifest:
+        """Writes the manifest, and gives the folder its name.
 
         Args:
           statistics: counts worth knowing, for the manifest.
+          counted: what the records hold, for statistics.json and its page; without, there are none.
 
         Returns:
           The manifest, as it lies in the folder.
@@ -129,10 +158,11 @@ class RecordWriter:
           ValueError: when `output_dir` has been filled in the meantime.
         """
         self._close_files()
-        fewest, files_with_one_more = divmod(self._num_examples, len(self._file_names))
+        if self._shuffle_seed is not None:
+            for index, path in enumerate(self._paths):
+                self._shuffle(path, np.random.default_rng([self._shuffle_seed, index]))
         shards = tuple(
-            manifest.Shard(name, fewest + (index < files_with_one_more))
-            for index, name in enumerate(self._file_names)
+            manifest.Shard(path.name, count) for path, count in zip(self._paths, self._counts, strict=True)
         )
         description = manifest.Manifest(
             kind=self._kind,
@@ -142,18 +172,22 @@ class RecordWriter:
             settings=self._settings,
             statistics=dict(statistics or {}),
         )
-        self._vocabulary.write(self._temporary_dir / manifest.VOCABULARY_FILE_NAME)
+        if counted is not None:
+            write_statistics(self._temporary_dir, description, counted)
         description.write(self._temporary_dir)
-        self._rename()
+        replace_output_dir(self._temporary_dir, self._output_dir, self._overwrite)
         return description
 
-    def _rename(self):
-        check_output_dir(self._output_dir, self._overwrite)
-        replaced = self._output_dir.with_name(f"{self._output_dir.name}.old-{os.getpid()}")
-        if self._output_dir.exists():
-            self._output_dir.rename(replaced)
-        self._temporary_dir.rename(self._output_dir)
-        shutil.rmtree(replaced, ignore_errors=True)
+    def _shuffle(self, path, generator):
+        import tensorflow as tf
+
+        compression = self._options.compression_type
+        records = list(tf.data.TFRecordDataset(str(path), compression).as_numpy_iterator())
+        aside = path.with_name(f"{path.name}.shuffled")
+        with tf.io.TFRecordWriter(str(aside), self._options) as writer:
+            for index in generator.permutation(len(records)):
+                writer.write(records[index])
+        aside.replace(path)
 
     def _close_files(self):
         for file in self._files:
@@ -180,13 +214,29 @@ def check_output_dir(output_dir: str | Path, overwrite: bool):
             f"output_dir {output_dir} exists and is not empty; give another folder, or pass --overwrite to "
             "replace it."
         )
-    own = (manifest.FILE_NAME, manifest.VOCABULARY_FILE_NAME)
-    foreign = [name for name in names if name not in own and not name.endswith(".tfrecord")]
+    own = (manifest.FILE_NAME, manifest.VOCABULARY_FILE_NAME, STATISTICS_FILE_NAME, PAGE_FILE_NAME)
+    shards = (".tfrecord", ".tfrecord.gz")
+    foreign = [name for name in names if name not in own and not name.endswith(shards)]
     if foreign:
         raise ValueError(
             f"output_dir {output_dir} holds {foreign[0]!r}, which is no part of a set of records; "
             "--overwrite replaces only such sets, so delete the folder yourself or give another."
         )
+
+
+def replace_output_dir(finished: Path, output_dir: str | Path, overwrite: bool):
+    """Gives a folder of finished records its name; what it replaces goes last.
+
+    Raises:
+      ValueError: when `output_dir` has been filled in the meantime.
+    """
+    check_output_dir(output_dir, overwrite)
+    output_dir = Path(output_dir).resolve()
+    replaced = output_dir.with_name(f"{output_dir.name}.old-{os.getpid()}")
+    if output_dir.exists():
+        output_dir.rename(replaced)
+    finished.rename(output_dir)
+    shutil.rmtree(replaced, ignore_errors=True)
 
 
 # ------------------------------------------------------------------------------- tf.train.Example
@@ -257,13 +307,24 @@ def _packed_floats(rows):
 
 def _packed_varints(rows):
     """The varints of each row of an integer array of shape [batch, size], for the whole batch at once."""
-    values = rows.astype(np.int64).view(np.uint64)  # negative numbers take ten bytes, as in protobuf
-    most_bytes = max(1, -(-int(values.max(initial=0)).bit_length() // 7))
-    groups = values[..., np.newaxis] >> np.arange(0, 7 * most_bytes, 7, dtype=np.uint64)
-    present = groups > 0
+    if not rows.size:
+        return [b""] * len(rows)
+    smallest, largest = int(rows.min()), int(rows.max())
+    if 0 <= smallest and largest < 128:  # a byte each: masks, segments, labels
+        stream, size = rows.astype(np.uint8).tobytes(), rows.shape[1]
+        return [stream[start : start + size] for start in range(0, len(stream), size)]
+    # Negative numbers take ten bytes, as in protobuf.
+    unsigned = np.uint32 if 0 <= smallest and largest < 1 << 32 else np.uint64
+    values = rows.astype(np.int64).view(np.uint64).astype(unsigned)
+    most_bytes = -(-int(values.max()).bit_length() // 7)
+    encoded = np.empty((*values.shape, most_bytes), np.uint8)
+    present = np.empty(encoded.shape, bool)
+    for place in range(most_bytes):
+        rest = values >> unsigned(7 * place)
+        present[..., place] = rest > 0
+        encoded[..., place] = rest & unsigned(127)
+        encoded[..., place] |= (rest > 127).view(np.uint8) << np.uint8(7)
     present[..., 0] = True
-    encoded = (groups & np.uint64(127)).astype(np.uint8)
-    encoded[..., :-1] |= present[..., 1:].astype(np.uint8) << 7
-    ends = np.cumsum(present.sum(axis=(1, 2))).tolist()
+    ends = np.cumsum(np.count_nonzero(present.reshape(len(rows), -1), axis=1)).tolist()
     stream = encoded[present].tobytes()
     return [stream[start:end] for start, end in zip([0, *ends], ends, strict=False)]

@@ -38,6 +38,10 @@ def pad_last_batch(batches: tf.data.Dataset, batch_size: int, with_fill: bool) -
         missing = batch_size - size if with_fill else 0
         rows = tf.minimum(tf.range(size + missing), size - 1)  # the last row again and again
         weights = tf.cast(tf.range(size + missing) < size, tf.float32)
-        return {name: tf.gather(value, rows) for name, value in batch.items()} | {EXAMPLE_WEIGHTS: weights}
+        filled = {name: tf.gather(value, rows) for name, value in batch.items()} | {EXAMPLE_WEIGHTS: weights}
+        if with_fill:
+            for value in filled.values():
+                value.set_shape([batch_size, *value.shape[1:]])
+        return filled
 
     return batches.map(weigh, num_parallel_calls=tf.data.AUTOTUNE)

@@ -2,14 +2,18 @@
 
 import csv
 import gzip
-import io
 import json
 import re
 import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import DatasetConfig
+
+# In characters. The csv module's own 131,072 is less than a book has; without any limit, a quote that is
+# never closed would read a whole CSV file as one cell.
+_LONGEST_CELL = 1 << 24
 
 
 class Row(NamedTuple):
@@ -21,30 +25,44 @@ class Row(NamedTuple):
 
 
 def read_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True) -> list[Row]:
-    """Reads the columns that `dataset` names.
+    """Reads the columns that `dataset` names, all rows at once; see `stream_rows`."""
+    return list(stream_rows(path, dataset, with_labels))
+
+
+def stream_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True) -> Iterator[Row]:
+    """Yields the columns that `dataset` names, row by row; one line is held at a time.
 
     Raises:
       ValueError: naming file, line and the mend, for a missing or empty file, bytes that are not UTF-8,
         a missing column, a row with too few columns, or (where labels are listed) an unlisted label.
     """
     path = Path(path)
-    rows = []
-    for number, record in _records(path, dataset):
-        texts = [
-            _cell(record, column, path, number) for column in (dataset.text, dataset.text_pair) if column
-        ]
-        label = _cell(record, dataset.label, path, number) if with_labels else None
-        if label is not None and dataset.labels and label not in dataset.labels:
-            raise ValueError(
-                f"{path} line {number}: label {label!r} is not in the label list {list(dataset.labels)}."
-            )
-        rows.append(Row(texts[0], texts[1] if dataset.text_pair else None, label))
-    if not rows:
+    is_empty = True
+    try:
+        for number, record in _records(path, dataset):
+            is_empty = False
+            yield _row(record, dataset, with_labels, path, number)
+    except UnicodeDecodeError:
+        number = _first_line_that_is_not_utf8(path)
+        raise ValueError(f"{path} line {number} is not UTF-8; convert it, for example with iconv.") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} is not a whole gzip file ({error}); make it again.") from None
+    if is_empty:
         raise ValueError(f"{path} holds no rows; expected labelled texts, one a line.")
-    return rows
 
 
-def labels_of(rows) -> tuple[str, ...]:
+def _row(record, dataset, with_labels, path, number):
+    text = _cell(record, dataset.text, path, number)
+    text_pair = _cell(record, dataset.text_pair, path, number) if dataset.text_pair else None
+    label = _cell(record, dataset.label, path, number) if with_labels else None
+    if label is not None and dataset.labels and label not in dataset.labels:
+        raise ValueError(
+            f"{path} line {number}: label {label!r} is not in the label list {list(dataset.labels)}."
+        )
+    return Row(text, text_pair, label)
+
+
+def labels_of(rows: Iterable[Row]) -> tuple[str, ...]:
     """The sorted labels of the rows; numbers sort as numbers."""
     labels = {row.label for row in rows}
     if all(re.fullmatch(r"-?[0-9]+", label) for label in labels):
@@ -54,24 +72,32 @@ def labels_of(rows) -> tuple[str, ...]:
 
 def _records(path, dataset):
     """Yields (line number, dict of columns)."""
-    text = io.StringIO(_read_text(path), newline="")
+    if not path.is_file():
+        raise ValueError(f"labelled file {path} does not exist.")
     file_format = dataset.file_format or _format_of(path)
-    if file_format == "jsonl":
-        for number, line in enumerate(text, start=1):
-            if line.strip():
-                yield number, _json_object(line, path, number)
-        return
+    # What ends a line is left to the CSV reader: a quoted cell may hold line ends.
+    with _open(path)(path, "rt", encoding="utf-8-sig", newline="") as text:
+        if file_format == "jsonl":
+            for number, line in enumerate(text, start=1):
+                if line.strip():
+                    yield number, _json_object(line, path, number)
+        else:
+            yield from _cells_by_column(text, file_format, path, dataset)
+
+
+def _cells_by_column(text, file_format, path, dataset):
     quoting = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
+    csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader(text, strict=True, **quoting)
-    header = list(dataset.column_names) or next(reader, [])
-    for column in filter(None, (dataset.text, dataset.text_pair)):
-        if column not in header:
-            raise ValueError(
-                f"{path} has no column {column!r}; its columns are {header}. Name the columns in the config "
-                "(dataset.text, dataset.text_pair, dataset.label; dataset.column_names for a file without "
-                "a header line)."
-            )
     try:
+        header = list(dataset.column_names) or next(reader, [])
+        for column in filter(None, (dataset.text, dataset.text_pair)):
+            if column not in header:
+                raise ValueError(
+                    f"{path} has no column {column!r}; its columns are {header}. Name the columns in the "
+                    "config (dataset.text, dataset.text_pair, dataset.label; dataset.column_names for a file "
+                    "without a header line)."
+                )
         for cells in reader:
             if not cells:
                 continue
@@ -85,20 +111,19 @@ def _records(path, dataset):
         raise ValueError(f"{path} line {reader.line_num}: {error}.") from None
 
 
-def _read_text(path):
-    if not path.is_file():
-        raise ValueError(f"labelled file {path} does not exist.")
-    content = path.read_bytes()
-    if path.suffix == ".gz":
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(f"{path} is not a whole gzip file ({error}); make it again.") from None
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path} line {line} is not UTF-8; convert it, for example with iconv.") from None
+def _open(path):
+    return gzip.open if path.suffix == ".gz" else open
+
+
+def _first_line_that_is_not_utf8(path):
+    """Decoding goes by blocks, so its error does not know the line."""
+    with _open(path)(path, "rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+    raise ValueError(f"{path} changed while it was read; begin again.")
 
 
 def _format_of(path):

@@ -26,9 +26,11 @@ class SelfAttention(keras.layers.Layer):
       hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
       input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding, which
         nobody attends to. A row of padding alone gives finite numbers.
+      with_probabilities: also return how much each position attends to each, before dropout.
 
     Returns:
-      Tensor of shape `(batch, seq_length, hidden_size)`.
+      Tensor of shape `(batch, seq_length, hidden_size)`; with `with_probabilities` a pair of it and a
+      float32 tensor of shape `(batch, heads, from_length, to_length)`.
 
     Reference: google-research/bert, modeling.py, `attention_layer`.
     """
@@ -60,7 +62,7 @@ class SelfAttention(keras.layers.Layer):
         self.dropout_layer = keras.layers.Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
-    def call(self, hidden_states, input_mask, training=False):
+    def call(self, hidden_states, input_mask, with_probabilities=False, training=False):
         # B batch, S sequence, H width, N heads, D head size
         _, seq_length, _ = ops.shape(hidden_states)
         head_size = self.hidden_size // self.num_attention_heads
@@ -78,16 +80,22 @@ class SelfAttention(keras.layers.Layer):
         scores = ops.cast(ops.einsum("bnfd,bntd->bnft", query, key), "float32")
         adder = (1.0 - ops.cast(input_mask, "float32")) * PADDING_ADDER  # (B, S)
         scores += adder[:, None, None, :]
-        probabilities = ops.cast(ops.softmax(scores, axis=-1), self.compute_dtype)
-        probabilities = self.dropout_layer(probabilities, training=training)
+        probabilities = ops.softmax(scores, axis=-1)  # (B, N, S, S)
+        kept = self.dropout_layer(ops.cast(probabilities, self.compute_dtype), training=training)
 
-        context = ops.einsum("bnft,bntd->bnfd", probabilities, value)
+        context = ops.einsum("bnft,bntd->bnfd", kept, value)
         context = ops.transpose(context, (0, 2, 1, 3))  # (B, S, N, D)
         context = ops.reshape(context, (-1, seq_length, self.hidden_size))
-        return self.output_dense(context)
+        context = self.output_dense(context)
+        return (context, probabilities) if with_probabilities else context
 
-    def compute_output_shape(self, hidden_states_shape, input_mask_shape):
-        return hidden_states_shape
+    def compute_output_spec(self, hidden_states, input_mask, with_probabilities=False, training=False):
+        context = keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
+        if not with_probabilities:
+            return context
+        batch, seq_length, _ = hidden_states.shape
+        shape = (batch, self.num_attention_heads, seq_length, seq_length)
+        return context, keras.KerasTensor(shape, dtype="float32")
 
     def get_config(self):
         names = ("hidden_size", "num_attention_heads", "dropout", "initializer_range")

@@ -21,9 +21,11 @@ class TransformerBlock(keras.layers.Layer):
     Call arguments:
       hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
       input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding.
+      with_probabilities: also return the attention probabilities, see `SelfAttention`.
 
     Returns:
-      Tensor of shape `(batch, seq_length, hidden_size)`.
+      Tensor of shape `(batch, seq_length, hidden_size)`; with `with_probabilities` a pair of it and a
+      float32 tensor of shape `(batch, heads, from_length, to_length)`.
 
     Reference: google-research/bert, modeling.py, `transformer_model`.
     """
@@ -83,17 +85,22 @@ class TransformerBlock(keras.layers.Layer):
         layer_norm.build(hidden_states_shape)
         return layer_norm
 
-    def call(self, hidden_states, input_mask, training=False):
-        attended = self.attention(hidden_states, input_mask, training=training)
+    def call(self, hidden_states, input_mask, with_probabilities=False, training=False):
+        attended = self.attention(
+            hidden_states, input_mask, with_probabilities=with_probabilities, training=training
+        )
+        if with_probabilities:
+            attended, probabilities = attended
         attended = self.dropout_layer(attended, training=training)
         hidden_states = self.attention_layer_norm(hidden_states + attended)
 
         transformed = self.feed_forward(hidden_states)
         transformed = self.dropout_layer(transformed, training=training)
-        return self.feed_forward_layer_norm(hidden_states + transformed)
+        hidden_states = self.feed_forward_layer_norm(hidden_states + transformed)
+        return (hidden_states, probabilities) if with_probabilities else hidden_states
 
-    def compute_output_shape(self, hidden_states_shape, input_mask_shape):
-        return hidden_states_shape
+    def compute_output_spec(self, hidden_states, input_mask, with_probabilities=False, training=False):
+        return self.attention.compute_output_spec(hidden_states, input_mask, with_probabilities)
 
     def get_config(self):
         names = (

@@ -5,11 +5,12 @@ one file that needs nothing else: styles and picture are inside, and there are n
 """
 
 import base64
-import os
 import textwrap
 from html import escape
 from pathlib import Path
 
+from kbert.reporting.bar_pictures import bars
+from kbert.reporting.html_page import facts, page, section, table, write_text
 from kbert.training.progress import readable_seconds
 
 _COLUMNS = 99
@@ -23,10 +24,7 @@ def write_page(results: dict, curves_png: bytes, path: str | Path):
       curves_png: the picture of the pretraining's curves.
       path: the .html file to write.
     """
-    path = Path(path)
-    aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    aside.write_text(_page(results, curves_png), encoding="utf-8", newline="\n")
-    aside.replace(path)
+    write_text(_page(results, curves_png), path)
 
 
 def results_table(results: dict) -> str:
@@ -143,26 +141,19 @@ def _clipped(line):
 
 def _page(results, curves_png):
     sections = [
-        _section("Text", _text_section(results["corpus"])),
-        _section("Vocabulary", _vocabulary_section(results)),
-        _section("Records", _records_section(results["corpus"])),
-        _section("Pretraining", _pretraining_section(results["pretraining"], curves_png)),
-        _section("Fill-mask", _fill_mask_section(results["fill_mask"])),
-        _section("Classifier", _classifier_section(results["classifier"])),
-        _section("One sentence, every road", _answers_section(results["answers"])),
-        _section("Sizes", _sizes_section(results["sizes"])),
-        _section("Commands", _commands_section(results["steps"])),
-        _section("Where everything lies", _paths_section(results)),
+        section("Text", _text_section(results["corpus"])),
+        section("Vocabulary", _vocabulary_section(results)),
+        section("Records", _records_section(results["corpus"])),
+        section("Pretraining", _pretraining_section(results["pretraining"], curves_png)),
+        section("Fill-mask", _fill_mask_section(results["fill_mask"])),
+        section("Classifier", _classifier_section(results["classifier"])),
+        section("One sentence, every road", _answers_section(results["answers"])),
+        section("Sizes", _sizes_section(results["sizes"])),
+        section("Commands", _commands_section(results["steps"])),
+        section("Where everything lies", _paths_section(results)),
     ]
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>kbert quickstart</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>kbert quickstart</h1>\n<p class='lead'>{_summary(results)}</p>\n"
-        f"<p class='note'>{_CAUTION} {escape(_versions(results))}.</p>\n"
-        + "\n".join(sections)
-        + "\n</main>\n</body>\n</html>\n"
-    )
+    note = f"{_CAUTION} {escape(_versions(results))}."
+    return page("kbert quickstart", _summary(results), note, sections, _STYLE)
 
 
 _CAUTION = (
@@ -187,27 +178,23 @@ def _summary(results):
     )
 
 
-def _section(title, body):
-    return f"<section>\n<h2>{escape(title)}</h2>\n{body}\n</section>"
-
-
 def _text_section(corpus):
-    return _facts({"documents": f"{corpus['documents']:,}", "sentences": f"{corpus['sentences']:,}"})
+    return facts({"documents": f"{corpus['documents']:,}", "sentences": f"{corpus['sentences']:,}"})
 
 
 def _vocabulary_section(results):
     size = results["vocabulary"]["size"]
-    return _facts({"WordPieces learned": f"{size:,}", "of the text unknown": _unknown_share(results)})
+    return facts({"WordPieces learned": f"{size:,}", "of the text unknown": _unknown_share(results)})
 
 
 def _records_section(corpus):
-    return _facts({"tokens": f"{corpus['tokens']:,}", "pretraining examples": f"{corpus['examples']:,}"})
+    return facts({"tokens": f"{corpus['tokens']:,}", "pretraining examples": f"{corpus['examples']:,}"})
 
 
 def _pretraining_section(pretraining, curves_png):
     picture = base64.b64encode(curves_png).decode("ascii")
     return (
-        _facts(
+        facts(
             {
                 "steps": f"{pretraining['num_train_steps']:,}",
                 "examples a second": f"{pretraining['examples_per_second']:,.1f}",
@@ -217,7 +204,7 @@ def _pretraining_section(pretraining, curves_png):
         + "<div class='wide'><img class='curves' alt='Losses, scores and learning rate of the pretraining by "
         + f"step' src='data:image/png;base64,{picture}'></div>\n"
         + f"<p>On {pretraining['num_examples']:,} held-out examples, at the end:</p>\n"
-        + _facts(
+        + facts(
             {
                 "masked words found": _percent(pretraining["masked_lm_accuracy"]),
                 f"by always answering “{pretraining['baseline_token']}”": _percent(
@@ -247,7 +234,7 @@ def _fill_mask_section(examples):
 
 def _classifier_section(classifier):
     scratch, pretrained = classifier["from_scratch"], classifier["pretrained"]
-    bars = [
+    shares = [
         ("always the most frequent label", classifier["baseline_accuracy"], "var(--pale)"),
         ("trained from scratch", scratch["accuracy"], "var(--second)"),
         ("pretrained, then fine-tuned", pretrained["accuracy"], "var(--first)"),
@@ -258,27 +245,12 @@ def _classifier_section(classifier):
     ]
     return (
         f"<p>{escape(_classifier_data(classifier))}. Accuracy on the test passages:</p>\n"
-        + _bars(bars)
-        + _table(["", "accuracy", "F1", "loss"], scores)
+        + bars(shares)
+        + table(["", "accuracy", "F1", "loss"], scores)
         + "<p>What the pretrained classifier answered: a row is a true label, a column an answer, a cell the "
         + "number of test passages.</p>\n"
         + _confusion_table(classifier["labels"], pretrained["confusion"])
     )
-
-
-def _bars(bars):
-    """Bars of 0 to 1 as inline SVG; lengths in percent let letters keep their size on a phone."""
-    height = 46
-    parts = []
-    for index, (name, share, colour) in enumerate(bars):
-        top = index * height
-        parts.append(
-            f"<text x='0' y='{top + 14}'>{escape(name)}</text>"
-            f"<text x='100%' y='{top + 14}' text-anchor='end'>{_percent(share)}</text>"
-            f"<rect y='{top + 20}' width='100%' height='14' rx='3' fill='var(--faint)'/>"
-            f"<rect y='{top + 20}' width='{100 * share:.1f}%' height='14' rx='3' fill='{colour}'/>"
-        )
-    return f"<svg role='img' width='100%' height='{len(bars) * height}'>{''.join(parts)}</svg>\n"
 
 
 def _confusion_table(labels, confusion):
@@ -301,13 +273,13 @@ def _answers_section(answers):
     ]
     return (
         f"<p class='sentence'>{escape(answers['text'])}</p>\n"
-        + _table(["road", "answer", "probability", "time"], rows, num_text_columns=2)
+        + table(["road", "answer", "probability", "time"], rows, num_text_columns=2)
         + f"<p>The probabilities of the roads differ by {escape(_differences(answers))}.</p>"
     )
 
 
 def _sizes_section(sizes):
-    return _table(["", "size"], [[size["what"], _megabytes(size["bytes"])] for size in sizes])
+    return table(["", "size"], [[size["what"], _megabytes(size["bytes"])] for size in sizes])
 
 
 def _commands_section(steps):
@@ -338,67 +310,13 @@ def _paths_section(results):
     )
 
 
-def _facts(facts):
-    """A few numbers side by side, each over its name."""
-    items = "".join(
-        f"<div><dd>{escape(value)}</dd><dt>{escape(name)}</dt></div>" for name, value in facts.items()
-    )
-    return f"<dl class='facts'>{items}</dl>\n"
-
-
-def _table(heads, rows, num_text_columns=1):
-    """A table whose first columns are words and whose others are numbers."""
-
-    def cells(tag, values):
-        kinds = ["" if index < num_text_columns else " class='number'" for index in range(len(values))]
-        return "".join(
-            f"<{tag}{kind}>{escape(value)}</{tag}>" for kind, value in zip(kinds, values, strict=True)
-        )
-
-    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return (
-        f"<div class='wide'><table><thead><tr>{cells('th', heads)}</tr></thead>"
-        f"<tbody>{body}</tbody></table></div>\n"
-    )
-
-
-# The colours are Okabe and Ito's, as in the curves: told apart by every kind of colour vision.
 _STYLE = textwrap.dedent("""
-    :root { color-scheme: light dark; --ink: #222; --paper: #fff; --pale: #6b6b6b; --faint: #ececec;
-            --first: #0072b2; --second: #d55e00; --mark: #fff0b8; }
-    @media (prefers-color-scheme: dark) {
-      :root { --ink: #e4e4e4; --paper: #17191c; --pale: #a2a2a2; --faint: #2b2e33;
-              --first: #56b4e9; --second: #e69f00; --mark: #5c4a00; }
-    }
-    * { box-sizing: border-box; }
-    body { margin: 0; background: var(--paper); color: var(--ink);
-           font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
-    main { max-width: 860px; margin: 0 auto; padding: 2rem 1.1rem 4rem; counter-reset: part; }
-    h1 { font-size: 1.9rem; margin: 0 0 .6rem; }
-    h2 { font-size: 1.2rem; margin: 2.1rem 0 .6rem; padding-top: .5rem; border-top: 1px solid var(--faint); }
-    h2::before { counter-increment: part; content: counter(part) "  "; color: var(--first);
-                 white-space: pre; }
-    p { margin: .6rem 0; }
-    a { color: var(--first); }
-    .lead { font-size: 1.12rem; }
-    .note, dt { color: var(--pale); font-size: .88rem; }
-    .facts { display: flex; flex-wrap: wrap; gap: .6rem 2.2rem; margin: .6rem 0 1rem; }
-    .facts dd { margin: 0; font-size: 1.35rem; font-variant-numeric: tabular-nums; }
-    .wide { overflow-x: auto; margin: .6rem 0 1rem; }
     .curves { display: block; width: 100%; min-width: 640px; border-radius: 6px; }
-    table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-    th, td { padding: .3rem .9rem .3rem 0; text-align: left; border-bottom: 1px solid var(--faint); }
-    th { font-weight: normal; color: var(--pale); font-size: .88rem; }
-    .number { text-align: right; padding-left: .9rem; white-space: nowrap; }
-    svg { display: block; max-width: 560px; margin: .6rem 0 1rem; }
-    svg text { fill: var(--ink); font-size: 14px; }
     .confusion td { text-align: center; padding: .3rem; min-width: 2.4rem; border: 2px solid var(--paper);
                     background: rgb(0 114 178 / calc(var(--share, 0) * .65)); }
     .confusion th { border: 0; padding: .2rem .6rem .2rem 0; }
     .confusion .turned { vertical-align: bottom; padding: 0 0 .4rem; text-align: center; }
     .turned span { writing-mode: vertical-rl; transform: rotate(180deg); }
-    .sentence { padding-left: .8rem; border-left: 3px solid var(--first); }
-    mark { background: var(--mark); color: inherit; border-radius: 3px; padding: 0 .2rem; }
     .guesses { list-style: none; display: flex; flex-wrap: wrap; gap: .4rem; margin: .3rem 0 1.2rem;
                padding: 0; font-size: .92rem; }
     .guesses li { background: var(--faint); border-radius: 4px; padding: .1rem .6rem; }
@@ -409,7 +327,6 @@ _STYLE = textwrap.dedent("""
     pre { margin: .2rem 0 .9rem; padding: .5rem .7rem; background: var(--faint); border-radius: 4px;
           white-space: pre-wrap; overflow-wrap: anywhere; font-size: .82rem; line-height: 1.45; }
     pre span { display: inline-block; max-width: 100%; white-space: pre-wrap; }
-    code { overflow-wrap: anywhere; font-size: .9em; }
     .paths { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.2rem; }
     .paths dd { margin: 0; }
     """)

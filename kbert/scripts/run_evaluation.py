@@ -1,6 +1,7 @@
 r"""Script: a run directory + held-out data -> metrics, beside the plainest guess.
 
   python -m kbert.scripts.run_evaluation --run_dir=runs/sst2 --eval_file=sst2/dev.tsv
+  python -m kbert.scripts.run_evaluation --run_dir=runs/sst2 --input_dir=records/sst2_dev
   python -m kbert.scripts.run_evaluation --run_dir=runs/phase1 --input_dir=records/heldout
 
 Prints one JSON line. `baseline_accuracy` is what always answering the most frequent label (or masked
@@ -12,8 +13,12 @@ import json
 from absl import flags
 
 from kbert import command_line
+from kbert.input_pipelines.damaged_records import leave_out_damaged
 from kbert.input_pipelines.labelled_files import read_rows
+from kbert.input_pipelines.labelled_records import LabelledRecords
+from kbert.input_pipelines.record_vocabulary import require_vocabulary
 from kbert.manifest import read_manifest
+from kbert.scripts.training_flags import define_records_errors_flag
 
 FLAGS = flags.FLAGS
 
@@ -21,7 +26,8 @@ FLAGS = flags.FLAGS
 def define_flags():
     flags.DEFINE_string("run_dir", None, "The run to evaluate.")
     flags.DEFINE_string("eval_file", None, "Labelled file, for a classification run.")
-    flags.DEFINE_string("input_dir", None, "Records, for a pretraining run.")
+    flags.DEFINE_string("input_dir", None, "Records, for a run of either kind.")
+    define_records_errors_flag()
     flags.DEFINE_integer("batch_size", 64, "Examples at a time.", lower_bound=1)
     flags.mark_flags_as_required(["run_dir"])
 
@@ -30,30 +36,50 @@ def evaluate_classification(run, eval_file, batch_size=64):
     """(task, metrics) of a classification run on a labelled file."""
     rows = read_rows(eval_file, run.config.dataset)
 
-    import numpy as np
-
     from kbert.input_pipelines import text_reader
-    from kbert.tasks.sequence_classification import LABEL_FEATURE
     from kbert.tokenization.text_inputs import TextInputs
 
-    task, model = run.load_model()
-    label_ids = np.asarray(task.label_ids(rows), np.int32)
-    inputs = text_reader.tokenize_rows(rows, TextInputs(run.vocabulary(), run.config.max_seq_length))
-    batches = text_reader.evaluation_batches(
-        inputs | {LABEL_FEATURE: label_ids}, batch_size, run.config.pad_to_longest
+    features = run.task().rows_to_features(rows, TextInputs(run.vocabulary(), run.config.max_seq_length))
+    return _evaluate_labelled(
+        run, lambda: text_reader.evaluation_batches(features, batch_size, run.config.pad_to_longest)
     )
-    metrics = _evaluate(task, model, batches)
+
+
+def evaluate_labelled_records(run, input_dir, batch_size=64):
+    """(task, metrics) of a classification run on records of labelled texts."""
+    records = LabelledRecords(input_dir, run.details["task"], run.config.max_seq_length)
+    records.agreed_dataset(run.config.dataset)
+    records.require_vocabulary(run.path, run.details["vocabulary"])
+    return _evaluate_labelled(run, lambda: records.evaluation_batches(batch_size, run.config.pad_to_longest))
+
+
+def _evaluate_labelled(run, make_batches):
+    import numpy as np
+
+    from kbert.tasks.sequence_classification import LABEL_FEATURE
+
+    task, model = run.load_model()
+    metrics = _evaluate(task, model, make_batches())
+    counts = np.zeros(len(task.labels), np.int64)
+    for batch in make_batches():
+        counts += np.bincount(batch[LABEL_FEATURE].numpy(), minlength=len(task.labels))
     return task, metrics | {
-        "baseline_accuracy": float(np.bincount(label_ids).max() / len(rows)),
-        "num_examples": len(rows),
+        "baseline_accuracy": float(counts.max() / counts.sum()),
+        "num_examples": int(counts.sum()),
     }
 
 
-def evaluate_pretraining(run, input_dir, batch_size=64):
-    """(task, metrics) of a pretraining run on a folder of records."""
+def evaluate_pretraining(run, input_dir, batch_size=64, records_errors="fail"):
+    """(task, metrics) of a pretraining run on a folder of records; damaged ones as in run_pretraining."""
     manifest = read_manifest(input_dir)
-    if manifest.vocabulary["fingerprint"] != run.details["vocabulary"]["fingerprint"]:
-        raise ValueError(f"{input_dir} was made with another vocabulary than {run.path} was trained with.")
+    if manifest.kind != "pretraining":
+        raise ValueError(f"{input_dir} holds records of kind {manifest.kind!r}, not pretraining records.")
+    require_vocabulary(input_dir, manifest, run.path, run.details["vocabulary"])
+    if run.task().next_sentence and "next_sentence_labels" not in manifest.features:
+        raise ValueError(
+            f"{input_dir} holds no next_sentence_labels, which {run.path} was trained on; make the records "
+            "with --strategy=sentence_pairs or sentence_order."
+        )
     (length,) = manifest.features["input_ids"].shape
     if length > run.config.encoder.max_position_embeddings:
         raise ValueError(
@@ -61,15 +87,21 @@ def evaluate_pretraining(run, input_dir, batch_size=64):
             f"max_position_embeddings={run.config.encoder.max_position_embeddings}; make shorter records."
         )
 
+    damaged = frozenset()
+    if records_errors == "skip":
+        manifest, damaged = leave_out_damaged(input_dir, manifest)
+
     import numpy as np
 
     from kbert.input_pipelines import record_reader
 
     task, model = run.load_model()
-    metrics = _evaluate(task, model, record_reader.evaluation_batches(input_dir, manifest, batch_size))
+    batches = record_reader.evaluation_batches(input_dir, manifest, batch_size, damaged_shards=damaged)
     counts = np.zeros(run.config.encoder.vocab_size)
-    for batch in record_reader.evaluation_batches(input_dir, manifest, batch_size):
-        np.add.at(counts, batch["masked_lm_ids"].numpy(), batch["masked_lm_weights"].numpy())
+    with record_reader.naming_damaged_records((input_dir, manifest)):
+        metrics = _evaluate(task, model, batches)
+        for batch in batches:
+            np.add.at(counts, batch["masked_lm_ids"].numpy(), batch["masked_lm_weights"].numpy())
     return task, metrics | {
         "baseline_accuracy": float(counts.max() / counts.sum()),
         "baseline_token": run.vocabulary().tokens[int(counts.argmax())],
@@ -89,17 +121,20 @@ def _evaluate(task, model, batches):
 def main(argv):
     del argv
     if bool(FLAGS.eval_file) == bool(FLAGS.input_dir):
-        raise ValueError("give either --eval_file (a classification run) or --input_dir (a pretraining run).")
+        raise ValueError("give either --eval_file (a classification run) or --input_dir (records).")
     from kbert.training.run_directory import RunDirectory
 
     run = RunDirectory(FLAGS.run_dir)
-    expected = "pretraining" if FLAGS.input_dir else "sequence_classification"
-    if run.details["task"] != expected:
-        raise ValueError(f"{run.path} is a {run.details['task']} run, but the data given are for {expected}.")
-    if FLAGS.input_dir:
-        _, metrics = evaluate_pretraining(run, FLAGS.input_dir, FLAGS.batch_size)
+    is_pretraining = run.details["task"] == "pretraining"
+    if FLAGS.eval_file and is_pretraining:
+        raise ValueError(f"{run.path} is a pretraining run, but --eval_file is for classification runs.")
+    if is_pretraining:
+        _, metrics = evaluate_pretraining(run, FLAGS.input_dir, FLAGS.batch_size, FLAGS.records_errors)
     else:
-        task, metrics = evaluate_classification(run, FLAGS.eval_file, FLAGS.batch_size)
+        evaluate, data = evaluate_classification, FLAGS.eval_file
+        if FLAGS.input_dir:
+            evaluate, data = evaluate_labelled_records, FLAGS.input_dir
+        task, metrics = evaluate(run, data, FLAGS.batch_size)
         print(task.confusion_table(metrics["confusion"]))
     print(json.dumps(metrics))
 

@@ -1,22 +1,30 @@
-r"""Script: a labelled file + a pretrained run -> a classifier's run directory.
+r"""Script: a labelled file + a pretrained checkpoint -> a classifier's run directory.
 
   python -m kbert.scripts.run_finetuning \
       --train_file=sst2/train.tsv --dev_file=sst2/dev.tsv \
       --config=configs/finetuning/sst2.json --init_checkpoint=runs/phase1 --run_dir=runs/sst2
 
-Without --init_checkpoint the encoder starts from random weights: give --vocab_file, and an `encoder` in
-the config.
+--init_checkpoint takes a run of kbert, a Hugging Face folder or a TF1 checkpoint of Google's, found from
+its content; a head that fits is taken too. Without it the encoder starts from random weights: give
+--vocab_file, and an `encoder` in the config.
+
+Records of tfrecords_tools.create_finetuning_data may stand in the place of the files: --train_dir and
+--dev_dir. They bring their vocabulary.
 """
 
 import dataclasses
+import functools
 import json
 
 from absl import flags, logging
 
 from kbert import command_line
-from kbert.config import EncoderConfig, FinetuningConfig, load_config
+from kbert.config import FINETUNING_TASKS, FinetuningConfig, load_config
 from kbert.input_pipelines.labelled_files import labels_of, read_rows
-from kbert.scripts.training_flags import define_training_flags
+from kbert.input_pipelines.labelled_records import LabelledRecords
+from kbert.input_pipelines.record_vocabulary import read_vocabulary
+from kbert.manifest import read_manifest
+from kbert.scripts.training_flags import define_init_checkpoint_flags, define_training_flags
 from kbert.tokenization.vocabulary import Vocabulary
 
 FLAGS = flags.FLAGS
@@ -26,7 +34,9 @@ def define_flags():
     define_training_flags()
     flags.DEFINE_string("train_file", None, "Labelled TSV, CSV or JSONL file.")
     flags.DEFINE_string("dev_file", None, "The same for evaluation after training.")
-    flags.DEFINE_string("init_checkpoint", None, "Run directory of a pretraining run.")
+    flags.DEFINE_string("train_dir", None, "Instead of --train_file: records of create_finetuning_data.")
+    flags.DEFINE_string("dev_dir", None, "Instead of --dev_file: records of create_finetuning_data.")
+    define_init_checkpoint_flags()
     flags.DEFINE_bool(
         "from_scratch",
         False,
@@ -34,20 +44,22 @@ def define_flags():
         "pretraining is worth.",
     )
     flags.DEFINE_string("vocab_file", None, "Vocabulary, when starting from random weights.")
-    flags.DEFINE_bool("do_lower_case", True, "The casing of --vocab_file; a run knows its own.")
-    flags.mark_flags_as_required(["train_file"])
 
 
 def run_finetuning(
     config: FinetuningConfig,
     run_dir,
-    train_file,
+    train_file=None,
     dev_file=None,
     init_checkpoint=None,
     from_scratch=False,
     vocabulary: Vocabulary | None = None,
     strategy="auto",
     num_devices=None,
+    do_lower_case=None,
+    allow_unmatched=(),
+    train_dir=None,
+    dev_dir=None,
 ):
     """Fine-tunes a classifier as `config` says.
 
@@ -55,51 +67,73 @@ def run_finetuning(
       config: a `FinetuningConfig`. With `init_checkpoint` its encoder may be None or must agree.
       run_dir: where the run lies.
       train_file, dev_file: labelled files with the columns of `config.dataset`; the second may be None.
-      init_checkpoint: path of a pretraining run, or None for random weights.
+      init_checkpoint: path of a checkpoint, see `kbert.checkpoints.formats.read_checkpoint`, or None for
+        random weights.
       from_scratch: take vocabulary and encoder shape of `init_checkpoint`, but not its weights.
-      vocabulary: needed when there is no `init_checkpoint`.
+      vocabulary: needed when there is neither `init_checkpoint` nor `train_dir`.
       strategy, num_devices: see kbert.training.distribution.
+      do_lower_case, allow_unmatched: see `read_checkpoint`.
+      train_dir, dev_dir: records in the place of the files; they bring labels and vocabulary.
 
     Returns:
-      (task, metrics): the task, and the metrics on `dev_file` or None.
+      (task, metrics): the task, and the metrics on the development data or None.
 
     Raises:
       ValueError: before any heavy work, for files, labels or lengths that do not fit.
     """
-    rows = read_rows(train_file, config.dataset)
-    dataset = dataclasses.replace(config.dataset, labels=config.dataset.labels or labels_of(rows))
+    if config.task not in FINETUNING_TASKS:
+        raise ValueError(
+            f"task={config.task!r} cannot be trained here; choose {', '.join(FINETUNING_TASKS)}."
+        )
+    if bool(train_file) == bool(train_dir):
+        raise ValueError("give either --train_file or --train_dir, the records of create_finetuning_data.")
+    if dev_file and dev_dir:
+        raise ValueError("give either --dev_file or --dev_dir, not both.")
+    train_records, dev_records = (
+        LabelledRecords(directory, config.task, config.max_seq_length) if directory else None
+        for directory in (train_dir, dev_dir)
+    )
+    if train_records:
+        rows, num_train_examples = None, train_records.num_examples
+        dataset = train_records.agreed_dataset(config.dataset)
+        if not init_checkpoint and vocabulary is None:
+            vocabulary = read_vocabulary(train_dir, train_records.manifest)
+    else:
+        rows = read_rows(train_file, config.dataset)
+        dataset = dataclasses.replace(config.dataset, labels=config.dataset.labels or labels_of(rows))
+        num_train_examples = len(rows)
     config = dataclasses.replace(config, dataset=dataset)
     dev_rows = read_rows(dev_file, dataset) if dev_file else None
+    if dev_records:
+        dev_records.agreed_dataset(dataset)
 
     # TensorFlow loads here, after everything that can be wrong without it.
-    from kbert.input_pipelines import text_reader
+    from kbert.checkpoints import model_loading
+    from kbert.checkpoints.formats import read_checkpoint
+    from kbert.input_pipelines import record_reader, text_reader
     from kbert.tasks.sequence_classification import LABEL_FEATURE, SequenceClassification
     from kbert.tokenization.text_inputs import TextInputs
-    from kbert.training import checkpoint
     from kbert.training.distribution import make_strategy, require_whole_shares
-    from kbert.training.run_directory import RunDirectory, trained_weights
+    from kbert.training.run_directory import RunDirectory
     from kbert.training.trainer import Plan, train
 
     task = SequenceClassification(dataset.labels, dataset.positive_label)
     initialize = None
     if init_checkpoint:
-        pretrained = RunDirectory(init_checkpoint)
-        vocabulary = pretrained.vocabulary()
-        config = dataclasses.replace(config, encoder=_agreed_encoder(config.encoder, pretrained))
-        weights = pretrained.latest_checkpoint() / checkpoint.WEIGHTS_FILE
+        pretrained = read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched)
+        vocabulary = pretrained.vocabulary
+        encoder = model_loading.agreed_encoder(config.encoder, pretrained)
+        config = dataclasses.replace(config, encoder=encoder)
 
         def initialize(model):
-            encoder = model.get_layer("encoder")
-            checkpoint.restore(weights, trained_weights(encoder), allow_unused=True)
-            logging.info("encoder from %s; the classification head starts fresh", weights)
+            model_loading.initialize(model, pretrained, task.labels)
 
         if from_scratch:
             initialize = None
 
     if vocabulary is None or config.encoder is None:
         raise ValueError(
-            "nothing to start from: give --init_checkpoint=RUN_DIR, or --vocab_file and an encoder in "
-            "the config."
+            "nothing to start from: give --init_checkpoint, or --vocab_file and an encoder in the config."
         )
     if config.dropout_prob is not None:
         encoder = dataclasses.replace(
@@ -119,12 +153,18 @@ def run_finetuning(
             f"{config.encoder.vocab_size}: ids would fall outside its table."
         )
 
-    text_reader.require_one_batch(len(rows), config.train_batch_size)
-    num_train_steps = int(len(rows) / config.train_batch_size * config.num_train_epochs)
+    for records in filter(None, (train_records, dev_records)):
+        records.require_vocabulary(init_checkpoint or train_dir or run_dir, vocabulary.describe())
+    if train_records:
+        record_reader.require_one_batch(train_dir, train_records.manifest, config.train_batch_size)
+    else:
+        text_reader.require_one_batch(num_train_examples, config.train_batch_size)
+    num_train_steps = int(num_train_examples / config.train_batch_size * config.num_train_epochs)
     if not num_train_steps:
         raise ValueError(
-            f"{len(rows)} examples in batches of {config.train_batch_size} over {config.num_train_epochs} "
-            "epochs make no step; lower train_batch_size or raise num_train_epochs."
+            f"{num_train_examples} examples in batches of {config.train_batch_size} over "
+            f"{config.num_train_epochs} epochs make no step; lower train_batch_size or raise "
+            "num_train_epochs."
         )
 
     strategy = make_strategy(strategy, num_devices)
@@ -132,37 +172,37 @@ def run_finetuning(
     details = {
         "task": task.name,
         "max_seq_length": config.max_seq_length,
-        "num_train_examples": len(rows),
-        "train_file": str(train_file),
+        "num_train_examples": num_train_examples,
+        "train_file": str(train_file or train_dir),
         "init_checkpoint": str(init_checkpoint) if init_checkpoint else None,
         "from_scratch": from_scratch or not init_checkpoint,
     }
     run = RunDirectory.create_or_resume(run_dir, config, details, vocabulary)
     text_inputs = TextInputs(vocabulary, config.max_seq_length)
+    if train_records:
+        training_batches = train_records.training_batches
+        first_examples = next(train_records.evaluation_batches(2, False).as_numpy_iterator())
+    else:
+        train_features = task.rows_to_features(rows, text_inputs)
+        training_batches = functools.partial(text_reader.training_batches, train_features)
+        first_examples = {name: values[:2] for name, values in train_features.items()}
+    _log_examples(first_examples, first_examples[LABEL_FEATURE], dataset.labels, vocabulary)
 
-    def features(rows):
-        label_ids = np.asarray(task.label_ids(rows), np.int32)
-        return text_reader.tokenize_rows(rows, text_inputs) | {LABEL_FEATURE: label_ids}
+    def dev_batches():
+        arguments = (config.eval_batch_size, config.pad_to_longest)
+        with_fill = config.jit_compile or strategy.num_replicas_in_sync > 1
+        if dev_records:
+            return dev_records.evaluation_batches(*arguments, with_fill=with_fill)
+        features = task.rows_to_features(dev_rows, text_inputs)
+        return text_reader.evaluation_batches(features, *arguments, with_fill=with_fill)
 
-    import numpy as np
-
-    train_features = features(rows)
-    _log_first_examples(rows, train_features, vocabulary)
     plan = Plan(
         num_train_steps=num_train_steps,
         num_warmup_steps=int(num_train_steps * config.warmup_proportion),
-        make_train_batches=lambda consumed: text_reader.training_batches(
-            train_features, config.train_batch_size, config.seed, consumed, config.pad_to_longest
+        make_train_batches=lambda consumed: training_batches(
+            config.train_batch_size, config.seed, consumed, config.pad_to_longest
         ),
-        make_eval_batches=dev_rows
-        and (
-            lambda: text_reader.evaluation_batches(
-                features(dev_rows),
-                config.eval_batch_size,
-                config.pad_to_longest,
-                with_fill=config.jit_compile or strategy.num_replicas_in_sync > 1,
-            )
-        ),
+        make_eval_batches=dev_batches if dev_rows or dev_records else None,
         eval_every_steps=num_train_steps,
         initialize=initialize,
     )
@@ -171,38 +211,25 @@ def run_finetuning(
     return task, metrics
 
 
-def _agreed_encoder(encoder: EncoderConfig | None, pretrained) -> EncoderConfig:
-    """The pretrained run's encoder; a config that names another is refused, dropout apart."""
-    theirs = pretrained.config.encoder
-    if encoder is None:
-        return theirs
-    free = ("hidden_dropout_prob", "attention_probs_dropout_prob")
-    differing = [
-        f"{name} ({getattr(encoder, name)} here, {getattr(theirs, name)} there)"
-        for name in EncoderConfig.__dataclass_fields__
-        if name not in free and getattr(encoder, name) != getattr(theirs, name)
-    ]
-    if differing:
-        raise ValueError(
-            f"the config's encoder is not that of --init_checkpoint={pretrained.path}: "
-            f"{'; '.join(differing)}. Leave `encoder` out to take the checkpoint's."
-        )
-    return encoder
-
-
-def _log_first_examples(rows, features, vocabulary):
-    for row, ids, mask in list(zip(rows, features["input_ids"], features["input_mask"], strict=True))[:2]:
+def _log_examples(features, label_ids, labels, vocabulary):
+    for ids, mask, label in zip(features["input_ids"], features["input_mask"], label_ids, strict=True):
         tokens = " ".join(vocabulary.tokens[i] for i in ids[: mask.sum()])
-        logging.info("example: %s -> label %s", tokens, row.label)
+        logging.info("example: %s -> label %s", tokens, labels[label])
 
 
 def main(argv):
     del argv
     vocabulary = None
     if FLAGS.vocab_file and FLAGS.init_checkpoint:
-        raise ValueError("--vocab_file goes without --init_checkpoint: a run brings its own vocabulary.")
+        raise ValueError(
+            "--vocab_file goes without --init_checkpoint: a checkpoint brings its own vocabulary."
+        )
+    if FLAGS.vocab_file and FLAGS.train_dir:
+        raise ValueError("--vocab_file goes without --train_dir: records bring their own vocabulary.")
     if FLAGS.vocab_file:
-        vocabulary = Vocabulary.from_file(FLAGS.vocab_file, FLAGS.do_lower_case)
+        vocabulary = Vocabulary.from_file(FLAGS.vocab_file, FLAGS.do_lower_case is not False)
+    elif FLAGS.train_dir and not FLAGS.init_checkpoint:
+        vocabulary = read_vocabulary(FLAGS.train_dir, read_manifest(FLAGS.train_dir))
     config = load_config(
         FinetuningConfig, FLAGS.config, FLAGS.override, vocab_size=len(vocabulary) if vocabulary else None
     )
@@ -216,6 +243,10 @@ def main(argv):
         vocabulary,
         FLAGS.strategy,
         FLAGS.num_devices,
+        FLAGS.do_lower_case,
+        FLAGS.allow_unmatched,
+        FLAGS.train_dir,
+        FLAGS.dev_dir,
     )
     if metrics:
         print(task.confusion_table(metrics["confusion"]))

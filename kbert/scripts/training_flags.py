@@ -11,3 +11,31 @@ def define_training_flags():
     flags.DEFINE_string("strategy", "auto", "auto, one_device or mirrored.")
     flags.DEFINE_integer("num_devices", None, "Devices of the mirrored strategy; by default all GPUs.")
     flags.mark_flags_as_required(["config", "run_dir"])
+
+
+def define_init_checkpoint_flags():
+    """--init_checkpoint, --allow_unmatched, --do_lower_case."""
+    flags.DEFINE_string(
+        "init_checkpoint",
+        None,
+        "Where the weights come from: a run of kbert, a Hugging Face folder, or Google's TF1 checkpoint.",
+    )
+    flags.DEFINE_list(
+        "allow_unmatched",
+        [],
+        "Names or globs of the checkpoint's tensors and settings that may be left over, missing or "
+        "different; error messages say which.",
+    )
+    flags.DEFINE_bool(
+        "do_lower_case", None, "The casing of a vocabulary that comes without; by default a checkpoint's own."
+    )
+
+
+def define_records_errors_flag():
+    """--records_errors, for scripts that read records."""
+    flags.DEFINE_enum(
+        "records_errors",
+        "fail",
+        ["fail", "skip"],
+        "At a damaged record: stop and name file and byte, or look for damages first and go without them.",
+    )

@@ -1,11 +1,17 @@
 """One text, or a pair of texts -> a label."""
 
+import dataclasses
+
 import keras
+import numpy as np
 from keras import ops
 
-from kbert.features import ENCODER_INPUTS
+from kbert.features import ENCODER_INPUTS, Feature, encoder_features
 from kbert.heads.classification_head import ClassificationHead
+from kbert.input_pipelines import text_reader
+from kbert.input_pipelines.labelled_files import labels_of, stream_rows
 from kbert.tasks.task import Task, cross_entropies, example_weights, hits
+from kbert.tasks.task_model import TaskModel
 
 LABEL_FEATURE = "label_ids"  # the original's name for the classifier's answers, run_classifier.py
 
@@ -29,6 +35,9 @@ class SequenceClassification(Task):
         self.labels = tuple(labels)
         self.positive_label = positive_label or self.labels[-1]
 
+    def get_config(self):
+        return {"labels": list(self.labels), "positive_label": self.positive_label}
+
     def build_model(self, encoder):
         """Encoder inputs -> float32 `logits` and `probabilities`, both (batch, labels)."""
         config = encoder.config
@@ -42,7 +51,29 @@ class SequenceClassification(Task):
         )
         logits = head(encoder(inputs)["pooled_output"])
         outputs = {"logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
-        return keras.Model(inputs, outputs, name=self.name)
+        return TaskModel(self, encoder, inputs, outputs)
+
+    @staticmethod
+    def stream_rows(path, dataset):
+        """`Row`s of a TSV, CSV or JSONL file; see `labelled_files.stream_rows`."""
+        return stream_rows(path, dataset)
+
+    @classmethod
+    def complete_dataset(cls, dataset, rows):
+        """The dataset with the sorted labels of the rows, where it lists none."""
+        return dataset if dataset.labels else dataclasses.replace(dataset, labels=labels_of(rows))
+
+    @classmethod
+    def of_dataset(cls, dataset):
+        return cls(dataset.labels, dataset.positive_label)
+
+    def record_features(self, max_seq_length):
+        return encoder_features(max_seq_length) | {LABEL_FEATURE: Feature("int32", ())}
+
+    def rows_to_features(self, rows, text_inputs):
+        """Encoder inputs, int32 of shape [rows, max_seq_length], and `label_ids`, int32 of shape [rows]."""
+        label_ids = np.asarray(self.label_ids(rows), np.int32)
+        return text_reader.tokenize_rows(rows, text_inputs) | {LABEL_FEATURE: label_ids}
 
     def label_ids(self, rows):
         """The labels of `Row`s as a list of ids."""

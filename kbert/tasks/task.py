@@ -1,8 +1,12 @@
 """The contract between a kind of task and everything that trains, evaluates and serves it."""
 
+from collections.abc import Iterator
+
 import keras
+import numpy as np
 from keras import ops
 
+from kbert.features import Feature
 from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS
 
 
@@ -27,6 +31,9 @@ class Task:
               return {"loss": ops.sum(example_weights(batch) * error)}
           def metric_sums(self, outputs, batch):
               return {}
+
+    A task that is trained on labelled files also has the methods at the end: they turn rows of a file
+    into the features that live training, records and evaluation share.
     """
 
     name: str
@@ -47,16 +54,43 @@ class Task:
         """name -> (sum, weight); a weight of 0 asks for the sum itself, which may be an array of counts."""
         raise NotImplementedError
 
+    def get_config(self) -> dict:
+        """The constructor's arguments, JSON-ready: with them a saved model builds its task again."""
+        return {}
+
     def summarize(self, means: dict) -> dict:
         """Turns means of losses and metrics into what is reported; by default just that."""
         return means
+
+    @staticmethod
+    def stream_rows(path, dataset) -> Iterator:
+        """The labelled rows of a file as picklable values, one at a time; `dataset` is a `DatasetConfig`."""
+        raise NotImplementedError
+
+    @classmethod
+    def complete_dataset(cls, dataset, rows):
+        """The `DatasetConfig` with what only the rows know (labels), where it does not say so itself."""
+        raise NotImplementedError
+
+    @classmethod
+    def of_dataset(cls, dataset) -> "Task":
+        """The task of a complete `DatasetConfig`."""
+        raise NotImplementedError
+
+    def record_features(self, max_seq_length: int) -> dict[str, Feature]:
+        """name -> `Feature` of an example, answers included."""
+        raise NotImplementedError
+
+    def rows_to_features(self, rows, text_inputs) -> dict[str, np.ndarray]:
+        """Rows -> arrays of shape [rows, *shape of the feature]; `text_inputs` tokenizes and packs."""
+        raise NotImplementedError
 
 
 def example_weights(batch):
     """float32 tensor of shape (batch,): 1 for real examples, 0 for those that fill the last batch."""
     if EXAMPLE_WEIGHTS in batch:
         return batch[EXAMPLE_WEIGHTS]
-    return ops.ones_like(batch["input_ids"][:, 0], dtype="float32")
+    return ops.ones(ops.shape(batch["input_ids"])[:1], dtype="float32")
 
 
 def cross_entropies(logits, labels):

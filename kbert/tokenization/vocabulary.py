@@ -5,6 +5,10 @@ import os
 from pathlib import Path
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+MAX_BYTES_PER_PIECE = 256  # of UTF-8, without "##"; TF-Text's WordPiece op takes no longer ones
+# The published Chinese vocabulary has this as a token, and stripping its line leaves nothing: the token is
+# "" in the original as well. Written as it was, it cannot be mistaken for a line that is empty.
+_LINE_OF_EMPTY_TOKEN = "\u2028"
 
 
 class Vocabulary:
@@ -18,7 +22,8 @@ class Vocabulary:
       do_lower_case: whether texts are lower-cased and stripped of accents before WordPiece.
 
     Raises:
-      ValueError: for an empty vocabulary, a repeated token, or a missing special token.
+      ValueError: for an empty vocabulary, a repeated token, a missing special token, or a piece of more than
+        256 bytes.
     """
 
     def __init__(self, tokens, do_lower_case: bool, source: str = "vocabulary"):
@@ -39,10 +44,23 @@ class Vocabulary:
                 f"{source} lacks the special tokens {', '.join(missing)}; a BERT vocabulary has "
                 f"{', '.join(SPECIAL_TOKENS)}, each on a line of its own."
             )
+        for index, token in enumerate(self.tokens):
+            num_bytes = len(token.removeprefix("##").encode("utf-8"))
+            if num_bytes > MAX_BYTES_PER_PIECE:
+                raise ValueError(
+                    f"{source}: the piece on line {index + 1}, {token[:20]!r}..., has {num_bytes} bytes; "
+                    f"expected at most {MAX_BYTES_PER_PIECE}. Put an [unused] token in its place, so that "
+                    "the other ids stay."
+                )
 
     @classmethod
     def from_file(cls, path: str | Path, do_lower_case: bool) -> "Vocabulary":
-        """Reads a `vocab.txt`; lines are stripped, as the original does (tokenization.py, `load_vocab`)."""
+        """Reads a `vocab.txt`; lines are stripped, as the original does (tokenization.py, `load_vocab`).
+
+        Raises:
+          ValueError: for a missing file, one that is not UTF-8, an empty line (the original counts it as a
+            piece, others do not, so ids after it are in doubt), and whatever makes no vocabulary.
+        """
         path = Path(path)
         if not path.is_file():
             raise ValueError(f"vocabulary file {path} does not exist; expected a vocab.txt.")
@@ -54,13 +72,21 @@ class Vocabulary:
         lines = text.split("\n")
         if lines and not lines[-1]:
             lines.pop()
+        for number, line in enumerate(lines, start=1):
+            if not line.strip(" \t\r"):
+                raise ValueError(
+                    f"{path} line {number} is empty; expected one WordPiece a line. Delete the line if the "
+                    "model's ids were counted without it, or write a token such as [unused_line] there if it "
+                    "was counted."
+                )
         return cls((line.strip() for line in lines), do_lower_case, source=str(path))
 
     def write(self, path: str | Path):
         """Writes the tokens one a line; the file is whole or absent, never half."""
         path = Path(path)
         aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        aside.write_text("\n".join(self.tokens) + "\n", encoding="utf-8", newline="\n")
+        lines = (token or _LINE_OF_EMPTY_TOKEN for token in self.tokens)
+        aside.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
         aside.replace(path)
 
     def __len__(self):

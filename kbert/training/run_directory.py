@@ -19,7 +19,7 @@ from kbert.tasks.task import Task
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.training import checkpoint
 
-_CONFIG_CLASSES = {"pretraining": PretrainingConfig, "sequence_classification": FinetuningConfig}
+_CONFIG_CLASSES = {name: FinetuningConfig for name in TASKS} | {"pretraining": PretrainingConfig}
 # What may change when a run is taken up again: it does not touch the numbers that come out.
 _FREE_KEYS = (
     "description",
@@ -125,6 +125,10 @@ class RunDirectory:
         if self.details["task"] == "sequence_classification":
             dataset = self.config.dataset
             return task_class(dataset.labels, dataset.positive_label)
+        if self.details["task"] == "token_classification":
+            return task_class(self.config.dataset.labels)
+        if self.details["task"] == "pretraining":
+            return task_class(next_sentence=self.details.get("next_sentence", True))
         return task_class()
 
     def latest_checkpoint(self) -> Path:

@@ -48,39 +48,54 @@ def embed(weights, input_ids, segment_ids):
 
 
 def attend(weights, name, hidden, input_mask, num_heads):
+    """(output, probabilities of shape (batch, heads, from, to))."""
     query, key, value = (dense(weights, f"{name}/{part}", hidden) for part in ("query", "key", "value"))
     size = hidden.shape[-1] // num_heads
-    contexts = []
+    contexts, probabilities = [], []
     for head in range(num_heads):
         place = slice(head * size, (head + 1) * size)
         scores = query[..., place] @ key[..., place].transpose(0, 2, 1) / np.sqrt(size)
         scores = scores + (1.0 - input_mask[:, None, :]) * -10000.0
-        contexts.append(softmax(scores) @ value[..., place])
-    return dense(weights, f"{name}/output", np.concatenate(contexts, axis=-1))
+        probabilities.append(softmax(scores))
+        contexts.append(probabilities[-1] @ value[..., place])
+    output = dense(weights, f"{name}/output", np.concatenate(contexts, axis=-1))
+    return output, np.stack(probabilities, axis=1)
 
 
 def block(weights, name, hidden, input_mask, num_heads, act):
-    attended = attend(weights, f"{name}/attention", hidden, input_mask, num_heads)
+    """(output, attention probabilities)."""
+    attended, probabilities = attend(weights, f"{name}/attention", hidden, input_mask, num_heads)
     hidden = layer_norm(weights, f"{name}/attention_layer_norm", hidden + attended)
     inner = act(dense(weights, f"{name}/feed_forward/intermediate", hidden))
     outer = dense(weights, f"{name}/feed_forward/output", inner)
-    return layer_norm(weights, f"{name}/feed_forward_layer_norm", hidden + outer)
+    return layer_norm(weights, f"{name}/feed_forward_layer_norm", hidden + outer), probabilities
 
 
-def encode(weights, inputs, config):
-    """(sequence_output, pooled_output) for a dict of encoder inputs."""
+def encode_all(weights, inputs, config):
+    """(hidden states: the embeddings' and every layer's; attention probabilities of every layer)."""
     weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
-    hidden = embed(weights, inputs["input_ids"], inputs["segment_ids"])
+    hidden_states = [embed(weights, inputs["input_ids"], inputs["segment_ids"])]
+    attentions = []
     for index in range(config.num_hidden_layers):
-        hidden = block(
+        hidden, probabilities = block(
             weights,
             f"layer_{index}",
-            hidden,
+            hidden_states[-1],
             inputs["input_mask"],
             config.num_attention_heads,
             ACTIVATIONS[config.hidden_act],
         )
-    return hidden, np.tanh(dense(weights, "pooler/dense", hidden[:, 0]))
+        hidden_states.append(hidden)
+        attentions.append(probabilities)
+    return hidden_states, attentions
+
+
+def encode(weights, inputs, config):
+    """(sequence_output, pooled_output) for a dict of encoder inputs."""
+    hidden_states, _ = encode_all(weights, inputs, config)
+    sequence_output = hidden_states[-1]
+    weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
+    return sequence_output, np.tanh(dense(weights, "pooler/dense", sequence_output[:, 0]))
 
 
 def pretraining_logits(weights, inputs, config):

@@ -11,11 +11,15 @@ import tensorflow as tf
 from safetensors.numpy import load_file
 
 from kbert.config import EncoderConfig, from_dict
-from kbert.encoder import BertEncoder
+from kbert.encoder import ENCODER_OUTPUTS, BertEncoder
 from kbert.features import ENCODER_INPUTS
 from kbert.layers.self_attention import SelfAttention
+from kbert.tasks.multiple_choice import MultipleChoice
+from kbert.tasks.next_sentence import NextSentence
 from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.question_answering import QuestionAnswering
 from kbert.tasks.sequence_classification import SequenceClassification
+from kbert.tasks.token_classification import TokenClassification
 from tests.conftest import tiny_encoder_config
 from tests.kbert import reference_bert
 
@@ -98,7 +102,8 @@ GOLDEN_NAMES = (
     (r"masked_lm.layer_norm", "cls.predictions.transform.LayerNorm"),
     (r"masked_lm.output_bias", "cls.predictions.bias"),
     (r"next_sentence.dense", "cls.seq_relationship"),
-    (r"classification.dense", "classifier"),
+    (r"^(token_)?classification.dense|^multiple_choice.dense", "classifier"),
+    (r"^span.dense", "qa_outputs"),
     (r"(kernel|gamma)$", "weight"),
     (r"beta$", "bias"),
     (r"_embeddings$", "_embeddings.weight"),
@@ -161,13 +166,113 @@ def test_pretraining_heads_equal_another_implementation(golden):
     )
 
 
-@pytest.mark.parametrize("golden", ["BertForSequenceClassification_gelu"], indirect=True)
-def test_classification_equals_another_implementation(golden):
+HEADS = {
+    "BertForSequenceClassification_gelu": SequenceClassification(("a", "b", "c")),
+    "BertForTokenClassification_gelu": TokenClassification(("a", "b", "c")),
+    "BertForQuestionAnswering_gelu": QuestionAnswering(),
+    "BertForMultipleChoice_gelu": MultipleChoice(),
+    "BertForNextSentencePrediction_gelu": NextSentence(),
+}
+
+
+@pytest.mark.parametrize(("golden", "task"), HEADS.items(), ids=HEADS, indirect=["golden"])
+def test_a_tasks_logits_equal_another_implementation(golden, task):
     folder, config, inputs, expected = golden
-    model = SequenceClassification(("a", "b", "c")).build_model(BertEncoder(config))
-    load_golden(model, folder)
+    model = task.build_model(BertEncoder(config))
+    load_golden(model, folder)  # takes every tensor of the file, and leaves no variable of the model out
+    if task.name == "multiple_choice":
+        choices = expected["logits"].shape[1]
+        inputs = {name: value.reshape(-1, choices, value.shape[1]) for name, value in inputs.items()}
     outputs = model(inputs, training=False)
-    np.testing.assert_allclose(outputs["logits"], expected["logits"], atol=1e-5)
+    compared = [name for name in outputs if name.endswith("logits")]
+    for name in compared:
+        expected_logits = expected.get(name, expected.get("logits"))
+        np.testing.assert_allclose(outputs[name], expected_logits, atol=2e-5)
+    assert len(compared) == (2 if task.name == "question_answering" else 1)
+
+
+@pytest.mark.parametrize("golden", ["BertModel_gelu_new", "BertModel_gelu"], indirect=True)
+def test_hidden_states_equal_another_implementation(golden):
+    folder, config, inputs, expected = golden
+    encoder = BertEncoder(config)
+    load_golden(encoder, folder)
+    states = encoder.with_outputs("hidden_states")(inputs)["hidden_states"]
+    assert len(states) == len(expected["hidden_states"]) == 3
+    real = inputs["input_mask"].astype(bool)
+    for ours, theirs in zip(states, expected["hidden_states"], strict=True):
+        np.testing.assert_allclose(ours.numpy()[real], theirs[real], atol=1e-5)
+
+
+# ------------------------------------------------------------------------------ hidden and attention
+
+
+def test_hidden_states_and_attention_equal_the_numpy_reference():
+    config = tiny_encoder_config(num_hidden_layers=3, num_attention_heads=4)
+    encoder = BertEncoder(config, outputs=ENCODER_OUTPUTS)
+    weights = randomize(encoder)
+    inputs = random_inputs(config)
+    outputs = encoder(inputs, training=False)
+    hidden_states, attentions = reference_bert.encode_all(weights, inputs, config)
+    assert len(outputs["hidden_states"]) == 4 and len(outputs["attention_probabilities"]) == 3
+    for ours, theirs in zip(outputs["hidden_states"], hidden_states, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    padding = np.broadcast_to(inputs["input_mask"][:, None, None] == 0, (4, 4, 12, 12))
+    for ours, theirs in zip(outputs["attention_probabilities"], attentions, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+        assert np.all(ours.numpy()[padding] == 0.0)
+    np.testing.assert_array_equal(outputs["sequence_output"], outputs["hidden_states"][-1])
+
+
+def test_attention_of_a_row_of_padding_alone_is_spread_as_without_mask(encoder):
+    inputs = random_inputs(encoder.config)
+    inputs["input_mask"][2] = 0
+    deep = encoder.with_outputs("attention_probabilities")
+    padded = deep(inputs)["attention_probabilities"][0][2]
+    inputs["input_mask"][2] = 1
+    # -10000 on every score changes no softmax; in float32 it costs the scores three of their digits.
+    np.testing.assert_allclose(padded, deep(inputs)["attention_probabilities"][0][2], atol=1e-3)
+
+
+def test_an_encoder_with_other_outputs_shares_the_weights(encoder):
+    inputs = random_inputs(encoder.config)
+    deep = encoder.with_outputs("hidden_states", "attention_probabilities")
+    variables = {v.path: v for v in encoder.trainable_variables if "pooler" not in v.path}
+    assert [v.path for v in deep.trainable_variables] == list(variables)
+    assert all(variable is variables[variable.path] for variable in deep.trainable_variables)
+    before = encoder(inputs)["sequence_output"]
+    np.testing.assert_array_equal(deep(inputs)["hidden_states"][-1], before)
+    kernel = encoder.blocks[0].attention.query.kernel
+    old = kernel.numpy()
+    kernel.assign(-old)
+    assert np.abs(deep(inputs)["hidden_states"][-1] - before).max() > 1e-3
+    kernel.assign(old)
+    assert encoder.with_outputs("pooled_output", "sequence_output") is encoder
+
+
+def test_an_encoder_without_pooler_has_no_weight_without_gradient():
+    config = tiny_encoder_config()
+    whole = {v.path for v in BertEncoder(config).trainable_variables}
+    for encoder in (
+        BertEncoder(config, outputs=["sequence_output"]),
+        BertEncoder(config).with_outputs("sequence_output"),
+    ):
+        names = [v.path for v in encoder.trainable_variables]
+        assert whole - set(names) == {"pooler/dense/kernel", "pooler/dense/bias"}
+        assert list(encoder.output) == ["sequence_output"] and encoder.pooler is None
+    with pytest.raises(ValueError, match="this encoder has no pooler; build it with outputs that name"):
+        encoder.with_outputs("pooled_output")
+
+
+@pytest.mark.parametrize("outputs", [["sequence"], []])
+def test_outputs_that_no_encoder_has(outputs):
+    with pytest.raises(ValueError, match="of an encoder must be among sequence_output, pooled_output, hi"):
+        BertEncoder(tiny_encoder_config(), outputs=outputs)
+
+
+def test_the_names_of_the_weights_do_not_depend_on_the_outputs():
+    config = tiny_encoder_config()
+    plain = [v.path for v in BertEncoder(config).trainable_variables]
+    assert [v.path for v in BertEncoder(config, outputs=ENCODER_OUTPUTS).trainable_variables] == plain
 
 
 # ------------------------------------------------------------------------------------- padding
@@ -277,17 +382,27 @@ def test_symbolic_shapes(encoder):
     assert shapes == {"sequence_output": (None, None, 16), "pooled_output": (None, 16)}
 
 
-@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
-def test_save_and_load(tmp_path, dtype):
-    encoder = BertEncoder(tiny_encoder_config(), dtype=dtype)
+@pytest.mark.parametrize(
+    ("dtype", "outputs"),
+    [
+        ("float32", ["sequence_output", "pooled_output"]),
+        ("mixed_bfloat16", ["sequence_output", "pooled_output"]),
+        ("float32", ["attention_probabilities", "hidden_states"]),
+    ],
+)
+def test_save_and_load(tmp_path, dtype, outputs):
+    encoder = BertEncoder(tiny_encoder_config(), dtype, outputs)
     randomize(encoder)
     encoder.save(tmp_path / "encoder.keras")
     loaded = keras.saving.load_model(tmp_path / "encoder.keras")
     assert type(loaded) is BertEncoder and loaded.config == encoder.config
     assert loaded.policy.name == dtype
     inputs = random_inputs(encoder.config)
-    for name, value in encoder(inputs).items():
-        np.testing.assert_array_equal(loaded(inputs)[name], value)
+    assert list(loaded.output) == outputs
+    for name in outputs:
+        for ours, theirs in zip(tf.nest.flatten(encoder(inputs)[name]), tf.nest.flatten(loaded(inputs)[name]),
+                                strict=True):  # fmt: skip
+            np.testing.assert_array_equal(ours, theirs)
 
 
 def test_graph_and_xla_answer_like_eager(encoder):

@@ -6,6 +6,7 @@ in test_create_pretraining_data.py shows that this reference, with the original'
 original's very statistics.
 """
 
+import random
 from typing import NamedTuple
 
 
@@ -30,6 +31,13 @@ class Masking(NamedTuple):
     prob: float = 0.15
 
 
+class FastRandom(random.Random):
+    """Draws whole numbers as tfrecords_tools does, so that the same state gives the same choices."""
+
+    def randint(self, a, b):
+        return a + int(self.random() * (b - a + 1))
+
+
 def instances(documents, max_seq_length, short_seq_prob, dupe_factor, rng, masking=None):
     """All instances in the order they are drawn; masked as they are drawn when `masking` is given."""
     documents = list(documents)
@@ -37,11 +45,12 @@ def instances(documents, max_seq_length, short_seq_prob, dupe_factor, rng, maski
     found = []
     for _ in range(dupe_factor):
         for index in range(len(documents)):
-            found += _from_document(documents, index, max_seq_length, short_seq_prob, rng, masking)
+            found += from_document(documents, index, max_seq_length, short_seq_prob, rng, masking)
     return found
 
 
-def _from_document(documents, index, max_seq_length, short_seq_prob, rng, masking):
+def from_document(documents, index, max_seq_length, short_seq_prob, rng, masking=None, truncates=True):
+    """The instances of one document; without truncation where `truncates` is false."""
     document = documents[index]
     budget = max_seq_length - 3
     target = rng.randint(2, budget) if rng.random() < short_seq_prob else budget
@@ -65,7 +74,7 @@ def _from_document(documents, index, max_seq_length, short_seq_prob, rng, maskin
                 i -= len(chunk) - split
             else:
                 is_random, second = False, sum(chunk[split:], [])
-            while len(first) + len(second) > budget:
+            while truncates and len(first) + len(second) > budget:
                 longer = first if len(first) > len(second) else second
                 longer.pop(0 if rng.random() < 0.5 else -1)
             instance = Instance(first, second, is_random)

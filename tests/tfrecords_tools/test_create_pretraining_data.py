@@ -1,11 +1,15 @@
+import bz2
 import gzip
 import json
 import logging
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +17,16 @@ import pytest
 import tensorflow as tf
 
 from kbert.manifest import read_manifest
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.tfrecords_tools import reference_sampling, small_corpus
 from tfrecords_tools import create_pretraining_data as script
-from tfrecords_tools.create_pretraining_data import (
-    Progress,
-    create_pretraining_data,
-    pairs_array,
-    tokenize_documents,
-)
-from tfrecords_tools.sentence_pairs import PairSampler
-from tfrecords_tools.show_records import inconsistencies, read_records
+from tfrecords_tools import pretraining_stages
+from tfrecords_tools.create_pretraining_data import create_pretraining_data
+from tfrecords_tools.documents import TextFormat, plan_units, read_documents
+from tfrecords_tools.problems import Problems
+from tfrecords_tools.record_text import inconsistencies
+from tfrecords_tools.show_records import read_records
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED_DATA = REPOSITORY.parent / "shared" / "data"
@@ -33,6 +36,16 @@ SMALL = {"max_seq_length": 32, "max_predictions_per_seq": 5, "dupe_factor": 2, "
 @pytest.fixture
 def corpus(tmp_path):
     return small_corpus.write_corpus(tmp_path)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """So that a small corpus is many pieces of work, and pairs come from a sample of the blocks."""
+    for module in (pretraining_stages, script):
+        monkeypatch.setattr(module, "BLOCK_BYTES", 300)
+    monkeypatch.setattr(script, "PARTNER_BLOCKS", 2)
+    monkeypatch.setattr(script, "BUCKET_BYTES", 2000)
+    monkeypatch.setattr(pretraining_stages, "_EXAMPLES_AT_ONCE", 7)
 
 
 def contents(folder):
@@ -46,50 +59,133 @@ def records_of(folder):
 def unmasked(example):
     """The pieces of an example before masking."""
     ids = example["input_ids"].copy()
-    real = example["masked_lm_weights"] > 0
-    ids[example["masked_lm_positions"][real]] = example["masked_lm_ids"][real]
+    if "masked_lm_ids" in example:
+        real = example["masked_lm_weights"] > 0
+        ids[example["masked_lm_positions"][real]] = example["masked_lm_ids"][real]
     return ids[: example["input_mask"].sum()].tolist()
+
+
+def texts_of(example):
+    """The pieces of both texts, without special tokens."""
+    ids, second = unmasked(example), int(example["segment_ids"].sum())
+    first = len(ids) - second
+    return ids[1 : first - 1], ids[first:-1]
+
+
+def write_numbered_corpus(folder, num_documents=40, seed=0):
+    """A corpus in which every word stands once, so that a piece tells its document and its place."""
+    rng = random.Random(seed)
+    documents, number = [], 0
+    for _ in range(num_documents):
+        sentences = []
+        for _ in range(rng.randint(1, 12)):
+            length = rng.randint(1, 14)
+            sentences.append(range(number, number + length))
+            number += length
+        documents.append(sentences)
+    text = "\n\n".join("\n".join(" ".join(f"w{n}" for n in s) for s in d) for d in documents)
+    (folder / "numbered.txt").write_text(text + "\n", encoding="utf-8")
+    Vocabulary([*SPECIAL_TOKENS, *(f"w{n}" for n in range(number))], True).write(folder / "numbers.txt")
+    document_of = {n + 5: d for d, sentences in enumerate(documents) for s in sentences for n in s}
+    return (folder / "numbered.txt", folder / "numbers.txt"), document_of
 
 
 # ------------------------------------------------------------------------------ the records
 
 
-@pytest.mark.parametrize("do_whole_word_mask", [False, True])
-def test_the_records_are_the_references_pairs_in_another_order(tmp_path, corpus, do_whole_word_mask):
-    create_pretraining_data(*corpus, tmp_path / "out", do_whole_word_mask=do_whole_word_mask, **SMALL)
+def test_every_record_is_two_texts_of_the_corpus_with_the_right_label(tmp_path, small_blocks):
+    files, document_of = write_numbered_corpus(tmp_path)
+    create_pretraining_data(*files, tmp_path / "out", **SMALL | {"dupe_factor": 10})
+    seen, lengths = set(), Counter()
+    for example in records_of(tmp_path / "out"):
+        assert not inconsistencies(example, len(document_of) + 5)
+        first, second = texts_of(example)
+        for text in (first, second):
+            assert text == list(range(text[0], text[-1] + 1)), "a text is a run of pieces"
+        is_random = document_of[first[0]] != document_of[second[0]]
+        assert bool(example["next_sentence_labels"][0]) == is_random
+        assert is_random or first[-1] < second[0]
+        seen.update(first, second)
+        lengths[len(first) + len(second) + 3] += 1
+    assert seen == set(document_of), "all of the corpus is there"
+    assert max(lengths) <= 32 and lengths[32] > sum(lengths.values()) / 2
 
-    vocabulary = small_corpus.vocabulary()
-    tokenized = tokenize_documents([corpus[0]], vocabulary)
-    documents = lists_of(tokenized)
-    expected = reference_sampling.instances(documents, 32, 0.1, 2, random.Random(12345))
-    expected = [
-        (
-            [vocabulary.cls_id, *pair.first, vocabulary.sep_id, *pair.second, vocabulary.sep_id],
-            [0] * (len(pair.first) + 2) + [1] * (len(pair.second) + 1),
-            int(pair.is_random_next),
+
+def test_sentence_order_has_both_texts_from_one_document(tmp_path, small_blocks):
+    files, document_of = write_numbered_corpus(tmp_path)
+    create_pretraining_data(*files, tmp_path / "out", strategy="sentence_order", **SMALL)
+    labels = Counter()
+    for example in records_of(tmp_path / "out"):
+        first, second = texts_of(example)
+        label = int(example["next_sentence_labels"][0])
+        if document_of[first[0]] == document_of[second[0]]:
+            assert (first[0] > second[-1]) == bool(label)
+            labels[label] += 1
+        else:
+            assert label == 1, "a single sentence is joined by a random one"
+    assert min(labels[0], labels[1]) > 50
+
+
+def test_full_sentences_have_every_piece_once_a_pass_and_no_label(tmp_path, small_blocks):
+    files, document_of = write_numbered_corpus(tmp_path)
+    manifest = create_pretraining_data(*files, tmp_path / "out", strategy="full_sentences", **SMALL)
+    assert "next_sentence_labels" not in manifest.features
+    counts = Counter()
+    for example in records_of(tmp_path / "out"):
+        assert not example["segment_ids"].any()
+        counts.update(piece for piece in unmasked(example) if piece >= 5)
+    assert counts == {piece: SMALL["dupe_factor"] for piece in document_of}
+    assert "random" not in script.summary("out", manifest).replace("% random", "")
+
+
+def test_dynamic_records_hold_the_texts_without_masks(tmp_path, small_blocks):
+    files, document_of = write_numbered_corpus(tmp_path)
+    static = create_pretraining_data(*files, tmp_path / "static", **SMALL)
+    dynamic = create_pretraining_data(*files, tmp_path / "dynamic", masking="dynamic", **SMALL)
+    assert set(static.features) - set(dynamic.features) == {
+        "masked_lm_positions",
+        "masked_lm_ids",
+        "masked_lm_weights",
+    }
+    texts = [
+        sorted(
+            (unmasked(example), example["segment_ids"].tolist()) for example in records_of(tmp_path / name)
         )
-        for pair in expected
+        for name in ("static", "dynamic")
     ]
-    received = [
-        (
-            unmasked(example),
-            example["segment_ids"][: example["input_mask"].sum()].tolist(),
-            int(example["next_sentence_labels"][0]),
-        )
-        for example in records_of(tmp_path / "out")
-    ]
-    assert sorted(received) == sorted(expected) and received != expected
-    assert not [problem for example in records_of(tmp_path / "out") for problem in inconsistencies(example)]
+    assert texts[0] == texts[1]
 
 
-def lists_of(corpus):
-    return [
-        [
-            corpus.pieces[corpus.sentence_starts[s] : corpus.sentence_starts[s + 1]].tolist()
-            for s in range(corpus.document_starts[d], corpus.document_starts[d + 1])
-        ]
-        for d in range(corpus.num_documents)
-    ]
+def test_whole_words_are_masked_whole_or_not_at_all(tmp_path, corpus):
+    create_pretraining_data(*corpus, tmp_path / "out", do_whole_word_mask=True, **SMALL)
+    continuing = [token.startswith("##") for token in small_corpus.TOKENS]
+    num_words = 0
+    for example in records_of(tmp_path / "out"):
+        ids = unmasked(example)
+        masked = set(example["masked_lm_positions"][example["masked_lm_weights"] > 0].tolist())
+        for place in range(2, len(ids)):
+            if continuing[ids[place]]:
+                # A text cut at its front may begin with the rest of a word; after [SEP] that joins the last
+                # word of the first text, as in the original.
+                previous = place - 1 - (ids[place - 1] == small_corpus.vocabulary().sep_id)
+                assert (place in masked) == (previous in masked)
+                num_words += place in masked
+    assert num_words > 20
+
+
+def test_examples_are_shuffled_over_all_shards(tmp_path, small_blocks):
+    files, document_of = write_numbered_corpus(tmp_path, num_documents=120)
+    create_pretraining_data(*files, tmp_path / "out", **SMALL | {"num_shards": 4, "dupe_factor": 5})
+    manifest = read_manifest(tmp_path / "out")
+    counts = [shard.num_examples for shard in manifest.shards]
+    assert max(counts) - min(counts) <= 0.2 * max(counts)
+    documents = [document_of[texts_of(example)[0][0]] for example in records_of(tmp_path / "out")]
+    # In random order neighbours are of the same document about once in 120 times, in the corpus' order
+    # nearly always.
+    same = sum(a == b for a, b in zip(documents, documents[1:], strict=False))
+    assert same < 0.05 * len(documents)
+    halves = [set(documents[: counts[0]]), set(documents[-counts[-1] :])]
+    assert all(len(half) > 80 for half in halves), "every shard has examples of most documents"
 
 
 def test_statistics_are_those_of_the_records(tmp_path, corpus):
@@ -111,6 +207,17 @@ def test_statistics_are_those_of_the_records(tmp_path, corpus):
     assert manifest.settings["max_seq_length"] == 32 and manifest.settings["seed"] == 12345
     summary = script.summary("out", manifest)
     assert "10 documents" in summary and "written to out: 2 shards" in summary
+    assert json.loads((tmp_path / "out" / "statistics.json").read_text())["records"] == len(records)
+
+
+def test_ids_above_two_bytes_survive(tmp_path, corpus):
+    filler = [f"w{i}" for i in range(70_000)]
+    Vocabulary([*filler, *small_corpus.TOKENS], True).write(corpus[1])
+    create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+    assert min(min(unmasked(example)) for example in records_of(tmp_path / "out")) >= 70_000
+
+
+# ------------------------------------------------------------------------------ the same bytes
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path, corpus):
@@ -120,27 +227,155 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path, co
     assert contents(tmp_path / "a") != contents(tmp_path / "c")
 
 
-def test_the_size_of_tokenising_batches_changes_nothing(tmp_path, corpus, monkeypatch):
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".jsonl"])
+def test_other_kinds_of_files_give_the_same_records(tmp_path, corpus, suffix):
+    text = corpus[0].read_bytes()
+    other = tmp_path / f"other{suffix}"
+    if suffix == ".jsonl":
+        documents = text.decode().strip().split("\n\n")
+        other.write_text("".join(json.dumps({"text": document}) + "\n" for document in documents))
+    else:
+        other.write_bytes((gzip if suffix == ".gz" else bz2).compress(text))
     create_pretraining_data(*corpus, tmp_path / "a", **SMALL)
-    monkeypatch.setattr(script, "SENTENCES_PER_BATCH", 7)
-    create_pretraining_data(*corpus, tmp_path / "b", **SMALL)
-    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    create_pretraining_data(other, corpus[1], tmp_path / "b", **SMALL)
+    assert shards_of(tmp_path / "a") == shards_of(tmp_path / "b")
 
 
-def test_gzip_input_gives_the_same_records(tmp_path, corpus):
-    zipped = tmp_path / "corpus.txt.gz"
-    zipped.write_bytes(gzip.compress(corpus[0].read_bytes()))
-    create_pretraining_data(*corpus, tmp_path / "a", **SMALL)
-    create_pretraining_data(zipped, corpus[1], tmp_path / "b", **SMALL)
-    a, b = contents(tmp_path / "a"), contents(tmp_path / "b")
-    assert all(a[name] == b[name] for name in a if name.endswith(".tfrecord"))
+def shards_of(folder):
+    return {name: value for name, value in contents(folder).items() if name.endswith(".tfrecord")}
 
 
-def test_ids_above_two_bytes_survive(tmp_path, corpus):
-    filler = [f"w{i}" for i in range(70_000)]
-    Vocabulary([*filler, *small_corpus.TOKENS], True).write(corpus[1])
+def test_compressed_shards_hold_the_same_records(tmp_path, corpus, small_blocks):
+    plain = create_pretraining_data(*corpus, tmp_path / "a", **SMALL)
+    compressed = create_pretraining_data(*corpus, tmp_path / "b", compression="gzip", **SMALL)
+    for one, other in zip(plain.shards, compressed.shards, strict=True):
+        assert other.file == one.file + ".gz"
+        assert (
+            gzip.decompress((tmp_path / "b" / other.file).read_bytes())
+            == (tmp_path / "a" / one.file).read_bytes()
+        )
+
+
+@pytest.mark.parametrize("stage", ["tokenize_group", "sample_block", "write_part"])
+def test_what_is_stopped_goes_on_and_gives_the_same_bytes(tmp_path, small_blocks, monkeypatch, stage):
+    files, _ = write_numbered_corpus(tmp_path)
+    create_pretraining_data(*files, tmp_path / "whole", **SMALL)
+    real, done = getattr(script, stage), []
+
+    def stopped_half_way(job, piece, *arguments):
+        if len(done) == 2:
+            monkeypatch.setattr(
+                pretraining_stages, "write_json", lambda *_: (_ for _ in ()).throw(OSError("full"))
+            )
+        real(job, piece, *arguments)
+        done.append(piece)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(script, stage, stopped_half_way)
+        with pytest.raises(OSError, match="full"):
+            create_pretraining_data(*files, tmp_path / "out", **SMALL)
+    monkeypatch.undo()
+    for module in (pretraining_stages, script):
+        monkeypatch.setattr(module, "BLOCK_BYTES", 300)
+    monkeypatch.setattr(script, "PARTNER_BLOCKS", 2)
+    monkeypatch.setattr(script, "BUCKET_BYTES", 2000)
+    monkeypatch.setattr(pretraining_stages, "_EXAMPLES_AT_ONCE", 7)
+    assert not (tmp_path / "out").exists() and len(done) == 2
+    again = []
+    monkeypatch.setattr(
+        script, stage, lambda job, piece, *rest: (again.append(piece), real(job, piece, *rest))
+    )
+    create_pretraining_data(*files, tmp_path / "out", **SMALL)
+    assert again and not set(again) & set(done), "finished pieces are not made again"
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+    assert not list(tmp_path.glob("*.unfinished"))
+
+
+def test_a_part_that_was_broken_off_is_never_taken_for_whole(tmp_path, corpus, monkeypatch):
+    create_pretraining_data(*corpus, tmp_path / "whole", **SMALL)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            pretraining_stages.RecordStatistics, "update", lambda *_: (_ for _ in ()).throw(OSError)
+        )
+        with pytest.raises(OSError):
+            create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+    broken = tmp_path / "out.unfinished" / "parts" / "000000.tfrecord"
+    broken.write_bytes(b"half a record")
     create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-    assert min(min(unmasked(example)) for example in records_of(tmp_path / "out")) >= 70_000
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_the_number_of_workers_changes_nothing_and_a_kill_loses_nothing(tmp_path):
+    rng = random.Random(0)
+    text = "\n\n".join("\n".join(small_corpus.sentences(40, rng)) for _ in range(2500))
+    (tmp_path / "big.txt").write_text(text)
+    small_corpus.vocabulary().write(tmp_path / "vocab.txt")
+    flags = [
+        f"--input_files={tmp_path / 'big.txt'}",
+        f"--vocab_file={tmp_path / 'vocab.txt'}",
+        "--dupe_factor=1",
+    ]
+    flags += ["--max_seq_length=32", "--max_predictions_per_seq=5", "--num_shards=5"]
+    for workers in (1, 2, 4):
+        ended = run_script(*flags, f"--output_dir={tmp_path / str(workers)}", f"--num_workers={workers}")
+        assert ended.returncode == 0, ended.stderr
+    assert contents(tmp_path / "1") == contents(tmp_path / "2") == contents(tmp_path / "4")
+
+    command = [sys.executable, "-m", "tfrecords_tools.create_pretraining_data", *flags, "--num_workers=2"]
+    command.append(f"--output_dir={tmp_path / 'killed'}")
+    process = subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.DEVNULL, start_new_session=True)
+    unfinished = tmp_path / "killed.unfinished"
+    while process.poll() is None and not list(unfinished.glob("examples/*.json")):
+        time.sleep(0.005)
+    assert process.poll() is None, "the run ended before it could be killed"
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    wait_for_end_of_group(process.pid)
+    assert unfinished.is_dir() and not (tmp_path / "killed").exists()
+    ended = run_script(*flags, f"--output_dir={tmp_path / 'killed'}", "--num_workers=2")
+    assert ended.returncode == 0, ended.stderr
+    assert "in an earlier run; going on" in ended.stderr
+    assert contents(tmp_path / "killed") == contents(tmp_path / "1")
+
+
+def wait_for_end_of_group(pid, seconds=20):
+    """The workers follow a parent that was killed."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            os.killpg(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"the workers were still there {seconds} s after their parent was killed")
+
+
+@pytest.mark.slow
+def test_a_beam_pipeline_gives_the_same_bytes(tmp_path, corpus):
+    pytest.importorskip("apache_beam", reason="NOT RUN ON APACHE BEAM: pip install 'apache-beam==2.77.0'")
+    create_pretraining_data(*corpus, tmp_path / "local", **SMALL)
+    flags = [f"--input_files={corpus[0]}", f"--vocab_file={corpus[1]}", f"--output_dir={tmp_path / 'beam'}"]
+    flags += [f"--{name}={value}" for name, value in SMALL.items()]
+    ended = run_script(
+        *(*flags, "--runner=beam"),
+        "--beam_options=--runner=DirectRunner --direct_num_workers=2 --direct_running_mode=multi_processing",
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert contents(tmp_path / "beam") == contents(tmp_path / "local")
+
+
+# ------------------------------------------------------------------------------ like the original
+
+
+def tokenized(file, vocabulary) -> list[list[list[int]]]:
+    """The documents of a file as lists of sentences of ids, apart from the tool's own stages."""
+    tokenizer = WordPieceTokenizer(vocabulary)
+    (unit,) = plan_units([file], file.stat().st_size)
+    documents = []
+    for document in read_documents(unit, TextFormat(), Problems()):
+        documents.append([ids for ids in tokenizer(tf.constant(document)).to_list() if ids])
+    return [document for document in documents if document]
 
 
 @pytest.mark.slow
@@ -157,7 +392,7 @@ def test_distributions_are_the_originals(tmp_path, name, do_whole_word_mask):
     vocabulary = Vocabulary.from_file(vocab_file, do_lower_case=True)
 
     # With the original's seed, the reference gives the original's numbers to the last digit ...
-    tokenized = tokenize_documents([corpus], vocabulary)
+    documents = tokenized(corpus, vocabulary)
     continuing = np.array([token.startswith("##") for token in vocabulary.tokens])
     masking = reference_sampling.Masking(
         vocabulary.cls_id,
@@ -166,7 +401,7 @@ def test_distributions_are_the_originals(tmp_path, name, do_whole_word_mask):
         len(vocabulary),
         frozenset(np.flatnonzero(continuing).tolist()) if do_whole_word_mask else frozenset(),
     )
-    found = reference_sampling.instances(lists_of(tokenized), 128, 0.1, 3, random.Random(12345), masking)
+    found = reference_sampling.instances(documents, 128, 0.1, 3, random.Random(12345), masking)
     tokens = sum(len(instance.first) + len(instance.second) + 3 for instance in found)
     assert len(found) == original["instances"]
     assert tokens / len(found) == original["tokens_mean"]
@@ -246,7 +481,18 @@ def distributions(columns, vocabulary, continuing):
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"max_seq_length": 7}, "max_seq_length=7 is too short .* it must be at least 8"),
+        (
+            {"max_seq_length": 7},
+            "max_seq_length=7 must lie between 8 .two texts and three special tokens. and",
+        ),
+        (
+            {"strategy": "pairs"},
+            "strategy='pairs' is not known; choose one of sentence_pairs, full_sentences,",
+        ),
+        ({"max_ngram_size": 6}, "max_ngram_size=6 must lie between 1 and max_predictions_per_seq=5"),
+        ({"seed": -1}, "seed=-1 must not be negative"),
+        ({"num_workers": -1}, "num_workers=-1 must be at least 1"),
+        ({"beam_options": "--x=1"}, "beam_options are for --runner=beam"),
         (
             {"max_predictions_per_seq": 30},
             r"max_predictions_per_seq=30 must lie between 1 and max_seq_length - 3 = 29; .* = 5 is a good",
@@ -256,22 +502,22 @@ def distributions(columns, vocabulary, continuing):
         ({"masked_lm_prob": 0.0}, "masked_lm_prob=0.0 must be above 0 and below 1"),
         ({"masked_lm_prob": 15.0}, "masked_lm_prob=15.0 must be above 0 and below 1"),
         ({"short_seq_prob": 1.5}, "short_seq_prob=1.5 must lie between 0 and 1"),
-        ({"num_shards": 0}, "num_shards=0 must lie between 1 and"),
+        ({"num_shards": 0}, "num_shards=0 must be at least 1"),
         ({"input_files": "no/such/file"}, "input 'no/such/file' matches no file"),
         ({"vocab_file": "no/vocab.txt"}, "vocabulary file no/vocab.txt does not exist"),
     ],
 )
 def test_wrong_settings_are_named_before_any_work(tmp_path, corpus, monkeypatch, settings, sentence):
-    monkeypatch.setattr(script, "tokenize_documents", lambda *_: pytest.fail("the work has begun"))
+    monkeypatch.setattr(script, "tokenize_group", lambda *_: pytest.fail("the work has begun"))
     arguments = {"input_files": corpus[0], "vocab_file": corpus[1], "output_dir": tmp_path / "out"}
     with pytest.raises(ValueError, match=sentence):
         create_pretraining_data(**arguments | SMALL | settings)
-    assert not (tmp_path / "out").exists() and not list(tmp_path.glob("out.tmp-*"))
+    assert not (tmp_path / "out").exists() and not list(tmp_path.glob("out.unfinished"))
 
 
 def test_a_single_document_is_refused_before_any_work(tmp_path, monkeypatch):
     corpus = small_corpus.write_corpus(tmp_path, num_documents=1)
-    monkeypatch.setattr(script, "tokenize_documents", lambda *_: pytest.fail("the work has begun"))
+    monkeypatch.setattr(script, "tokenize_group", lambda *_: pytest.fail("the work has begun"))
     with pytest.raises(ValueError, match="the input holds 1 document, .* put a blank line between documents"):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
 
@@ -291,17 +537,42 @@ def test_an_output_dir_with_records_is_kept_unless_overwrite(tmp_path, corpus):
     assert len(read_manifest(tmp_path / "out").shards) == 1
 
 
-@pytest.mark.parametrize("exception", [RuntimeError, KeyboardInterrupt])
-def test_an_exception_half_way_leaves_no_output_dir(tmp_path, corpus, monkeypatch, exception):
-    def one_batch_and_out(*arguments):
-        yield next(script_batches(*arguments))
-        raise exception
-
-    script_batches = script.example_batches
-    monkeypatch.setattr(script, "example_batches", one_batch_and_out)
-    with pytest.raises(exception):
+def test_unfinished_work_of_other_settings_is_refused_with_the_differences(tmp_path, corpus, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(script, "write_part", lambda *_: (_ for _ in ()).throw(OSError("full")))
+        with pytest.raises(OSError):
+            create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+    with pytest.raises(ValueError, match=r"differs in seed \(was 12345, now 7\)\. Repeat its settings"):
+        create_pretraining_data(*corpus, tmp_path / "out", seed=7, **SMALL)
+    corpus[0].write_bytes(corpus[0].read_bytes() + b"one more line\n")
+    with pytest.raises(ValueError, match="differs in the input files"):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus.txt", "vocab.txt"]
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path, corpus, monkeypatch):
+    def another_run(*_):
+        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+
+    monkeypatch.setattr(script, "tokenize_group", another_run)
+    with pytest.raises(ValueError, match="another process is working in .*out.unfinished"):
+        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+
+
+def test_lines_that_cannot_be_read_stop_the_work_or_are_counted(tmp_path, corpus):
+    corpus[0].write_bytes(b"play the a.\n\xff\xfe\n\n" + corpus[0].read_bytes())
+    with pytest.raises(ValueError, match=r"corpus.txt line 2 is not UTF-8 \(byte 0xff\)"):
+        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+    manifest = create_pretraining_data(*corpus, tmp_path / "skipped", errors="skip", **SMALL)
+    assert manifest.statistics["lines_skipped"] == 1 and manifest.statistics["documents"] == 11
+    assert "skipped: 1 lines" in script.summary("out", manifest)
+
+
+def test_documents_that_came_before_are_dropped(tmp_path, corpus, small_blocks):
+    twice = tmp_path / "twice.txt"
+    twice.write_bytes(corpus[0].read_bytes() + b"\n" + corpus[0].read_bytes())
+    manifest = create_pretraining_data(twice, corpus[1], tmp_path / "out", deduplicate="exact", **SMALL)
+    assert manifest.statistics["documents"] == manifest.statistics["documents_dropped_as_duplicates"] == 10
+    assert "dropped as duplicates: 10 documents" in script.summary("out", manifest)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +592,7 @@ def test_what_looks_wrong_is_warned_of(tmp_path, corpus, caplog, settings, sente
         corpus[0].write_text(settings.pop("text"), encoding="utf-8")
     with caplog.at_level(logging.WARNING, logger="absl"):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL | settings)
-    (warning,) = caplog.messages
+    (warning,) = [record.message for record in caplog.records if record.levelno == logging.WARNING]
     assert re.search(sentence, warning)
 
 
@@ -334,37 +605,7 @@ def test_sound_settings_warn_of_nothing_and_log_readable_examples(tmp_path, corp
     assert all("[CLS]" in message and "next_sentence_labels" in message for message in examples)
 
 
-# ------------------------------------------------------------------------------ progress, command line
-
-
-def test_progress_tells_speed_and_time_left(caplog):
-    seconds = iter([0.0, 2.0, 10.0, 12.0, 20.0])
-    with caplog.at_level(logging.INFO, logger="absl"):
-        progress = Progress("Wrote", "examples", 4000, clock=lambda: next(seconds))
-        for done in (500, 1000, 1100):
-            progress.report(done)
-        progress.report_end()
-    assert caplog.messages == [
-        "Wrote 1,000 examples of 4,000 examples (25 %), about 30 s left, 100 examples/s.",
-        "Wrote 1,100 examples in 20.0 s, 55 examples/s.",
-    ]
-
-
-def test_progress_of_an_unknown_total_tells_the_speed(caplog):
-    seconds = iter([0.0, 10.0])
-    with caplog.at_level(logging.INFO, logger="absl"):
-        Progress("Tokenised", "bytes", None, clock=lambda: next(seconds)).report(25_000_000)
-    assert caplog.messages == ["Tokenised 25.0 MB, 2.5 MB/s."]
-
-
-def test_pairs_array_has_a_column_for_each_field(corpus):
-    tokenized = tokenize_documents([corpus[0]], small_corpus.vocabulary())
-
-    def pairs():
-        sampler = PairSampler(tokenized, max_seq_length=32, short_seq_prob=0.1, rng=random.Random(0))
-        return sampler.pairs(1)
-
-    assert pairs_array(pairs()).tolist() == [list(map(int, pair)) for pair in pairs()]
+# ------------------------------------------------------------------------------ command line
 
 
 def run_script(*arguments):

@@ -1,4 +1,5 @@
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -6,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tfrecords_tools import reference_sampling
-from tfrecords_tools.sentence_pairs import PairSampler, TokenizedCorpus
+from tfrecords_tools.sentence_pairs import PairSampler, truncate_pairs
+from tfrecords_tools.tokenized_corpus import TokenizedCorpus
 
 
 def corpus_of(documents) -> TokenizedCorpus:
@@ -28,14 +30,25 @@ def random_documents(rng, num_documents, most_sentences=30, longest_sentence=40)
     ]
 
 
-def sampled(documents, max_seq_length, short_seq_prob, dupe_factor, seed):
-    """(first, second, is_random_next) as lists of pieces."""
+def texts_of(corpus, pairs):
+    """(first, second, label) as lists of pieces."""
+    return [
+        (corpus.pieces[a:a_end].tolist(), corpus.pieces[b:b_end].tolist(), label)
+        for a, a_end, b, b_end, label in pairs.tolist()
+    ]
+
+
+def sampled(documents, max_seq_length, short_seq_prob, dupe_factor, seed, sentence_order=False):
     corpus = corpus_of(documents)
     sampler = PairSampler(
-        corpus, max_seq_length=max_seq_length, short_seq_prob=short_seq_prob, rng=random.Random(seed)
+        corpus,
+        max_seq_length=max_seq_length,
+        short_seq_prob=short_seq_prob,
+        rng=random.Random(seed),
+        sentence_order=sentence_order,
     )
-    for a, a_end, b, b_end, is_random in sampler.pairs(dupe_factor):
-        yield corpus.pieces[a:a_end].tolist(), corpus.pieces[b:b_end].tolist(), is_random
+    pairs = sampler.pairs(list(range(len(documents))) * dupe_factor)
+    return texts_of(corpus, truncate_pairs(pairs, max_seq_length, np.random.default_rng(seed)))
 
 
 @settings(max_examples=150, deadline=None)
@@ -50,21 +63,48 @@ def test_pairs_equal_the_reference_number_for_number(
     seed, num_documents, max_seq_length, short_seq_prob, longest_sentence
 ):
     documents = random_documents(random.Random(seed), num_documents, longest_sentence=longest_sentence)
-    expected = reference_sampling.instances(
-        documents, max_seq_length, short_seq_prob, dupe_factor=2, rng=random.Random(seed)
+    rng = reference_sampling.FastRandom(seed)
+    expected = [
+        (pair.first, pair.second, int(pair.is_random_next))
+        for index in range(num_documents)
+        for pair in reference_sampling.from_document(
+            documents, index, max_seq_length, short_seq_prob, rng, truncates=False
+        )
+    ]
+    corpus = corpus_of(documents)
+    sampler = PairSampler(
+        corpus, max_seq_length=max_seq_length, short_seq_prob=short_seq_prob, rng=random.Random(seed)
     )
-    received = list(sampled(documents, max_seq_length, short_seq_prob, 2, seed))
-    assert received == [(pair.first, pair.second, pair.is_random_next) for pair in expected]
+    assert texts_of(corpus, sampler.pairs(range(num_documents))) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(first=st.integers(1, 200), second=st.integers(1, 200), room=st.integers(2, 150))
+def test_truncation_leaves_the_lengths_of_the_original_loop(first, second, room):
+    pairs = np.array([[10, 10 + first, 500, 500 + second, 1]])
+    ((a, a_end, b, b_end, label),) = truncate_pairs(pairs, room + 3, np.random.default_rng(first)).tolist()
+    while first + second > room:  # create_pretraining_data.py, truncate_seq_pair
+        if first > second:
+            first -= 1
+        else:
+            second -= 1
+    assert (a_end - a, b_end - b, label) == (first, second, 1)
+    assert 10 <= a and a_end <= pairs[0, 1] and 500 <= b and b_end <= pairs[0, 3]
+
+
+def test_truncation_takes_from_the_front_as_often_as_tossed_coins_do():
+    # 3 pieces are lost from the first text: 0, 1, 2, 3 of them in front with odds 1 : 3 : 3 : 1.
+    pairs = np.tile([0, 20, 100, 110, 0], (80_000, 1))
+    fronts = np.bincount(truncate_pairs(pairs, 30, np.random.default_rng(0))[:, 0], minlength=4)
+    expected = np.array([1, 3, 3, 1]) * 10_000
+    assert len(fronts) == 4
+    # Chi-square with 3 degrees of freedom: 40 is passed once in a hundred million times.
+    assert ((fronts - expected) ** 2 / expected).sum() < 40
 
 
 def test_texts_fit_and_real_next_texts_follow_within_their_document():
     documents = random_documents(random.Random(3), 20)
-    document_of = {
-        piece: number
-        for number, document in enumerate(documents)
-        for sentence in document
-        for piece in sentence
-    }
+    document_of = place_of_pieces(documents)
     num_random = num_pairs = 0
     for first, second, is_random in sampled(documents, 64, 0.1, 20, seed=3):
         assert first and second and len(first) + len(second) + 3 <= 64
@@ -79,6 +119,44 @@ def test_texts_fit_and_real_next_texts_follow_within_their_document():
     assert 0.5 < num_random / num_pairs < 0.75  # one-sentence chunks are always random
 
 
+def place_of_pieces(documents):
+    return {
+        piece: number
+        for number, document in enumerate(documents)
+        for sentence in document
+        for piece in sentence
+    }
+
+
+def test_sentence_order_swaps_half_of_the_chunks_of_two_and_more():
+    documents = random_documents(random.Random(5), 40, longest_sentence=8)
+    document_of = place_of_pieces(documents)
+    swapped = Counter()
+    for first, second, label in sampled(documents, 64, 0.1, 20, seed=5, sentence_order=True):
+        if document_of[first[0]] != document_of[second[0]]:
+            assert label == 1, "a chunk of one sentence is joined by a random text, as in ALBERT"
+            swapped["random"] += 1
+            continue
+        assert (first[0] > second[-1]) == bool(label)
+        swapped[label] += 1
+    chunks = swapped[0] + swapped[1]
+    assert chunks > 5 * swapped["random"] > 0
+    assert abs(swapped[1] - chunks / 2) < 5 * (chunks / 4) ** 0.5
+
+
+def test_random_texts_come_from_all_other_documents_alike():
+    documents = [[[10 * number + i] for i in range(3)] for number in range(8)]
+    partners = Counter()
+    for first, second, is_random in sampled(documents, 8, 0.0, 20_000, seed=6):
+        if is_random:
+            partners[first[0] // 10, second[0] // 10] += 1
+    assert len(partners) == 8 * 7
+    for document in range(8):
+        counts = np.array([partners[document, other] for other in range(8) if other != document])
+        expected = counts.sum() / 7
+        assert ((counts - expected) ** 2 / expected).sum() < 50  # 6 degrees of freedom: p < 1e-8
+
+
 def test_every_piece_of_the_corpus_is_reached():
     documents = random_documents(random.Random(4), 10, most_sentences=8, longest_sentence=6)
     everything = {piece for document in documents for sentence in document for piece in sentence}
@@ -88,30 +166,18 @@ def test_every_piece_of_the_corpus_is_reached():
     assert seen == everything
 
 
-def test_texts_are_cut_at_both_ends():
-    documents = [[list(range(500))], [list(range(500, 1000))]]
-    firsts = {tuple(first) for first, _, _ in sampled(documents, 64, 0.0, 5, seed=0)}
-    assert all(0 < first[0] % 500 and first[-1] % 500 < 499 for first in firsts)
-    # Each cut takes the front or the back with even odds, so about half of the 470 lost are in front.
-    assert all(170 < first[0] % 500 < 300 for first in firsts)
+def test_a_sentence_of_a_million_pieces_takes_no_time():
+    documents = [[list(range(1_000_000))], [[1_000_000]]]
+    ((first, second, is_random), _) = sampled(documents, 64, 0.0, 1, seed=0)
+    assert is_random and len(first) == 60 and second == [1_000_000]
 
 
-def test_sentences_and_documents_without_pieces_are_dropped():
-    corpus = TokenizedCorpus.from_lengths(np.arange(6), [0, 2, 0, 0, 3, 1], [0, 0, 1, 1, 2, 2])
-    assert corpus.sentence_starts.tolist() == [0, 2, 5, 6]
-    assert corpus.document_starts.tolist() == [0, 1, 3]
-    assert (corpus.num_documents, corpus.num_sentences) == (2, 3)
-
-
-def test_take_gives_the_pieces_of_many_texts():
-    corpus = TokenizedCorpus.from_lengths(np.arange(10, 20, dtype=np.uint16), [5, 5], [0, 1])
-    flat, lengths = corpus.take(np.array([3, 0, 9]), np.array([6, 1, 10]))
-    assert flat.tolist() == [13, 14, 15, 10, 19] and lengths.tolist() == [3, 1, 1]
-    assert flat.dtype == np.int32
-
-
-@pytest.mark.parametrize(("num_documents", "words"), [(0, "0 documents"), (1, "1 document,")])
-def test_a_single_document_is_refused_with_the_remedy(num_documents, words):
-    documents = random_documents(random.Random(0), num_documents)
-    with pytest.raises(ValueError, match=rf"the input holds {words}.*put a blank line between documents"):
-        list(sampled(documents, 64, 0.1, 1, seed=0))
+@pytest.mark.parametrize("sentence_order", [False, True])
+def test_the_same_state_gives_the_same_pairs(sentence_order):
+    documents = random_documents(random.Random(7), 5)
+    assert sampled(documents, 32, 0.1, 2, 1, sentence_order) == sampled(
+        documents, 32, 0.1, 2, 1, sentence_order
+    )
+    assert sampled(documents, 32, 0.1, 2, 1, sentence_order) != sampled(
+        documents, 32, 0.1, 2, 2, sentence_order
+    )

@@ -1,4 +1,5 @@
 import os
+import re
 
 import numpy as np
 import pytest
@@ -7,8 +8,10 @@ from kbert.features import Feature, encoder_features
 from kbert.manifest import read_manifest
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
+from tfrecords_tools.record_text import describe_record, inconsistencies, places
 from tfrecords_tools.record_writer import RecordWriter
-from tfrecords_tools.show_records import describe_record, inconsistencies, read_records, show_records
+from tfrecords_tools.show_records import show_records
+from tfrecords_tools.stored_records import read_batches, read_records
 
 VOCABULARY = small_corpus.vocabulary()
 
@@ -38,22 +41,60 @@ def records(tmp_path):
 
 def test_masked_replaced_and_kept_places_are_marked():
     assert describe_record(example(), VOCABULARY.tokens) == (
-        "[CLS] [MASK->play] the [SEP] [walk->talk] ##ed [jump->jump] [SEP]\n"
-        "  length 8: first text 4, second 4, with special tokens\n"
-        "  next_sentence_labels 1: random text\n"
+        "[CLS] [MASK->play] the [SEP]\n"
+        "  + [walk->talk] ##ed [jump->jump] [SEP]\n"
+        "  length 8 of 10: first text 4, second 4, padding 2\n"
+        "  next_sentence_labels 1: the second text is a random one\n"
         "  answers (3): 1=play 4=talk 6=jump"
     )
-    assert "0: the real next text" in describe_record(example(next_sentence_labels=[0]), VOCABULARY.tokens)
+    kinds = [(place.kind, place.segment) for place in places(example(), VOCABULARY.tokens)]
+    assert kinds == [("", 0), ("masked", 0), ("", 0), ("", 0),
+                     ("replaced", 1), ("", 1), ("kept", 1), ("", 1)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "label", "words"),
+    [
+        ({}, 0, "the second text really comes next"),
+        ({"strategy": "sentence_pairs"}, 1, "the second text is a random one"),
+        ({"strategy": "sentence_order"}, 0, "the two texts stand in their own order"),
+        ({"strategy": "sentence_order"}, 1, "the two texts are swapped"),
+        ({"strategy": "sentence_pairs"}, 2, "unknown"),
+    ],
+)
+def test_the_strategy_says_what_the_label_of_a_pair_means(settings, label, words):
+    described = describe_record(example(next_sentence_labels=[label]), VOCABULARY.tokens, settings)
+    assert f"next_sentence_labels {label}: {words}\n" in described
+
+
+def test_records_without_masks_and_pairs_are_text_alone():
+    names = ("input_ids", "input_mask")
+    plain = {name: example()[name] for name in names} | {"segment_ids": np.zeros(10, int)}
+    assert describe_record(
+        plain, VOCABULARY.tokens, {"strategy": "full_sentences", "masking": "dynamic"}
+    ) == ("[CLS] [MASK] the [SEP] walk ##ed jump [SEP]\n  length 8 of 10: padding 2")
+
+
+@pytest.mark.parametrize(("label", "words"), [(1, "loud"), (0, "quiet"), (2, "no name in the manifest")])
+def test_labels_are_told_by_name(label, words):
+    settings = {"dataset": {"labels": ["quiet", "loud"]}}
+    labelled = {name: example()[name] for name in ("input_ids", "input_mask", "segment_ids")}
+    described = describe_record(labelled | {"label_ids": np.array(label)}, VOCABULARY.tokens, settings)
+    assert described.endswith(f"\n  label_ids {label}: {words}")
 
 
 def test_a_sound_example_has_no_inconsistencies():
-    assert inconsistencies(example()) == []
+    assert inconsistencies(example(), len(VOCABULARY)) == []
 
 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
         ({"input_mask": [1] * 7 + [0, 1, 0]}, "input_mask is not ones followed by zeros."),
+        (
+            {"masked_lm_ids": [5, 22, 8, 0]},
+            "masked_lm_ids are not all in the vocabulary, which has 22 pieces.",
+        ),
         ({"segment_ids": [0] * 4 + [1] * 6}, "segment_ids are not 0 at the padding."),
         ({"masked_lm_weights": [1.0, 0.5, 1.0, 0.0]}, "masked_lm_weights are not ones followed by zeros."),
         (
@@ -72,7 +113,7 @@ def test_a_sound_example_has_no_inconsistencies():
 )
 def test_what_does_not_fit_together_is_said(changes, sentence):
     broken = example(**changes)
-    assert inconsistencies(broken) == [sentence]
+    assert inconsistencies(broken, len(VOCABULARY)) == [sentence]
     assert f"WRONG: {sentence}" in describe_record(broken, VOCABULARY.tokens)
 
 
@@ -110,15 +151,75 @@ def test_a_folder_without_records_is_named(tmp_path):
         show_records(tmp_path, num_records=0)
 
 
-def test_a_damaged_shard_is_named(records):
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_any_record_can_be_asked_for(tmp_path, capsys, compression):
+    """The label of a record is its number; shards take turns, so shard 1 of 3 begins with record 1."""
+    features = encoder_features(4) | {"number": Feature("int32", ())}
+    settings = {"kind": "toy", "features": features, "vocabulary": VOCABULARY, "num_shards": 3}
+    with RecordWriter(tmp_path / "out", compression=compression, **settings) as writer:
+        ids = np.array([[VOCABULARY.cls_id, VOCABULARY.ids["play"], VOCABULARY.sep_id, 0]] * 10)
+        ones = np.array([[1, 1, 1, 0]] * 10)
+        writer.write({"input_ids": ids, "input_mask": ones, "segment_ids": 0 * ones, "number": np.arange(10)})
+        writer.finish()
+    manifest = read_manifest(tmp_path / "out")
+    in_order = [0, 3, 6, 9, 1, 4, 7, 2, 5, 8]
+    for start in range(11):
+        found = [int(record["number"]) for record in read_records(tmp_path / "out", manifest, start)]
+        assert found == in_order[start:]
+    batches = list(read_batches(tmp_path / "out", manifest, 3))
+    assert np.concatenate([batch["number"] for batch in batches]).tolist() == in_order
+    assert {len(batch["input_ids"]) for batch in batches} == {1, 3}
+
+    def numbers(**asked):
+        show_records(tmp_path / "out", **asked)
+        printed = capsys.readouterr().out
+        records = [int(n) for n in re.findall(r"\nrecord (\d+): \[CLS\] play \[SEP\]\n", printed)]
+        assert [in_order[n] for n in records] == [int(n) for n in re.findall(r"  number (\d+)", printed)]
+        return records
+
+    assert numbers() == [0, 1, 2]
+    assert numbers(record=9) == [9] and numbers(record=3, num_records=2) == [3, 4]
+    assert numbers(shard=1) == [4, 5, 6] and numbers(shard=2, record=2) == [9]
+    assert numbers(shard=1, num_records=99) == [4, 5, 6, 7, 8, 9]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"record": 10**6}, r"there is no record 1000000 in .*records; it has [\d,]+, numbered from 0"),
+        ({"shard": 2}, "there is no shard 2 in .*records; it has 2, numbered from 0"),
+        ({"shard": 0, "record": 10**6}, "there is no record 1000000 in shard 0 of .*records; it has"),
+    ],
+)
+def test_records_that_are_not_there_are_named(records, asked, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        show_records(records, **asked)
+
+
+def test_another_vocabulary_beside_the_records_is_refused(records):
+    pieces = (records / "vocab.txt").read_text().split("\n")
+    pieces[5], pieces[6] = pieces[6], pieces[5]
+    (records / "vocab.txt").write_text("\n".join(pieces))
+    with pytest.raises(ValueError, match="is not the vocabulary the records were made with"):
+        show_records(records)
+
+
+@pytest.mark.parametrize("read", [read_records, lambda *where: read_batches(*where, 8)])
+def test_a_damaged_shard_is_named_with_the_place(records, read):
     shard = records / read_manifest(records).shards[0].file
-    os.truncate(shard, shard.stat().st_size - 5)
-    with pytest.raises(ValueError, match=rf"{shard.name} is damaged .*; make the records again"):
-        list(read_records(records, read_manifest(records)))
+    whole = shard.stat().st_size
+    os.truncate(shard, whole - 5)
+    with pytest.raises(
+        ValueError, match=rf"{shard.name} is damaged at byte (\d+): cut off .*; make the records again"
+    ) as error:
+        list(read(records, read_manifest(records)))
+    place = int(re.search(r"at byte (\d+)", str(error.value)).group(1))
+    assert whole // 2 < place < whole - 5  # where the last record begins
 
 
-def test_a_shard_that_does_not_fit_its_manifest_is_named(records):
+@pytest.mark.parametrize("read", [read_records, lambda *where: read_batches(*where, 8)])
+def test_a_shard_that_does_not_fit_its_manifest_is_named(records, read):
     path = records / "manifest.json"
     path.write_text(path.read_text().replace("32\n", "48\n"), encoding="utf-8")
     with pytest.raises(ValueError, match=r"'input_ids' holds 32 values, but the manifest says shape \[48\]"):
-        list(read_records(records, read_manifest(records)))
+        list(read(records, read_manifest(records)))

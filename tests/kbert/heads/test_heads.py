@@ -1,18 +1,25 @@
 """The heads, and the table that the masked-LM head shares with the encoder."""
 
+import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from kbert.encoder import BertEncoder
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.masked_lm_head import MaskedLMHead
+from kbert.heads.multiple_choice_head import MultipleChoiceHead
+from kbert.heads.span_head import SpanHead
+from kbert.heads.token_classification_head import TokenClassificationHead
 from kbert.layers.bert_embeddings import BertEmbeddings
+from kbert.layers.choices_as_batch import ChoicesAsBatch
 from kbert.tasks.pretraining import Pretraining
 from tests.layer_checks import check_layer
 
 RNG = np.random.default_rng(6)
 HIDDEN = RNG.normal(size=(3, 5, 8)).astype(np.float32)
 POSITIONS = np.array([[0, 3], [1, 2], [4, 0]], np.int32)
+CHOICES = RNG.integers(0, 11, size=(3, 2, 5)).astype(np.int32)
 
 
 def built_embeddings(dtype=None):
@@ -26,6 +33,63 @@ def test_classification_head():
         return ClassificationHead(3, dropout=0.1, initializer_range=0.2, name="classification", **kwargs)
 
     check_layer(make, {"pooled_output": HIDDEN[:, 0]}, (3, 3), output_dtype="float32")
+
+
+def test_token_classification_head():
+    def make(**kwargs):
+        return TokenClassificationHead(3, dropout=0.1, initializer_range=0.2, name="tokens", **kwargs)
+
+    check_layer(make, {"sequence_output": HIDDEN}, (3, 5, 3), output_dtype="float32")
+
+
+def test_span_head():
+    def make(**kwargs):
+        return SpanHead(initializer_range=0.2, name="span", **kwargs)
+
+    check_layer(make, {"sequence_output": HIDDEN}, (3, 2, 5), output_dtype="float32")
+
+
+def test_multiple_choice_head():
+    def make(**kwargs):
+        return MultipleChoiceHead(dropout=0.1, initializer_range=0.2, name="choice", **kwargs)
+
+    # Three examples of two choices each. Batch and choices are one axis in the pooled output.
+    inputs = {"pooled_output": RNG.normal(size=(6, 8)).astype(np.float32), "input_ids": CHOICES}
+    check_layer(make, inputs, (3, 2), output_dtype="float32")
+
+
+def test_choices_and_logits_stay_with_their_examples():
+    layer = ChoicesAsBatch()
+    flat = layer(CHOICES)
+    np.testing.assert_array_equal(flat, [row for example in CHOICES for row in example])
+    assert flat.dtype == "int32"
+    symbolic = layer(keras.KerasTensor((None, None, 5), "int32"))
+    assert symbolic.shape == (None, 5) and symbolic.dtype == "int32"
+    head = MultipleChoiceHead(dropout=0.0, initializer_range=0.2)
+    pooled = RNG.normal(size=(6, 8)).astype(np.float32)
+    logits = head(pooled, CHOICES).numpy()
+    expected = pooled @ head.dense.kernel.numpy()[:, 0]
+    np.testing.assert_allclose(logits, [expected[0:2], expected[2:4], expected[4:6]], atol=1e-6)
+
+
+@pytest.mark.parametrize("make", [
+    lambda dropout: TokenClassificationHead(4, dropout, 0.2),
+    lambda dropout: ClassificationHead(4, dropout, 0.2),
+])  # fmt: skip
+def test_the_dropout_of_a_head_acts_in_training_only(make):
+    head = make(0.5)
+    inputs = HIDDEN if isinstance(head, TokenClassificationHead) else HIDDEN[:, 0]
+    calm = head(inputs)
+    np.testing.assert_array_equal(calm, head(inputs, training=False))
+    assert np.abs(calm - head(inputs, training=True)).max() > 1e-3
+
+
+def test_span_head_columns_are_start_and_end():
+    head = SpanHead(initializer_range=0.2)
+    logits = head(HIDDEN).numpy()
+    kernel = head.dense.kernel.numpy()
+    np.testing.assert_allclose(logits[:, 0], HIDDEN @ kernel[:, 0], atol=1e-6)
+    np.testing.assert_allclose(logits[:, 1], HIDDEN @ kernel[:, 1], atol=1e-6)
 
 
 def test_masked_lm_head():

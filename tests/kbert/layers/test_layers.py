@@ -72,3 +72,13 @@ def test_attention_dropout_acts_in_training_only():
     calm = layer(HIDDEN, MASK)
     np.testing.assert_array_equal(calm, layer(HIDDEN, MASK, training=False))
     assert np.abs(calm - layer(HIDDEN, MASK, training=True)).max() > 1e-3
+
+
+def test_attention_probabilities_are_those_before_dropout():
+    layer = SelfAttention(8, 2, dropout=0.5, initializer_range=0.5)
+    context, calm = layer(HIDDEN, MASK, with_probabilities=True)
+    np.testing.assert_array_equal(context, layer(HIDDEN, MASK))
+    _, dropped = layer(HIDDEN, MASK, with_probabilities=True, training=True)
+    np.testing.assert_array_equal(calm, dropped)
+    assert calm.shape == (3, 2, 5, 5) and calm.dtype == "float32"
+    np.testing.assert_allclose(np.sum(calm, axis=-1), 1.0, atol=1e-6)

@@ -34,7 +34,7 @@ def run_script(name, *arguments, stdin=""):
         (
             "run_finetuning",
             ["--config=none.json", "--train_file=a.tsv", "--vocab_file=v", "--init_checkpoint=c"],
-            "error: --vocab_file goes without --init_checkpoint: a run brings its own vocabulary.",
+            "error: --vocab_file goes without --init_checkpoint: a checkpoint brings its own vocabulary.",
         ),
         ("run_evaluation", [], "error: give either --eval_file (a classification run) or --input_dir"),
         (

@@ -103,7 +103,7 @@ def test_a_label_only_the_dev_file_has_is_refused(pretraining_run, tmp_path):
 def test_nothing_to_start_from(labelled_files, tmp_path, vocabulary):
     for encoder, words in ((None, vocabulary), (tiny_encoder_config(), None)):
         with pytest.raises(
-            ValueError, match="nothing to start from: give --init_checkpoint=RUN_DIR, or --vo"
+            ValueError, match="nothing to start from: give --init_checkpoint, or --vocab_file and"
         ):
             config = tiny_finetuning_config(encoder=encoder)
             run_finetuning(config, tmp_path / "run", labelled_files[0], vocabulary=words)

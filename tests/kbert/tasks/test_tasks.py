@@ -10,6 +10,7 @@ from kbert.tasks import TASKS
 from kbert.tasks.pretraining import Pretraining
 from kbert.tasks.sequence_classification import LABEL_FEATURE, SequenceClassification, f1_score
 from kbert.tasks.task import Task
+from kbert.tasks.token_classification import TokenClassification
 from kbert.training.train_step import means
 
 RNG = np.random.default_rng(8)
@@ -149,5 +150,5 @@ def test_labels_that_make_no_task(arguments, sentence):
 
 
 def test_the_table_of_tasks_is_by_name():
-    assert TASKS == {"pretraining": Pretraining, "sequence_classification": SequenceClassification}
-    assert all(issubclass(task, Task) for task in TASKS.values())
+    assert TASKS["pretraining"] is Pretraining and TASKS["token_classification"] is TokenClassification
+    assert all(name == task.name and issubclass(task, Task) for name, task in TASKS.items())

@@ -1,0 +1,100 @@
+"""The neutral middle: every outside format is read into a `BertCheckpoint` and written from one."""
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from kbert.checkpoints.model_variables import LABELLED_TASKS, PARTS, fresh_value, model_shapes, part_of
+from kbert.checkpoints.report import Report
+from kbert.checkpoints.stored_tensor import StoredTensor, stored_array
+from kbert.config import EncoderConfig
+from kbert.tokenization.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class BertCheckpoint:
+    """A BERT model as data: what it is, its words, and its numbers under kbert's own names.
+
+    Args:
+      source: the path it was read from.
+      encoder: the encoder's shape.
+      task: name of the model, a key of `model_variables.PARTS`: "encoder" for a bare encoder.
+      labels: label names in id order, for tasks that have labels.
+      vocabulary: the tokens with their casing.
+      tensors: kbert name -> float32 tensor, read when asked. Those of the task's model that are missing
+        here have never been trained.
+      max_seq_length: the longest sequence that the source answers.
+      takes_pairs: whether the answers are about pairs of texts; None when the source does not say.
+      problem_type: None, or "regression" or "multi_label_classification": how the logits of a sequence
+        classification are meant, when not as one label out of several.
+      report: the account of the reading.
+    """
+
+    source: str
+    encoder: EncoderConfig
+    task: str
+    labels: tuple[str, ...]
+    vocabulary: Vocabulary
+    tensors: dict[str, StoredTensor]
+    max_seq_length: int
+    report: Report
+    takes_pairs: bool | None = None
+    problem_type: str | None = None
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Name -> shape of every variable of the task's model."""
+        return model_shapes(self.encoder, self.task, len(self.labels))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The variables of the task's model that no tensor is there for."""
+        return tuple(name for name in self.shapes if name not in self.tensors)
+
+    def has_part(self, part: str) -> bool:
+        """Whether a part ("pooler", "next_sentence" ...) is there as a whole."""
+        names = [name for name in self.shapes if part_of(name) == part]
+        return bool(names) and all(name in self.tensors for name in names)
+
+    def complete(self) -> dict[str, StoredTensor]:
+        """A tensor for each variable of the task's model; what is missing gets fresh numbers."""
+        return {
+            name: self.tensors.get(name) or self._fresh(name, shape) for name, shape in self.shapes.items()
+        }
+
+    def _fresh(self, name, shape) -> StoredTensor:
+        def read() -> np.ndarray:
+            return fresh_value(name, shape, self.encoder.initializer_range)
+
+        return StoredTensor(shape, "float32", read)
+
+    def encoder_alone(self) -> "BertCheckpoint":
+        """The same encoder without its heads, which the report then names as left over."""
+        kept = {name: t for name, t in self.tensors.items() if part_of(name) in ("body", *PARTS["encoder"])}
+        dropped = {name for name in self.tensors if name not in kept}
+        report = dataclasses.replace(
+            self.report,
+            taken=[line for line in self.report.taken if line[1] not in dropped],
+            left_over=[
+                *self.report.left_over,
+                *(
+                    (outside, "part of a head; only the encoder was asked for")
+                    for outside, name, _ in self.report.taken
+                    if name in dropped
+                ),
+            ],
+            not_in_file=[line for line in self.report.not_in_file if part_of(line[0]) in ("body", "pooler")],
+        )
+        return dataclasses.replace(
+            self, task="encoder", labels=(), tensors=kept, report=report, takes_pairs=None, problem_type=None
+        )
+
+
+def zeros(shape) -> StoredTensor:
+    """A tensor of zeros, for a table that the source model does not have."""
+    return stored_array(np.zeros(shape, np.float32))
+
+
+def has_labels(task: str) -> bool:
+    return task in LABELLED_TASKS

@@ -1,0 +1,110 @@
+"""Which format lies at a path, and reading and writing of any of them."""
+
+import dataclasses
+import os
+import shutil
+from pathlib import Path
+
+from kbert.checkpoints import google_tf1, hugging_face, kbert_run
+from kbert.checkpoints.allowance import Allowance
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.report import Report, write_reports
+
+_READERS = {
+    kbert_run.FORMAT: kbert_run.read_kbert_run,
+    google_tf1.FORMAT: google_tf1.read_google,
+    hugging_face.FORMAT: hugging_face.read_hugging_face,
+}
+_WRITERS = {
+    kbert_run.FORMAT: kbert_run.write_kbert_run,
+    google_tf1.FORMAT: google_tf1.write_google,
+    hugging_face.FORMAT: hugging_face.write_hugging_face,
+}
+FORMATS = tuple(_WRITERS)
+
+
+def detect_format(path) -> str:
+    """The format of the checkpoint at `path`, from the files that are there: one of FORMATS.
+
+    Raises:
+      ValueError: for a path without a checkpoint; the sentence says what was looked for.
+    """
+    path = Path(path)
+    if google_tf1.checkpoint_prefix(path) is not None:
+        return google_tf1.FORMAT
+    if not path.exists():
+        raise ValueError(
+            f"checkpoint {path} does not exist; give a run directory, a Hugging Face folder, or a TF1 "
+            "checkpoint (its folder, or .../bert_model.ckpt)."
+        )
+    if (path / kbert_run.RUN_FILE).is_file():
+        return kbert_run.FORMAT
+    if (path / hugging_face.CONFIG_FILE).is_file():
+        return hugging_face.FORMAT
+    raise ValueError(
+        f"{path} holds no checkpoint that kbert knows: no {kbert_run.RUN_FILE} (a run of kbert), no "
+        f"{google_tf1.CHECKPOINT_NAME}.index (Google's TF1), no {hugging_face.CONFIG_FILE} (Hugging Face)."
+    )
+
+
+def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=()) -> BertCheckpoint:
+    """Reads a checkpoint of any format, found from the content. Tensors are read when they are asked for.
+
+    Args:
+      path: a run directory, a Hugging Face folder, a TF1 checkpoint's folder or prefix.
+      do_lower_case: the casing, for a checkpoint that does not say it; it may not contradict one that does.
+      allow_unmatched: names and globs of tensors and settings that may differ, see `Allowance`.
+
+    Returns:
+      A `BertCheckpoint`; its `report` tells of every name.
+
+    Raises:
+      ValueError: one sentence for whatever is missing, broken, contradictory or unknown.
+    """
+    return _READERS[detect_format(path)](path, do_lower_case, Allowance(allow_unmatched))
+
+
+def write_checkpoint(checkpoint: BertCheckpoint, path, format: str, allow_unmatched=()) -> Report:
+    """Writes `checkpoint` as a new folder: aside, then renamed, with the report of both sides in it.
+
+    Args:
+      checkpoint: the model.
+      path: the folder to make.
+      format: one of FORMATS.
+      allow_unmatched: see `read_checkpoint`.
+
+    Returns:
+      The account of the writing.
+
+    Raises:
+      ValueError: for an unknown format, a path that holds files already, or a model that the format cannot
+        express. Nothing is left behind then.
+    """
+    if format not in _WRITERS:
+        raise ValueError(f"--format={format!r} is not known; choose one of {', '.join(FORMATS)}.")
+    path = Path(path)
+    require_free(path)
+    aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    shutil.rmtree(aside, ignore_errors=True)
+    made = [parent for parent in (path.parent, *path.parent.parents) if not parent.exists()]
+    aside.mkdir(parents=True)
+    try:
+        written = _WRITERS[format](checkpoint, aside, Allowance(allow_unmatched))
+        written = dataclasses.replace(written, path=str(path))
+        write_reports(aside, checkpoint.report, written)
+        if path.is_dir():
+            path.rmdir()  # empty
+        aside.rename(path)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        for parent in made:
+            parent.rmdir()
+        raise
+    return written
+
+
+def require_free(path):
+    """Refuses a target that holds something already."""
+    path = Path(path)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise ValueError(f"{path} exists and is not empty; choose a new folder.")

@@ -1,0 +1,254 @@
+"""Google's TF1 checkpoints in and out, without a graph: bert_model.ckpt.*, bert_config.json, vocab.txt."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+from kbert.checkpoints.allowance import Allowance
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.json_file import read_json_object, write_json
+from kbert.checkpoints.matching import Stored, match
+from kbert.checkpoints.model_variables import PARTS, body_shapes, part_shapes
+from kbert.checkpoints.names import GOOGLE_TF1, rows
+from kbert.checkpoints.report import Report
+from kbert.checkpoints.stored_tensor import StoredTensor
+from kbert.checkpoints.vocabulary_checks import check_sizes, decide_casing
+from kbert.config import EncoderConfig, from_dict
+from kbert.tokenization.vocabulary import Vocabulary
+
+FORMAT = "google"
+CONFIG_FILE = "bert_config.json"
+CHECKPOINT_NAME = "bert_model.ckpt"
+_INDEX = ".index"
+# What an optimizer keeps beside each variable: BERT's own (optimization.py, `adam_m`), LAMB's, and
+# TensorFlow's AdamOptimizer; and what training counts.
+_SLOTS = re.compile(r".+/(adam_m|adam_v|lamb_m|lamb_v|Adam|Adam_1)|beta[12]_power")
+_COUNTERS = ("global_step",)
+# tokenization.py, `validate_case_matches_checkpoint`, tells the casing from the folder's name.
+_CASED_FOLDER = re.compile(r"(^|[_-])(multi_)?cased([_-]|$)")
+_UNCASED_FOLDER = re.compile(r"(^|[_-])uncased([_-]|$)|^(multilingual|chinese)_L-")
+# Keys that kbert adds to bert_config.json; the original's reader takes any key and looks at its own.
+_OWN_KEYS = ("do_lower_case", "kbert_vocabulary_size", "labels")
+
+
+def checkpoint_prefix(path) -> Path | None:
+    """The prefix of the TF1 checkpoint at `path`: a prefix itself, its `.index` file, or a folder with one.
+
+    Returns None when there is none. Raises ValueError for a folder that holds several.
+    """
+    path = Path(path)
+    if path.name.endswith(_INDEX) and path.is_file():
+        return path.with_name(path.name.removesuffix(_INDEX))
+    if path.with_name(path.name + _INDEX).is_file():
+        return path
+    if not path.is_dir():
+        return None
+    prefixes = [file.with_name(file.name.removesuffix(_INDEX)) for file in sorted(path.glob(f"*{_INDEX}"))]
+    if path / CHECKPOINT_NAME in prefixes:
+        return path / CHECKPOINT_NAME
+    if len(prefixes) > 1:
+        raise ValueError(
+            f"{path} holds {len(prefixes)} TF1 checkpoints; give one of them: "
+            f"{', '.join(str(prefix) for prefix in prefixes[:4])}."
+        )
+    return prefixes[0] if prefixes else None
+
+
+def read_google(
+    path, do_lower_case: bool | None = None, allowance: Allowance | None = None
+) -> BertCheckpoint:
+    """Reads a checkpoint of google-research/bert: pretrained, or fine-tuned by its run_*.py.
+
+    Args:
+      path: the folder, or the prefix `.../bert_model.ckpt`; bert_config.json and vocab.txt lie beside it.
+      do_lower_case: the casing; without it the folder's name tells it, or the vocabulary.
+      allowance: names that may stay unmatched.
+
+    Raises:
+      ValueError: one sentence for whatever is missing, broken, or unknown to kbert. Settings are checked
+        before any tensor is read.
+    """
+    prefix, allowance = checkpoint_prefix(path), allowance or Allowance()
+    if prefix is None:
+        raise ValueError(f"{path} holds no TF1 checkpoint (no {CHECKPOINT_NAME}.index).")
+    folder = prefix.parent
+    report = Report(FORMAT, str(prefix))
+    values = read_json_object(folder / CONFIG_FILE)
+    own = {key: values.pop(key) for key in _OWN_KEYS if key in values}
+    config = from_dict(EncoderConfig, values, where=str(folder / CONFIG_FILE))
+
+    tokens = Vocabulary.from_file(folder / "vocab.txt", do_lower_case=True).tokens
+    declared, declared_by = _declared_casing(folder, own)
+    vocabulary = decide_casing(
+        tokens, str(folder / "vocab.txt"), declared, declared_by, do_lower_case, allowance, report
+    )
+    check_sizes(vocabulary, config, str(folder), own.get("kbert_vocabulary_size"), allowance, report)
+
+    stored = _stored(_read_tensors(prefix))
+    task, required, num_labels = _task(stored, report)
+    labels = own.get("labels") or [str(index) for index in range(num_labels)]
+    if len(labels) != num_labels:
+        raise ValueError(
+            f"{folder / CONFIG_FILE} names {len(labels)} labels, but the classifier has {num_labels} outputs."
+        )
+    parts = list(PARTS[task])
+    if "pooler" not in parts:
+        parts.append("pooler")
+    shapes = body_shapes(config)
+    for part in parts:
+        shapes |= part_shapes(part, config, num_labels)
+    optional = {
+        name: "not in this checkpoint; initialised afresh where a kbert model has it"
+        for part in parts
+        if part not in required
+        for name in part_shapes(part, config, num_labels)
+    }
+    table_rows = rows(GOOGLE_TF1, parts, config.num_hidden_layers)
+    tensors = match(stored, table_rows, shapes, optional, f"BERT checkpoint ({task})", allowance, report)
+    return BertCheckpoint(
+        source=str(prefix),
+        encoder=config,
+        task=task,
+        labels=tuple(labels),
+        vocabulary=vocabulary,
+        tensors=tensors,
+        max_seq_length=config.max_position_embeddings,
+        report=report,
+        problem_type="regression" if task == "sequence_classification" and num_labels == 1 else None,
+    )
+
+
+def _declared_casing(folder, own):
+    if "do_lower_case" in own:
+        return bool(own["do_lower_case"]), CONFIG_FILE
+    name = folder.resolve().name
+    if _UNCASED_FOLDER.search(name):
+        return True, f"the folder's name {name!r}"
+    if _CASED_FOLDER.search(name):
+        return False, f"the folder's name {name!r}"
+    return None, ""
+
+
+def _read_tensors(prefix):
+    import tensorflow as tf
+
+    broken = f"{prefix} is not a whole TF1 checkpoint"
+    try:
+        reader = tf.train.load_checkpoint(str(prefix))
+        shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
+    except (tf.errors.OpError, RuntimeError, ValueError) as error:
+        raise ValueError(f"{broken} ({_first_line(error)}); download it again.") from None
+
+    def reader_of(name):
+        def read():
+            try:
+                return reader.get_tensor(name)
+            except (tf.errors.OpError, RuntimeError, ValueError) as error:
+                raise ValueError(f"{broken} ({name}: {_first_line(error)}); download it again.") from None
+
+        return read
+
+    return {
+        name: StoredTensor(tuple(shapes[name]), dtypes[name].name, reader_of(name)) for name in sorted(shapes)
+    }
+
+
+def _first_line(error):
+    return str(error).split("\n")[0].rstrip(".")
+
+
+def _stored(tensors) -> Stored:
+    ignored = {name: "an optimizer's slot" for name in tensors if _SLOTS.fullmatch(name)}
+    ignored |= {name: "a counter of training steps" for name in _COUNTERS if name in tensors}
+    return Stored(tensors, ignored=ignored)
+
+
+def _task(stored, report):
+    """(task, parts that must be whole, number of labels), from the heads that are there."""
+    names = stored.tensors
+    heads = {part for part in GOOGLE_TF1 if GOOGLE_TF1[part][0].outside in names} - {"body", "pooler"}
+    if "span" in heads:
+        task, required, num_labels = "question_answering", ("span",), 0
+    elif "classification" in heads:
+        task, required = "sequence_classification", ("pooler", "classification")
+        num_labels = names[GOOGLE_TF1["classification"][0].outside].shape[0]
+    elif "masked_lm" in heads:
+        task, required, num_labels = "pretraining", ("masked_lm", *sorted(heads & {"next_sentence"})), 0
+    elif "next_sentence" in heads:
+        task, required, num_labels = "next_sentence", ("pooler", "next_sentence"), 0
+    else:
+        task, required, num_labels = "encoder", ("pooler",), 0
+    report.note(f"heads: {', '.join(sorted(heads)) or 'none'}; kbert's {task!r}")
+    return task, required, num_labels
+
+
+# --------------------------------------------------------------------------------------- writing
+
+
+def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance) -> Report:
+    """Writes bert_model.ckpt.*, bert_config.json and vocab.txt as google-research/bert reads them.
+
+    Args:
+      checkpoint: the model; tensors that it lacks are not written.
+      folder: an empty folder.
+      allowance: settings that the original's code does not know may pass: `layer_norm_eps`,
+        `hidden_act`, and the names of heads it has no variables for.
+
+    Returns:
+      The account of the writing.
+
+    Raises:
+      ValueError: for a model whose numbers the original's code would not reproduce.
+    """
+    report = Report(FORMAT, str(folder))
+    config = checkpoint.encoder
+    if config.layer_norm_eps != EncoderConfig.layer_norm_eps:
+        allowance.conflict(
+            "layer_norm_eps",
+            f"layer_norm_eps={config.layer_norm_eps}, but the original's code always takes "
+            f"{EncoderConfig.layer_norm_eps} and would give other numbers",
+            report,
+        )
+    if config.hidden_act == "gelu_erf":
+        allowance.conflict(
+            "hidden_act",
+            "hidden_act='gelu_erf', which the original's code does not know: its 'gelu' is the tanh form",
+            report,
+        )
+    parts = dict.fromkeys((*PARTS[checkpoint.task], "pooler"))
+    table_rows = {row.kbert: row for row in rows(GOOGLE_TF1, parts, config.num_hidden_layers)}
+    arrays = {}
+    for name, tensor in checkpoint.tensors.items():
+        row = table_rows.get(name)
+        if row is None:
+            allowance.conflict(name, f"the original has no variable for {name}", report)
+            report.left_over.append((name, "the original has no variable for it; allowed"))
+            continue
+        arrays[row.outside] = tensor.as_float32(row.transposed).read()
+        report.taken.append((row.outside, name, "transposed" if row.transposed else "as it is"))
+    report.not_in_file.extend((name, "never trained, not written") for name in checkpoint.missing)
+    _save(folder / CHECKPOINT_NAME, arrays)
+
+    values = dataclasses.asdict(config)
+    if config.layer_norm_eps == EncoderConfig.layer_norm_eps:
+        del values["layer_norm_eps"]  # no key of the original's
+    values["do_lower_case"] = checkpoint.vocabulary.do_lower_case
+    if checkpoint.labels:
+        values["labels"] = list(checkpoint.labels)
+    if len(checkpoint.vocabulary) < config.vocab_size:
+        values["kbert_vocabulary_size"] = len(checkpoint.vocabulary)
+    write_json(folder / CONFIG_FILE, values)
+    checkpoint.vocabulary.write(folder / "vocab.txt")
+    return report
+
+
+def _save(prefix, arrays):
+    import tensorflow as tf
+
+    names = sorted(arrays)
+    tf.raw_ops.SaveV2(
+        prefix=str(prefix),
+        tensor_names=names,
+        shape_and_slices=[""] * len(names),
+        tensors=[tf.constant(arrays[name]) for name in names],
+    )

@@ -1,0 +1,262 @@
+"""Vocabulary, casing and longest input of a Hugging Face folder, in and out.
+
+transformers' BERT tokenizer is the original's but for a few corners (docs/checkpoints.md): settings that
+would give other ids for ordinary text are refused by name.
+"""
+
+from pathlib import Path
+
+from kbert.checkpoints.allowance import Allowance
+from kbert.checkpoints.json_file import read_json_object, write_json
+from kbert.checkpoints.report import Report
+from kbert.checkpoints.vocabulary_checks import decide_casing
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+
+_BERT_CLASSES = (
+    None,
+    "BertTokenizer",
+    "BertTokenizerFast",
+    "DistilBertTokenizer",
+    "DistilBertTokenizerFast",
+    "PreTrainedTokenizerFast",
+    "TokenizersBackend",
+)
+_ROLES = {
+    "pad_token": "[PAD]",
+    "unk_token": "[UNK]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "mask_token": "[MASK]",
+}
+# transformers writes int(1e30) for "no limit known".
+_NO_LIMIT = 10**9
+
+
+def read_tokenizer(
+    folder: Path, do_lower_case: bool | None, allowance: Allowance, report: Report
+) -> tuple[Vocabulary, int | None]:
+    """The vocabulary with its casing, and the longest input (`model_max_length`) or None.
+
+    Args:
+      folder: holds `vocab.txt` or `tokenizer.json`, and perhaps `tokenizer_config.json` and
+        `added_tokens.json`.
+      do_lower_case: the user's word, or None.
+      allowance: settings that may differ: `do_lower_case`, `strip_accents`, `tokenize_chinese_chars`,
+        `added_tokens`, `tokenizer_class`, `special_tokens`, `normalizer`, `pre_tokenizer`,
+        `do_basic_tokenize`, `never_split`.
+      report: takes notes.
+
+    Raises:
+      ValueError: for a missing or contradictory vocabulary, or a setting that kbert cannot honour.
+    """
+    whole = _read_if_there(folder / "tokenizer.json")
+    settings = _read_if_there(folder / "tokenizer_config.json") or {}
+    tokens, source = _tokens(folder, whole)
+    tokens = _with_added_tokens(folder, whole, settings, tokens, allowance, report)
+
+    name = settings.get("tokenizer_class")
+    if name not in _BERT_CLASSES:
+        allowance.conflict("tokenizer_class", f"{folder}: tokenizer_class={name!r} is not BERT's", report)
+    for role, token in _ROLES.items():
+        theirs = settings.get(role)
+        theirs = theirs.get("content") if isinstance(theirs, dict) else theirs
+        if theirs not in (None, token):
+            allowance.conflict("special_tokens", f"{folder}: {role} is {theirs!r}, not {token!r}", report)
+
+    declared, declared_by = settings.get("do_lower_case"), "tokenizer_config.json"
+    normalizer = _bert_normalizer(folder, whole, allowance, report)
+    if normalizer is not None:
+        lowercase = bool(normalizer.get("lowercase", True))
+        if declared is None:
+            declared, declared_by = lowercase, "tokenizer.json"
+        elif bool(declared) != lowercase:
+            allowance.conflict(
+                "do_lower_case",
+                f"{folder}: tokenizer_config.json says do_lower_case={declared}, but tokenizer.json "
+                f"lowercase={lowercase}",
+                report,
+            )
+    vocabulary = decide_casing(tokens, str(source), declared, declared_by, do_lower_case, allowance, report)
+    _refuse_other_rules(folder, settings, normalizer, vocabulary, allowance, report)
+
+    longest = settings.get("model_max_length")
+    longest = int(longest) if isinstance(longest, int | float) and longest < _NO_LIMIT else None
+    return vocabulary, longest
+
+
+def _read_if_there(path):
+    return read_json_object(path) if path.is_file() else None
+
+
+def _tokens(folder, whole):
+    """Pieces in id order from vocab.txt and tokenizer.json, which must agree, and the file's path."""
+    listed = inside = None
+    if (folder / "vocab.txt").is_file():
+        listed = Vocabulary.from_file(folder / "vocab.txt", do_lower_case=True).tokens
+    if whole is not None:
+        model = whole.get("model") or {}
+        if model.get("type", "WordPiece") != "WordPiece":
+            raise ValueError(
+                f"{folder / 'tokenizer.json'} is a {model['type']} tokenizer; kbert's is WordPiece."
+            )
+        inside = _in_id_order(model.get("vocab"), folder / "tokenizer.json")
+    if listed is None and inside is None:
+        raise ValueError(
+            f"{folder} holds neither vocab.txt nor tokenizer.json; copy the model's vocabulary in."
+        )
+    if listed is not None and inside is not None and list(listed) != list(inside):
+        raise ValueError(
+            f"{folder}: vocab.txt ({len(listed)} pieces) and tokenizer.json ({len(inside)} pieces) are not "
+            "the same vocabulary; remove the one that is not this model's."
+        )
+    return (listed, folder / "vocab.txt") if listed is not None else (inside, folder / "tokenizer.json")
+
+
+def _in_id_order(ids, source):
+    if not isinstance(ids, dict) or sorted(ids.values()) != list(range(len(ids))):
+        raise ValueError(f"{source}: expected model.vocab to number its pieces 0, 1, 2 ... without gaps.")
+    return sorted(ids, key=ids.get)
+
+
+def _with_added_tokens(folder, whole, settings, tokens, allowance, report):
+    """Tokens that were added beside WordPiece: in kbert they can only be ordinary pieces."""
+    added = dict(_read_if_there(folder / "added_tokens.json") or {})
+    added |= {entry["content"]: entry["id"] for entry in (whole or {}).get("added_tokens", [])}
+    decoder = settings.get("added_tokens_decoder") or {}
+    added |= {entry["content"]: int(index) for index, entry in decoder.items()}
+    known = {token: index for index, token in enumerate(tokens)}
+    strange = {token: index for token, index in added.items() if token not in SPECIAL_TOKENS}
+    if not strange:
+        return tokens
+    names = ", ".join(sorted(strange)[:4])
+    allowance.conflict(
+        "added_tokens",
+        f"{folder} has {len(strange)} added tokens ({names}), which its tokenizer takes whole from the text; "
+        "in kbert they would be ordinary pieces",
+        report,
+    )
+    new = sorted((index, token) for token, index in strange.items() if token not in known)
+    if [index for index, _ in new] != list(range(len(tokens), len(tokens) + len(new))):
+        raise ValueError(f"{folder}: the ids of the added tokens do not follow those of the vocabulary.")
+    return [*tokens, *(token for _, token in new)]
+
+
+def _bert_normalizer(folder, whole, allowance, report):
+    if whole is None:
+        return None
+    expected = {"normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}
+    for key, kind in expected.items():
+        found = (whole.get(key) or {}).get("type")
+        if found != kind:
+            allowance.conflict(
+                key, f"{folder / 'tokenizer.json'}: its {key} is {found!r}, not {kind!r}", report
+            )
+    normalizer = whole.get("normalizer") or {}
+    return normalizer if normalizer.get("type") == "BertNormalizer" else None
+
+
+def _refuse_other_rules(folder, settings, normalizer, vocabulary, allowance, report):
+    lower = vocabulary.do_lower_case
+    files = [("tokenizer_config.json", settings, "tokenize_chinese_chars")]
+    if normalizer is not None:
+        files.append(("tokenizer.json", normalizer, "handle_chinese_chars"))
+    for file, values, chinese in files:
+        accents = values.get("strip_accents")
+        if accents is not None and bool(accents) != lower:
+            allowance.conflict(
+                "strip_accents",
+                f"{folder / file}: strip_accents={accents} with do_lower_case={lower}; kbert, as the "
+                "original, strips accents exactly when it lower-cases",
+                report,
+            )
+        if values.get(chinese) is False:
+            allowance.conflict(
+                "tokenize_chinese_chars",
+                f"{folder / file}: {chinese}=false; kbert, as the original, makes a word of every Chinese "
+                "character",
+                report,
+            )
+    if normalizer is not None and normalizer.get("clean_text") is False:
+        allowance.conflict("normalizer", f"{folder / 'tokenizer.json'}: clean_text=false", report)
+    if settings.get("do_basic_tokenize") is False:
+        allowance.conflict(
+            "do_basic_tokenize", f"{folder}: do_basic_tokenize=false; kbert splits words", report
+        )
+    if settings.get("never_split"):
+        allowance.conflict("never_split", f"{folder}: never_split={settings['never_split']}", report)
+
+
+# --------------------------------------------------------------------------------------- writing
+
+
+def write_tokenizer(folder: Path, vocabulary: Vocabulary, max_seq_length: int):
+    """vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json for `vocabulary`."""
+    vocabulary.write(folder / "vocab.txt")
+    write_json(folder / "special_tokens_map.json", _ROLES)
+    write_json(folder / "tokenizer_config.json", _tokenizer_config(vocabulary, max_seq_length))
+    write_json(folder / "tokenizer.json", _tokenizer_json(vocabulary))
+
+
+def _tokenizer_config(vocabulary, max_seq_length):
+    return {
+        "tokenizer_class": "BertTokenizer",
+        "do_lower_case": vocabulary.do_lower_case,
+        "strip_accents": None,
+        "tokenize_chinese_chars": True,
+        "model_max_length": max_seq_length,
+        "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
+        **_ROLES,
+    }
+
+
+def _tokenizer_json(vocabulary):
+    def special(token, segment):
+        return {"SpecialToken": {"id": token, "type_id": segment}}
+
+    def text(name, segment):
+        return {"Sequence": {"id": name, "type_id": segment}}
+
+    single = [special("[CLS]", 0), text("A", 0), special("[SEP]", 0)]
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {
+                "id": vocabulary.ids[token],
+                "content": token,
+                "single_word": False,
+                "lstrip": False,
+                "rstrip": False,
+                "normalized": False,
+                "special": True,
+            }
+            for token in sorted(SPECIAL_TOKENS, key=vocabulary.ids.get)
+        ],
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": True,
+            "strip_accents": None,
+            "lowercase": vocabulary.do_lower_case,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": single,
+            "pair": [*single, text("B", 1), special("[SEP]", 1)],
+            "special_tokens": {
+                token: {"id": token, "ids": [vocabulary.ids[token]], "tokens": [token]}
+                for token in ("[CLS]", "[SEP]")
+            },
+        },
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": "[UNK]",
+            "continuing_subword_prefix": "##",
+            # As the original and kbert; transformers' own default is 100.
+            "max_input_chars_per_word": 200,
+            "vocab": vocabulary.ids,
+        },
+    }

@@ -1,0 +1,162 @@
+"""Outside names against kbert's: every name is taken, or told why not, or an error."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kbert.checkpoints.allowance import Allowance
+from kbert.checkpoints.names import Row
+from kbert.checkpoints.report import Report
+from kbert.checkpoints.stored_tensor import StoredTensor
+
+_EXAMPLES = 4
+
+
+@dataclass
+class Stored:
+    """What a file holds, on its way into kbert.
+
+    Args:
+      tensors: name in the table's words -> tensor.
+      originals: the same name -> the name as it stands in the file, where that differs.
+      ignored: name -> why it carries nothing that kbert needs.
+      tied: name -> name of the tensor that it must equal, because kbert has only one of the two.
+    """
+
+    tensors: dict[str, StoredTensor]
+    originals: dict[str, str] = field(default_factory=dict)
+    ignored: dict[str, str] = field(default_factory=dict)
+    tied: dict[str, str] = field(default_factory=dict)
+
+    def original(self, name: str) -> str:
+        return self.originals.get(name, name)
+
+
+def match(
+    stored: Stored,
+    rows: list[Row],
+    shapes: dict[str, tuple[int, ...]],
+    may_be_missing: dict[str, str],
+    what: str,
+    allowance: Allowance,
+    report: Report,
+) -> dict[str, StoredTensor]:
+    """Finds every variable's tensor, checks all shapes, and accounts for every name on both sides.
+
+    Args:
+      stored: the file's tensors.
+      rows: the name table of the model at hand.
+      shapes: kbert name -> shape that the config gives it.
+      may_be_missing: kbert name -> what becomes of it when the file lacks it.
+      what: what the file should be, for the sentence of an error: "BertForMaskedLM".
+      allowance: names that may stay unmatched.
+      report: filled with the account.
+
+    Returns:
+      kbert name -> float32 tensor in kbert's layout, for all that the file has.
+
+    Raises:
+      ValueError: one sentence for tensors of another shape or type, tensors that are missing, or tensors
+        that have no place, unless they are allowed.
+    """
+    by_outside = {row.outside: row for row in rows}
+    found: dict[str, StoredTensor] = {}
+    wrong, homeless = [], []
+    for name, tensor in stored.tensors.items():
+        original = stored.original(name)
+        row = by_outside.get(name)
+        if name in stored.ignored:
+            report.left_over.append((original, stored.ignored[name]))
+        elif name in stored.tied:
+            continue  # after all others: its twin is looked up then
+        elif row is None:
+            if original in allowance:
+                report.left_over.append((original, "no place in kbert's model; allowed"))
+            else:
+                homeless.append(original)
+        else:
+            stands = tensor.shape[::-1] if row.transposed else tensor.shape
+            if stands != shapes[row.kbert] or not tensor.is_float:
+                if original in allowance:
+                    report.left_over.append((original, f"{tensor.dtype} of shape {tensor.shape}; allowed"))
+                else:
+                    expected = shapes[row.kbert][::-1] if row.transposed else shapes[row.kbert]
+                    wrong.append(
+                        f"{original} is {tensor.dtype} of shape {tensor.shape}, not float of shape {expected}"
+                    )
+                continue
+            found[row.kbert] = tensor.as_float32(row.transposed)
+            report.taken.append((original, row.kbert, _how(tensor, row.transposed)))
+    _refuse(report.path, wrong, f"shapes or types that do not fit the config ({what})", "config and weights")
+    missing = _missing(stored, rows, found, may_be_missing, allowance, report)
+    if missing:
+        raise ValueError(
+            f"{report.path} lacks {len(missing)} tensors of a {what}: {_some(missing)}; take the whole "
+            "checkpoint, or say --allow_unmatched with their names to have them initialised."
+        )
+    if homeless:
+        raise ValueError(
+            f"{report.path} holds {len(homeless)} tensors that have no place in a {what}: "
+            f"{_some(homeless)}; if they are not needed, say --allow_unmatched with their names or globs."
+        )
+    _check_tied(stored, by_outside, found, allowance, report)
+    return found
+
+
+def _missing(stored, rows, found, may_be_missing, allowance, report):
+    missing = []
+    for row in rows:
+        if row.kbert in found:
+            continue
+        if row.kbert in may_be_missing:
+            report.not_in_file.append((row.kbert, may_be_missing[row.kbert]))
+        elif row.outside in allowance or row.kbert in allowance or _left(stored, row, report):
+            report.not_in_file.append((row.kbert, "initialised afresh; allowed"))
+        else:
+            missing.append(row.outside)
+    known = {row.kbert for row in rows}
+    report.not_in_file.extend((name, how) for name, how in may_be_missing.items() if name not in known)
+    return missing
+
+
+def _left(stored, row, report):
+    """Whether this row's tensor was there and was left out by allowance."""
+    return any(name == stored.original(row.outside) for name, _ in report.left_over)
+
+
+def _check_tied(stored, by_outside, found, allowance, report):
+    for name, twin in stored.tied.items():
+        if name not in stored.tensors:
+            continue
+        tensor, original = stored.tensors[name], stored.original(name)
+        kept = found.get(by_outside[twin].kbert) if twin in by_outside else None
+        if kept is None:
+            report.left_over.append((original, f"a copy of {twin}, which was not taken"))
+        elif tensor.shape == kept.shape and np.array_equal(tensor.as_float32().read(), kept.read()):
+            report.left_over.append((original, f"equal to {stored.original(twin)}, number for number"))
+        elif original in allowance:
+            report.left_over.append((original, f"differs from {stored.original(twin)}; allowed"))
+        else:
+            raise ValueError(
+                f"{report.path}: {original} differs from {stored.original(twin)}, but kbert's masked-LM head "
+                "has one tensor for both; to take the second for both, say "
+                f"--allow_unmatched={original}."
+            )
+
+
+def _how(tensor, transposed):
+    how = "transposed" if transposed else "as it is"
+    if tensor.dtype == "float32":
+        return how
+    return f"{how}, {tensor.dtype} {'rounded' if tensor.dtype == 'float64' else 'made'} to float32"
+
+
+def _refuse(path, wrong, what, pair):
+    if wrong:
+        raise ValueError(f"{path} has {what}: {_some(wrong, '; ')}; take {pair} of one model.")
+
+
+def _some(names, separator=", "):
+    """The first few names, and how many more there are."""
+    more = len(names) - _EXAMPLES
+    return separator.join(names[:_EXAMPLES]) + (f" and {more} more" if more > 0 else "")

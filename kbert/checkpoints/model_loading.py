@@ -1,0 +1,112 @@
+"""A BertCheckpoint -> a Keras model, or into a model that is there already."""
+
+import dataclasses
+
+from absl import logging
+
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.model_variables import part_of
+from kbert.config import EncoderConfig
+
+
+def task_of(checkpoint: BertCheckpoint):
+    """The `kbert.tasks.Task` of a checkpoint."""
+    from kbert.tasks import TASKS
+
+    return TASKS[checkpoint.task](checkpoint.labels) if checkpoint.labels else TASKS[checkpoint.task]()
+
+
+def build_model(checkpoint: BertCheckpoint, dtype="float32"):
+    """The checkpoint's model with its weights; variables that it lacks get fresh numbers.
+
+    Args:
+      checkpoint: any `BertCheckpoint`.
+      dtype: a Keras dtype policy.
+
+    Returns:
+      (task, Keras model). The model of the task "encoder" is the `BertEncoder` itself.
+    """
+    from kbert.encoder import BertEncoder
+
+    task = task_of(checkpoint)
+    model = task.build_model(BertEncoder(checkpoint.encoder, dtype=dtype))
+    tensors = checkpoint.complete()
+    for variable in model.trainable_variables:
+        variable.assign(tensors[variable.path].read())
+    return task, model
+
+
+def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[str]]:
+    """Gives a fresh model all that fits out of a checkpoint, and says loudly what stays fresh.
+
+    The body is taken whole. A head is taken when the checkpoint has the same head with the same shapes and,
+    if it has labels, the same labels in the same order.
+
+    Args:
+      model: a task's model, or an encoder.
+      checkpoint: where the numbers come from; its encoder has the model's shape.
+      labels: the model's label names.
+
+    Returns:
+      {"taken": names, "fresh": names}: the variables of the model.
+
+    Raises:
+      ValueError: when the body does not fit; nothing is assigned then.
+    """
+    variables = {variable.path: variable for variable in model.trainable_variables}
+    reasons = {}  # part -> why it stays fresh
+    for name, variable in variables.items():
+        part, tensor = part_of(name), checkpoint.tensors.get(name)
+        if tensor is None:
+            reasons.setdefault(part, "the checkpoint has none")
+        elif tensor.shape != tuple(variable.shape):
+            reasons[part] = f"the checkpoint's {name} has shape {tensor.shape}, not {tuple(variable.shape)}"
+        elif part in ("classification", "token_classification") and tuple(labels) != checkpoint.labels:
+            reasons[part] = f"the checkpoint's labels are {list(checkpoint.labels)}, not {list(labels)}"
+    if "body" in reasons:
+        raise ValueError(f"{checkpoint.source} does not fit this encoder: {reasons['body']}.")
+
+    taken = [name for name in variables if part_of(name) not in reasons]
+    for name in taken:
+        variables[name].assign(checkpoint.tensors[name].read())
+    fresh = [name for name in variables if name not in taken]
+    unused = {part_of(name) for name in checkpoint.tensors} - {part_of(name) for name in variables}
+    logging.info(
+        "%d of %d variables from %s (%s)",
+        len(taken),
+        len(variables),
+        checkpoint.source,
+        checkpoint.report.format,
+    )
+    for part, reason in reasons.items():
+        logging.warning("%s starts fresh: %s", part, reason)
+    for part in sorted(unused):
+        logging.info("%s of the checkpoint is left out: this model has no such part", part)
+    return {"taken": taken, "fresh": fresh}
+
+
+def agreed_encoder(encoder: EncoderConfig | None, checkpoint: BertCheckpoint) -> EncoderConfig:
+    """The encoder of a training that starts from `checkpoint`: the checkpoint's, but for the dropout.
+
+    Args:
+      encoder: the training config's encoder, or None to take the checkpoint's.
+      checkpoint: the --init_checkpoint.
+
+    Raises:
+      ValueError: when both name another encoder; the differing keys are named.
+    """
+    theirs = checkpoint.encoder
+    if encoder is None:
+        return theirs
+    free = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    differing = [
+        f"{name} ({getattr(encoder, name)} here, {getattr(theirs, name)} there)"
+        for name in (field.name for field in dataclasses.fields(EncoderConfig))
+        if name not in free and getattr(encoder, name) != getattr(theirs, name)
+    ]
+    if differing:
+        raise ValueError(
+            f"the config's encoder is not that of --init_checkpoint={checkpoint.source}: "
+            f"{'; '.join(differing)}. Leave `encoder` out to take the checkpoint's."
+        )
+    return encoder

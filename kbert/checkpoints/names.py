@@ -1,0 +1,150 @@
+"""The name tables: what each variable of kbert is called elsewhere, and whether it lies there transposed.
+
+PyTorch keeps the kernel of a dense layer as (outputs, inputs); kbert, Keras and TF1 keep (inputs, outputs).
+TF1's two classifier matrices, `output_weights`, are the exception: they lie as (labels, hidden). `{layer}`
+stands for the layer's number.
+
+Sources: google-research/bert, modeling.py, run_pretraining.py, run_classifier.py, run_squad.py; the
+parameters of transformers' BertModel, its heads, and DistilBertModel.
+"""
+
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """One variable: kbert's name, the other house's, and whether the two axes are exchanged there."""
+
+    kbert: str
+    outside: str
+    transposed: bool = False
+
+
+def _dense(kbert, hugging_face):
+    return (
+        Row(f"{kbert}/kernel", f"{hugging_face}.weight", transposed=True),
+        Row(f"{kbert}/bias", f"{hugging_face}.bias"),
+    )
+
+
+def _layer_norm(kbert, hugging_face):
+    return Row(f"{kbert}/gamma", f"{hugging_face}.weight"), Row(f"{kbert}/beta", f"{hugging_face}.bias")
+
+
+# ------------------------------------------------------------------------------------ Google TF1
+
+
+def _tf1_dense(kbert, google):
+    return Row(f"{kbert}/kernel", f"{google}/kernel"), Row(f"{kbert}/bias", f"{google}/bias")
+
+
+def _tf1_layer_norm(kbert, google):
+    return Row(f"{kbert}/gamma", f"{google}/gamma"), Row(f"{kbert}/beta", f"{google}/beta")
+
+
+def _tf1_output(kbert, google):
+    return (
+        Row(f"{kbert}/dense/kernel", f"{google}output_weights", transposed=True),
+        Row(f"{kbert}/dense/bias", f"{google}output_bias"),
+    )
+
+
+_TF1_LAYER = "bert/encoder/layer_{layer}"
+GOOGLE_TF1 = {
+    "body": (
+        Row("embeddings/word_embeddings", "bert/embeddings/word_embeddings"),
+        Row("embeddings/position_embeddings", "bert/embeddings/position_embeddings"),
+        Row("embeddings/token_type_embeddings", "bert/embeddings/token_type_embeddings"),
+        *_tf1_layer_norm("embeddings/layer_norm", "bert/embeddings/LayerNorm"),
+        *_tf1_dense("layer_{layer}/attention/query", f"{_TF1_LAYER}/attention/self/query"),
+        *_tf1_dense("layer_{layer}/attention/key", f"{_TF1_LAYER}/attention/self/key"),
+        *_tf1_dense("layer_{layer}/attention/value", f"{_TF1_LAYER}/attention/self/value"),
+        *_tf1_dense("layer_{layer}/attention/output", f"{_TF1_LAYER}/attention/output/dense"),
+        *_tf1_layer_norm("layer_{layer}/attention_layer_norm", f"{_TF1_LAYER}/attention/output/LayerNorm"),
+        *_tf1_dense("layer_{layer}/feed_forward/intermediate", f"{_TF1_LAYER}/intermediate/dense"),
+        *_tf1_dense("layer_{layer}/feed_forward/output", f"{_TF1_LAYER}/output/dense"),
+        *_tf1_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_TF1_LAYER}/output/LayerNorm"),
+    ),
+    "pooler": _tf1_dense("pooler/dense", "bert/pooler/dense"),
+    "masked_lm": (
+        *_tf1_dense("masked_lm/transform", "cls/predictions/transform/dense"),
+        *_tf1_layer_norm("masked_lm/layer_norm", "cls/predictions/transform/LayerNorm"),
+        Row("masked_lm/output_bias", "cls/predictions/output_bias"),
+    ),
+    "next_sentence": _tf1_output("next_sentence", "cls/seq_relationship/"),
+    "classification": _tf1_output("classification", ""),
+    "span": _tf1_output("span", "cls/squad/"),
+}
+
+# --------------------------------------------------------------------------------- Hugging Face
+
+_HF_LAYER = "encoder.layer.{layer}"
+# Without the prefix "bert." that the encoder's names have in models with a head.
+HUGGING_FACE = {
+    "body": (
+        Row("embeddings/word_embeddings", "embeddings.word_embeddings.weight"),
+        Row("embeddings/position_embeddings", "embeddings.position_embeddings.weight"),
+        Row("embeddings/token_type_embeddings", "embeddings.token_type_embeddings.weight"),
+        *_layer_norm("embeddings/layer_norm", "embeddings.LayerNorm"),
+        *_dense("layer_{layer}/attention/query", f"{_HF_LAYER}.attention.self.query"),
+        *_dense("layer_{layer}/attention/key", f"{_HF_LAYER}.attention.self.key"),
+        *_dense("layer_{layer}/attention/value", f"{_HF_LAYER}.attention.self.value"),
+        *_dense("layer_{layer}/attention/output", f"{_HF_LAYER}.attention.output.dense"),
+        *_layer_norm("layer_{layer}/attention_layer_norm", f"{_HF_LAYER}.attention.output.LayerNorm"),
+        *_dense("layer_{layer}/feed_forward/intermediate", f"{_HF_LAYER}.intermediate.dense"),
+        *_dense("layer_{layer}/feed_forward/output", f"{_HF_LAYER}.output.dense"),
+        *_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_HF_LAYER}.output.LayerNorm"),
+    ),
+    "pooler": _dense("pooler/dense", "pooler.dense"),
+    "masked_lm": (
+        *_dense("masked_lm/transform", "cls.predictions.transform.dense"),
+        *_layer_norm("masked_lm/layer_norm", "cls.predictions.transform.LayerNorm"),
+        Row("masked_lm/output_bias", "cls.predictions.bias"),
+    ),
+    "next_sentence": _dense("next_sentence/dense", "cls.seq_relationship"),
+    "classification": _dense("classification/dense", "classifier"),
+    "token_classification": _dense("token_classification/dense", "classifier"),
+    "multiple_choice": _dense("multiple_choice/dense", "classifier"),
+    "span": _dense("span/dense", "qa_outputs"),
+}
+
+_DISTIL_LAYER = "transformer.layer.{layer}"
+# Without the prefix "distilbert.". No segment table and no pooler.
+DISTILBERT = {
+    "body": (
+        Row("embeddings/word_embeddings", "embeddings.word_embeddings.weight"),
+        Row("embeddings/position_embeddings", "embeddings.position_embeddings.weight"),
+        *_layer_norm("embeddings/layer_norm", "embeddings.LayerNorm"),
+        *_dense("layer_{layer}/attention/query", f"{_DISTIL_LAYER}.attention.q_lin"),
+        *_dense("layer_{layer}/attention/key", f"{_DISTIL_LAYER}.attention.k_lin"),
+        *_dense("layer_{layer}/attention/value", f"{_DISTIL_LAYER}.attention.v_lin"),
+        *_dense("layer_{layer}/attention/output", f"{_DISTIL_LAYER}.attention.out_lin"),
+        *_layer_norm("layer_{layer}/attention_layer_norm", f"{_DISTIL_LAYER}.sa_layer_norm"),
+        *_dense("layer_{layer}/feed_forward/intermediate", f"{_DISTIL_LAYER}.ffn.lin1"),
+        *_dense("layer_{layer}/feed_forward/output", f"{_DISTIL_LAYER}.ffn.lin2"),
+        *_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_DISTIL_LAYER}.output_layer_norm"),
+    ),
+    "masked_lm": (
+        *_dense("masked_lm/transform", "vocab_transform"),
+        *_layer_norm("masked_lm/layer_norm", "vocab_layer_norm"),
+        Row("masked_lm/output_bias", "vocab_projector.bias"),
+    ),
+    "token_classification": _dense("token_classification/dense", "classifier"),
+    "span": _dense("span/dense", "qa_outputs"),
+}
+
+
+def rows(table: dict[str, tuple[Row, ...]], parts, num_layers: int) -> list[Row]:
+    """The rows of "body" and of `parts`, with a row for each layer in place of `{layer}`.
+
+    A part that the table lacks has no rows: the other house has no such variables.
+    """
+    found = []
+    for part in ("body", *parts):
+        for row in table.get(part, ()):
+            if "{layer}" not in row.kbert:
+                found.append(row)
+                continue
+            for index in range(num_layers):
+                kbert, outside = (text.format(layer=index) for text in (row.kbert, row.outside))
+                found.append(Row(kbert, outside, row.transposed))
+    return found

@@ -1,0 +1,65 @@
+"""What became of every name, on both sides: for people as text, for programs as JSON."""
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+JSON_FILE = "conversion_report.json"
+TEXT_FILE = "conversion_report.txt"
+
+
+@dataclass
+class Report:
+    """The account of one reading or writing; it is filled while that goes on.
+
+    Args:
+      format: "google", "hugging_face" or "kbert".
+      path: where the checkpoint lies.
+
+    Attributes:
+      taken: (outside name, kbert name, how), how being "as it is", "transposed" and the like.
+      left_over: (outside name, why it was not taken).
+      not_in_file: (kbert name, how its numbers came about, or why it was not written).
+      notes: sentences on configuration, casing and what else a reader should know.
+    """
+
+    format: str
+    path: str
+    taken: list[tuple[str, str, str]] = field(default_factory=list)
+    left_over: list[tuple[str, str]] = field(default_factory=list)
+    not_in_file: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def note(self, sentence: str):
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+    def summary(self) -> str:
+        """One line: how many names went where."""
+        return (
+            f"{self.path} ({self.format}): {len(self.taken)} tensors taken, {len(self.left_over)} left over, "
+            f"{len(self.not_in_file)} of kbert's not in the file"
+        )
+
+    def to_dict(self) -> dict:
+        return dataclasses.asdict(self)
+
+    def __str__(self):
+        lines = [self.summary()]
+        lines += [f"  note: {note}" for note in self.notes]
+        width = max((len(outside) for outside, _, _ in self.taken), default=0)
+        lines += [f"  taken  {outside:<{width}}  {kbert}  ({how})" for outside, kbert, how in self.taken]
+        lines += [f"  left over  {name}: {why}" for name, why in self.left_over]
+        lines += [f"  not in the file  {name}: {how}" for name, how in self.not_in_file]
+        return "\n".join(lines)
+
+
+def write_reports(folder: Path, read: Report, written: Report):
+    """Both accounts of a conversion into `folder`, as JSON and as text."""
+    values = {"read": read.to_dict(), "written": written.to_dict()}
+    (folder / JSON_FILE).write_text(
+        json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n"
+    )
+    text = f"read: {read}\n\nwritten: {written}\n"
+    (folder / TEXT_FILE).write_text(text, encoding="utf-8", newline="\n")

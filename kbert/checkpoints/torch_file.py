@@ -1,0 +1,147 @@
+"""`pytorch_model.bin` without PyTorch: both of its layouts, tensors read when asked.
+
+Since PyTorch 1.6 the file is a zip archive: a pickle of the state dict (`*/data.pkl`) and a file for each
+storage (`*/data/<key>`). Before, it was a row of pickles (magic number, protocol, system, state dict, list
+of keys) with the storages behind them, each with its count of elements in front.
+
+Source: torch/serialization.py, `_save`, `_legacy_save`.
+"""
+
+import math
+import struct
+import zipfile
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+
+from kbert.checkpoints.restricted_unpickler import RefusedPickle, TorchTensor, load_restricted
+from kbert.checkpoints.stored_tensor import StoredTensor
+
+_MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
+_PROTOCOL = 1001
+_COUNT = struct.Struct("<q")
+
+
+def read_torch_file(path: Path) -> dict[str, StoredTensor]:
+    """The tensors of a PyTorch state dict by name.
+
+    Raises:
+      ValueError: one sentence for a truncated file, one that is no state dict, and one that names code.
+    """
+    try:
+        if zipfile.is_zipfile(path):
+            return _read_zip(path)
+        return _read_legacy(path)
+    except RefusedPickle as error:
+        raise ValueError(
+            f"{path} is refused: besides tensors it holds {error}, and kbert runs no code from a "
+            "checkpoint; take the model's safetensors file."
+        ) from None
+    except (zipfile.BadZipFile, EOFError, KeyError, struct.error, OSError) as error:
+        raise ValueError(f"{path} is not a whole PyTorch file ({error}); download it again.") from None
+
+
+def _read_zip(path):
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        pickles = [name for name in names if name.endswith("/data.pkl") or name == "data.pkl"]
+        if len(pickles) != 1:
+            raise ValueError(f"{path} is a zip archive without a PyTorch state dict.")
+        root = pickles[0].removesuffix("data.pkl")
+        if f"{root}byteorder" in names and archive.read(f"{root}byteorder") != b"little":
+            raise ValueError(f"{path} was written on a big-endian machine; save it again on a common one.")
+        with archive.open(pickles[0]) as file:
+            state = load_restricted(file)
+        sizes = {info.filename: info.file_size for info in archive.infolist()}
+
+    def read_storage(storage):
+        with zipfile.ZipFile(path) as archive:
+            return archive.read(f"{root}data/{storage.key}")
+
+    tensors = _tensors(path, state)
+    for tensor in tensors.values():
+        storage = tensor.storage
+        if sizes.get(f"{root}data/{storage.key}") != storage.count * _itemsize(storage.dtype):
+            raise ValueError(
+                f"{path} is not a whole PyTorch file (storage {storage.key}); download it again."
+            )
+    return {name: _stored(tensor, read_storage) for name, tensor in tensors.items()}
+
+
+def _read_legacy(path):
+    places = {}
+    with path.open("rb") as file:
+        if file.read(1) == b"":
+            raise EOFError("it is empty")
+        file.seek(0)
+        try:
+            magic = load_restricted(file)
+        except RefusedPickle as error:
+            raise RefusedPickle(f"{error}, or it is no PyTorch file at all") from None
+        if magic != _MAGIC_NUMBER or load_restricted(file) != _PROTOCOL:
+            raise RefusedPickle("no PyTorch state dict (another magic number)")
+        system = load_restricted(file)
+        if not isinstance(system, dict) or not system.get("little_endian"):
+            raise ValueError(f"{path} was written on a big-endian machine; save it again on a common one.")
+        state = load_restricted(file)
+        tensors = _tensors(path, state)
+        keys = load_restricted(file)
+        storages = {tensor.storage.key: tensor.storage for tensor in tensors.values()}
+        if not isinstance(keys, list) or not set(storages) <= {str(key) for key in keys}:
+            raise ValueError(f"{path} is not a whole PyTorch file (its list of storages is not complete).")
+        end = path.stat().st_size
+        for key in map(str, keys):
+            if key not in storages:
+                raise ValueError(f"{path}: storage {key} belongs to no tensor; kbert cannot tell its size.")
+            (count,) = _COUNT.unpack(file.read(_COUNT.size))
+            size = count * _itemsize(storages[key].dtype)
+            if count != storages[key].count or file.tell() + size > end:
+                raise EOFError(f"storage {key} is cut short")
+            places[key] = (file.tell(), size)
+            file.seek(size, 1)
+
+    def read_storage(storage):
+        start, size = places[storage.key]
+        with path.open("rb") as file:
+            file.seek(start)
+            return file.read(size)
+
+    return {name: _stored(tensor, read_storage) for name, tensor in tensors.items()}
+
+
+def _tensors(path, state) -> dict[str, TorchTensor]:
+    if not isinstance(state, dict) or not state:
+        raise ValueError(f"{path} holds no state dict (names with tensors) but a {type(state).__name__}.")
+    # dict.items: the state dict may have been given an attribute of that name.
+    strange = [name for name, value in dict.items(state) if not isinstance(value, TorchTensor)]
+    if strange:
+        raise ValueError(
+            f"{path} is no plain state dict: {str(strange[0])[:60]!r} is no tensor; save model.state_dict() "
+            "alone."
+        )
+    return {str(name): value for name, value in dict.items(state)}
+
+
+def _stored(tensor: TorchTensor, read_storage) -> StoredTensor:
+    def read():
+        numbers = np.frombuffer(read_storage(tensor.storage), _dtype(tensor.storage.dtype))
+        strides = [stride * numbers.itemsize for stride in tensor.strides]
+        view = np.lib.stride_tricks.as_strided(
+            numbers[tensor.offset :], tensor.shape, strides, writeable=False
+        )
+        return np.ascontiguousarray(view).reshape(tensor.shape)
+
+    if not math.prod(tensor.shape):
+        return StoredTensor(
+            tensor.shape, tensor.storage.dtype, lambda: np.zeros(tensor.shape, _dtype(tensor.storage.dtype))
+        )
+    return StoredTensor(tensor.shape, tensor.storage.dtype, read)
+
+
+def _dtype(name):
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+
+
+def _itemsize(name):
+    return _dtype(name).itemsize

@@ -1,0 +1,49 @@
+import keras
+from keras import ops
+
+from kbert.layers.flat_dense import FlatDense
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class SpanHead(keras.layers.Layer):
+    """A dense layer from every token's vector to two logits: an answer starts here, an answer ends here.
+
+    Args:
+      initializer_range: standard deviation of the truncated normal initializer.
+
+    Call arguments:
+      sequence_output: tensor of shape `(batch, seq_length, hidden_size)`.
+
+    Returns:
+      float32 logits of shape `(batch, 2, seq_length)`: row 0 for the start, row 1 for the end. Padding
+      gets logits like every other place.
+
+    Reference: google-research/bert, run_squad.py, `create_model`.
+    """
+
+    def __init__(self, initializer_range, **kwargs):
+        super().__init__(**kwargs)
+        self.initializer_range = initializer_range
+
+    def build(self, input_shape):
+        self.dense = FlatDense(
+            2,
+            kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
+            dtype=self.dtype_policy,
+            name="dense",
+        )
+        self.dense.build(input_shape)
+        self.built = True
+
+    def call(self, sequence_output):
+        logits = ops.cast(self.dense(sequence_output), "float32")  # (B, S, 2)
+        return ops.transpose(logits, (0, 2, 1))
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], 2, input_shape[1])
+
+    def compute_output_spec(self, sequence_output):
+        return keras.KerasTensor(self.compute_output_shape(sequence_output.shape), dtype="float32")
+
+    def get_config(self):
+        return super().get_config() | {"initializer_range": self.initializer_range}

@@ -1,0 +1,255 @@
+"""Damaged TFRecord files: which records are lost, where they lie, and all the others.
+
+A record is framed as length (8 bytes), masked CRC of the length (4), data, masked CRC of the data (4); all
+little-endian, the CRC being CRC-32C (tensorflow/core/lib/io/record_writer.h). TensorFlow's own reader ends
+at the first damage and names no file; here a file is gone through by its frames, and where a length is
+broken the next one that agrees with its CRC is looked for. No TensorFlow.
+"""
+
+import contextlib
+import dataclasses
+import mmap
+import struct
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import google_crc32c
+import numpy as np
+from absl import logging
+
+from kbert.manifest import Manifest
+
+_HEADER, _FOOTER = 12, 4  # bytes around the data
+_SEARCH_BYTES = 1 << 20
+_READ_BYTES = 1 << 16
+_DAMAGES_TO_LOG = 5
+
+
+class Record(NamedTuple):
+    """A whole record: where its frame begins in the (decompressed) file, and its data."""
+
+    offset: int
+    data: bytes
+
+
+class Damage(NamedTuple):
+    """Bytes of a file that hold no whole record: from `offset` to `end` of the (decompressed) file."""
+
+    file: str
+    offset: int
+    end: int
+    what: str
+
+    def __str__(self):
+        return f"{self.file} is damaged at byte {self.offset}: {self.what}"
+
+
+class ShardCheck(NamedTuple):
+    """What one file holds: how many whole records, and what is damaged."""
+
+    num_records: int
+    damages: tuple[Damage, ...]
+
+
+def scan(path: str | Path) -> Iterator[Record | Damage]:
+    """Yields all whole records of a file, and what lies between them if anything does.
+
+    Args:
+      path: a TFRecord file; by its name `.gz` it is decompressed first, and offsets are those of the
+        decompressed bytes. What follows a break in the gzip stream itself is lost.
+    """
+    with _content(Path(path)) as (content, gzip_problem):
+        size, offset = len(content), 0
+        while offset < size:
+            end, problem = _frame_end(content, offset)
+            if problem is None:
+                yield Record(offset, content[offset + _HEADER : end - _FOOTER])
+                offset = end
+                continue
+            # A frame that leads to another one is trusted, even when its data are not.
+            if end is None or (end < size and _frame_length(content, end) is None):
+                end = _next_frame(content, offset + 1)
+            if end == size and gzip_problem:
+                problem, gzip_problem = f"{problem}; {gzip_problem}", None
+            yield Damage(str(path), offset, end, problem)
+            offset = end
+        if gzip_problem:
+            yield Damage(str(path), size, size, gzip_problem)
+
+
+def whole_records(path: str | Path) -> Iterator[bytes]:
+    """Yields the data of all whole records of a file."""
+    return (found.data for found in scan(path) if isinstance(found, Record))
+
+
+def check_shard(path: str | Path) -> ShardCheck:
+    """Counts the whole records of a file and lists its damages."""
+    num_records, damages = 0, []
+    for found in scan(path):
+        if isinstance(found, Record):
+            num_records += 1
+        else:
+            damages.append(found)
+    return ShardCheck(num_records, tuple(damages))
+
+
+def problems(directory: str | Path, manifest: Manifest) -> Iterator[str]:
+    """Yields a sentence for each damage in a set of records, and for each shard of another size than told."""
+    for shard in manifest.shards:
+        path = Path(directory) / shard.file
+        check = check_shard(path)
+        yield from map(str, check.damages)
+        if check.num_records != shard.num_examples and not check.damages:
+            yield f"{path} holds {check.num_records} records, but its manifest says {shard.num_examples}"
+
+
+def leave_out_damaged(directory: str | Path, manifest: Manifest) -> tuple[Manifest, frozenset[str]]:
+    """Goes through all shards, and counts what can be read of them.
+
+    Returns:
+      (manifest, damaged): the manifest with the numbers of whole records, and the names of the damaged
+      shards, which need `whole_records`; TensorFlow reads the others. What is lost is logged.
+
+    Raises:
+      ValueError: when no whole record is left.
+    """
+    shards, damages = [], []
+    for shard in manifest.shards:
+        check = check_shard(Path(directory) / shard.file)
+        shards.append(dataclasses.replace(shard, num_examples=check.num_records))
+        damages += check.damages
+    left = dataclasses.replace(manifest, shards=tuple(shards))
+    if not left.num_examples:
+        raise ValueError(f"{directory} holds no whole record; make the records again.")
+    if lost := manifest.num_examples - left.num_examples:
+        logging.warning(
+            "%s: %d of %d records are lost; the others are used.", directory, lost, manifest.num_examples
+        )
+    for damage in damages[:_DAMAGES_TO_LOG]:
+        logging.warning("%s", damage)
+    if len(damages) > _DAMAGES_TO_LOG:
+        logging.warning(
+            "... and %d more; python -m tfrecords_tools.check_records lists them.",
+            len(damages) - _DAMAGES_TO_LOG,
+        )
+    return left, frozenset(Path(damage.file).name for damage in damages)
+
+
+# ------------------------------------------------------------------------------------------- frames
+
+
+def _frame_end(content, offset):
+    """(where the frame at `offset` ends or None, what is wrong with it or None)."""
+    size = len(content)
+    if size - offset < _HEADER:
+        return size, f"cut off after {size - offset} bytes of a record's header"
+    length = _frame_length(content, offset)
+    if length is None:
+        return None, "the length of a record does not agree with its CRC"
+    data = offset + _HEADER
+    end = data + length + _FOOTER
+    if end > size:
+        return None, f"cut off after {size - data} of a record's {length + _FOOTER} bytes"
+    (crc,) = struct.unpack("<I", content[end - _FOOTER : end])
+    if crc != _masked(google_crc32c.value(content[data : end - _FOOTER])):
+        return end, f"the {length} bytes of a record do not agree with their CRC"
+    return end, None
+
+
+def _frame_length(content, offset):
+    """The length that the header at `offset` tells, or None when it does not agree with its CRC."""
+    header = content[offset : offset + _HEADER]
+    if len(header) < _HEADER:
+        return None
+    length, crc = struct.unpack("<QI", header)
+    return length if crc == _masked(google_crc32c.value(header[:8])) else None
+
+
+def _masked(crc):
+    """The CRC as it is stored (tensorflow/core/lib/hash/crc32c.h), so that it does not look like its own."""
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def _next_frame(content, offset):
+    """Where, from `offset` on, the next header lies that agrees with its CRC and fits; else the end."""
+    size = len(content)
+    for start in range(offset, size - _HEADER - _FOOTER + 1, _SEARCH_BYTES):
+        part = np.frombuffer(content[start : start + _SEARCH_BYTES + _HEADER - 1], np.uint8)
+        for place in start + np.flatnonzero(_agreeing_headers(part)):
+            length = _frame_length(content, int(place))
+            if length is not None and place + _HEADER + length + _FOOTER <= size:
+                return int(place)
+    return size
+
+
+def _agreeing_headers(part):
+    """Whether a header that agrees with its CRC begins at each byte: bool (bytes - 11,)."""
+    places = len(part) - _HEADER + 1
+    crc = np.zeros(places, np.uint32)
+    for index in range(8):
+        start = 0xFF if index < 4 else 0  # the CRC's register begins as 32 ones
+        crc ^= _CRC_TABLES[7 - index][part[index : index + places] ^ start]
+    crc = ~crc
+    masked = (crc >> 15 | crc << 17) + np.uint32(0xA282EAD8)
+    stored = sum(part[8 + i : 8 + i + places].astype(np.uint32) << np.uint32(8 * i) for i in range(4))
+    return masked == stored
+
+
+def _crc_tables():
+    """uint32 (8, 256): the CRC-32C of each byte, followed by 0 to 7 zero bytes ("slicing by 8")."""
+    table = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        table = np.where(table & 1, table >> 1 ^ np.uint32(0x82F63B78), table >> 1)
+    tables = [table]
+    for _ in range(7):
+        tables.append(tables[0][tables[-1] & 0xFF] ^ tables[-1] >> 8)
+    return np.stack(tables)
+
+
+_CRC_TABLES = _crc_tables()
+
+
+# ------------------------------------------------------------------------------------------- bytes
+
+
+@contextlib.contextmanager
+def _content(path):
+    """(bytes of a file, decompressed, as something to slice; what is wrong with the gzip stream or None)."""
+    with contextlib.ExitStack() as stack:
+        file, problem = stack.enter_context(open(path, "rb")), None
+        if path.suffix == ".gz":
+            plain = stack.enter_context(tempfile.TemporaryFile())
+            problem = _decompress(file, plain)
+            plain.flush()
+            file = plain
+        if file.seek(0, 2) == 0:
+            yield b"", problem
+        else:
+            yield stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), problem
+
+
+def _decompress(file, plain):
+    """Writes what can be read of a gzip file into `plain`; what is wrong with it, or None."""
+    stream = _gzip_stream()
+    while chunk := file.read(_READ_BYTES):
+        while chunk:
+            before = stream.copy()
+            try:
+                plain.write(stream.decompress(chunk))
+            except zlib.error as error:
+                # Up to the very byte that breaks it: what came out before is whole.
+                with contextlib.suppress(zlib.error):
+                    for index in range(len(chunk)):
+                        plain.write(before.decompress(chunk[index : index + 1]))
+                return f"the gzip stream is broken ({error})"
+            chunk = stream.unused_data
+            if stream.eof and chunk:
+                stream = _gzip_stream()  # several streams one after the other are a gzip file as well
+    return None if stream.eof else "the gzip stream breaks off"
+
+
+def _gzip_stream():
+    return zlib.decompressobj(wbits=31)

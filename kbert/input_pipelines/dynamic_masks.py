@@ -1,0 +1,83 @@
+"""Records without masks -> masked batches, anew in every epoch, by the very function that masks records."""
+
+import numpy as np
+import tensorflow as tf
+
+from kbert.features import Feature, pretraining_features
+from kbert.input_pipelines.masking import PieceMasker
+from kbert.manifest import Manifest
+from kbert.tokenization.vocabulary import Vocabulary
+
+MASK_FEATURES = ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights")
+
+
+def has_dynamic_masks(manifest: Manifest) -> bool:
+    """Whether these are pretraining records that hold no masks."""
+    return manifest.kind == "pretraining" and MASK_FEATURES[0] not in manifest.features
+
+
+def batch_features(manifest: Manifest) -> dict[str, Feature]:
+    """The features of a batch: those of the records, and the masks that reading adds."""
+    if not has_dynamic_masks(manifest):
+        return manifest.features
+    (length,) = manifest.features["input_ids"].shape
+    all_features = pretraining_features(length, manifest.settings["max_predictions_per_seq"])
+    return manifest.features | {name: all_features[name] for name in MASK_FEATURES}
+
+
+class DynamicMasks:
+    """Masks batches as the manifest's settings say.
+
+    The masks of a batch depend on `seed` and the batch's position alone: a resumed run sees the very masks
+    that the uninterrupted one would have seen.
+
+    Args:
+      manifest: of records without masks.
+      vocabulary: theirs.
+      seed: a tuple of integers that are not negative.
+    """
+
+    def __init__(self, manifest: Manifest, vocabulary: Vocabulary, seed: tuple[int, ...]):
+        settings = manifest.settings
+        self._features = batch_features(manifest)
+        self._seed = seed
+        self._masker = PieceMasker(
+            vocabulary,
+            max_predictions_per_seq=settings["max_predictions_per_seq"],
+            masked_lm_prob=settings["masked_lm_prob"],
+            do_whole_word_mask=settings["do_whole_word_mask"],
+            max_ngram_size=settings.get("max_ngram_size", 1),
+        )
+
+    def __call__(self, batches: tf.data.Dataset, first: int = 0, step: int = 1, deterministic=True):
+        """Batches with `input_ids` masked and the masked-LM features added.
+
+        Args:
+          batches: a dataset of dicts with `input_ids` and `input_mask`, int32 (batch, seq_length).
+          first: the position of the first batch.
+          step: how far the positions of neighbours are apart.
+          deterministic: whether batches keep their order.
+        """
+        return batches.enumerate().map(
+            lambda index, batch: self._masked(batch, first + step * index),
+            num_parallel_calls=tf.data.AUTOTUNE,
+            deterministic=deterministic,
+        )
+
+    def _masked(self, batch, position):
+        names = ("input_ids", *MASK_FEATURES)
+        arrays = tf.numpy_function(
+            self._mask,
+            [batch["input_ids"], batch["input_mask"], position],
+            [getattr(tf, self._features[name].dtype) for name in names],
+            stateful=False,
+        )
+        # What comes out of Python has no shape of its own, and XLA needs one.
+        arrays[0].set_shape(batch["input_ids"].shape)
+        for name, array in zip(MASK_FEATURES, arrays[1:], strict=True):
+            array.set_shape([batch["input_ids"].shape[0], *self._features[name].shape])
+        return batch | dict(zip(names, arrays, strict=True))
+
+    def _mask(self, input_ids, input_mask, position):
+        generator = np.random.default_rng((*self._seed, int(position)))
+        return tuple(self._masker(input_ids, input_mask.sum(axis=1), generator))

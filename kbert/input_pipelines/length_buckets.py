@@ -1,0 +1,92 @@
+"""Batches of examples of like length, cut to that length.
+
+Shapes vary from bucket to bucket, and the last batches of an epoch are smaller: for one device, without XLA.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import tensorflow as tf
+
+from kbert.features import Feature
+
+_LENGTH_FEATURE = "input_mask"
+
+
+class LengthBuckets:
+    """Sorts examples into buckets by their length; each bucket gives batches of a size of its own.
+
+    Args:
+      lengths: rising lengths, for example (32, 64, 96, 128); the longest sequence is added when it is
+        missing. A mapping from length to batch size gives the sizes; else every bucket has about the tokens
+        of `batch_size` examples of the longest sequence.
+      features: name -> `Feature` of the examples; those whose last axis is as long as that of `input_ids`
+        are cut.
+      batch_size: the batch size of the longest sequences.
+
+    Raises:
+      ValueError: for lengths that do not rise or do not fit, or sizes below 1.
+    """
+
+    def __init__(
+        self, lengths: Sequence[int] | Mapping[int, int], features: Mapping[str, Feature], batch_size: int
+    ):
+        longest = features["input_ids"].shape[-1]
+        bounds = list(lengths)
+        if not bounds or bounds[0] < 1 or any(a >= b for a, b in zip(bounds, bounds[1:], strict=False)):
+            raise ValueError(f"length_buckets={bounds} must be rising lengths, for example 32,64,96,128.")
+        if bounds[-1] > longest:
+            raise ValueError(
+                f"length_buckets={bounds} goes beyond max_seq_length={longest} of the records; the longest "
+                "bucket holds the longest sequences."
+            )
+        if bounds[-1] < longest:
+            bounds.append(longest)
+        sizes = {bound: batch_size * longest // bound for bound in bounds}
+        if isinstance(lengths, Mapping):
+            sizes |= lengths
+        if min(sizes.values()) < 1:
+            raise ValueError(f"the batch sizes of length_buckets, {sizes}, must be at least 1.")
+        self.batch_sizes = sizes
+        self._cut = [name for name, feature in features.items() if feature.shape[-1:] == (longest,)]
+
+    def batches(self, examples: tf.data.Dataset) -> tf.data.Dataset:
+        """Every example once: single examples -> batches, the smaller rests of the buckets last."""
+        bounds = list(self.batch_sizes)
+        grouped = examples.bucket_by_sequence_length(
+            _length,
+            bucket_boundaries=[bound + 1 for bound in bounds[:-1]],
+            bucket_batch_sizes=list(self.batch_sizes.values()),
+            no_padding=True,
+        )
+        return grouped.map(self._trim, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+
+    def num_batches(self, batches: tf.data.Dataset) -> int:
+        """How many batches `self.batches` makes of an epoch, by one pass over it.
+
+        Args:
+          batches: the epoch in batches of any size; only its lengths are read.
+        """
+        bounds = tf.constant(list(self.batch_sizes))
+
+        def count(counts, batch):
+            bucket = tf.searchsorted(bounds, _lengths(batch))
+            return counts + tf.math.bincount(bucket, minlength=len(self.batch_sizes), dtype=tf.int64)
+
+        counts = batches.reduce(tf.zeros([len(self.batch_sizes)], tf.int64), count).numpy().tolist()
+        return sum(-(-n // size) for n, size in zip(counts, self.batch_sizes.values(), strict=True))
+
+    def _trim(self, batch):
+        bounds = tf.constant(list(self.batch_sizes))
+        length = bounds[tf.searchsorted(bounds, [_length(batch)])[0]]
+        return {name: value[..., :length] if name in self._cut else value for name, value in batch.items()}
+
+
+def _length(example):
+    """int32 scalar: the most tokens in a row of the mask, of an example or of a whole batch."""
+    return tf.reduce_max(tf.reduce_sum(example[_LENGTH_FEATURE], axis=-1))
+
+
+def _lengths(batch):
+    """int32 (batch,): the tokens of each example; of the longest, where an example has several texts."""
+    lengths = tf.reduce_sum(batch[_LENGTH_FEATURE], axis=-1)
+    return lengths if lengths.shape.rank == 1 else tf.reduce_max(lengths, axis=-1)

@@ -1,0 +1,290 @@
+"""Piece ids -> masked ids, positions and answers for the masked LM, by the original's rules.
+
+The rules are those of google-research/bert, create_pretraining_data.py, `create_masked_lm_predictions`;
+spans are those of google-research/albert's function of the same name. Here they run over a batch of
+sequences at once: records are masked with this when they are made, or anew whenever they are read. NumPy
+only. Letters: B batch, L padded length, P predictions, G groups (pieces or words, at most L in a row).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kbert.tokenization.vocabulary import Vocabulary
+
+_MASKED_SHARE = 0.8
+_UNCHANGED_SHARE = 0.1  # the rest is replaced by a random piece
+
+# A random number in the high bits and a column in the low ones: sorting such keys, which is faster than
+# `argsort`, gives the columns in random order. 48 random bits never tie in practice.
+_COLUMN_BITS = np.uint64(0xFFFF)
+_LAST = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # the key of a column that is no candidate
+
+
+class MaskedPieces(NamedTuple):
+    """What masking makes of a batch.
+
+    Args:
+      input_ids: int32 array (B, L), the ids with the chosen places masked, replaced or kept.
+      positions: int32 array (B, P), the chosen places in rising order, then zeros.
+      answers: int32 array (B, P), what stood there before, then zeros.
+      weights: float32 array (B, P), 1.0 at answers and 0.0 at the zeros that fill up.
+    """
+
+    input_ids: np.ndarray
+    positions: np.ndarray
+    answers: np.ndarray
+    weights: np.ndarray
+
+
+class PieceMasker:
+    """Chooses places and masks them: 80 % [MASK], 10 % unchanged, 10 % any piece of the vocabulary.
+
+    Every piece but [CLS] and [SEP] may be chosen. The three fates are drawn piece by piece, within whole
+    words and spans too. Replacements come from the whole vocabulary, special tokens and unused entries
+    included, and may by chance be the piece that stood there: the original draws so, and kbert keeps to it.
+
+    Spans begin at words (or pieces) in random order. Each draws its length n with a probability in
+    proportion to 1/n; it ends early where the text or the segment ends, and is shortened, a word at a time,
+    to what is left of the number to predict. A span that meets one chosen before is passed over.
+
+    Args:
+      vocabulary: gives the special ids and tells which pieces continue a word.
+      max_predictions_per_seq: the most places of one sequence, and the width P of the answers.
+      masked_lm_prob: the share of a sequence's length, [CLS] and [SEP] counted, that is chosen.
+      do_whole_word_mask: choose a word with all its pieces ("##" pieces join what stands before them) or
+        not at all.
+      max_ngram_size: the longest span, counted in words when `do_whole_word_mask` is set, else in pieces;
+        1 is the original's masking.
+
+    Call arguments:
+      input_ids: int32 array (B, L); L is at most 65,536.
+      lengths: integer array (B,), how many places of each row are real.
+      generator: a `numpy.random.Generator`; the same state and batch give the same masks.
+
+    Returns:
+      `MaskedPieces`.
+
+    Raises:
+      ValueError: for settings that make no sense.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        max_predictions_per_seq: int,
+        masked_lm_prob: float,
+        do_whole_word_mask: bool,
+        max_ngram_size: int = 1,
+    ):
+        if max_predictions_per_seq < 1:
+            raise ValueError(f"max_predictions_per_seq={max_predictions_per_seq} must be at least 1.")
+        if not 0.0 < masked_lm_prob < 1.0:
+            raise ValueError(f"masked_lm_prob={masked_lm_prob} must be above 0 and below 1; BERT has 0.15.")
+        if max_ngram_size < 1:
+            raise ValueError(f"max_ngram_size={max_ngram_size} must be at least 1, which masks no spans.")
+        self._vocab_size = len(vocabulary)
+        self._mask_id = vocabulary.mask_id
+        self._may_be_chosen = np.ones(len(vocabulary), bool)
+        self._may_be_chosen[[vocabulary.cls_id, vocabulary.sep_id]] = False
+        self._joins_previous = None
+        if do_whole_word_mask:
+            self._joins_previous = np.array([token.startswith("##") for token in vocabulary.tokens])
+        self._max_predictions = max_predictions_per_seq
+        self._masked_lm_prob = masked_lm_prob
+        self._max_ngram_size = max_ngram_size
+
+    def num_to_predict(self, lengths) -> np.ndarray:
+        """How many places of sequences of these lengths are chosen: at least 1, at most P.
+
+        `np.rint` rounds halves to even like Python 3's `round`, which the original uses.
+        """
+        wanted = np.rint(np.asarray(lengths) * self._masked_lm_prob).astype(np.int64)
+        return np.minimum(self._max_predictions, np.maximum(1, wanted))
+
+    def __call__(self, input_ids: np.ndarray, lengths: np.ndarray, generator: np.random.Generator):
+        batch, length = input_ids.shape
+        wanted = self.num_to_predict(lengths)
+        candidate = (np.arange(length) < np.asarray(lengths)[:, np.newaxis]) & self._may_be_chosen[input_ids]
+        if self._joins_previous is None and self._max_ngram_size == 1:
+            positions = _single_pieces(candidate, wanted, self._max_predictions, generator)
+        else:
+            groups = _Groups(candidate, self._joins_previous, input_ids)
+            if self._max_ngram_size == 1:
+                taken = _whole_groups(groups, wanted, generator)
+            else:
+                taken = _spans(groups, wanted, self._max_ngram_size, generator)
+            positions = _places(candidate & np.take_along_axis(taken, groups.of_place, axis=1), wanted)
+
+        # Slots in rising order of place; those that stay empty hold the number `length`.
+        real = np.zeros((batch, self._max_predictions), bool)
+        real[:, : positions.shape[1]] = positions < length
+        rows = np.nonzero(real)[0]
+        columns = positions[positions < length]
+
+        # The three fates, one draw a piece.
+        answers = input_ids[rows, columns]
+        fate = generator.random(len(rows))
+        any_piece = generator.integers(0, self._vocab_size, len(rows), dtype=np.int32)
+        shown = np.where(fate < _MASKED_SHARE + _UNCHANGED_SHARE, answers, any_piece)
+        shown = np.where(fate < _MASKED_SHARE, self._mask_id, shown)
+
+        masked = MaskedPieces(
+            input_ids=input_ids.astype(np.int32),
+            positions=np.zeros(real.shape, np.int32),
+            answers=np.zeros(real.shape, np.int32),
+            weights=real.astype(np.float32),
+        )
+        masked.input_ids[rows, columns] = shown
+        masked.positions[real] = columns
+        masked.answers[real] = answers
+        return masked
+
+
+def _random_order(exists, generator):
+    """The columns of each row in random order, those that do not exist last, as sorted keys (B, columns)."""
+    keys = generator.integers(0, _LAST, exists.shape, dtype=np.uint64, endpoint=True)
+    keys = keys & ~_COLUMN_BITS | np.arange(exists.shape[1], dtype=np.uint64)
+    keys[~exists] = _LAST
+    return keys
+
+
+def _single_pieces(candidate, wanted, max_predictions, generator):
+    """Places of `wanted` candidates of each row: int (B, at most P), rising, filled up with L."""
+    length = candidate.shape[1]
+    most = min(max_predictions, length)
+    keys = _random_order(candidate, generator)
+    if most < length:
+        keys = np.partition(keys, most - 1, axis=1)[:, :most]
+    keys.sort(axis=1)
+    places = (keys & _COLUMN_BITS).astype(np.int64)
+    places[(keys == _LAST) | (np.arange(most) >= wanted[:, np.newaxis])] = length
+    places.sort(axis=1)
+    return places
+
+
+def _places(chosen, wanted):
+    """Where `chosen` (B, L) is true: int (B, at most P), rising, filled up with L."""
+    length = chosen.shape[1]
+    rows, columns = np.nonzero(chosen)
+    per_row = chosen.sum(axis=1)
+    slots = np.arange(len(rows)) - np.repeat(np.cumsum(per_row) - per_row, per_row)
+    places = np.full((len(chosen), wanted.max(initial=1)), length, np.int64)
+    places[rows, slots] = columns
+    return places
+
+
+class _Groups:
+    """The candidates of each row in groups, numbered from 0: single pieces, or words.
+
+    A "##" piece after [SEP] (its word was cut in front) joins the last word before it, as in the original.
+
+    Attributes:
+      of_place: int (B, L), the group that a place belongs to; without meaning where there is no candidate.
+      sizes: int (B, L), pieces of each group, 0 for groups that do not exist.
+      begins: bool (B, L), the places where a group begins.
+      candidate: bool (B, L).
+    """
+
+    def __init__(self, candidate, joins_previous, input_ids):
+        batch, length = candidate.shape
+        self.candidate = candidate
+        self.begins = candidate
+        if joins_previous is not None:
+            first = candidate & (np.cumsum(candidate, axis=1, dtype=np.int32) == 1)
+            self.begins = candidate & ~joins_previous[input_ids] | first  # nothing stands before the first
+        numbers = np.cumsum(self.begins, axis=1, dtype=np.int32) - 1
+        self.of_place = np.maximum(numbers, 0).astype(np.int64)
+        flat = self.of_place + np.arange(batch)[:, np.newaxis] * length
+        self.sizes = np.bincount(flat[candidate], minlength=batch * length).reshape(batch, length)
+
+    def rest_of_run(self):
+        """int (B, L): how many groups, from each group on, lie side by side without [SEP] between them."""
+        batch, length = self.sizes.shape
+        after_gap = self.begins.copy()
+        after_gap[:, 1:] &= ~self.candidate[:, :-1]
+        rows, places = np.nonzero(after_gap)
+        ends = np.full((batch, length + 1), length)
+        ends[rows, self.of_place[rows, places]] = self.of_place[rows, places]
+        ends[np.arange(batch), self.begins.sum(axis=1)] = self.begins.sum(axis=1)
+        ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+        return ends[:, 1:] - np.arange(length)
+
+
+def _whole_groups(groups, wanted, generator):
+    """Which groups are chosen: bool (B, G); each has its turn, and is taken if it fits into what is left."""
+    keys = _random_order(groups.sizes > 0, generator)
+    keys.sort(axis=1)
+    order = (keys & _COLUMN_BITS).astype(np.int64)
+    order[keys == _LAST] = 0
+    sizes = np.where(keys == _LAST, 0, np.take_along_axis(groups.sizes, order, axis=1))
+
+    # All groups fit until one does not.
+    total = np.cumsum(sizes, axis=1)
+    fits = (total <= wanted[:, np.newaxis]) & (sizes > 0)
+    left = wanted - np.where(fits, sizes, 0).sum(axis=1)
+    turn = fits.sum(axis=1)
+
+    # From there on, the next that fits, again and again; few rows need it and few groups are found.
+    rows = np.flatnonzero((left > 0) & (turn < (sizes > 0).sum(axis=1)))
+    while len(rows):
+        fitting = (sizes[rows] <= left[rows, np.newaxis]) & (sizes[rows] > 0)
+        fitting &= np.arange(sizes.shape[1]) >= turn[rows, np.newaxis]
+        found = fitting.any(axis=1)
+        rows, next_turn = rows[found], fitting.argmax(axis=1)[found]
+        fits[rows, next_turn] = True
+        left[rows] -= sizes[rows, next_turn]
+        turn[rows] = next_turn + 1
+        rows = rows[left[rows] > 0]
+
+    taken = np.zeros(fits.shape, bool)
+    row_of, turn_of = np.nonzero(fits)
+    taken[row_of, order[row_of, turn_of]] = True
+    return taken
+
+
+def span_lengths(shape, max_ngram_size: int, generator: np.random.Generator) -> np.ndarray:
+    """Lengths of spans, n with a probability in proportion to 1/n from 1 to `max_ngram_size`: int array."""
+    up_to = np.cumsum(1.0 / np.arange(1, max_ngram_size + 1))
+    drawn = np.searchsorted(up_to / up_to[-1], generator.random(shape), side="right") + 1
+    return np.minimum(drawn, max_ngram_size)
+
+
+def _spans(groups, wanted, max_ngram_size, generator):
+    """Which groups are chosen, in spans of neighbours: bool (B, G)."""
+    batch, length = groups.sizes.shape
+    keys = _random_order(groups.sizes > 0, generator)
+    keys.sort(axis=1)
+    order = (keys & _COLUMN_BITS).astype(np.int64)
+    drawn = span_lengths((batch, length), max_ngram_size, generator)
+    longest = groups.rest_of_run()
+    pieces_before = np.zeros((batch, length + 1), np.int64)
+    np.cumsum(groups.sizes, axis=1, out=pieces_before[:, 1:])
+    num_groups = (groups.sizes > 0).sum(axis=1)
+
+    taken = np.zeros((batch, length + max_ngram_size), bool)  # wider, so that looking ahead stays inside
+    left = wanted.copy()
+    rows = np.arange(batch)
+    for turn in range(length):
+        rows = rows[(left[rows] > 0) & (turn < num_groups[rows])]
+        if not len(rows):
+            break
+        start = order[rows, turn]
+        number = np.minimum(drawn[rows, turn], longest[rows, start])
+
+        # Shortened to what is left.
+        before, room = pieces_before[rows, start], left[rows]
+        size = pieces_before[rows, start + number] - before
+        while (too_long := (size > room) & (number > 1)).any():
+            number = number - too_long
+            size = pieces_before[rows, start + number] - before
+
+        fits = size <= room
+        for step in range(max_ngram_size):
+            fits &= ~((step < number) & taken[rows, start + step])
+        for step in range(max_ngram_size):
+            of_span = fits & (step < number)
+            taken[rows[of_span], start[of_span] + step] = True
+        left[rows] -= size * fits
+    return taken[:, :length]

@@ -1,0 +1,45 @@
+"""The vocabulary that a set of records was made with, and whether it is the model's. No TensorFlow."""
+
+from pathlib import Path
+
+from kbert.manifest import VOCABULARY_FILE_NAME, Manifest
+from kbert.tokenization.vocabulary import Vocabulary
+
+
+def read_vocabulary(directory: str | Path, manifest: Manifest) -> Vocabulary:
+    """The vocabulary beside the records, with their casing.
+
+    Raises:
+      ValueError: when the file is not the one that the records were made with.
+    """
+    path = Path(directory) / VOCABULARY_FILE_NAME
+    vocabulary = Vocabulary.from_file(path, manifest.vocabulary["do_lower_case"])
+    if vocabulary.fingerprint != manifest.vocabulary["fingerprint"]:
+        raise ValueError(
+            f"{path} (fingerprint {vocabulary.fingerprint}) is not the vocabulary the records were made with "
+            f"(fingerprint {manifest.vocabulary['fingerprint']}); make the records again."
+        )
+    return vocabulary
+
+
+def require_vocabulary(directory: str | Path, manifest: Manifest, owner, vocabulary: dict):
+    """Refuses records whose ids mean something else to the model.
+
+    Args:
+      directory, manifest: the records.
+      owner: what the vocabulary belongs to, for the sentence: a run directory or other records.
+      vocabulary: its `Vocabulary.describe()`, as manifests and run.json hold it.
+
+    Raises:
+      ValueError: naming both fingerprints.
+    """
+    if manifest.vocabulary["fingerprint"] == vocabulary["fingerprint"]:
+        return
+    casing = {True: "lower-casing", False: "cased"}
+    raise ValueError(
+        f"{directory} was not made with the vocabulary of {owner}: its fingerprint is "
+        f"{manifest.vocabulary['fingerprint']} ({manifest.vocabulary['size']} pieces, "
+        f"{casing[manifest.vocabulary['do_lower_case']]}), expected {vocabulary['fingerprint']} "
+        f"({vocabulary['size']} pieces, {casing[vocabulary['do_lower_case']]}); make the records again with its "
+        f"{VOCABULARY_FILE_NAME} and casing."
+    )

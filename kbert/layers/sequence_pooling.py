@@ -1,0 +1,72 @@
+import keras
+from keras import ops
+
+POOLINGS = ("cls", "mean", "max", "mean_sqrt_len")
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class SequencePooling(keras.layers.Layer):
+    """One vector for a sequence out of its tokens' vectors, without weights, in float32.
+
+    Args:
+      mode: "cls" takes the first token's vector; "mean" and "max" go over the real tokens, special tokens
+        included; "mean_sqrt_len" divides their sum by the square root of their number.
+      normalize: whether to bring the vector to length 1 (L2 norm; the zero vector stays).
+
+    Call arguments:
+      sequence_output: tensor of shape `(batch, seq_length, hidden_size)`.
+      input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding. A row of
+        padding alone gives zeros ("cls" alone does not look at the mask).
+
+    Returns:
+      float32 tensor of shape `(batch, hidden_size)`.
+
+    Raises:
+      ValueError: for another mode.
+
+    Example:
+      >>> import numpy as np
+      >>> from kbert import SequencePooling
+      >>> hidden = np.array([[[1.0, 2.0], [3.0, 6.0], [9.0, 9.0]]])
+      >>> mask = np.array([[1, 1, 0]])
+      >>> SequencePooling("mean")(hidden, mask).numpy().tolist()
+      [[2.0, 4.0]]
+
+    Reference: arXiv 1908.10084 (Sentence-BERT), section 3.
+    """
+
+    def __init__(self, mode="mean", normalize=False, **kwargs):
+        super().__init__(**kwargs)
+        if mode not in POOLINGS:
+            raise ValueError(f"pooling={mode!r} is not known; choose one of {', '.join(POOLINGS)}.")
+        self.mode = mode
+        self.normalize = normalize
+
+    def build(self, sequence_output_shape, input_mask_shape):
+        self.built = True
+
+    def call(self, sequence_output, input_mask):
+        hidden = ops.cast(sequence_output, "float32")
+        pooled = self._pool(hidden, ops.expand_dims(ops.cast(input_mask, "float32"), 2))  # mask (B, S, 1)
+        return ops.normalize(pooled, axis=-1, order=2) if self.normalize else pooled
+
+    def _pool(self, hidden, mask):
+        if self.mode == "cls":
+            return hidden[:, 0]
+        number = ops.maximum(ops.sum(mask, axis=1), 1.0)  # (B, 1)
+        if self.mode == "max":
+            # Any finite number below all others; a row without real tokens would show it, so that is 0.
+            largest = ops.max(ops.where(mask > 0, hidden, -3e38), axis=1)
+            return ops.where(ops.sum(mask, axis=1) > 0, largest, 0.0)
+        total = ops.sum(hidden * mask, axis=1)
+        return total / (ops.sqrt(number) if self.mode == "mean_sqrt_len" else number)
+
+    def compute_output_shape(self, sequence_output_shape, input_mask_shape):
+        return (sequence_output_shape[0], sequence_output_shape[2])
+
+    def compute_output_spec(self, sequence_output, input_mask):
+        shape = self.compute_output_shape(sequence_output.shape, input_mask.shape)
+        return keras.KerasTensor(shape, dtype="float32")
+
+    def get_config(self):
+        return super().get_config() | {"mode": self.mode, "normalize": self.normalize}

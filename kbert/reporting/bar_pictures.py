@@ -1,0 +1,112 @@
+"""Bars as inline SVG for the pages: how a number is spread, how often something happens, shares side by side.
+
+Places across are in percent, so that letters keep their size on a phone; colours are the page's own.
+"""
+
+from html import escape
+
+import numpy as np
+
+_MOST_BARS = 64
+_PLOT_HEIGHT, _ABOVE, _BELOW = 140, 18, 24  # pixels
+
+
+def histogram(counts, caption: str, unit: str) -> str:
+    """How a number is spread: a bar for each value, or for a few neighbouring ones.
+
+    Args:
+      counts: how often each value occurs, index = value.
+      caption: what the bars say.
+      unit: what the values count, for example "tokens".
+    """
+    counts = np.asarray(counts)
+    starts, width = _bins(len(counts))
+    sums = np.add.reduceat(counts, starts)
+    shares = sums / max(1, counts.sum())
+    titles = [
+        f"{_range(start, min(start + width, len(counts)))} {unit}: {count:,} ({percent(share)})"
+        for start, count, share in zip(starts, sums, shares, strict=True)
+    ]
+    return _plot(shares, titles, starts, width, caption)
+
+
+def rates(hits, present, caption: str) -> str:
+    """The share of `hits` among what is `present`, by place; both are counts, index = place."""
+    hits, present = np.asarray(hits), np.asarray(present)
+    starts, width = _bins(len(hits))
+    hits, present = np.add.reduceat(hits, starts), np.add.reduceat(present, starts)
+    shares = hits / np.maximum(1, present)
+    titles = [
+        f"place {_range(start, start + width)}: {percent(share)} of {total:,}"
+        for start, share, total in zip(starts, shares, present, strict=True)
+    ]
+    return _plot(shares, titles, starts, width, caption)
+
+
+def _bins(size):
+    width = -(-size // _MOST_BARS)
+    return np.arange(0, size, width), width
+
+
+def _range(start, end):
+    return f"{start}" if end - start == 1 else f"{start} to {end - 1}"
+
+
+def _plot(shares, titles, starts, width, caption):
+    """Bars as inline SVG; places across in percent let letters keep their size on a phone."""
+    top = _nice_ceiling(max(shares, default=0.0))
+    step = 100 / len(shares)
+    base = _ABOVE + _PLOT_HEIGHT
+    parts = []
+    for level in (top, top / 2, 0.0):
+        y = base - level / top * _PLOT_HEIGHT
+        parts.append(f"<line x1='0' x2='100%' y1='{y:.1f}' y2='{y:.1f}'/>")
+        if level:
+            parts.append(f"<text x='0' y='{y - 4:.1f}'>{100 * level:g}%</text>")
+    for index, (share, title) in enumerate(zip(shares, titles, strict=True)):
+        height = max(1.0, share / top * _PLOT_HEIGHT) if share else 0.0
+        parts.append(
+            f"<g><title>{escape(title)}</title><rect class='ground' x='{index * step:.3f}%' y='{_ABOVE}' "
+            f"width='{step:.3f}%' height='{_PLOT_HEIGHT}'/><rect x='{(index + 0.1) * step:.3f}%' "
+            f"y='{base - height:.1f}' width='{0.8 * step:.3f}%' height='{height:.1f}'/></g>"
+        )
+    for index in _tick_indices(len(shares)):
+        anchor = "start" if index == 0 else "end" if index == len(shares) - 1 else "middle"
+        x = 0 if index == 0 else 100 if index == len(shares) - 1 else (index + 0.5) * step
+        label = _range(starts[index], starts[index] + width) if width > 1 else f"{starts[index]}"
+        parts.append(f"<text x='{x:.3f}%' y='{base + 17}' text-anchor='{anchor}'>{label}</text>")
+    return (
+        f"<figure><figcaption>{escape(caption)}</figcaption><svg class='plot' role='img' "
+        f"aria-label='{escape(caption, quote=True)}' width='100%' height='{base + _BELOW}'>"
+        f"{''.join(parts)}</svg></figure>\n"
+    )
+
+
+def _tick_indices(number):
+    return sorted({round(part * (number - 1) / 4) for part in range(5)})
+
+
+def _nice_ceiling(value):
+    """The next of 1, 2, 5 times a power of ten, so that the lines have round labels; at least 0.001."""
+    power = 10.0 ** np.floor(np.log10(max(value, 1e-3)))
+    return float(next(power * factor for factor in (1, 2, 5, 10) if power * factor >= value * 0.9999))
+
+
+def bars(shares) -> str:
+    """Bars of 0 to 1, each below its name; `shares` are tuples (name, share, CSS colour)."""
+    height = 46
+    parts = []
+    for index, (name, share, colour) in enumerate(shares):
+        top = index * height
+        parts.append(
+            f"<text x='0' y='{top + 14}'>{escape(name)}</text>"
+            f"<text x='100%' y='{top + 14}' text-anchor='end'>{percent(share)}</text>"
+            f"<rect y='{top + 20}' width='100%' height='14' rx='3' fill='var(--faint)'/>"
+            f"<rect y='{top + 20}' width='{100 * share:.1f}%' height='14' rx='3' fill='{colour}'/>"
+        )
+    return f"<svg role='img' width='100%' height='{len(shares) * height}'>{''.join(parts)}</svg>\n"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """0.1234 -> "12.3%"."""
+    return f"{100 * share:.{digits}f}%"

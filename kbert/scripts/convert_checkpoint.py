@@ -1,0 +1,74 @@
+r"""Script: a BERT checkpoint of any format -> one of another, with an account of every name.
+
+  python -m kbert.scripts.convert_checkpoint --from=uncased_L-12_H-768_A-12 --to=runs/base --format=kbert
+  python -m kbert.scripts.convert_checkpoint --from=runs/sst2 --to=sst2_hf --format=hugging_face
+  python -m kbert.scripts.convert_checkpoint --from=bert-base-hf --to=bert-base-tf1 --format=google
+
+The format of --from is found from its content: a run directory of kbert, a Hugging Face folder, or a TF1
+checkpoint (its folder, or .../bert_model.ckpt). The report is printed and lies in the new folder.
+"""
+
+import dataclasses
+
+from absl import flags
+
+from kbert import command_line
+from kbert.checkpoints.formats import FORMATS, read_checkpoint, require_free, write_checkpoint
+
+FLAGS = flags.FLAGS
+
+
+def define_flags():
+    flags.DEFINE_string("from", None, "The checkpoint to read.")
+    flags.DEFINE_string("to", None, "The folder to make.")
+    flags.DEFINE_enum("format", "kbert", FORMATS, "What to write.")
+    flags.DEFINE_list(
+        "allow_unmatched",
+        [],
+        "Names or globs of tensors, and names of settings, that may be left over, missing or different; "
+        "error messages say which.",
+    )
+    flags.DEFINE_bool("do_lower_case", None, "The casing, where the checkpoint does not say it.")
+    flags.DEFINE_bool("encoder_only", False, "Leave all heads out.")
+    flags.DEFINE_bool("takes_pairs", None, "A classifier of pairs of texts; only runs of kbert record it.")
+    flags.mark_flags_as_required(["from", "to"])
+
+
+def convert_checkpoint(
+    source, target, format, allow_unmatched=(), do_lower_case=None, encoder_only=False, takes_pairs=None
+):
+    """Reads `source`, writes `target`; see the flags.
+
+    Returns:
+      (report of the reading, report of the writing).
+
+    Raises:
+      ValueError: one sentence; `target` does not exist then.
+    """
+    require_free(target)
+    checkpoint = read_checkpoint(source, do_lower_case, allow_unmatched)
+    if encoder_only:
+        checkpoint = checkpoint.encoder_alone()
+    if takes_pairs is not None:
+        checkpoint = dataclasses.replace(checkpoint, takes_pairs=takes_pairs)
+    written = write_checkpoint(checkpoint, target, format, allow_unmatched)
+    return checkpoint.report, written
+
+
+def main(argv):
+    del argv
+    read, written = convert_checkpoint(
+        FLAGS["from"].value,
+        FLAGS.to,
+        FLAGS.format,
+        FLAGS.allow_unmatched,
+        FLAGS.do_lower_case,
+        FLAGS.encoder_only,
+        FLAGS.takes_pairs,
+    )
+    print(f"read: {read}\n\nwritten: {written}")
+
+
+if __name__ == "__main__":
+    define_flags()
+    command_line.run(main)

@@ -1,0 +1,47 @@
+"""Does the second text follow the first?"""
+
+import keras
+from keras import ops
+
+from kbert.features import ENCODER_INPUTS
+from kbert.heads.classification_head import ClassificationHead
+from kbert.tasks.task import Task, cross_entropies, example_weights, hits
+from kbert.tasks.task_model import TaskModel
+
+
+class NextSentence(Task):
+    """Next-sentence prediction alone: label 0 for the real next text, 1 for a random one.
+
+    The feature `next_sentence_labels` is int32 of shape (batch, 1), as in pretraining.
+
+    Reference: google-research/bert, run_pretraining.py, `get_next_sentence_output`.
+    """
+
+    name = "next_sentence"
+
+    def build_model(self, encoder):
+        """Encoder inputs -> float32 `next_sentence_logits` and `probabilities`, both (batch, 2)."""
+        config, encoder = encoder.config, encoder.with_outputs("pooled_output")
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
+        head = ClassificationHead(
+            num_labels=2,
+            dropout=0.0,
+            initializer_range=config.initializer_range,
+            dtype=encoder.policy,
+            name="next_sentence",
+        )
+        logits = head(encoder(inputs)["pooled_output"])
+        outputs = {"next_sentence_logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
+        return TaskModel(self, encoder, inputs, outputs)
+
+    def loss_weights(self, batch):
+        return {"next_sentence_loss": ops.sum(example_weights(batch))}
+
+    def loss_sums(self, outputs, batch):
+        losses = cross_entropies(outputs["next_sentence_logits"], batch["next_sentence_labels"][:, 0])
+        return {"next_sentence_loss": ops.sum(losses * example_weights(batch))}
+
+    def metric_sums(self, outputs, batch):
+        weights = example_weights(batch)
+        right = hits(outputs["next_sentence_logits"], batch["next_sentence_labels"][:, 0])
+        return {"next_sentence_accuracy": (ops.sum(right * weights), ops.sum(weights))}

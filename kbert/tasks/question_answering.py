@@ -1,0 +1,51 @@
+"""A question and a text -> the span of the text that answers."""
+
+import keras
+from keras import ops
+
+from kbert.features import ENCODER_INPUTS
+from kbert.heads.span_head import SpanHead
+from kbert.tasks.task import Task, cross_entropies, example_weights, hits
+from kbert.tasks.task_model import TaskModel
+
+SPAN_FEATURES = ("start_positions", "end_positions")  # the original's names, run_squad.py
+
+
+class QuestionAnswering(Task):
+    """First and last token of the answer; place 0, the [CLS], where the window holds none.
+
+    The features `start_positions` and `end_positions` are int32 of shape (batch,). The loss is the mean
+    of both cross-entropies, each over all places of the sequence, padding too, as in the original.
+
+    Reference: google-research/bert, run_squad.py, `create_model` and `model_fn_builder`.
+    """
+
+    name = "question_answering"
+
+    def build_model(self, encoder):
+        """Encoder inputs -> float32 `start_logits` and `end_logits`, both (batch, seq_length)."""
+        config, encoder = encoder.config, encoder.with_outputs("sequence_output")
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
+        head = SpanHead(initializer_range=config.initializer_range, dtype=encoder.policy, name="span")
+        logits = head(encoder(inputs)["sequence_output"])  # (B, 2, S)
+        outputs = {"start_logits": logits[:, 0], "end_logits": logits[:, 1]}
+        return TaskModel(self, encoder, inputs, outputs)
+
+    def loss_weights(self, batch):
+        return {"loss": ops.sum(example_weights(batch))}
+
+    def loss_sums(self, outputs, batch):
+        start = cross_entropies(outputs["start_logits"], batch["start_positions"])
+        end = cross_entropies(outputs["end_logits"], batch["end_positions"])
+        return {"loss": ops.sum((start + end) / 2.0 * example_weights(batch))}
+
+    def metric_sums(self, outputs, batch):
+        weights = example_weights(batch)
+        total = ops.sum(weights)
+        start = hits(outputs["start_logits"], batch["start_positions"])
+        end = hits(outputs["end_logits"], batch["end_positions"])
+        return {
+            "start_accuracy": (ops.sum(start * weights), total),
+            "end_accuracy": (ops.sum(end * weights), total),
+            "span_accuracy": (ops.sum(start * end * weights), total),
+        }

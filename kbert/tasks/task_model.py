@@ -1,0 +1,84 @@
+"""What every task's `build_model` returns: a functional Keras model that knows its task."""
+
+import keras
+
+from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS
+from kbert.tasks.task import Task
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class TaskModel(keras.Model):
+    """A functional model from a dict of features to a dict of outputs, made of an encoder and a head.
+
+    `save`, `load_model`, `summary`, composition with other layers, `compile` and `fit` are Keras's own.
+    Compiled without a loss, it trains on its task's: `fit` then takes a dataset of dicts that hold the
+    features and the labels under the names that the task reads. For several devices, clipping after the
+    all-reduce and resuming use kbert.training, not `fit`.
+
+    Args:
+      task: the `Task` that built it.
+      encoder: the `BertEncoder` in it.
+      inputs: dict of symbolic inputs.
+      outputs: dict of symbolic outputs.
+
+    Attributes:
+      task: the `Task`.
+      encoder: the `BertEncoder`.
+
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, SequenceClassification
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = SequenceClassification(["no", "yes"]).build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((4, 7), "int32")
+      >>> batch = {"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids, "label_ids": ids[:, 0]}
+      >>> model.compile(keras.optimizers.AdamW(1e-3))
+      >>> history = model.fit(batch, epochs=3, verbose=0)
+      >>> history.history["loss"][-1] < history.history["loss"][0]
+      True
+    """
+
+    def __init__(self, task: Task, encoder, inputs: dict, outputs: dict):
+        super().__init__(inputs=inputs, outputs=outputs, name=task.name)
+        self.task = task
+        self.encoder = encoder
+
+    def call(self, inputs, training=None, mask=None):
+        # A batch may bring its labels along.
+        return super().call({name: inputs[name] for name in self.input}, training=training, mask=mask)
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        """The compiled loss, or without one the task's: the sum over its losses of sum / weight.
+
+        Raises:
+          ValueError: when the labels are not in the batch.
+        """
+        if self._compile_loss is not None:
+            return super().compute_loss(x, y, y_pred, sample_weight, training)
+        batch = x | (y or {})
+        if sample_weight is not None:
+            # Keras may have repeated it for every label.
+            batch[EXAMPLE_WEIGHTS] = keras.tree.flatten(sample_weight)[0]
+        try:
+            weights = self.task.loss_weights(batch)
+            sums = self.task.loss_sums(y_pred, batch)
+        except KeyError as missing:
+            raise ValueError(
+                f"the {self.task.name} loss needs {missing} in each batch, which holds {', '.join(batch)}; "
+                "add it, or compile the model with a loss of your own."
+            ) from None
+        return sum(sums[name] / weights[name] for name in sums)
+
+    def get_config(self):
+        return {
+            "task": {"name": self.task.name, "config": self.task.get_config()},
+            "encoder": keras.saving.serialize_keras_object(self.encoder),
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        from kbert.tasks import TASKS
+
+        task = TASKS[config["task"]["name"]](**config["task"]["config"])
+        return task.build_model(keras.saving.deserialize_keras_object(config["encoder"]))

@@ -1,0 +1,325 @@
+"""Masks by their invariants, and by their distributions against the plain reference."""
+
+import random
+
+import numpy as np
+import pytest
+
+from kbert.input_pipelines.masking import PieceMasker, span_lengths
+from tests.chi_square import SIGNIFICANCE, goodness_of_fit, same_distribution, upper_tail
+from tests.kbert.input_pipelines import reference_masking
+from tests.tfrecords_tools import small_corpus
+
+VOCABULARY = small_corpus.vocabulary()
+CLS, SEP, MASK = VOCABULARY.cls_id, VOCABULARY.sep_id, VOCABULARY.mask_id
+CONTINUING = frozenset(i for i, token in enumerate(VOCABULARY.tokens) if token.startswith("##"))
+WORD_IDS = range(5, len(VOCABULARY))
+ALL_KINDS = pytest.mark.parametrize(
+    ("whole_words", "max_ngram_size"), [(False, 1), (True, 1), (False, 3), (True, 3)]
+)
+
+
+def masker(whole_words=False, max_ngram_size=1, max_predictions=20, prob=0.15):
+    return PieceMasker(
+        VOCABULARY,
+        max_predictions_per_seq=max_predictions,
+        masked_lm_prob=prob,
+        do_whole_word_mask=whole_words,
+        max_ngram_size=max_ngram_size,
+    )
+
+
+def random_batch(batch, longest, seed=0):
+    """input_ids (B, L) of [CLS] a [SEP] b [SEP] padding, and their lengths (B,)."""
+    rng = random.Random(seed)
+    input_ids, lengths = np.zeros((batch, longest), np.int32), []
+    for row in input_ids:
+        length = rng.randint(5, longest)
+        row[:length] = [rng.choice(WORD_IDS) for _ in range(length)]
+        row[0] = CLS
+        row[rng.randint(2, length - 3)] = row[length - 1] = SEP
+        lengths.append(length)
+    return input_ids, np.array(lengths)
+
+
+def groups_of(row, length, whole_words):
+    return reference_masking.groups_of(row, length, (CLS, SEP), CONTINUING if whole_words else frozenset())
+
+
+def choices(row, draws, whole_words=False, max_ngram_size=1, seed=0, **settings):
+    """The chosen places of `draws` choices for one row, as tuples."""
+    row = np.array(row, np.int32)
+    masked = masker(whole_words, max_ngram_size, **settings)(
+        np.tile(row, (draws, 1)), np.full(draws, len(row)), np.random.default_rng(seed)
+    )
+    counts = masked.weights.sum(axis=1).astype(int).tolist()
+    return [tuple(p[:n]) for p, n in zip(masked.positions.tolist(), counts, strict=True)]
+
+
+# ------------------------------------------------------------------------------------ what always holds
+
+
+@ALL_KINDS
+def test_answers_restore_the_unmasked_sequence(whole_words, max_ngram_size):
+    input_ids, lengths = random_batch(300, 60)
+    before = input_ids.copy()
+    masked = masker(whole_words, max_ngram_size)(input_ids, lengths, np.random.default_rng(1))
+    assert (input_ids == before).all(), "the input is left as it was"
+
+    restored = masked.input_ids.copy()
+    rows, slots = np.nonzero(masked.weights)
+    restored[rows, masked.positions[rows, slots]] = masked.answers[rows, slots]
+    assert (restored == input_ids).all()
+    assert (masked.input_ids != input_ids).any(axis=1).mean() > 0.8
+
+
+@ALL_KINDS
+def test_positions_are_sorted_inside_the_text_and_never_special(whole_words, max_ngram_size):
+    input_ids, lengths = random_batch(300, 60, seed=2)
+    masked = masker(whole_words, max_ngram_size)(input_ids, lengths, np.random.default_rng(2))
+    assert [array.dtype for array in masked] == [np.int32, np.int32, np.int32, np.float32]
+    assert [array.shape for array in masked] == [(300, 60), (300, 20), (300, 20), (300, 20)]
+    for row, length, positions, answers, weights in zip(
+        input_ids, lengths, masked.positions, masked.answers, masked.weights, strict=True
+    ):
+        count = int(weights.sum())
+        assert weights[:count].all() and not weights[count:].any()
+        assert not positions[count:].any() and not answers[count:].any()
+        assert (np.diff(positions[:count]) > 0).all() and (positions[:count] < length).all()
+        assert not np.isin(row[positions[:count]], [CLS, SEP]).any()
+
+
+def test_the_count_is_pythons_round_of_the_whole_length():
+    lengths = np.arange(5, 513)
+    for prob, most in ((0.15, 20), (0.5, 400), (0.15, 77), (0.25, 1)):
+        expected = [reference_masking.number_to_predict(length, prob, most) for length in lengths.tolist()]
+        assert masker(max_predictions=most, prob=prob).num_to_predict(lengths).tolist() == expected
+    # Halves go to the even neighbour: 5 x .5 = 2.5 -> 2, 7 x .5 = 3.5 -> 4.
+    assert masker(prob=0.5).num_to_predict([5, 7]).tolist() == [2, 4]
+
+
+def test_without_whole_words_the_count_is_always_reached():
+    input_ids, lengths = random_batch(300, 60, seed=3)
+    chooser = masker()
+    masked = chooser(input_ids, lengths, np.random.default_rng(3))
+    assert masked.weights.sum(axis=1).tolist() == chooser.num_to_predict(lengths).tolist()
+
+
+@pytest.mark.parametrize("max_ngram_size", [1, 2, 5])
+def test_whole_words_are_masked_together_and_never_above_the_count(max_ngram_size):
+    input_ids, lengths = random_batch(300, 60, seed=4)
+    chooser = masker(whole_words=True, max_ngram_size=max_ngram_size)
+    masked = chooser(input_ids, lengths, np.random.default_rng(4))
+    counts = masked.weights.sum(axis=1)
+    assert (counts <= chooser.num_to_predict(lengths)).all()
+    for row, length, positions, count in zip(input_ids, lengths, masked.positions, counts, strict=True):
+        chosen = set(positions[: int(count)].tolist())
+        left = int(chooser.num_to_predict(length) - count)
+        for word in groups_of(row, length, True):
+            assert chosen.issuperset(word) or chosen.isdisjoint(word)
+            if max_ngram_size == 1:  # what is passed over did not fit
+                assert chosen.issuperset(word) or len(word) > left
+
+
+def test_a_piece_that_continues_a_cut_word_joins_the_word_before_the_separator():
+    play, ing = VOCABULARY.ids["play"], VOCABULARY.ids["##ing"]
+    row = [CLS, ing, SEP, ing, play, SEP]
+    assert set(choices(row, 200, whole_words=True, prob=0.34)) == {(1, 3), (4,)}
+
+
+def test_more_predictions_than_places_take_all_places():
+    row = [CLS, 7, 8, SEP, 9, SEP]
+    for kind in ((False, 1), (True, 1)):
+        assert set(choices(row, 50, *kind, prob=0.9, max_predictions=50)) == {(1, 2, 4)}
+
+
+def test_an_empty_batch_and_rows_of_only_special_tokens_are_masked_nowhere():
+    for kind in ((False, 1), (True, 1), (True, 3)):
+        empty = masker(*kind)(np.zeros((0, 9), np.int32), np.zeros(0, int), np.random.default_rng(0))
+        assert [array.shape for array in empty] == [(0, 9), (0, 20), (0, 20), (0, 20)]
+        assert set(choices([CLS, SEP, SEP], 5, *kind)) == {()}
+
+
+def test_the_same_generator_state_gives_the_same_masks():
+    input_ids, lengths = random_batch(50, 40)
+    for kind in ((False, 1), (True, 1), (True, 3)):
+        first, again, other = (
+            masker(*kind)(input_ids, lengths, np.random.default_rng(seed)).input_ids.tolist()
+            for seed in (1, 1, 2)
+        )
+        assert first == again != other
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"prob": 0.0}, "masked_lm_prob=0.0 must be above 0 and below 1"),
+        ({"max_predictions": 0}, "max_predictions_per_seq=0 must be at least 1"),
+        ({"max_ngram_size": 0}, "max_ngram_size=0 must be at least 1"),
+    ],
+)
+def test_settings_without_meaning_are_refused(settings, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        masker(**settings)
+
+
+# ----------------------------------------------------------------------------------- fates of the pieces
+
+
+def fates(whole_words, max_ngram_size, seed):
+    """(counts of [MASK], kept, another piece; counts of the other pieces by id) of about 30,000 places."""
+    input_ids, lengths = random_batch(4000, 60, seed)
+    masked = masker(whole_words, max_ngram_size)(input_ids, lengths, np.random.default_rng(seed))
+    rows, slots = np.nonzero(masked.weights)
+    shown = masked.input_ids[rows, masked.positions[rows, slots]]
+    answers = masked.answers[rows, slots]
+    is_other = (shown != answers) & (shown != MASK)
+    counts = [np.sum(shown == MASK), np.sum(shown == answers), np.sum(is_other)]
+    return counts, shown[is_other], answers[is_other]
+
+
+@ALL_KINDS
+def test_fates_are_80_10_10(whole_words, max_ngram_size):
+    counts, _, _ = fates(whole_words, max_ngram_size, seed=6)
+    # A random piece is by chance [MASK], or the piece that stood there, once in `size` draws each.
+    by_chance = 0.1 / len(VOCABULARY)
+    assert goodness_of_fit(counts, [0.8 + by_chance, 0.1 + by_chance, 0.1 - 2 * by_chance]) > SIGNIFICANCE
+    # What the test would find: a share off by 2 points.
+    assert goodness_of_fit(counts, [0.78, 0.11, 0.11]) < SIGNIFICANCE
+
+
+@ALL_KINDS
+def test_replacements_come_from_the_whole_vocabulary_special_tokens_included(whole_words, max_ngram_size):
+    _, shown, answers = fates(whole_words, max_ngram_size, seed=7)
+    counts = np.bincount(shown, minlength=len(VOCABULARY))
+    # Every id but [MASK] and the answer itself, all alike.
+    stood = np.bincount(answers, minlength=len(VOCABULARY)) / len(answers)
+    chance = (1 - stood) / (len(VOCABULARY) - 2)
+    real = np.arange(len(VOCABULARY)) != MASK
+    chance[~real] = 0
+    assert goodness_of_fit(counts[real], chance[real] / chance.sum()) > SIGNIFICANCE
+    assert counts[[CLS, SEP, VOCABULARY.pad_id, VOCABULARY.unk_id]].all()
+
+
+def test_the_pieces_of_one_word_have_fates_of_their_own():
+    play, ing = VOCABULARY.ids["play"], VOCABULARY.ids["##ing"]
+    row = np.array([CLS, play, ing, SEP, SEP], np.int32)
+    masked = masker(whole_words=True, prob=0.4)(
+        np.tile(row, (20_000, 1)), np.full(20_000, 5), np.random.default_rng(8)
+    )
+    hidden = masked.input_ids[:, 1:3] == MASK
+    both, first, second, neither = (
+        np.sum((hidden[:, 0] == a) & (hidden[:, 1] == b))
+        for a, b in ((True, True), (True, False), (False, True), (False, False))
+    )
+    share = 0.8 + 0.1 / len(VOCABULARY)
+    other = 1 - share
+    expected = [share**2, share * other, other * share, other**2]
+    assert goodness_of_fit([both, first, second, neither], expected) > SIGNIFICANCE
+
+
+# ------------------------------------------------------------------------------------- choice of places
+
+
+def test_single_pieces_are_chosen_uniformly():
+    """Places of one row are drawn without replacement, so the statistic is scaled: exactly chi-square."""
+    draws, row = 20_000, [CLS] + [7] * 14 + [SEP] + [8] * 9 + [SEP]
+    candidates = [place for place, index in enumerate(row) if index not in (CLS, SEP)]
+    chosen = choices(row, draws, seed=9)
+    number = len(chosen[0])
+    assert number == 4 and {len(places) for places in chosen} == {number}
+    counts = np.bincount(np.concatenate(chosen), minlength=len(row))[candidates]
+    expected = draws * number / len(candidates)
+    statistic = ((counts - expected) ** 2 / expected).sum()
+    statistic *= (len(candidates) - 1) / (len(candidates) - number)
+    assert upper_tail(statistic, len(candidates) - 1) > SIGNIFICANCE
+
+
+SMALL_ROWS = {
+    "one word of two pieces": "play walk ##s / talk a",
+    "long words": "play ##s ##ed walk / jump ##ing ##s the",
+    "a cut word": "##s play / ##ed the a",
+    "two segments": "a the / play walk jump",
+}
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("max_ngram_size", [1, 2, 3])
+@pytest.mark.parametrize("whole_words", [False, True])
+@pytest.mark.parametrize("text", SMALL_ROWS.values(), ids=SMALL_ROWS)
+def test_every_choice_is_as_likely_as_the_rules_say(text, whole_words, max_ngram_size, number):
+    """The exact probability of each set of places, from all orders and lengths."""
+    first, second = text.split(" / ")
+    ids = VOCABULARY.ids
+    row = [CLS, *map(ids.get, first.split()), SEP, *map(ids.get, second.split()), SEP]
+    groups = groups_of(row, len(row), whole_words)
+    if len(groups) > 5:  # all orders and lengths are gone through
+        groups, row = groups[:5], row[: groups[4][-1] + 1]
+    prob = (number + 0.1) / len(row)
+    assert reference_masking.number_to_predict(len(row), prob, 20) == number
+    expected = reference_masking.distribution(groups, number, max_ngram_size)
+
+    chosen = choices(row, 4000, whole_words, max_ngram_size, seed=number, prob=prob)
+    assert set(chosen) <= set(expected)
+    # Rare sets together with the most frequent one, so that the test holds.
+    sets = sorted(expected, key=expected.get)
+    counts = {places: chosen.count(places) for places in sets}
+    rare = [places for places in sets[:-1] if expected[places] * 4000 < 5]
+    for places in rare:
+        expected[sets[-1]] += expected.pop(places)
+        counts[sets[-1]] += counts.pop(places)
+    if len(expected) > 1:
+        p = goodness_of_fit(list(counts.values()), [expected[places] for places in counts])
+        assert p > SIGNIFICANCE
+
+
+@pytest.mark.parametrize(("whole_words", "max_ngram_size"), [(True, 1), (False, 3), (True, 3), (True, 6)])
+def test_long_sequences_are_masked_like_the_reference(whole_words, max_ngram_size):
+    """Number masked, longest run, first place, and how often each place: 3,000 draws of each."""
+    draws = 3000
+    input_ids, lengths = random_batch(20, 70, seed=21)
+    length = lengths.max()
+    row = input_ids[lengths.argmax(), :length]
+    assert length > 60
+    rng = random.Random(10)
+    groups = groups_of(row, length, whole_words)
+    number = reference_masking.number_to_predict(length, 0.15, 20)
+    expected = [reference_masking.draw(groups, number, max_ngram_size, rng) for _ in range(draws)]
+    received = choices(row, draws, whole_words, max_ngram_size, seed=10)
+    for statistic in (len, _longest_run, min, _number_of_runs):
+        assert same_distribution(*_of_both(statistic, received, expected)) > SIGNIFICANCE
+    shares = [
+        np.bincount(np.concatenate(sample), minlength=length) / draws for sample in (received, expected)
+    ]
+    # Six standard errors of a difference of two shares, once for every place.
+    assert np.abs(shares[0] - shares[1]).max() < 6 * np.sqrt(2 * 0.25 / draws)
+    # What the test would find: longer or shorter spans.
+    other = choices(row, draws, whole_words, 4 if max_ngram_size != 3 else 2, seed=11)
+    assert same_distribution(*_of_both(_number_of_runs, other, expected)) < SIGNIFICANCE
+
+
+def _of_both(statistic, first, second):
+    return [statistic(places) for places in first], [statistic(places) for places in second]
+
+
+def _runs(places):
+    return np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+
+
+def _longest_run(places):
+    return max(map(len, _runs(places)))
+
+
+def _number_of_runs(places):
+    return len(_runs(places))
+
+
+@pytest.mark.parametrize("max_ngram_size", [1, 2, 3, 8])
+def test_lengths_of_spans_fall_as_one_over_n(max_ngram_size):
+    drawn = span_lengths((200, 250), max_ngram_size, np.random.default_rng(3))
+    counts = np.bincount(drawn.ravel(), minlength=max_ngram_size + 1)
+    assert counts[0] == 0 and len(counts) == max_ngram_size + 1
+    weights = 1 / np.arange(1, max_ngram_size + 1)
+    if max_ngram_size > 1:
+        assert goodness_of_fit(counts[1:], weights / weights.sum()) > SIGNIFICANCE
+        assert goodness_of_fit(counts[1:], np.full(max_ngram_size, 1 / max_ngram_size)) < SIGNIFICANCE

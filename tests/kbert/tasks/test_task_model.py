@@ -1,0 +1,162 @@
+"""Every task's model as an ordinary Keras model: saved, loaded, composed, trained by `fit`."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.encoder import BertEncoder
+from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS
+from kbert.tasks import TASKS
+from kbert.tasks.sequence_classification import SequenceClassification
+from kbert.tasks.task_model import TaskModel
+from tests.conftest import tiny_encoder_config
+from tests.kbert.test_encoder import random_inputs, randomize
+
+NAMES = sorted(set(TASKS) - {"encoder"})  # whose model is the encoder itself
+ROWS, LENGTH = 6, 8
+RNG = np.random.default_rng(11)
+
+
+def calm_config():
+    return tiny_encoder_config(num_hidden_layers=1, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+
+
+def make_task(name):
+    return TASKS[name](("a", "b", "c")) if name.endswith("classification") else TASKS[name]()
+
+
+def make_batch(name, config):
+    """Encoder inputs and labels for a task."""
+    batch = random_inputs(config, ROWS, LENGTH)
+    places = RNG.integers(0, LENGTH, size=(ROWS, 3)).astype(np.int32)
+    if name == "multiple_choice":
+        batch = {key: np.stack([value, value[::-1]], axis=1) for key, value in batch.items()}
+    labels = {
+        "masked_lm_positions": places,
+        "masked_lm_ids": RNG.integers(0, config.vocab_size, size=(ROWS, 3)).astype(np.int32),
+        "masked_lm_weights": np.ones((ROWS, 3), np.float32),
+        "next_sentence_labels": places[:, :1] % 2,
+        "start_positions": places[:, 0],
+        "end_positions": places[:, 1],
+        "label_ids": places[:, 0] % 2,
+    }
+    if name == "token_classification":
+        labels["label_ids"] = RNG.integers(-1, 3, size=(ROWS, LENGTH)).astype(np.int32)
+    return batch | labels
+
+
+def features(model, batch):
+    return {name: batch[name] for name in model.input}
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def case(request):
+    """(name, model with random weights, batch)."""
+    config = tiny_encoder_config(num_hidden_layers=1)
+    model = make_task(request.param).build_model(BertEncoder(config))
+    randomize(model)
+    return request.param, model, make_batch(request.param, config)
+
+
+def test_save_and_load_keep_answers_names_and_the_shared_table(case, tmp_path):
+    name, model, batch = case
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert type(loaded) is TaskModel and loaded.task.name == name
+    assert loaded.task.get_config() == model.task.get_config()
+    assert loaded.encoder.config == model.encoder.config
+    assert [v.path for v in loaded.trainable_variables] == [v.path for v in model.trainable_variables]
+    for output, value in model(features(model, batch)).items():
+        np.testing.assert_array_equal(loaded(features(model, batch))[output], value)
+
+
+def test_every_weight_of_a_task_gets_a_gradient(case):
+    name, model, batch = case
+    batch = {key: tf.constant(value) for key, value in batch.items()}
+    with tf.GradientTape() as tape:
+        outputs = model(features(model, batch), training=True)
+        loss = tf.add_n(list(model.task.loss_sums(outputs, batch).values()))
+    gradients = tape.gradient(loss, [v.value for v in model.trainable_variables])
+    assert not [v.path for v, g in zip(model.trainable_variables, gradients, strict=True) if g is None]
+
+
+def test_summary_names_the_encoder_and_counts_it(case):
+    name, model, _ = case
+    lines = []
+    model.summary(print_fn=lines.append)
+    text = "\n".join(lines)
+    assert "(BertEncoder)" in text and f"{model.encoder.count_params():,}" in text
+    assert f"Total params: {model.count_params():,}" in text
+
+
+PRECISIONS = itertools.cycle(["float32", "mixed_bfloat16", "mixed_float16"])
+
+
+@pytest.mark.parametrize(("name", "precision"), list(zip(NAMES, PRECISIONS, strict=False)))
+def test_fit_on_dicts_learns_the_tasks_loss(name, precision):
+    config = calm_config()
+    model = make_task(name).build_model(BertEncoder(config, precision))
+    batch = make_batch(name, config)
+    outputs = model(features(model, batch))
+    assert all(value.dtype == "float32" for value in outputs.values()), "losses are in float32"
+    expected = sum(
+        float(total) / float(model.task.loss_weights(batch)[loss])
+        for loss, total in model.task.loss_sums(outputs, batch).items()
+    )
+    model.compile(keras.optimizers.Adam(1e-2))
+    dataset = tf.data.Dataset.from_tensors(batch).repeat(8)
+    history = model.fit(dataset, epochs=2, verbose=0, shuffle=False).history["loss"]
+    assert history[1] < history[0] < expected * 1.05
+    assert all(weight.dtype == "float32" for weight in model.trainable_weights)
+
+
+def test_fit_with_features_and_labels_apart_and_weights():
+    config = calm_config()
+    model = SequenceClassification(("a", "b", "c")).build_model(BertEncoder(config))
+    batch = make_batch("sequence_classification", config)
+    inputs, labels = features(model, batch), {"label_ids": batch["label_ids"]}
+    weights = np.array([1, 1, 1, 0, 0, 0], np.float32)
+    model.compile()
+    whole = model.evaluate(inputs, labels, batch_size=ROWS, verbose=0)
+    first = model.evaluate(inputs, labels, batch_size=ROWS, sample_weight=weights, verbose=0)
+    task, outputs = model.task, model(inputs)
+    assert whole == pytest.approx(float(task.loss_sums(outputs, batch)["loss"]) / ROWS, rel=1e-5)
+    weighted = batch | {EXAMPLE_WEIGHTS: weights}
+    assert first == pytest.approx(float(task.loss_sums(outputs, weighted)["loss"]) / 3, rel=1e-5)
+    with pytest.raises(ValueError, match="the sequence_classification loss needs 'label_ids' in each batch"):
+        model.evaluate(inputs, batch_size=ROWS, verbose=0)
+
+
+def test_a_loss_of_ones_own_replaces_the_tasks():
+    config = calm_config()
+    model = SequenceClassification(("a", "b", "c")).build_model(BertEncoder(config))
+    batch = make_batch("sequence_classification", config)
+    model.compile(loss={"logits": keras.losses.MeanSquaredError()})
+    targets = RNG.normal(size=(ROWS, 3)).astype(np.float32)
+    loss = model.evaluate(features(model, batch), {"logits": targets}, verbose=0)
+    logits = model(features(model, batch))["logits"]
+    assert loss == pytest.approx(np.mean((logits - targets) ** 2), rel=1e-5)
+
+
+def test_encoder_and_task_models_compose_with_other_layers(tmp_path):
+    config = tiny_encoder_config(num_hidden_layers=1)
+    encoder = BertEncoder(config, outputs=["sequence_output"])
+    classifier = SequenceClassification(("a", "b")).build_model(BertEncoder(config))
+    inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
+    pooled = keras.layers.GlobalMaxPooling1D()(encoder(inputs)["sequence_output"])
+    joined = keras.layers.Concatenate()([pooled, classifier(inputs)["probabilities"]])
+    model = keras.Model(inputs, keras.layers.Dense(3)(joined))
+    batch = random_inputs(config)
+    before = model.predict(batch, verbose=0)
+    assert before.shape == (4, 3)
+
+    model.compile(keras.optimizers.Adam(1e-3), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    model.fit(batch, np.arange(4) % 3, epochs=1, verbose=0, shuffle=False)
+    after = model.predict(batch, verbose=0)
+    assert np.abs(after - before).max() > 1e-4
+    model.save(tmp_path / "composed.keras")
+    loaded = keras.saving.load_model(tmp_path / "composed.keras")
+    np.testing.assert_allclose(loaded.predict(batch, verbose=0), after, atol=1e-6)

@@ -1,0 +1,263 @@
+"""Random models of transformers against kbert: theirs read here, ours read there, equal numbers both ways."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.checkpoints.model_loading import build_model
+from kbert.features import ENCODER_INPUTS
+from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+
+PEER = Path(__file__).with_name("hugging_face_peer.py")
+TOLERANCE = 2e-5
+
+TOKENS = [
+    "[PAD]",
+    "[unused1]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    *"the play jump ##ing ##s a b c , .".split(),
+]
+TOKENS += [f"w{index}" for index in range(60 - len(TOKENS))]
+TEXTS = [
+    "The plays, jumping.",
+    "a B c w7 W59 unknown",
+    "",
+    "Áb playing\tthe\u3000play 漢字 [MASK] x" * 3,
+]
+MASKED_TEXT = "the [MASK] jumping"
+SMALL = {
+    "vocab_size": 60,
+    "hidden_size": 24,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 40,
+    "max_position_embeddings": 40,
+}
+DISTIL = {
+    "vocab_size": 60,
+    "dim": 24,
+    "n_layers": 3,
+    "n_heads": 4,
+    "hidden_dim": 40,
+    "max_position_embeddings": 40,
+}
+# google-research/bert, README: the sizes of the released small models, and base.
+SIZES = {"tiny": (2, 128), "mini": (4, 256), "small": (4, 512), "medium": (8, 512), "base": (12, 768)}
+HEADS = {
+    "BertModel": "AutoModel",
+    "BertForPreTraining": "AutoModelForPreTraining",
+    "BertForMaskedLM": "AutoModelForMaskedLM",
+    "BertForNextSentencePrediction": "AutoModelForNextSentencePrediction",
+    "BertForSequenceClassification": "AutoModelForSequenceClassification",
+    "BertForTokenClassification": "AutoModelForTokenClassification",
+    "BertForQuestionAnswering": "AutoModelForQuestionAnswering",
+    "BertForMultipleChoice": "AutoModelForMultipleChoice",
+}
+DISTIL_HEADS = (
+    "DistilBertModel",
+    "DistilBertForMaskedLM",
+    "DistilBertForTokenClassification",
+    "DistilBertForQuestionAnswering",
+)
+
+
+def _cases():
+    def case(model_class, config, file="safetensors", **more):
+        labels = (
+            {"num_labels": 5}
+            if model_class.endswith(("SequenceClassification", "TokenClassification"))
+            else {}
+        )
+        return {
+            "model_class": model_class,
+            "config": config | labels,
+            "file": file,
+            "seed": len(cases),
+            "spread": 0.2,
+            "rows": 4,
+            "length": 17,
+            "tokens": TOKENS,
+        } | more
+
+    cases = {}
+    for head in HEADS:
+        for act in ("gelu", "gelu_new"):
+            cases[f"{head} {act}"] = case(head, SMALL | {"hidden_act": act})
+    for head in DISTIL_HEADS:
+        cases[head] = case(head, DISTIL)
+    for file in ("shards", "bin", "old bin"):
+        cases[f"BertForPreTraining {file}"] = case("BertForPreTraining", SMALL, file)
+    for dtype in ("bfloat16", "float16"):
+        for file in ("safetensors", "bin"):
+            cases[f"BertModel {dtype} {file}"] = case("BertModel", SMALL, file, dtype=dtype)
+    other = {"hidden_act": "relu", "layer_norm_eps": 1e-5, "type_vocab_size": 3, "tie_word_embeddings": True}
+    cases["BertForPreTraining other settings"] = case("BertForPreTraining", SMALL | other)
+    for size, (layers, width) in SIZES.items():
+        config = {
+            "vocab_size": 3000,
+            "hidden_size": width,
+            "num_hidden_layers": layers,
+            "num_attention_heads": width // 64,
+            "intermediate_size": 4 * width,
+        }
+        tokens = TOKENS + [f"w{index}" for index in range(60 - 16, 3000 - 16)][: 3000 - len(TOKENS)]
+        tokens = TOKENS + [f"v{index}" for index in range(3000 - len(TOKENS))]
+        for act in ("gelu", "gelu_new"):
+            cases[f"{size} {act}"] = case(
+                "BertForPreTraining", config | {"hidden_act": act}, tokens=tokens, spread=0.02, length=40
+            )
+    return cases
+
+
+CASES = _cases()
+
+
+def run_peer(python, command, cases, folder):
+    file = folder / f"{command}.json"
+    file.write_text(json.dumps(cases))
+    result = subprocess.run([python, PEER, command, file], capture_output=True, text=True, timeout=900)
+    assert result.returncode == 0, result.stderr[-4000:]
+
+
+@pytest.fixture(scope="module")
+def folders(peers_python, tmp_path_factory):
+    """name of the case -> folder with a random model of transformers and its answers."""
+    root = tmp_path_factory.mktemp("transformers")
+    places = {name: root / name.replace(" ", "_") for name in CASES}
+    for place in places.values():
+        place.mkdir()
+    run_peer(
+        peers_python, "make", [case | {"folder": str(places[name])} for name, case in CASES.items()], root
+    )
+    return places
+
+
+def our_answers(folder, inputs):
+    """kbert's outputs under transformers' names."""
+    checkpoint = read_checkpoint(folder)
+    task, model = build_model(checkpoint)
+    features = {name: inputs[name] for name in ENCODER_INPUTS}
+    if task.name == "multiple_choice":
+        features = {name: value.reshape(-1, 2, value.shape[-1]) for name, value in features.items()}
+    if task.name == "pretraining":
+        batch, length = inputs["input_ids"].shape
+        positions = np.broadcast_to(np.arange(length, dtype=np.int32), (batch, length))
+        features["masked_lm_positions"] = positions
+    outputs = {name: np.asarray(value) for name, value in model(features, training=False).items()}
+    names = {
+        "sequence_output": "last_hidden_state",
+        "pooled_output": "pooler_output",
+        "masked_lm_logits": "prediction_logits" if checkpoint.has_part("next_sentence") else "logits",
+        "next_sentence_logits": "seq_relationship_logits" if task.name == "pretraining" else "logits",
+    }
+    return checkpoint, {names.get(name, name): value for name, value in outputs.items()}
+
+
+def largest_difference(ours, expected, mask):
+    """Over all of the peer's outputs; places under padding count only where the output is per row."""
+    real = mask.astype(bool)
+    compared = {name for name in expected if name in ours}
+    assert compared and {name for name in expected if name not in (*ENCODER_INPUTS, *ours)} == set()
+    differences = []
+    for name in compared:
+        difference = np.abs(ours[name] - expected[name])
+        assert ours[name].shape == expected[name].shape
+        differences.append((difference[real] if difference.shape[:2] == real.shape else difference).max())
+    return max(differences)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_their_model_gives_the_same_numbers_here(folders, name):
+    expected = dict(np.load(folders[name] / "expected.npz"))
+    checkpoint, ours = our_answers(folders[name], expected)
+    difference = largest_difference(ours, expected, expected["input_mask"])
+    print(f"{name}: largest difference {difference:.2g}")
+    assert difference < TOLERANCE
+    assert not checkpoint.report.left_over or "bin" in name or "Distil" in name
+
+
+ROUND_TRIPS = [name for name in CASES if name.endswith((" gelu", " gelu_new")) and name.startswith("Bert")]
+ROUND_TRIPS += ["base gelu", "DistilBertModel", "DistilBertForMaskedLM", "BertForPreTraining other settings"]
+
+
+@pytest.fixture(scope="module")
+def written(folders, peers_python, tmp_path_factory):
+    """name -> (our folder, what transformers' Auto classes answer from it)."""
+    root = tmp_path_factory.mktemp("kbert")
+    cases, places = [], {}
+    for name in ROUND_TRIPS:
+        target = root / name.replace(" ", "_")
+        checkpoint = read_checkpoint(folders[name])
+        write_checkpoint(checkpoint, target, "hugging_face")
+        places[name] = (target, root / f"{target.name}.npz")
+        model_class = CASES[name]["model_class"].removeprefix("Distil").replace("bert", "Bert")
+        model_class = {"BertModel": "BertModel"}.get(model_class, model_class)
+        cases.append(
+            {
+                "folder": str(target),
+                "auto_class": HEADS[model_class.replace("BBert", "Bert")],
+                "texts": TEXTS,
+                "masked_text": MASKED_TEXT,
+                "inputs": str(folders[name] / "expected.npz"),
+                "answers": str(places[name][1]),
+            }
+        )
+    run_peer(peers_python, "answer", cases, root)
+    return {name: (target, dict(np.load(file))) for name, (target, file) in places.items()}
+
+
+@pytest.mark.parametrize("name", ROUND_TRIPS)
+def test_our_folder_is_loaded_whole_and_answers_the_same_there(folders, written, name):
+    _, theirs = written[name]
+    expected = dict(np.load(folders[name] / "expected.npz"))
+    for key, value in expected.items():
+        if key not in ENCODER_INPUTS:
+            real = expected["input_mask"].astype(bool)
+            difference = np.abs(theirs[key] - value)
+            per_token = difference.shape[:2] == real.shape
+            # The same weights in the same program: any difference would be a weight that went astray.
+            assert (difference[real] if per_token else difference).max() < (
+                2e-6 if "Distil" in name else 1e-9
+            )
+    loading = {key: value for key, value in theirs.items() if key.startswith("loading/")}
+    if name.startswith("Distil"):  # a BERT in our folder: its pooler is not there
+        loading.pop("loading/missing_keys", None)
+    assert loading == {}
+
+
+@pytest.mark.parametrize("name", ROUND_TRIPS)
+def test_our_folder_gives_our_ids_there(written, name):
+    target, theirs = written[name]
+    vocabulary = read_checkpoint(target).vocabulary
+    ids = WordPieceTokenizer(vocabulary).tokenize_with_masks(np.array(TEXTS)).to_list()
+    expected = [[vocabulary.cls_id, *row, vocabulary.sep_id] for row in ids]
+    assert [list(map(int, row.split())) for row in theirs["ids"]] == expected
+    first, second = expected[0], expected[1]
+    assert theirs["pair_ids"].tolist() == [*first, *second[1:]]
+    assert theirs["pair_segments"].tolist() == [0] * len(first) + [1] * (len(second) - 1)
+
+
+@pytest.mark.parametrize("name", [name for name in ROUND_TRIPS if "MaskedLM" in name])
+def test_the_five_best_tokens_for_a_mask_are_the_same(folders, written, tmp_path, name):
+    from kbert.inference.mask_filler import MaskFiller
+    from kbert.training.run_directory import RunDirectory
+
+    write_checkpoint(read_checkpoint(folders[name]), tmp_path / "run", "kbert")
+    ((ranked,),) = MaskFiller(RunDirectory(tmp_path / "run"))([MASKED_TEXT], 5)
+    _, theirs = written[name]
+    assert [entry["token"] for entry in ranked] == theirs["top_tokens"].tolist()
+    np.testing.assert_allclose(
+        [entry["probability"] for entry in ranked], theirs["top_probabilities"], atol=TOLERANCE
+    )
+
+
+def test_the_vocabulary_of_this_test_is_one():
+    assert len(Vocabulary(TOKENS, True)) == 60

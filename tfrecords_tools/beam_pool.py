@@ -1,0 +1,52 @@
+"""Work on a cluster: a function over many items as an Apache Beam pipeline.
+
+Apache Beam is an optional extra; nothing else imports it.
+"""
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+
+BEAM_REQUIREMENT = "apache-beam==2.77.0"
+
+
+class BeamPool:
+    """As `WorkerPool`, for functions that leave what they make in files and return nothing.
+
+    Each `map` is one pipeline. Its workers need this project installed, and a file system that shows the
+    same paths to all of them (NFS, Lustre, a mounted bucket): input, vocabulary and output lie there.
+
+    Args:
+      options: Beam's own options, as on its command line, for example
+        "--runner=FlinkRunner --flink_master=host:8081 --environment_type=LOOPBACK". Empty runs the
+        pipeline here.
+
+    Raises:
+      ValueError: when Apache Beam is not installed.
+    """
+
+    def __init__(self, options: str = ""):
+        try:
+            from apache_beam.options.pipeline_options import PipelineOptions
+        except ImportError:
+            raise ValueError(f"--runner=beam needs Apache Beam: pip install '{BEAM_REQUIREMENT}'") from None
+        self._options = PipelineOptions(shlex.split(options))
+
+    def __enter__(self) -> "BeamPool":
+        return self
+
+    def __exit__(self, *exception):
+        pass
+
+    def map(self, function: Callable, items: Iterable) -> Iterator[None]:
+        """Runs the function over all items, then yields None for each of them.
+
+        Raises:
+          Whatever the pipeline raises when one of the items fails for good.
+        """
+        import apache_beam as beam
+
+        items = list(items)
+        if items:
+            with beam.Pipeline(options=self._options) as pipeline:
+                _ = pipeline | beam.Create(items) | beam.Reshuffle() | beam.Map(function)
+        yield from (None for _ in items)

@@ -1,0 +1,150 @@
+"""The files of a corpus: found, opened whatever their compression, read in big pieces.
+
+Standard library only; `.zst` asks for an optional package when the first such file is met.
+"""
+
+import bz2
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from glob import glob
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+CHUNK_BYTES = 1 << 17
+ZSTD_REQUIREMENT = "backports.zstd==1.8.0"
+
+# Named only to be refused: read as text they would be reported as a page of bytes that are not UTF-8.
+_UNREAD_SUFFIXES = (".7z", ".br", ".lz4", ".lzma", ".parquet", ".rar", ".tar", ".tgz", ".z", ".zip")
+
+
+class DamagedFile(ValueError):
+    """A compressed file that cannot be unpacked to its end."""
+
+
+class _Compression(NamedTuple):
+    name: str
+    open: Callable[[Path], BinaryIO]
+    errors: tuple[type[Exception], ...]
+
+
+def input_files(patterns) -> list[Path]:
+    """Expands paths, folders and globs into files, sorted by name, each once.
+
+    Args:
+      patterns: a path, a list of paths or globs, or one string of them separated by commas. A folder stands
+        for all files in it and in its folders, those with a name that begins with a dot left out. The path
+        of an existing file is never read as a glob, whatever characters it has.
+
+    Raises:
+      ValueError: when a pattern matches no file, all files are empty, or one is compressed in a way that is
+        not read (or needs a package that is not installed).
+    """
+    if isinstance(patterns, Path):
+        patterns = [patterns]
+    elif isinstance(patterns, str):
+        patterns = [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]
+    if not patterns:
+        raise ValueError("no input files given; pass --input_files=PATH_OR_GLOB[,PATH_OR_GLOB...].")
+    found = set()
+    for pattern in patterns:
+        path = Path(pattern)
+        matches = [path] if path.exists() else [Path(match) for match in glob(str(pattern), recursive=True)]
+        # A folder that a glob meets is not entered: with ** its files are matches themselves.
+        files = _files_below(path) if path.is_dir() else [match for match in matches if match.is_file()]
+        if not files:
+            problem = "holds no files" if path.is_dir() else "matches no file"
+            raise ValueError(
+                f"input {str(pattern)!r} {problem}; "
+                "give text files, a folder or a glob such as 'corpus/*.txt'."
+            )
+        found.update(files)
+    files = sorted(found)
+    for file in files:
+        _check_readable(file)
+    if not any(file.stat().st_size for file in files):
+        raise ValueError(f"all input files are empty: {', '.join(map(str, files[:5]))}.")
+    return files
+
+
+def _files_below(folder: Path) -> list[Path]:
+    files = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        files += [Path(parent, name) for name in names if not name.startswith(".")]
+    return [file for file in files if file.is_file()]
+
+
+def _check_readable(file: Path):
+    if file.suffix.lower() in _UNREAD_SUFFIXES:
+        raise ValueError(
+            f"{file} is of a kind that is not read; "
+            "give text or JSON lines, plain or compressed as .gz, .bz2, .xz or .zst."
+        )
+    if not os.access(file, os.R_OK):
+        raise ValueError(f"{file} may not be read by this user; change its permissions or leave it out.")
+    _compression(file)
+
+
+def is_compressed(path: str | Path) -> bool:
+    """Whether the name says that the file is compressed, so that it can only be read from its beginning."""
+    return _compression(path) is not None
+
+
+def is_json_lines(path: str | Path) -> bool:
+    """Whether the name, less that of a compression, ends in `.jsonl`, `.ndjson` or `.json`."""
+    path = Path(path)
+    if is_compressed(path):
+        path = path.with_suffix("")
+    return path.suffix.lower() in (".jsonl", ".ndjson", ".json")
+
+
+def read_chunks(path: str | Path, start: int = 0) -> Iterator[bytes]:
+    """Yields the bytes of a file, unpacked, from `start` on, at most `CHUNK_BYTES` at a time.
+
+    Raises:
+      DamagedFile: when a compressed file cannot be unpacked any further. What was whole before the damage
+        has been yielded.
+    """
+    compression = _compression(path)
+    errors = compression.errors if compression else ()
+    with compression.open(path) if compression else open(path, "rb") as stream:
+        stream.seek(start)
+        while True:
+            try:
+                chunk = stream.read1(CHUNK_BYTES)
+            except errors as error:
+                if getattr(error, "errno", None) is not None:  # the disk, not the file's contents
+                    raise
+                raise DamagedFile(f"not a whole {compression.name} file ({error})") from None
+            if not chunk:
+                return
+            yield chunk
+
+
+def _compression(path) -> _Compression | None:
+    match Path(path).suffix.lower():
+        case ".gz":
+            return _Compression("gzip", gzip.open, (EOFError, gzip.BadGzipFile, zlib.error))
+        case ".bz2":
+            return _Compression("bzip2", bz2.open, (EOFError, OSError))
+        case ".xz":
+            return _Compression("xz", lzma.open, (EOFError, lzma.LZMAError))
+        case ".zst":
+            zstd = _import_zstd(path)
+            return _Compression("zstd", zstd.open, (EOFError, zstd.ZstdError))
+    return None
+
+
+def _import_zstd(path):
+    # The standard library's own module of Python 3.14, for older ones. The package `zstandard` takes a file
+    # that was cut off for one that ends there.
+    try:
+        from backports import zstd
+    except ImportError:
+        raise ValueError(
+            f"{path} is compressed with zstd, which needs a package: pip install {ZSTD_REQUIREMENT}"
+        ) from None
+    return zstd

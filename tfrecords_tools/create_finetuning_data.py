@@ -1,0 +1,286 @@
+r"""Script: labelled text + vocabulary -> TFRecords for fine-tuning.
+
+  python -m tfrecords_tools.create_finetuning_data --config=configs/finetuning/sst2.json \
+      --input_file=sst2/train.tsv --vocab_file=vocab.txt --output_dir=records/sst2_train
+
+The config is the one that training takes: its `task` and `dataset` say what the file is, its
+`max_seq_length` how long the examples are. Texts go through the very tokenizer and packer of training on
+live text, so run_finetuning --train_dir learns from the same numbers as --train_file.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from absl import flags, logging
+
+from kbert import command_line
+from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
+from kbert.manifest import Manifest
+from kbert.tokenization.vocabulary import Vocabulary
+from tfrecords_tools.progress import Progress
+from tfrecords_tools.record_statistics import RecordStatistics
+from tfrecords_tools.record_writer import RecordWriter, check_output_dir, encode_examples
+from tfrecords_tools.worker_pool import WorkerPool
+
+FLAGS = flags.FLAGS
+
+HIGH_UNKNOWN_SHARE = 0.05
+_ROWS_AT_ONCE = 2048
+_CHARACTERS_AT_ONCE = 1 << 22  # a file of very long texts goes in smaller pieces
+
+
+def define_flags():
+    """Defined on demand, so that a test may import several scripts that share the names of flags."""
+    flags.DEFINE_string("config", None, "The fine-tuning config: task, dataset, max_seq_length.")
+    flags.DEFINE_multi_string("override", [], "One changed value, for example dataset.label=judgment.")
+    flags.DEFINE_string("input_file", None, "Labelled TSV, CSV or JSONL file, or one of them with .gz.")
+    flags.DEFINE_string("vocab_file", None, "The vocab.txt.")
+    flags.DEFINE_string(
+        "init_checkpoint",
+        None,
+        "Instead of --vocab_file: a run of kbert, a Hugging Face folder or Google's TF1 checkpoint, whose "
+        "vocabulary to take.",
+    )
+    flags.DEFINE_list("allow_unmatched", [], "What of the checkpoint may be odd, as in run_finetuning.")
+    flags.DEFINE_bool(
+        "do_lower_case", None, "The casing of a vocabulary that comes without; by default lower-cased."
+    )
+    flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocab.txt.")
+    flags.DEFINE_integer("max_seq_length", None, "Length of the examples; by default that of the config.")
+    flags.DEFINE_integer("num_shards", 1, "How many TFRecord files.")
+    flags.DEFINE_enum("compression", "none", ["none", "gzip"], "Compression of the TFRecord files.")
+    flags.DEFINE_bool(
+        "shuffle",
+        False,
+        "Put the examples in random order, for training on a file that is sorted by label. By default they "
+        "keep the order of the file.",
+    )
+    flags.DEFINE_integer("seed", 12345, "Of --shuffle; the same seed gives the same bytes.", lower_bound=0)
+    flags.DEFINE_integer(
+        "num_workers",
+        1,
+        "Processes; 0 for one for each core. The records do not depend on it. Each takes seconds to start, "
+        "so more than one are worth it from about a million rows.",
+    )
+    flags.DEFINE_bool("overwrite", False, "Replace records that are in output_dir, once the new are whole.")
+    flags.mark_flags_as_required(["config", "input_file", "output_dir"])
+
+
+def main(argv):
+    del argv
+    manifest = create_finetuning_data(
+        FLAGS.config,
+        FLAGS.input_file,
+        FLAGS.output_dir,
+        vocab_file=FLAGS.vocab_file,
+        do_lower_case=FLAGS.do_lower_case,
+        init_checkpoint=FLAGS.init_checkpoint,
+        allow_unmatched=FLAGS.allow_unmatched,
+        overrides=FLAGS.override,
+        max_seq_length=FLAGS.max_seq_length,
+        num_shards=FLAGS.num_shards,
+        compression=FLAGS.compression,
+        shuffle_seed=FLAGS.seed if FLAGS.shuffle else None,
+        num_workers=FLAGS.num_workers,
+        overwrite=FLAGS.overwrite,
+    )
+    print(summary(FLAGS.output_dir, manifest))
+
+
+def create_finetuning_data(
+    config: str | Path,
+    input_file: str | Path,
+    output_dir: str | Path,
+    *,
+    vocab_file: str | Path | None = None,
+    do_lower_case: bool | None = None,
+    init_checkpoint: str | Path | None = None,
+    allow_unmatched: Iterable[str] = (),
+    overrides: Iterable[str] = (),
+    max_seq_length: int | None = None,
+    num_shards: int = 1,
+    compression: str = "none",
+    shuffle_seed: int | None = None,
+    num_workers: int = 1,
+    overwrite: bool = False,
+) -> Manifest:
+    """Writes the records of a labelled file; the arguments are the flags.
+
+    The file is streamed: rows are held by the thousand. Where the config lists no labels, the file is read
+    once more before, to find them.
+
+    Args:
+      config: path of a `FinetuningConfig` in JSON.
+      input_file: the labelled file.
+      output_dir: the folder to make.
+      vocab_file: the vocabulary, or
+      init_checkpoint: a checkpoint that has one, as in run_finetuning.
+      do_lower_case: the casing of a vocabulary that comes without; None lower-cases.
+      allow_unmatched: see `kbert.checkpoints.formats.read_checkpoint`.
+      overrides: strings such as `dataset.label=judgment`.
+      max_seq_length: in the place of the config's.
+      num_shards: how many files.
+      compression: "none" or "gzip".
+      shuffle_seed: a number for random order; None keeps that of the file.
+      num_workers: processes; 1 works in this one, 0 takes one for each core.
+      overwrite: replace finished records in `output_dir`, once the new ones are whole.
+
+    Returns:
+      The manifest that lies in `output_dir`.
+
+    Raises:
+      ValueError: for a config, file or vocabulary that cannot be read, rows that do not fit the config, or an
+        `output_dir` that may not be written. Nothing is left behind.
+    """
+    if bool(vocab_file) == bool(init_checkpoint):
+        raise ValueError("give either --vocab_file or --init_checkpoint, which brings its own.")
+    check_output_dir(output_dir, overwrite)
+    if not Path(input_file).is_file():
+        raise ValueError(f"labelled file {input_file} does not exist.")
+    if vocab_file:
+        vocabulary = Vocabulary.from_file(vocab_file, do_lower_case is not False)
+    overrides = list(overrides) + ([f"max_seq_length={max_seq_length}"] if max_seq_length else [])
+    settings = load_config(FinetuningConfig, config, overrides)
+
+    # Here TensorFlow loads, after everything that can be wrong without it.
+    from kbert.tasks import TASKS
+
+    if init_checkpoint:
+        from kbert.checkpoints.formats import read_checkpoint
+
+        vocabulary = read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
+    if warning := vocabulary.casing_warning():
+        logging.warning(warning)
+    task_class = TASKS[settings.task]
+    dataset = task_class.complete_dataset(
+        settings.dataset, task_class.stream_rows(input_file, settings.dataset)
+    )
+    features = task_class.of_dataset(dataset).record_features(settings.max_seq_length)
+
+    counted = RecordStatistics(features, vocabulary)
+    progress = Progress("Wrote", "examples", None)
+    with (
+        WorkerPool(num_workers) as pool,
+        RecordWriter(
+            output_dir,
+            kind=settings.task,
+            features=features,
+            vocabulary=vocabulary,
+            num_shards=num_shards,
+            settings={
+                "config": str(config),
+                "input_file": str(input_file),
+                "vocab_file": str(vocab_file or init_checkpoint),
+                "max_seq_length": settings.max_seq_length,
+                "num_shards": num_shards,
+                "compression": compression,
+                "shuffle_seed": shuffle_seed,
+                "dataset": to_dict(dataset),
+            },
+            compression=compression,
+            shuffle_seed=shuffle_seed,
+            overwrite=overwrite,
+        ) as writer,
+    ):
+        job = Job(
+            settings.task,
+            dataset,
+            str(writer.vocab_file),
+            vocabulary.do_lower_case,
+            settings.max_seq_length,
+        )
+        pieces = _pieces(task_class.stream_rows(input_file, dataset))
+        for records, counted_here in pool.map(functools.partial(encode_rows, job), pieces):
+            writer.write_encoded(records)
+            counted.merge(counted_here)
+            progress.report(int(counted.counts["records"][0]))
+        progress.report_end()
+        values = counted.to_json(vocabulary)
+        if values["unknown_share"] > HIGH_UNKNOWN_SHARE:
+            logging.warning(
+                "%.1f %% of all pieces are [UNK]: is vocab_file made for this language and casing?",
+                100 * values["unknown_share"],
+            )
+        return writer.finish(_statistics(values, dataset), counted)
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """What a worker needs to know, once for all rows."""
+
+    task: str
+    dataset: DatasetConfig
+    vocab_file: str
+    do_lower_case: bool
+    max_seq_length: int
+
+
+def encode_rows(job: Job, rows: list) -> tuple[list[bytes], RecordStatistics]:
+    """Rows -> serialized examples in the same order, and what they hold."""
+    task, vocabulary, features, text_inputs = _tools(job)
+    columns = task.rows_to_features(rows, text_inputs)
+    counted = RecordStatistics(features, vocabulary)
+    counted.update(columns)
+    return encode_examples(columns, features), counted
+
+
+@functools.lru_cache(maxsize=1)
+def _tools(job):
+    from kbert.tasks import TASKS
+    from kbert.tokenization.text_inputs import TextInputs
+
+    task = TASKS[job.task].of_dataset(job.dataset)
+    vocabulary = Vocabulary.from_file(job.vocab_file, job.do_lower_case)
+    features = task.record_features(job.max_seq_length)
+    return task, vocabulary, features, TextInputs(vocabulary, job.max_seq_length)
+
+
+def _pieces(rows: Iterable[tuple]) -> Iterator[list]:
+    """Cuts a stream of rows into lists."""
+    piece, characters = [], 0
+    for row in rows:
+        piece.append(row)
+        characters += sum(len(cell) for cell in row if cell)
+        if len(piece) == _ROWS_AT_ONCE or characters >= _CHARACTERS_AT_ONCE:
+            yield piece
+            piece, characters = [], 0
+    if piece:
+        yield piece
+
+
+def _statistics(values, dataset):
+    """What the manifest says of the records; statistics.json says more."""
+    chosen = {
+        "examples": values["records"],
+        "tokens": values["tokens"],
+        "fill_rate": values["fill_rate"],
+        "unknown_share": values["unknown_share"],
+        "at_full_length": values["lengths"][values["max_seq_length"]],
+    }
+    if "labels" in values:
+        counts = values["labels"] + [0] * (len(dataset.labels) - len(values["labels"]))
+        chosen["labels"] = dict(zip(dataset.labels, counts, strict=True))
+    return chosen
+
+
+def summary(output_dir: str | Path, manifest: Manifest) -> str:
+    """What came out, for the person who asked for it."""
+    numbers = manifest.statistics
+    examples = max(1, numbers["examples"])
+    lines = [
+        f"records: {numbers['examples']:,} examples of {numbers['tokens'] / examples:.1f} tokens on average, "
+        f"{100 * numbers['at_full_length'] / examples:.1f} % at the full length of "
+        f"{manifest.settings['max_seq_length']}, {100 * numbers['unknown_share']:.2f} % unknown",
+    ]
+    if "labels" in numbers:
+        shares = (f"{name} {count:,}" for name, count in numbers["labels"].items())
+        lines.append(f"labels: {', '.join(shares)}")
+    lines.append(f"written to {output_dir}: {len(manifest.shards)} shards, manifest.json, statistics.html")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    define_flags()
+    command_line.run(main)

@@ -1,0 +1,86 @@
+"""Script: records -> a page of statistics beside them, to open in a browser.
+
+    python -m tfrecords_tools.draw_statistics --input_dir=records
+
+The tools that write records write the page as well; this one is for records without it. Where
+statistics.json is missing, all records are read and counted.
+"""
+
+import json
+from pathlib import Path
+
+from absl import flags
+
+from kbert import command_line
+from kbert.input_pipelines.record_vocabulary import read_vocabulary
+from kbert.manifest import Manifest, read_manifest
+from tfrecords_tools.progress import Progress
+from tfrecords_tools.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME, RecordStatistics
+from tfrecords_tools.statistics_page import write_page, write_statistics
+from tfrecords_tools.stored_records import read_batches
+
+_RECORDS_AT_ONCE = 2048
+
+
+def count_records(input_dir: str | Path, manifest: Manifest) -> RecordStatistics:
+    """Reads all records of a folder and counts what they hold."""
+    statistics = RecordStatistics(manifest.features, read_vocabulary(input_dir, manifest))
+    progress = Progress("Counted", "examples", manifest.num_examples)
+    for batch in read_batches(input_dir, manifest, _RECORDS_AT_ONCE):
+        statistics.update(batch)
+        progress.report(int(statistics.counts["records"][0]))
+    progress.report_end()
+    return statistics
+
+
+def draw_statistics(input_dir: str | Path, recount: bool = False) -> Path:
+    """Writes the page of a folder of records, and statistics.json where it is missing.
+
+    Args:
+      input_dir: the folder.
+      recount: count the records even if statistics.json is there.
+
+    Returns:
+      The path of the page.
+
+    Raises:
+      ValueError: when the folder holds no finished set of records, or files that do not fit together.
+    """
+    manifest = read_manifest(input_dir)
+    counted = Path(input_dir) / STATISTICS_FILE_NAME
+    if recount or not counted.is_file():
+        write_statistics(input_dir, manifest, count_records(input_dir, manifest))
+    else:
+        write_page(input_dir, manifest, _read_statistics(counted, manifest))
+    return Path(input_dir) / PAGE_FILE_NAME
+
+
+def _read_statistics(path, manifest):
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        num_records = values["records"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is broken ({error!r}); count again with --recount.") from None
+    if num_records != manifest.num_examples:
+        raise ValueError(
+            f"{path} speaks of {num_records:,} records, but the manifest of {manifest.num_examples:,}; count "
+            "again with --recount."
+        )
+    return values
+
+
+def define_flags():
+    """Defined on demand, so that a test may import several scripts that share the names of flags."""
+    flags.DEFINE_string("input_dir", None, "A folder of records with its manifest.json.")
+    flags.DEFINE_bool("recount", False, "Read and count the records even if statistics.json is there.")
+    flags.mark_flag_as_required("input_dir")
+
+
+def main(argv):
+    del argv
+    print(f"Statistics written to {draw_statistics(flags.FLAGS.input_dir, flags.FLAGS.recount)}.")
+
+
+if __name__ == "__main__":
+    define_flags()
+    command_line.run(main)

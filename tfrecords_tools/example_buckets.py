@@ -1,0 +1,136 @@
+"""Sampled examples on disk, sorted into buckets: the first half of a shuffle that needs no memory.
+
+Every example goes to a bucket drawn at random. All examples of a bucket are later read from all files,
+put in random order and written to one part of a shard: together a uniform shuffle of the whole corpus.
+"""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+_LENGTH = np.dtype("<u2")
+_LABEL = np.dtype("u1")
+_COUNT = np.dtype("<i8")
+
+
+class Examples(NamedTuple):
+    """Texts before layout and masking.
+
+    Args:
+      pieces: integer array of shape [all pieces], first and second text of every example in turn.
+      first_lengths: integer array of shape [examples].
+      second_lengths: integer array of shape [examples]; 0 for single texts.
+      labels: integer array of shape [examples].
+    """
+
+    pieces: np.ndarray
+    first_lengths: np.ndarray
+    second_lengths: np.ndarray
+    labels: np.ndarray
+
+    def __len__(self):
+        return len(self.labels)
+
+    def take(self, rows: np.ndarray) -> "Examples":
+        """The examples with these numbers, in their order."""
+        lengths = self.first_lengths.astype(np.int64) + self.second_lengths
+        starts = np.cumsum(lengths) - lengths
+        lengths, starts = lengths[rows], starts[rows]
+        before = np.cumsum(lengths) - lengths
+        places = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
+        return Examples(
+            self.pieces[places], self.first_lengths[rows], self.second_lengths[rows], self.labels[rows]
+        )
+
+    def split_texts(self):
+        """Two pairs (int32 pieces, int64 lengths), of the first and of the second texts."""
+        lengths = np.stack([self.first_lengths, self.second_lengths], axis=1).astype(np.int64)
+        is_first = np.repeat(np.tile([True, False], len(self)), lengths.ravel())
+        pieces = self.pieces.astype(np.int32)
+        return (pieces[is_first], lengths[:, 0]), (pieces[~is_first], lengths[:, 1])
+
+    @classmethod
+    def concatenate(cls, parts: list["Examples"]) -> "Examples":
+        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def write_buckets(path: str | Path, examples: Examples, num_buckets: int, generator: np.random.Generator):
+    """Deals the examples out to buckets, as evenly as cards, and writes them bucket by bucket.
+
+    The file begins with int64 [buckets, 2], examples and pieces of each bucket. It is written aside first.
+
+    Args:
+      path: the file.
+      examples: the `Examples`; pieces of uint16 or int32.
+      num_buckets: how many buckets.
+      generator: draws the buckets.
+    """
+    # A random first bucket for each file: otherwise the low ones would get all that is left over.
+    bucket = (generator.permutation(len(examples)) + generator.integers(num_buckets)) % num_buckets
+    order = np.argsort(bucket, kind="stable")
+    examples = examples.take(order)
+    lengths = examples.first_lengths.astype(np.int64) + examples.second_lengths
+    counts = np.zeros((num_buckets, 2), _COUNT)
+    counts[:, 0] = np.bincount(bucket, minlength=num_buckets)
+    counts[:, 1] = np.bincount(bucket[order], weights=lengths, minlength=num_buckets)
+    ends = np.cumsum(counts, axis=0)
+    columns = (
+        examples.first_lengths.astype(_LENGTH),
+        examples.second_lengths.astype(_LENGTH),
+        examples.labels.astype(_LABEL),
+    )
+    aside = f"{path}.{os.getpid()}.tmp"
+    with open(aside, "wb") as file:
+        file.write(counts.tobytes())
+        for number in range(num_buckets):
+            rows, pieces = (
+                slice(*pair) for pair in zip(ends[number] - counts[number], ends[number], strict=True)
+            )
+            for column in columns:
+                file.write(column[rows].tobytes())
+            file.write(examples.pieces[pieces].tobytes())
+    os.replace(aside, path)
+
+
+def count_examples(path: str | Path, num_buckets: int) -> np.ndarray:
+    """int64 array of shape [buckets]: how many examples of each bucket a file holds."""
+    return _counts(path, num_buckets)[:, 0]
+
+
+def read_bucket(paths, bucket: int, num_buckets: int, piece_dtype) -> Examples:
+    """The examples of one bucket from all files, in the order of the files.
+
+    Args:
+      paths: files that `write_buckets` wrote.
+      bucket: the bucket's number.
+      num_buckets: as they were written with.
+      piece_dtype: the dtype of the pieces.
+    """
+    piece_dtype = np.dtype(piece_dtype)
+    bytes_per_example = 2 * _LENGTH.itemsize + _LABEL.itemsize
+    parts = []
+    for path in paths:
+        counts = _counts(path, num_buckets)
+        examples_before, pieces_before = counts[:bucket].sum(axis=0)
+        examples, pieces = counts[bucket]
+        offset = counts.nbytes + examples_before * bytes_per_example + pieces_before * piece_dtype.itemsize
+        with open(path, "rb") as file:
+            file.seek(offset)
+            content = file.read(examples * bytes_per_example + pieces * piece_dtype.itemsize)
+        columns, place = [], 0
+        for dtype, count in (
+            (_LENGTH, examples),
+            (_LENGTH, examples),
+            (_LABEL, examples),
+            (piece_dtype, pieces),
+        ):
+            columns.append(np.frombuffer(content, dtype, count, place))
+            place += columns[-1].nbytes
+        parts.append(Examples(columns[3], *columns[:3]))
+    return Examples.concatenate(parts)
+
+
+def _counts(path, num_buckets):
+    return np.fromfile(path, _COUNT, 2 * num_buckets).reshape(num_buckets, 2)

@@ -1,0 +1,134 @@
+"""What pretraining records are made with: every setting, its default, its check."""
+
+import dataclasses
+from dataclasses import dataclass
+
+from kbert.features import Feature, pretraining_features
+
+STRATEGIES = ("sentence_pairs", "full_sentences", "sentence_order")
+MASKINGS = ("static", "dynamic")
+DEDUPLICATIONS = ("none", "exact", "near")
+COMPRESSIONS = ("none", "gzip")
+SHORTEST_SEQUENCE = 8
+_LONGEST_SEQUENCE = 65_535  # lengths are kept in two bytes
+
+
+@dataclass(frozen=True)
+class PretrainingSettings:
+    """The settings under their flags' names; defaults are those of the original create_pretraining_data.py.
+
+    Args:
+      do_lower_case: lower-case the text and strip accents.
+      max_seq_length: length of the sequences, special tokens included.
+      max_predictions_per_seq: most masked places of a sequence.
+      dupe_factor: how many times to go over the corpus.
+      masked_lm_prob: share of a sequence that is masked.
+      short_seq_prob: share of passes over a document with shorter sequences.
+      do_whole_word_mask: mask words with all their pieces or not at all.
+      max_ngram_size: mask runs of up to so many words (pieces, without whole-word masking).
+      strategy: sentence_pairs (the original's next sentence prediction), full_sentences (RoBERTa's, without
+        pairs) or sentence_order (ALBERT's).
+      masking: static (in the records) or dynamic (anew in every epoch, while they are read).
+      deduplicate: drop documents that occurred before: none, exact or near.
+      text_field: the key of a JSONL line's text.
+      split_sentences: language code of running text that is to be cut into sentences, or "".
+      errors: what to do with lines that cannot be read: fail or skip.
+      seed: the same seed gives the same bytes, whatever the number of workers.
+      num_shards: how many TFRecord files.
+      compression: none or gzip.
+
+    Raises:
+      ValueError: for numbers that make no sense, alone or together.
+    """
+
+    do_lower_case: bool = True
+    max_seq_length: int = 128
+    max_predictions_per_seq: int = 20
+    dupe_factor: int = 10
+    masked_lm_prob: float = 0.15
+    short_seq_prob: float = 0.1
+    do_whole_word_mask: bool = False
+    max_ngram_size: int = 1
+    strategy: str = "sentence_pairs"
+    masking: str = "static"
+    deduplicate: str = "none"
+    text_field: str = "text"
+    split_sentences: str = ""
+    errors: str = "fail"
+    seed: int = 12345
+    num_shards: int = 8
+    compression: str = "none"
+
+    def __post_init__(self):
+        if not SHORTEST_SEQUENCE <= self.max_seq_length <= _LONGEST_SEQUENCE:
+            raise ValueError(
+                f"max_seq_length={self.max_seq_length} must lie between {SHORTEST_SEQUENCE} (two texts "
+                f"and three special tokens) and {_LONGEST_SEQUENCE}, and is usually 128 or 512."
+            )
+        if not 1 <= self.max_predictions_per_seq <= self.max_seq_length - 3:
+            raise ValueError(
+                f"max_predictions_per_seq={self.max_predictions_per_seq} must lie between 1 and "
+                f"max_seq_length - 3 = {self.max_seq_length - 3}; max_seq_length x masked_lm_prob = "
+                f"{max(1, self._wanted())} is a good choice."
+            )
+        if self.dupe_factor < 1:
+            raise ValueError(f"dupe_factor={self.dupe_factor} must be at least 1.")
+        if not 0.0 < self.masked_lm_prob < 1.0:
+            raise ValueError(
+                f"masked_lm_prob={self.masked_lm_prob} must be above 0 and below 1; BERT has 0.15."
+            )
+        if not 0.0 <= self.short_seq_prob <= 1.0:
+            raise ValueError(f"short_seq_prob={self.short_seq_prob} must lie between 0 and 1; BERT has 0.1.")
+        if not 1 <= self.max_ngram_size <= self.max_predictions_per_seq:
+            raise ValueError(
+                f"max_ngram_size={self.max_ngram_size} must lie between 1 and max_predictions_per_seq="
+                f"{self.max_predictions_per_seq}; ALBERT has 3."
+            )
+        if self.seed < 0:
+            raise ValueError(f"seed={self.seed} must not be negative.")
+        if self.num_shards < 1:
+            raise ValueError(f"num_shards={self.num_shards} must be at least 1.")
+        for name, choices in (
+            ("strategy", STRATEGIES),
+            ("masking", MASKINGS),
+            ("deduplicate", DEDUPLICATIONS),
+            ("errors", ("fail", "skip")),
+            ("compression", COMPRESSIONS),
+        ):
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is not known; choose one of {', '.join(choices)}."
+                )
+
+    def _wanted(self):
+        return round(self.max_seq_length * self.masked_lm_prob)
+
+    def warning(self) -> str | None:
+        """A sentence when long sequences get fewer masks than asked for, else None."""
+        if self.max_predictions_per_seq < self._wanted():
+            return (
+                f"max_predictions_per_seq={self.max_predictions_per_seq} is below max_seq_length x "
+                f"masked_lm_prob = {self._wanted()}: long sequences are masked less than asked for."
+            )
+        return None
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether an example is two texts with a label."""
+        return self.strategy != "full_sentences"
+
+    @property
+    def shard_suffix(self) -> str:
+        return ".tfrecord.gz" if self.compression == "gzip" else ".tfrecord"
+
+    def features(self) -> dict[str, Feature]:
+        """The features of the records."""
+        return pretraining_features(
+            self.max_seq_length,
+            self.max_predictions_per_seq,
+            with_masks=self.masking == "static",
+            with_next_sentence=self.has_pairs,
+        )
+
+    def to_dict(self) -> dict:
+        return dataclasses.asdict(self)

@@ -1,0 +1,203 @@
+"""What a set of records holds, counted batch by batch: lengths, masks, pieces, labels.
+
+Everything is a sum of counts, so statistics of shards add up to those of the whole set in any order. A
+batch costs a few passes of NumPy over its arrays, far less than making or reading it.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from kbert.features import Feature
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+
+STATISTICS_FILE_NAME = "statistics.json"
+PAGE_FILE_NAME = "statistics.html"
+LABELS = "label_ids"
+MOST_PIECES_SHOWN = 50
+EXAMPLES_KEPT = 4
+
+
+class RecordStatistics:
+    """Counts over records of one kind; picklable, and small beside a batch.
+
+    Args:
+      features: name -> `Feature` of the records, as in kbert/features.py or a manifest.
+      vocabulary: the `Vocabulary` of their ids. It is not kept: workers send statistics back and forth.
+
+    Attributes:
+      counts: name -> int64 array of counts, all that there is. They may be saved with `np.savez` and
+        handed to `add`, for a run that goes on where it was stopped.
+      examples: the first few examples seen, dicts of arrays by feature name.
+
+    Example:
+      statistics = RecordStatistics(manifest.features, vocabulary)
+      for batch in batches:
+          statistics.update(batch)
+      json.dumps(statistics.to_json(vocabulary))
+    """
+
+    def __init__(self, features: Mapping[str, Feature], vocabulary: Vocabulary):
+        (self.max_seq_length,) = features["input_ids"].shape
+        self.has_masks = "masked_lm_ids" in features
+        self.has_next_sentence = "next_sentence_labels" in features
+        self.has_labels = LABELS in features and features[LABELS].shape == ()
+        self.counts: dict[str, np.ndarray] = {}
+        self.examples: list[dict[str, np.ndarray]] = []
+        self._names = tuple(features)
+        self._vocab_size = len(vocabulary)
+        self._mask_id, self._pad_id = vocabulary.mask_id, vocabulary.pad_id
+
+    def update(self, batch: Mapping[str, np.ndarray]):
+        """Counts a batch.
+
+        Args:
+          batch: for each feature an array of shape [batch, *shape of the feature]; what is not counted
+            (other features) may be there as well.
+
+        Raises:
+          ValueError: for ids that are not in the vocabulary.
+        """
+        input_ids, input_mask = np.asarray(batch["input_ids"]), np.asarray(batch["input_mask"])
+        lengths = input_mask.sum(axis=1)
+        second = np.asarray(batch["segment_ids"]).sum(axis=1)  # the second text with its [SEP]
+        pieces = np.bincount(input_ids.ravel(), minlength=self._vocab_size)
+        if len(pieces) > self._vocab_size:
+            raise ValueError(
+                f"input_ids hold {len(pieces) - 1}, but the vocabulary has {self._vocab_size} pieces; the "
+                "records were made with another one."
+            )
+        pieces[self._pad_id] -= input_ids.size - lengths.sum()
+        self.add(
+            {
+                "records": np.array([len(input_ids)]),
+                "lengths": np.bincount(lengths),
+                # Without [CLS] and the [SEP] of each text.
+                "first_lengths": np.bincount(np.maximum(lengths - second - 2, 0)),
+                "second_lengths": np.bincount(second - (second > 0)),
+                "shown_pieces": pieces,
+            }
+        )
+        if self.has_masks:
+            self._count_masks(batch, input_ids)
+        for row in range(min(EXAMPLES_KEPT - len(self.examples), len(input_ids))):
+            self.examples.append({name: np.array(batch[name][row]) for name in self._names})
+        if self.has_next_sentence:
+            self.add({"next_sentence": np.bincount(np.ravel(batch["next_sentence_labels"]), minlength=2)})
+        if self.has_labels:
+            self.add({"labels": np.bincount(np.asarray(batch[LABELS]))})
+
+    def _count_masks(self, batch, input_ids):
+        is_real = np.asarray(batch["masked_lm_weights"]) > 0
+        positions = np.asarray(batch["masked_lm_positions"])
+        shown = np.take_along_axis(input_ids, positions, axis=1)[is_real]
+        answers = np.asarray(batch["masked_lm_ids"])[is_real]
+        is_mask = shown == self._mask_id
+        is_unchanged = (shown == answers) & ~is_mask
+        num_mask, num_unchanged = np.count_nonzero(is_mask), np.count_nonzero(is_unchanged)
+        self.add(
+            {
+                "mask_positions": np.bincount(positions[is_real]),
+                "masks_per_record": np.bincount(is_real.sum(axis=1)),
+                "masked_pieces": np.bincount(answers, minlength=self._vocab_size),
+                "pieces_at_masks": np.bincount(shown, minlength=self._vocab_size),
+                "mask_kinds": np.array([num_mask, num_unchanged, len(shown) - num_mask - num_unchanged]),
+            }
+        )
+
+    def add(self, counts: Mapping[str, np.ndarray]):
+        """Adds counts under their names; of two arrays of counts the shorter one goes on with zeros."""
+        for name, more in counts.items():
+            old = self.counts.get(name)
+            if old is None:
+                self.counts[name] = np.array(more, np.int64)
+            elif len(old) >= len(more):
+                old[: len(more)] += more
+            else:
+                grown = np.array(more, np.int64)
+                grown[: len(old)] += old
+                self.counts[name] = grown
+
+    def merge(self, other: "RecordStatistics"):
+        """Adds the statistics of later records of the same kind."""
+        self.add(other.counts)
+        self.examples += other.examples[: EXAMPLES_KEPT - len(self.examples)]
+
+    def to_json(self, vocabulary: Vocabulary) -> dict:
+        """What statistics.json holds: totals, shares and histograms as plain lists, index = value.
+
+        Args:
+          vocabulary: the same as before, for the names of pieces.
+
+        Returns:
+          dict with `records`, `max_seq_length`, `tokens` (real places), `fill_rate` (their share of all
+          places), `text_tokens` (without special tokens; masks counted as what they hide),
+          `unknown_tokens`, `unknown_share`, `pieces_used`, `vocab_size`, `lengths`, `first_lengths`,
+          `second_lengths`, `frequent_pieces` ([piece, count] pairs); and, where the records have them,
+          `masking` (`places`, `share` of the text's tokens, `shown_as_mask`, `shown_unchanged`,
+          `shown_random`, `positions`, `per_record`, `most_masked`), `next_sentence` ([zeros, ones]) and
+          `labels` (counts in id order).
+        """
+        counts = self.counts
+        num_records = int(self._total("records"))
+        tokens = int(np.arange(self.max_seq_length + 1) @ self._histogram("lengths"))
+        pieces = self._histogram("shown_pieces", self._vocab_size).copy()
+        if self.has_masks:  # back to the text as it was
+            pieces += self._histogram("masked_pieces", self._vocab_size)
+            pieces -= self._histogram("pieces_at_masks", self._vocab_size)
+        unknown_tokens = int(pieces[vocabulary.unk_id])
+        pieces[[vocabulary.ids[token] for token in SPECIAL_TOKENS if token != "[UNK]"]] = 0
+        text_tokens = int(pieces.sum())
+        values = {
+            "records": num_records,
+            "max_seq_length": self.max_seq_length,
+            "tokens": tokens,
+            "fill_rate": _share(tokens, num_records * self.max_seq_length),
+            "text_tokens": text_tokens,
+            "unknown_tokens": unknown_tokens,
+            "unknown_share": _share(unknown_tokens, text_tokens),
+            "vocab_size": self._vocab_size,
+            "pieces_used": int(np.count_nonzero(pieces)),
+            "lengths": self._histogram("lengths").tolist(),
+            "first_lengths": self._histogram("first_lengths").tolist(),
+            "second_lengths": self._histogram("second_lengths").tolist(),
+            "frequent_pieces": _most_frequent(pieces, vocabulary),
+        }
+        if self.has_masks:
+            masked = self._histogram("masked_pieces", self._vocab_size)
+            places = int(masked.sum())
+            shown_as_mask, shown_unchanged, shown_random = self._histogram("mask_kinds", 3).tolist()
+            values["masking"] = {
+                "places": places,
+                "share": _share(places, text_tokens),
+                "shown_as_mask": shown_as_mask,
+                "shown_unchanged": shown_unchanged,
+                "shown_random": shown_random,
+                "positions": self._histogram("mask_positions", self.max_seq_length).tolist(),
+                "per_record": counts.get("masks_per_record", np.zeros(1, np.int64)).tolist(),
+                "most_masked": _most_frequent(masked, vocabulary),
+            }
+        if self.has_next_sentence:
+            values["next_sentence"] = self._histogram("next_sentence", 2).tolist()
+        if self.has_labels:
+            values["labels"] = counts.get("labels", np.zeros(0, np.int64)).tolist()
+        return values
+
+    def _total(self, name):
+        return self.counts[name].sum() if name in self.counts else 0
+
+    def _histogram(self, name, size=None):
+        """The counts of a name, as long as its values can be."""
+        size = self.max_seq_length + 1 if size is None else size
+        counts = self.counts.get(name, np.zeros(0, np.int64))
+        return np.pad(counts, (0, max(0, size - len(counts))))
+
+
+def _share(part, whole):
+    return round(part / whole, 6) if whole else 0.0
+
+
+def _most_frequent(counts, vocabulary):
+    """The most frequent pieces as [piece, count], the more frequent first and equals in id order."""
+    order = np.argsort(-counts, kind="stable")[:MOST_PIECES_SHOWN]
+    return [[vocabulary.tokens[index], int(counts[index])] for index in order if counts[index]]

@@ -1,0 +1,148 @@
+"""An example of records -> what a person reads: its tokens with marks, its labels in words, what is wrong.
+
+A place that was to be predicted reads [shown->answer]: [MASK->word] is masked, [other->word] is replaced
+by a random piece, [word->word] is kept as it was.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from kbert.features import ENCODER_INPUTS, PRETRAINING_LABELS
+
+LABEL = "label_ids"
+
+# What next_sentence_labels say, by the strategy that made the records.
+NEXT_SENTENCE_WORDS = {
+    "sentence_pairs": ("the second text really comes next", "the second text is a random one"),
+    "sentence_order": ("the two texts stand in their own order", "the two texts are swapped"),
+}
+
+
+class Place(NamedTuple):
+    """One real place of an example.
+
+    `shown` is the piece in the record; `answer` the piece to predict there, or None; `kind` is "" where
+    nothing is predicted, else "masked", "replaced" or "kept"; `segment` is 1 in the second text.
+    """
+
+    shown: str
+    answer: str | None
+    kind: str
+    segment: int
+
+    def __str__(self):
+        if self.answer is None:
+            return self.shown
+        return f"[{self.shown.strip('[]') or self.shown}->{self.answer}]"
+
+
+def places(example: Mapping[str, np.ndarray], tokens: Sequence[str]) -> list[Place]:
+    """The places of an example without its padding.
+
+    Args:
+      example: arrays input_ids, input_mask, segment_ids and, where masks are stored, the masked-LM features.
+      tokens: the pieces of the vocabulary in id order.
+    """
+    length = int(np.sum(example["input_mask"]))
+    hidden = {position: piece(tokens, index) for position, index in answers(example)}
+    found = []
+    for position in range(length):
+        shown, answer = piece(tokens, example["input_ids"][position]), hidden.get(position)
+        kind = ""
+        if answer is not None:
+            kind = "masked" if shown == "[MASK]" else "kept" if shown == answer else "replaced"
+        found.append(Place(shown, answer, kind, int(example["segment_ids"][position])))
+    return found
+
+
+def piece(tokens: Sequence[str], index: int) -> str:
+    """The piece of an id; an id that the vocabulary does not have is shown as a number."""
+    return tokens[index] if 0 <= index < len(tokens) else f"<id {index}>"
+
+
+def answers(example: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
+    """The (position, id) of the places to predict: those with a weight."""
+    if "masked_lm_weights" not in example:
+        return []
+    real = example["masked_lm_weights"] > 0
+    positions, ids = example["masked_lm_positions"][real], example["masked_lm_ids"][real]
+    return list(zip(positions.tolist(), ids.tolist(), strict=True))
+
+
+def labels_in_words(example: Mapping[str, np.ndarray], settings: Mapping) -> list[str]:
+    """What an example's labels say, a line each: next sentence or sentence order, or a label by its name.
+
+    Args:
+      example: arrays by feature name.
+      settings: the manifest's `settings`, which tell the strategy or the names of the labels.
+    """
+    lines = []
+    if "next_sentence_labels" in example:
+        label = int(example["next_sentence_labels"][0])
+        words = NEXT_SENTENCE_WORDS.get(settings.get("strategy"), NEXT_SENTENCE_WORDS["sentence_pairs"])
+        lines.append(f"next_sentence_labels {label}: {words[label] if label in (0, 1) else 'unknown'}")
+    if LABEL in example and example[LABEL].shape == ():
+        label, names = int(example[LABEL]), label_names(settings)
+        name = names[label] if 0 <= label < len(names) else "no name in the manifest"
+        lines.append(f"{LABEL} {label}: {name}")
+    return lines
+
+
+def label_names(settings: Mapping) -> list[str]:
+    """The labels' names in id order, as the manifest of fine-tuning records tells them."""
+    return settings.get("dataset", {}).get("labels", [])
+
+
+def describe_record(
+    example: Mapping[str, np.ndarray], tokens: Sequence[str], settings: Mapping | None = None
+) -> str:
+    """An example as a few lines for people to read; the second text begins a line of its own.
+
+    Args:
+      example: arrays by feature name.
+      tokens: the pieces of the vocabulary in id order.
+      settings: the manifest's `settings`, for the meaning of labels.
+    """
+    found = places(example, tokens)
+    first = " ".join(str(place) for place in found if place.segment == 0)
+    second = " ".join(str(place) for place in found if place.segment)
+    lines = [first] + ([f"  + {second}"] if second else [])
+    room = len(example["input_ids"])
+    num_second = sum(place.segment > 0 for place in found)
+    texts = f"first text {len(found) - num_second}, second {num_second}, " if second else ""
+    lines.append(f"  length {len(found)} of {room}: {texts}padding {room - len(found)}")
+    lines += [f"  {line}" for line in labels_in_words(example, settings or {})]
+    if "masked_lm_weights" in example:
+        words = [f"{position}={piece(tokens, index)}" for position, index in answers(example)]
+        lines.append(f"  answers ({len(words)}): {' '.join(words)}")
+    shown = {*ENCODER_INPUTS, *PRETRAINING_LABELS, LABEL}
+    lines += [f"  {name} {example[name].tolist()}" for name in example if name not in shown]
+    lines += [f"  WRONG: {problem}" for problem in inconsistencies(example, len(tokens))]
+    return "\n".join(lines)
+
+
+def inconsistencies(example: Mapping[str, np.ndarray], vocab_size: int | None = None) -> list[str]:
+    """Sentences on what does not fit together in an example; none for a sound one."""
+    found = []
+    mask = example["input_mask"]
+    length = int(np.sum(mask))
+    if not (np.isin(mask, (0, 1)).all() and mask[:length].all()):
+        found.append("input_mask is not ones followed by zeros.")
+    if example["segment_ids"][length:].any():
+        found.append("segment_ids are not 0 at the padding.")
+    for name in ("input_ids", "masked_lm_ids") if vocab_size else ():
+        if name in example and not ((0 <= example[name]) & (example[name] < vocab_size)).all():
+            found.append(f"{name} are not all in the vocabulary, which has {vocab_size} pieces.")
+    if "masked_lm_weights" in example:
+        weights, positions = example["masked_lm_weights"], example["masked_lm_positions"]
+        count = int(np.sum(weights > 0))
+        if not (np.isin(weights, (0, 1)).all() and weights[:count].all()):
+            found.append("masked_lm_weights are not ones followed by zeros.")
+        if positions[count:].any() or example["masked_lm_ids"][count:].any():
+            found.append("masked_lm_positions or masked_lm_ids are not 0 where the weight is 0.")
+        real = positions[:count]
+        if (np.diff(real) <= 0).any() or (real <= 0).any() or (real >= length - 1).any():
+            found.append("masked_lm_positions do not rise, or leave the text between [CLS] and [SEP].")
+    return found

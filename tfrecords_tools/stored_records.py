@@ -1,0 +1,109 @@
+"""Records just as they are stored: one by one for a person, or in batches to be counted.
+
+Training reads through kbert/input_pipelines/record_reader.py, which shuffles, and masks what is to be masked
+anew.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from kbert.features import Feature
+from kbert.input_pipelines import damaged_records
+from kbert.manifest import Manifest
+
+
+def read_records(
+    input_dir: str | Path, manifest: Manifest, start: int = 0
+) -> Iterator[dict[str, np.ndarray]]:
+    """Yields the examples of a folder of records, shard by shard.
+
+    Args:
+      input_dir: the folder.
+      manifest: its manifest.
+      start: how many examples to pass over; whole shards before it are not opened.
+
+    Returns:
+      dicts of arrays with the dtypes and shapes of the manifest.
+
+    Raises:
+      ValueError: for a shard that is damaged or does not hold what the manifest says.
+    """
+    import tensorflow as tf  # late: it takes seconds, and a wrong folder has been named by now
+
+    for shard in manifest.shards:
+        if start >= shard.num_examples:
+            start -= shard.num_examples
+            continue
+        path = Path(input_dir) / shard.file
+        records = _dataset(path).skip(start)
+        start = 0
+        with _damage_named(path):
+            for record in records.as_numpy_iterator():
+                example = tf.train.Example.FromString(record)
+                yield {
+                    name: _values(example, name, feature, path) for name, feature in manifest.features.items()
+                }
+
+
+def read_batches(
+    input_dir: str | Path, manifest: Manifest, batch_size: int
+) -> Iterator[dict[str, np.ndarray]]:
+    """Yields all examples of a folder of records in batches; no batch spans two shards.
+
+    Returns:
+      dicts of arrays of shape [at most batch_size, *shape of the feature].
+
+    Raises:
+      ValueError: for a shard that is damaged or does not hold what the manifest says.
+    """
+    import tensorflow as tf
+
+    stored = {"int32": tf.int64, "float32": tf.float32}
+    layout = {
+        name: tf.io.FixedLenFeature(feature.shape, stored[feature.dtype])
+        for name, feature in manifest.features.items()
+    }
+    for shard in manifest.shards:
+        path = Path(input_dir) / shard.file
+        batches = _dataset(path).batch(batch_size)
+        batches = batches.map(lambda serialized: tf.io.parse_example(serialized, layout))
+        with _damage_named(path):
+            try:
+                yield from batches.prefetch(1).as_numpy_iterator()
+            except tf.errors.InvalidArgumentError:  # shapes: it does not say well which
+                for _ in read_records(input_dir, manifest):
+                    pass
+                raise
+
+
+def _dataset(path):
+    import tensorflow as tf
+
+    return tf.data.TFRecordDataset(str(path), compression_type="GZIP" if path.suffix == ".gz" else None)
+
+
+@contextlib.contextmanager
+def _damage_named(path):
+    """TensorFlow's errors about a file as a sentence with the file and the place."""
+    import tensorflow as tf
+
+    try:
+        yield
+    except tf.errors.DataLossError as error:
+        damages = damaged_records.check_shard(path).damages
+        damage = damages[0] if damages else f"{path} is damaged ({error.message})"
+        raise ValueError(f"{damage}; make the records again.") from None
+
+
+def _values(example, name, feature: Feature, path):
+    stored = example.features.feature[name]
+    values = stored.float_list.value if feature.dtype == "float32" else stored.int64_list.value
+    if len(values) != int(np.prod(feature.shape)):
+        raise ValueError(
+            f"{path}: feature {name!r} holds {len(values)} values, but the manifest says shape "
+            f"{list(feature.shape)}; make the records again."
+        )
+    return np.array(values, feature.dtype).reshape(feature.shape)

@@ -1,0 +1,109 @@
+"""Documents of sentences of pieces as three flat arrays, in memory and on disk."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class TokenizedCorpus:
+    """Documents of sentences of pieces; no sentence and no document is empty.
+
+    Args:
+      pieces: integer array of shape [tokens], the ids of all sentences one after another.
+      sentence_starts: int64 array of shape [sentences + 1]: sentence s is
+        pieces[sentence_starts[s] : sentence_starts[s + 1]].
+      document_starts: int64 array of shape [documents + 1]: document d holds the sentences
+        document_starts[d] up to but without document_starts[d + 1].
+    """
+
+    pieces: np.ndarray
+    sentence_starts: np.ndarray
+    document_starts: np.ndarray
+
+    @classmethod
+    def from_lengths(cls, pieces, sentence_lengths, document_of_sentence) -> "TokenizedCorpus":
+        """Builds a corpus from its pieces, dropping sentences and documents without any, as the original.
+
+        Args:
+          pieces: integer array of shape [tokens].
+          sentence_lengths: integer array of shape [sentences].
+          document_of_sentence: integer array of shape [sentences], never falling: the document's number.
+        """
+        sentence_lengths = np.asarray(sentence_lengths, np.int64)
+        kept = sentence_lengths > 0
+        _, sentences = np.unique(np.asarray(document_of_sentence)[kept], return_counts=True)
+        return cls(np.asarray(pieces), _starts(sentence_lengths[kept]), _starts(sentences))
+
+    @classmethod
+    def concatenate(cls, corpora: list["TokenizedCorpus"]) -> "TokenizedCorpus":
+        """One corpus with the documents of all, in order."""
+        if len(corpora) == 1:
+            return corpora[0]
+        return cls(
+            np.concatenate([corpus.pieces for corpus in corpora]),
+            _starts(np.concatenate([np.diff(corpus.sentence_starts) for corpus in corpora])),
+            _starts(np.concatenate([np.diff(corpus.document_starts) for corpus in corpora])),
+        )
+
+    @property
+    def num_documents(self) -> int:
+        return len(self.document_starts) - 1
+
+    @property
+    def num_sentences(self) -> int:
+        return len(self.sentence_starts) - 1
+
+    def take(self, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The pieces of many texts one after another, and the length of each.
+
+        Args:
+          starts, ends: int64 arrays of shape [batch], places in `pieces`.
+
+        Returns:
+          (array of shape [all pieces of the batch] with the dtype of `pieces`, int64 array of shape [batch]).
+        """
+        lengths = ends - starts
+        before = np.cumsum(lengths) - lengths
+        places = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
+        return self.pieces[places], lengths
+
+    def without(self, dropped: np.ndarray) -> "TokenizedCorpus":
+        """The corpus without the documents at which the bool array `dropped` is True."""
+        if not dropped.any():
+            return self
+        kept = ~dropped
+        sentences = np.diff(self.document_starts)
+        kept_sentences = np.repeat(kept, sentences)
+        lengths = np.diff(self.sentence_starts)
+        return TokenizedCorpus(
+            self.pieces[np.repeat(kept_sentences, lengths)],
+            _starts(lengths[kept_sentences]),
+            _starts(sentences[kept]),
+        )
+
+    def save(self, path: str | Path):
+        """Writes the corpus as an uncompressed .npz file, aside first."""
+        aside = f"{path}.{os.getpid()}.tmp"
+        with open(aside, "wb") as file:
+            np.savez(
+                file,
+                pieces=self.pieces,
+                sentence_starts=self.sentence_starts,
+                document_starts=self.document_starts,
+            )
+        os.replace(aside, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "TokenizedCorpus":
+        """Reads what `save` wrote."""
+        with np.load(path) as arrays:
+            return cls(arrays["pieces"], arrays["sentence_starts"], arrays["document_starts"])
+
+
+def _starts(lengths):
+    starts = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
