@@ -1,3 +1,50 @@
-"""kbert: the whole life of BERT in TensorFlow and Keras 3."""
+"""kbert: the whole life of BERT in TensorFlow and Keras 3.
+
+`import kbert` loads nothing: each public name brings its module, and TensorFlow where that needs it, when it
+is first asked for. docs/api.md shows them at work.
+"""
+
+import importlib
 
 __version__ = "0.1.0"
+
+# The public names and where they live. Everything else may move between versions.
+_PUBLIC = {
+    # A trained model, and answers from it
+    "load": "kbert.inference.loaded_model",
+    "LoadedModel": "kbert.inference.loaded_model",
+    "TextClassifier": "kbert.inference.text_classifier",
+    "MaskFiller": "kbert.inference.mask_filler",
+    "FeatureExtractor": "kbert.inference.feature_extractor",
+    "RunDirectory": "kbert.training.run_directory",
+    # Models
+    "EncoderConfig": "kbert.config",
+    "BertEncoder": "kbert.encoder",
+    "SequencePooling": "kbert.layers.sequence_pooling",
+    "TaskModel": "kbert.tasks.task_model",
+    # Tasks
+    "Task": "kbert.tasks.task",
+    "Pretraining": "kbert.tasks.pretraining",
+    "NextSentence": "kbert.tasks.next_sentence",
+    "SequenceClassification": "kbert.tasks.sequence_classification",
+    "TokenClassification": "kbert.tasks.token_classification",
+    "QuestionAnswering": "kbert.tasks.question_answering",
+    "MultipleChoice": "kbert.tasks.multiple_choice",
+    # Text
+    "Vocabulary": "kbert.tokenization.vocabulary",
+    "WordPieceTokenizer": "kbert.tokenization.wordpiece_tokenizer",
+    "TextInputs": "kbert.tokenization.text_inputs",
+}
+__all__ = [*_PUBLIC, "__version__"]
+
+
+def __getattr__(name):
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'kbert' has no attribute {name!r}; its names are {', '.join(_PUBLIC)}.")
+    value = getattr(importlib.import_module(_PUBLIC[name]), name)
+    globals()[name] = value  # found directly from now on
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_PUBLIC})

@@ -52,6 +52,15 @@ class EncoderConfig:
     `hidden_act="gelu"` is the tanh approximation, as in the original code (modeling.py, `gelu`);
     `"gelu_erf"` is the exact form that PyTorch checkpoints use. The initializer, the activation and the
     epsilon live here alone: layers and heads are handed these numbers.
+
+    Raises:
+      ValueError: for numbers that make no encoder.
+
+    Example:
+      >>> from kbert import EncoderConfig
+      >>> tiny = EncoderConfig(hidden_size=128, num_hidden_layers=2, num_attention_heads=2)
+      >>> tiny.vocab_size, tiny.max_position_embeddings
+      (30522, 512)
     """
 
     vocab_size: int = 30522

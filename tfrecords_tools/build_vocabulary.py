@@ -1,15 +1,13 @@
-r"""Script: corpus -> vocab.txt.
+r"""Script: corpus -> vocab.txt, a new one or one that extends another.
 
   python -m tfrecords_tools.build_vocabulary \
       --input_files='corpus/*.txt' --output_file=vocab.txt --vocab_size=30522
-
-The words counted are those of `split_words`, the very ones WordPiece will see, so casing, accents and
-punctuation need no second implementation. Texts may be of any size: lines are counted in batches.
+  python -m tfrecords_tools.build_vocabulary \
+      --input_files='papers/*.jsonl.gz' --output_file=papers/vocab.txt --merge_into=vocab.txt
 """
 
-import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+import functools
+import string
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,17 +16,26 @@ from absl import flags, logging
 from kbert import command_line
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tfrecords_tools import wordpiece_learner
-from tfrecords_tools.documents import input_files, read_lines
+from tfrecords_tools.documents import TextFormat, input_files
+from tfrecords_tools.greedy_match import coverage
+from tfrecords_tools.user_defined_tokens import check_tokens, is_marker, read_tokens
+from tfrecords_tools.vocabulary_merge import fill_unused_slots, unused_slots
+from tfrecords_tools.word_counter import DEFAULT_MAX_WORDS, WordCounts, count_words
+from tfrecords_tools.worker_pool import WorkerPool
 
 FLAGS = flags.FLAGS
 
-BATCH_CHARACTERS = 1 << 20
-SECONDS_BETWEEN_PROGRESS_LINES = 5.0
+# What a new vocabulary is made with, and an existing one brings along.
+_FLAGS_OF_NEW_VOCABULARIES = ("num_unused_tokens", "alphabet_limit", "ascii_alphabet")
 
 
 def define_flags():
     """Defined on demand, so that a test may import several scripts that share the names of flags."""
-    flags.DEFINE_string("input_files", None, "Text files (or .gz), globs allowed, separated by commas.")
+    flags.DEFINE_string(
+        "input_files",
+        None,
+        "Text or JSONL files (also .gz, .bz2, .xz, .zst), directories and globs, separated by commas.",
+    )
     flags.DEFINE_string("output_file", None, "The vocab.txt to write.")
     flags.DEFINE_integer("vocab_size", 30522, "Pieces to learn, special tokens included.", lower_bound=1)
     flags.DEFINE_bool("do_lower_case", True, "Lower-case the text and strip accents.")
@@ -47,30 +54,43 @@ def define_flags():
         "Japanese want several thousand.",
         lower_bound=1,
     )
+    flags.DEFINE_bool(
+        "ascii_alphabet",
+        True,
+        "Keep every ASCII letter, digit and punctuation mark, whether it occurs or not.",
+    )
+    flags.DEFINE_string(
+        "user_defined_tokens",
+        None,
+        "Words to put into the vocabulary as they are: separated by commas, or a file with one a line.",
+    )
+    flags.DEFINE_string("merge_into", None, "A vocab.txt to extend; its ids stay.")
+    flags.DEFINE_enum(
+        "merge_slots",
+        "unused",
+        ["unused", "append"],
+        "Where new pieces go with --merge_into: in the place of [unused] tokens, so that the model keeps its "
+        "size; or at the end, up to --vocab_size, so that its embedding table has to grow.",
+    )
     flags.DEFINE_integer(
         "max_words_in_memory",
-        2_000_000,
-        "When there are more different words than this, the rarest are dropped (and it is said).",
+        DEFAULT_MAX_WORDS,
+        "Different words held at a time, a few hundred bytes each. More are counted on disk, and of them the "
+        "rarest are left out (and it is said).",
         lower_bound=1000,
+    )
+    flags.DEFINE_string("text_field", "text", "The key of the text in JSONL files.")
+    flags.DEFINE_enum(
+        "errors", "fail", ["fail", "skip"], "What to do with lines that are not UTF-8 or not JSON."
+    )
+    flags.DEFINE_integer(
+        "num_workers",
+        0,
+        "Processes; 0 for one for each core. The vocabulary does not depend on it.",
+        lower_bound=0,
     )
     flags.DEFINE_bool("overwrite", False, "Replace an output file that exists.")
     flags.mark_flags_as_required(["input_files", "output_file"])
-
-
-class WordCounts(NamedTuple):
-    """What a corpus is made of: `counts` of its words, and how many were left out of them."""
-
-    counts: Counter
-    num_dropped_rare: int
-    num_dropped_long: int
-
-
-class Coverage(NamedTuple):
-    """How a vocabulary cuts up words that are counted: running words, their pieces, unknown ones."""
-
-    num_words: int
-    num_pieces: int
-    num_unknown: int
 
 
 def main(argv):
@@ -78,21 +98,40 @@ def main(argv):
     files = input_files(FLAGS.input_files)
     output_file = Path(FLAGS.output_file)
     check_output_file(output_file, FLAGS.overwrite)
-    check_vocab_size(FLAGS.vocab_size, FLAGS.num_unused_tokens)
+    text_format = TextFormat(text_field=FLAGS.text_field, errors=FLAGS.errors)
+    own_tokens = read_tokens(FLAGS.user_defined_tokens) if FLAGS.user_defined_tokens else []
+    base = _base_vocabulary()
+    if base is None:
+        check_vocab_size(FLAGS.vocab_size, FLAGS.num_unused_tokens, len(own_tokens))
+    else:
+        own_tokens = _without_known(own_tokens, base)
+        room = room_in(base, FLAGS.merge_slots, FLAGS.vocab_size, len(own_tokens))
     output_file.parent.mkdir(parents=True, exist_ok=True)
 
-    words = count_words(files, FLAGS.do_lower_case, FLAGS.max_words_in_memory)
-    logging.info("Learning %d pieces from %d different words.", FLAGS.vocab_size, len(words.counts))
-    tokens = wordpiece_learner.learn_wordpieces(
-        words.counts,
-        FLAGS.vocab_size,
-        min_frequency=FLAGS.min_frequency,
-        num_unused_tokens=FLAGS.num_unused_tokens,
-        alphabet_limit=FLAGS.alphabet_limit,
-    )
-    vocabulary = Vocabulary(tokens, FLAGS.do_lower_case)
+    with WorkerPool(FLAGS.num_workers) as pool:
+        if own_tokens:
+            # In a worker, so that this process needs no TensorFlow.
+            list(pool.map(functools.partial(check_tokens, do_lower_case=FLAGS.do_lower_case), [own_tokens]))
+        words = count_words(
+            files, FLAGS.do_lower_case, FLAGS.max_words_in_memory, text_format=text_format, pool=pool
+        )
+    for line in words.problems.summary():
+        logging.warning("%s", line)
+    if not words.counts:
+        raise ValueError("the input files hold no words; expected a corpus with some text.")
+    if base is None:
+        tokens = learn_new(words, own_tokens)
+        vocabulary = Vocabulary(tokens, FLAGS.do_lower_case)
+        lines = summary(vocabulary, words)
+    else:
+        vocabulary = extend(base, words, own_tokens, FLAGS.merge_slots, room, FLAGS.min_frequency)
+        lines = merge_summary(base, vocabulary, words, FLAGS.merge_slots)
     vocabulary.write(output_file)
-    print(summary(output_file, vocabulary, words))
+    print(f"{output_file}: {len(vocabulary)} tokens, {'un' if vocabulary.do_lower_case else ''}cased")
+    print("\n".join(lines + warnings(vocabulary, words, own_tokens)))
+
+
+# ------------------------------------------------------------------------------ what is asked for
 
 
 def check_output_file(path: Path, overwrite: bool):
@@ -103,168 +142,173 @@ def check_output_file(path: Path, overwrite: bool):
         raise FileExistsError(f"output file {path} exists; pass --overwrite to replace it, or another name.")
 
 
-def check_vocab_size(vocab_size: int, num_unused_tokens: int):
-    """Raises ValueError when special and unused tokens alone fill the vocabulary."""
-    reserved = len(SPECIAL_TOKENS) + num_unused_tokens
+def check_vocab_size(vocab_size: int, num_unused_tokens: int, num_user_defined_tokens: int = 0):
+    """Raises ValueError when the tokens that are not learned fill the vocabulary."""
+    reserved = len(SPECIAL_TOKENS) + num_unused_tokens + num_user_defined_tokens
     if vocab_size <= reserved:
         raise ValueError(
-            f"--vocab_size={vocab_size} has no room beside {len(SPECIAL_TOKENS)} special and "
-            f"{num_unused_tokens} unused tokens; raise it, or lower --num_unused_tokens."
+            f"--vocab_size={vocab_size} has no room beside {len(SPECIAL_TOKENS)} special, "
+            f"{num_unused_tokens} unused and {num_user_defined_tokens} user-defined tokens; raise it, or "
+            "lower --num_unused_tokens."
         )
 
 
-# ------------------------------------------------------------------------------ counting
+def _base_vocabulary() -> Vocabulary | None:
+    """The vocabulary to extend, if there is one."""
+    if not FLAGS.merge_into:
+        if FLAGS["merge_slots"].present:
+            raise ValueError("--merge_slots says where new pieces of --merge_into go; pass that as well.")
+        return None
+    meaningless = [name for name in _FLAGS_OF_NEW_VOCABULARIES if FLAGS[name].present]
+    if FLAGS.merge_slots == "unused" and FLAGS["vocab_size"].present:
+        meaningless.append("vocab_size")
+    if meaningless:
+        raise ValueError(
+            f"--{meaningless[0]} has no meaning with --merge_into and --merge_slots={FLAGS.merge_slots}: the "
+            "vocabulary brings its own; leave the flag out."
+        )
+    vocabulary = Vocabulary.from_file(FLAGS.merge_into, FLAGS.do_lower_case)
+    if warning := vocabulary.casing_warning():
+        logging.warning("%s", warning)
+    return vocabulary
 
 
-def count_words(files: Iterable[Path], do_lower_case: bool, max_words_in_memory: int) -> WordCounts:
-    """Counts the words of the files' lines.
+def _without_known(own_tokens, base):
+    known = [token for token in own_tokens if token in base.ids]
+    if known:
+        logging.info("In the vocabulary already: %s.", ", ".join(known))
+    return [token for token in own_tokens if token not in base.ids]
 
-    Args:
-      files: text or `.gz` files, as for `read_lines`.
-      do_lower_case: as for `split_words`.
-      max_words_in_memory: when more different words than this have been met, the rarest are dropped
-        until half of it is left; a dropped word that comes again starts from nothing.
+
+def room_in(base: Vocabulary, slots: str, vocab_size: int, num_own_tokens: int) -> int:
+    """How many pieces the vocabulary can take.
 
     Raises:
-      ValueError: naming file and line where a file is not UTF-8.
+      ValueError: when it can take none, or fewer than there are user-defined tokens.
     """
-    # Late: TensorFlow takes seconds to import, and what is wrong with the flags has been said by now.
-    import tensorflow as tf
-
-    from kbert.tokenization.word_splitter import split_words
-    from kbert.tokenization.wordpiece_tokenizer import MAX_CHARACTERS_PER_WORD
-
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
-    def short_words(lines):
-        words = split_words(lines, do_lower_case).flat_values
-        # WordPiece makes [UNK] of longer ones; here they would only fill the memory.
-        is_short = tf.strings.length(words, unit="UTF8_CHAR") <= MAX_CHARACTERS_PER_WORD
-        return tf.boolean_mask(words, is_short), tf.size(words)
-
-    counts, num_dropped_rare, num_dropped_long = Counter(), 0, 0
-    for lines in _report_progress(_line_batches(files), files):
-        words, num_words = short_words(tf.constant(lines))
-        counts.update(words.numpy().tolist())  # UTF-8 bytes, decoded once at the end
-        num_dropped_long += int(num_words) - words.shape[0]
-        if len(counts) > max_words_in_memory:
-            num_dropped_rare += drop_rarest(counts, max_words_in_memory // 2)
-    words = Counter({word.decode("utf-8"): count for word, count in counts.items()})
-    return WordCounts(words, num_dropped_rare, num_dropped_long)
-
-
-def drop_rarest(counts: Counter, keep: int) -> int:
-    """Drops whole frequencies, from 1 upwards, until at most `keep` words stay; returns how many went."""
-    words_per_count = Counter(counts.values())
-    threshold, left = 0, len(counts)
-    for count in sorted(words_per_count):
-        if left <= keep:
-            break
-        threshold, left = count, left - words_per_count[count]
-    rare = [word for word, count in counts.items() if count <= threshold]
-    for word in rare:
-        del counts[word]
-    logging.warning(
-        "More different words than --max_words_in_memory: dropped %d that were seen at most %d times so "
-        "far, %d stay.",
-        *(len(rare), threshold, len(counts)),
-    )
-    return len(rare)
-
-
-def _line_batches(files) -> Iterator[list[str]]:
-    """Yields the non-empty lines of all files, about `BATCH_CHARACTERS` at a time."""
-    lines, num_characters = [], 0
-    for file in files:
-        for line in read_lines(file):
-            if line:
-                lines.append(line)
-                num_characters += len(line)
-            if num_characters >= BATCH_CHARACTERS:
-                yield lines
-                lines, num_characters = [], 0
-    if lines:
-        yield lines
-
-
-def _report_progress(batches, files) -> Iterator[list[str]]:
-    """Passes batches of lines on, and logs how far they are and how long the rest will take."""
-    total, done, seconds = sum(map(_text_bytes, files)), 0, 0.0
-    start = last = time.monotonic()
-    for lines in batches:
-        yield lines  # the time the caller takes for them is part of the speed
-        done += sum(len(line.encode("utf-8")) + 1 for line in lines)
-        now = time.monotonic()
-        seconds = now - start
-        if now - last >= SECONDS_BETWEEN_PROGRESS_LINES:
-            last = now
-            logging.info(
-                "Counted %.1f of %.1f MB (%d %%), %.1f MB/s, about %d s left.",
-                *(done / 1e6, total / 1e6, min(100, 100 * done // total), done / 1e6 / seconds),
-                max(0, total - done) * seconds / done,
+    if slots == "unused":
+        room = len(unused_slots(base.tokens))
+        if not room:
+            raise ValueError(
+                "the vocabulary of --merge_into has no [unused] token to give away; pass "
+                "--merge_slots=append and a larger --vocab_size, and let the model's embedding table grow."
             )
-    speed = done / 1e6 / max(seconds, 1e-9)
-    logging.info("Counted %.1f MB in %.1f s (%.1f MB/s).", done / 1e6, seconds, speed)
+    else:
+        room = vocab_size - len(base)
+        if room < 1:
+            raise ValueError(
+                f"the vocabulary of --merge_into has {len(base)} tokens, so --vocab_size={vocab_size} has no "
+                f"room for more; expected at least {len(base) + 1}."
+            )
+    if num_own_tokens > room:
+        raise ValueError(
+            f"there are {num_own_tokens} user-defined tokens, but the vocabulary has room for {room}; give "
+            "fewer, or pass --merge_slots=append and a larger --vocab_size."
+        )
+    return room
 
 
-def _text_bytes(file: Path) -> int:
-    """The size of a file's text. A gzip file ends with it (RFC 1952, ISIZE), modulo 4 GiB."""
-    size = file.stat().st_size
-    if file.suffix != ".gz" or size < 4:
-        return size
-    with open(file, "rb") as stream:
-        stream.seek(-4, 2)
-        return max(size, int.from_bytes(stream.read(4), "little"))
+# ------------------------------------------------------------------------------ the vocabulary
+
+
+def learn_new(words: WordCounts, own_tokens: list[str]) -> list[str]:
+    """The tokens of a new vocabulary, as the flags ask for it."""
+    logging.info("Learning %d pieces from %d different words.", FLAGS.vocab_size, len(words.counts))
+    return wordpiece_learner.learn_wordpieces(
+        words.counts,
+        FLAGS.vocab_size,
+        min_frequency=FLAGS.min_frequency,
+        num_unused_tokens=FLAGS.num_unused_tokens,
+        alphabet_limit=FLAGS.alphabet_limit,
+        base_alphabet=ascii_alphabet(FLAGS.do_lower_case) if FLAGS.ascii_alphabet else (),
+        user_defined_tokens=own_tokens,
+    )
+
+
+def ascii_alphabet(do_lower_case: bool) -> str:
+    """The ASCII characters that words are made of."""
+    letters = string.ascii_lowercase if do_lower_case else string.ascii_letters
+    return string.punctuation + string.digits + letters
+
+
+def extend(
+    base: Vocabulary, words: WordCounts, own_tokens: list[str], slots: str, room: int, min_frequency: int
+) -> Vocabulary:
+    """The vocabulary with the user-defined tokens and then the most useful new pieces in its free places."""
+    logging.info("Learning up to %d pieces from %d different words.", room, len(words.counts))
+    learned = wordpiece_learner.learn_more_wordpieces(
+        [*base.tokens, *own_tokens], words.counts, room - len(own_tokens), min_frequency=min_frequency
+    )
+    pieces = [*own_tokens, *learned]
+    tokens = fill_unused_slots(base.tokens, pieces) if slots == "unused" else [*base.tokens, *pieces]
+    return Vocabulary(tokens, base.do_lower_case)
 
 
 # ------------------------------------------------------------------------------ summary
 
 
-def coverage(counts: Mapping[str, int], tokens: Iterable[str]) -> Coverage:
-    """Cuts every counted word into pieces, greedily the longest first, as WordPiece does."""
-    known = frozenset(tokens)
-    longest = max(map(len, known))
-    num_words = num_pieces = num_unknown = 0
-    for word, count in counts.items():
-        pieces = _longest_matches(word, known, longest)
-        num_words += count
-        num_pieces += count * (pieces or 1)
-        num_unknown += count * (not pieces)
-    return Coverage(num_words, num_pieces, num_unknown)
+class _Fit(NamedTuple):
+    """How well a vocabulary fits a corpus."""
+
+    pieces_per_word: float
+    unknown_percent: float
+
+    @classmethod
+    def of(cls, vocabulary, words):
+        covered = coverage(words.counts, vocabulary.tokens)
+        return cls(covered.num_pieces / covered.num_words, 100 * covered.num_unknown / covered.num_pieces)
 
 
-def _longest_matches(word, known, longest) -> int:
-    """The number of pieces of `word`, 0 when it is [UNK]."""
-    start, num_pieces, prefix = 0, 0, ""
-    while start < len(word):
-        for end in range(min(len(word), start + longest), start, -1):
-            if prefix + word[start:end] in known:
-                break
-        else:
-            return 0
-        start, num_pieces, prefix = end, num_pieces + 1, wordpiece_learner.CONTINUATION
-    return num_pieces
-
-
-def summary(output_file: Path, vocabulary: Vocabulary, words: WordCounts) -> str:
+def summary(vocabulary: Vocabulary, words: WordCounts) -> list[str]:
     """What came out, for the person who asked for it."""
-    covered = coverage(words.counts, vocabulary.tokens)
-    unknown_percent = 100 * covered.num_unknown / covered.num_pieces
+    fit = _Fit.of(vocabulary, words)
     lines = [
-        f"{output_file}: {len(vocabulary)} tokens, {'un' if vocabulary.do_lower_case else ''}cased",
-        f"words: {covered.num_words:,}, different: {len(words.counts):,}",
-        f"pieces per word: {covered.num_pieces / covered.num_words:.3f}",
-        f"unknown pieces: {unknown_percent:.4f} %",
+        f"words: {words.counts.total():,}, different: {len(words.counts):,}",
+        f"pieces per word: {fit.pieces_per_word:.3f}",
+        f"unknown pieces: {fit.unknown_percent:.4f} %",
     ]
+    if fit.unknown_percent > 1:
+        lines.append("That is many unknown pieces: raise --alphabet_limit and --vocab_size.")
+    return lines
+
+
+def merge_summary(base: Vocabulary, vocabulary: Vocabulary, words: WordCounts, slots: str) -> list[str]:
+    """What came of the vocabulary that was extended, before and after."""
+    before, after = _Fit.of(base, words), _Fit.of(vocabulary, words)
+    num_new = len(set(vocabulary.tokens) - set(base.tokens))
+    num_left = len(unused_slots(vocabulary.tokens))
+    lines = [
+        f"words: {words.counts.total():,}, different: {len(words.counts):,}",
+        f"pieces per word: {before.pieces_per_word:.3f} before, {after.pieces_per_word:.3f} now",
+        f"unknown pieces: {before.unknown_percent:.4f} % before, {after.unknown_percent:.4f} % now",
+    ]
+    if slots == "unused":
+        lines.append(
+            f"{num_new} new pieces stand in the place of [unused] tokens, {num_left} of those are left. All "
+            "ids and the model's size stay; the embeddings of the new pieces are untrained."
+        )
+    else:
+        lines.append(
+            f"{num_new} new pieces stand at the end. All ids stay, but a model of {len(base)} pieces has to "
+            f"be resized: its word embedding table and masked LM bias to {len(vocabulary)} rows, the new "
+            "ones untrained."
+        )
+    return lines
+
+
+def warnings(vocabulary: Vocabulary, words: WordCounts, own_tokens: list[str]) -> list[str]:
+    """What the person should know besides."""
+    lines = []
     if words.num_dropped_long:
         lines.append(f"words too long for WordPiece, each [UNK], not counted: {words.num_dropped_long:,}")
     if words.num_dropped_rare:
         lines.append(
-            f"rare words dropped, counts are a little low: {words.num_dropped_rare:,} "
-            "(raise --max_words_in_memory to keep them)"
+            f"rare words left out, seen at most {words.highest_dropped_count} times each: "
+            f"{words.num_dropped_rare:,} (raise --max_words_in_memory to keep them)"
         )
-    if unknown_percent > 1:
-        lines.append("That is many unknown pieces: raise --alphabet_limit and --vocab_size.")
-    return "\n".join(lines)
+    if markers := [token for token in own_tokens if is_marker(token)]:
+        lines.append(f"never found in text, for programs that put the id: {', '.join(markers)}")
+    return lines
 
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ class RecordStatistics:
                 "shown_unchanged": shown_unchanged,
                 "shown_random": shown_random,
                 "positions": self._histogram("mask_positions", self.max_seq_length).tolist(),
-                "per_record": counts.get("masks_per_record", np.zeros(1, np.int64)).tolist(),
+                "per_record": self._histogram("masks_per_record", 1).tolist(),
                 "most_masked": _most_frequent(masked, vocabulary),
             }
         if self.has_next_sentence:

@@ -2,21 +2,29 @@
 
 The original BERT came without its learner. The rule here is the one of Hugging Face's
 BertWordPieceTrainer: words start as characters, every one but the first marked `##`, and the most
-frequent neighbouring pair becomes one piece, again and again, until the vocabulary is full.
+frequent neighbouring pair becomes one piece, again and again. Unlike there, more pieces than asked for are
+learned, and those that the longest match hardly uses are dropped (piece_pruner.py).
 """
 
 import heapq
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from absl import logging
 
-CONTINUATION = "##"
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS
+from tfrecords_tools.greedy_match import CONTINUATION, GreedyMatcher
+from tfrecords_tools.piece_pruner import prune_pieces
+
 # As in the published vocabularies, where 99 slots put [UNK] [CLS] [SEP] [MASK] at ids 100 to 103.
 NUM_UNUSED_TOKENS = 99
 ALPHABET_LIMIT = 1000  # Hugging Face's limit_alphabet
-# TF-Text's WordPiece op refuses pieces of more than 256 bytes; a character takes up to 4.
+# WordPiece takes pieces of at most 256 bytes (`MAX_BYTES_PER_PIECE`); a character takes up to 4.
 MAX_CHARACTERS_PER_PIECE = 60
+# Learned for each piece that stays. On English novels 1.1 to 1.35 were within 0.2 % of each other on held-out
+# text, all better than 1.
+_SURPLUS = 1.2
 
 
 def learn_wordpieces(
@@ -26,13 +34,15 @@ def learn_wordpieces(
     min_frequency: int = 2,
     num_unused_tokens: int = NUM_UNUSED_TOKENS,
     alphabet_limit: int = ALPHABET_LIMIT,
+    base_alphabet: Iterable[str] = (),
+    user_defined_tokens: Sequence[str] = (),
 ) -> list[str]:
     """Learns the pieces of a `vocab.txt`, in id order.
 
-    The order is [PAD], [unused0] ..., [UNK] [CLS] [SEP] [MASK], the single characters by code point
-    (each as the beginning of a word, then those seen inside a word with `##`), then the merges as they
-    were learned, the most frequent first. The result depends on the counts alone, not on their order:
-    equally frequent pairs are merged in the order of their text.
+    The order is [PAD], [unused0] ..., [UNK] [CLS] [SEP] [MASK], the user-defined tokens, the single
+    characters by code point (each as the beginning of a word, then those seen inside a word with `##`), then
+    the merges as they were learned, the most frequent first. The result depends on the counts alone, not on
+    their order: equally frequent pairs are merged in the order of their text.
 
     Args:
       word_counts: how often each word occurs; words as `split_words` gives them.
@@ -41,6 +51,8 @@ def learn_wordpieces(
       num_unused_tokens: slots for pieces of one's own, named in BERT's way.
       alphabet_limit: how many different characters to keep, the most frequent; a word with any other
         character will be [UNK], so it is not learned from.
+      base_alphabet: characters that are kept besides, whether they occur or not.
+      user_defined_tokens: pieces that are to be in the vocabulary as they are.
 
     Returns:
       `vocab_size` different strings; fewer, with a warning, where no pair is left to merge.
@@ -56,26 +68,27 @@ def learn_wordpieces(
     if num_unused_tokens < 0:
         raise ValueError(f"num_unused_tokens={num_unused_tokens} must be at least 0.")
 
-    kept = frequent_characters(word_counts, alphabet_limit)
-    words = sorted(word for word in word_counts if kept.issuperset(word))  # sorted: order must not matter
-    reserved = [
-        "[PAD]",
-        *(f"[unused{i}]" for i in range(num_unused_tokens)),
-        *("[UNK]", "[CLS]", "[SEP]", "[MASK]"),
-    ]
-    inner = {character for word in words for character in word[1:]}
+    base_alphabet = set(base_alphabet)
+    kept = frequent_characters(word_counts, alphabet_limit) | base_alphabet
+    known_words = {word: count for word, count in word_counts.items() if kept.issuperset(word)}
+    pad, *others = SPECIAL_TOKENS
+    reserved = [pad, *(f"[unused{i}]" for i in range(num_unused_tokens)), *others, *user_defined_tokens]
+    # Letters and digits may stand inside a word, punctuation marks are words of their own.
+    inner = {character for word in known_words for character in word[1:]}
+    inner |= {character for character in base_alphabet if character.isalnum()}
     alphabet = [*sorted(kept), *(CONTINUATION + character for character in sorted(inner))]
+    alphabet = [piece for piece in alphabet if piece not in reserved]
 
     room = vocab_size - len(reserved) - len(alphabet)
     if room < 0:
         raise ValueError(
-            f"vocab_size={vocab_size} has no room for {len(reserved)} special and unused tokens and "
-            f"{len(alphabet)} single characters; expected at least {len(reserved) + len(alphabet)}. Raise "
-            "vocab_size, or lower num_unused_tokens or alphabet_limit."
+            f"vocab_size={vocab_size} has no room for {len(reserved)} special, unused and user-defined "
+            f"tokens and {len(alphabet)} single characters; expected at least "
+            f"{len(reserved) + len(alphabet)}. Raise vocab_size, or lower num_unused_tokens or "
+            "alphabet_limit."
         )
-    counts = [word_counts[word] for word in words]
-    merges = _learn_merges(words, counts, room, min_frequency, known={*reserved, *alphabet})
-    tokens = reserved + alphabet + merges
+    tokens = reserved + alphabet
+    tokens += _learn_pieces(known_words, room, min_frequency, tokens)
     if len(tokens) < vocab_size:
         logging.warning(
             "The corpus has only %d pieces to give, %d were asked for: no other pair of pieces occurs at "
@@ -85,19 +98,81 @@ def learn_wordpieces(
     return tokens
 
 
+def learn_more_wordpieces(
+    tokens: Sequence[str], word_counts: Mapping[str, int], num_pieces: int, *, min_frequency: int = 2
+) -> list[str]:
+    """Learns pieces that a vocabulary lacks, those that save most on another corpus.
+
+    Words start as the vocabulary cuts them, and neighbouring pieces are merged from there. Words that it
+    does not know start as characters: the characters it lacks come first, the most frequent ones, as long as
+    they take no more than half of the new pieces.
+
+    Args:
+      tokens: the vocabulary, special tokens included.
+      word_counts: how often each word of the other corpus occurs.
+      num_pieces: how many to learn.
+      min_frequency: characters and pairs that occur less often are not learned.
+
+    Returns:
+      `num_pieces` strings that are not in `tokens`; fewer where there are no more.
+    """
+    known = [token for token in tokens if token not in SPECIAL_TOKENS]
+    matcher = GreedyMatcher(known)
+    lacking = Counter()
+    for word, count in word_counts.items():
+        if matcher(word) is None:
+            for piece in characters(word):
+                if piece not in matcher.pieces:
+                    lacking[piece] += count
+    by_frequency = sorted(lacking, key=lambda piece: (-lacking[piece], piece))
+    added = [piece for piece in by_frequency[: num_pieces // 2] if lacking[piece] >= min_frequency]
+    return added + _learn_pieces(word_counts, num_pieces - len(added), min_frequency, [*tokens, *added])
+
+
+def _learn_pieces(word_counts, room, min_frequency, known) -> list[str]:
+    """`room` pieces besides the known ones, the most frequent merges first."""
+    matcher = GreedyMatcher(token for token in known if token not in SPECIAL_TOKENS)
+    words, spelled = [], []
+    for word in sorted(word_counts):  # sorted: order must not matter
+        pieces = matcher(word)
+        if pieces is not None:
+            words.append(word)
+            spelled.append(pieces)
+    counts = [word_counts[word] for word in words]
+    merges = learn_merges(spelled, counts, math.ceil(_SURPLUS * room), min_frequency, known)
+    return prune_pieces(merges, room, dict(zip(words, counts, strict=True)), known)
+
+
 def frequent_characters(word_counts: Mapping[str, int], limit: int) -> set[str]:
     """The `limit` most frequent characters; equally frequent ones in the order of their code points."""
-    characters = Counter()
+    counts = Counter()
     for word, count in word_counts.items():
         for character in word:
-            characters[character] += count
-    by_frequency = sorted(characters, key=lambda character: (-characters[character], character))
+            counts[character] += count
+    by_frequency = sorted(counts, key=lambda character: (-counts[character], character))
     return set(by_frequency[:limit])
 
 
-def _learn_merges(words, counts, room, min_frequency, known) -> list[str]:
-    """The first `room` new pieces, in the order they are merged."""
-    spelled = [_characters(word) for word in words]  # word index -> its pieces so far
+def characters(word: str) -> list[str]:
+    """A word as single characters, those inside of it with `##`."""
+    return [word[0], *(CONTINUATION + character for character in word[1:])]
+
+
+def learn_merges(
+    spelled: list[list[str]], counts: Sequence[int], room: int, min_frequency: int, known: Collection[str]
+) -> list[str]:
+    """Merges the most frequent pair of neighbouring pieces, again and again.
+
+    Args:
+      spelled: the pieces of each word; they are merged in place.
+      counts: how often each word occurs.
+      room: how many new pieces to learn.
+      min_frequency: pairs that occur less often are not merged.
+      known: pieces that are not new.
+
+    Returns:
+      The first `room` new pieces, in the order they are merged.
+    """
     pair_counts = Counter()
     places = {}  # pair -> indices of words that hold it, or held it once
     for index, pieces in enumerate(spelled):
@@ -125,19 +200,28 @@ def _learn_merges(words, counts, room, min_frequency, known) -> list[str]:
             merges.append(merged)
 
         grown = set()
-        for index in dict.fromkeys(places.pop(pair)):
-            before = spelled[index]
-            after = _merge(before, pair, merged)
-            if len(after) == len(before):
-                continue
-            spelled[index] = after
-            for old in zip(before, before[1:], strict=False):
-                pair_counts[old] -= counts[index]
-            for new in zip(after, after[1:], strict=False):
-                pair_counts[new] += counts[index]
-                if merged in new:
+        left, right = pair
+        for index in places.pop(pair):
+            pieces, count = spelled[index], counts[index]
+            place = -1
+            while (place := _find(pieces, left, place + 1)) >= 0:
+                if pieces[place + 1 : place + 2] != [right]:
+                    continue
+                if place > 0:
+                    before = pieces[place - 1]
+                    pair_counts[before, left] -= count
+                    new = (before, merged)
+                    pair_counts[new] += count
                     places.setdefault(new, []).append(index)
                     grown.add(new)
+                if place + 2 < len(pieces):
+                    after = pieces[place + 2]
+                    pair_counts[right, after] -= count
+                    new = (merged, after)
+                    pair_counts[new] += count
+                    places.setdefault(new, []).append(index)
+                    grown.add(new)
+                pieces[place : place + 2] = [merged]
         del pair_counts[pair]
         for new in grown:
             if pair_counts[new] >= min_frequency:
@@ -145,19 +229,9 @@ def _learn_merges(words, counts, room, min_frequency, known) -> list[str]:
     return merges
 
 
-def _characters(word):
-    return [word[0], *(CONTINUATION + character for character in word[1:])]
-
-
-def _merge(pieces, pair, merged):
-    """`pieces` with every `pair`, from the left, replaced by `merged`."""
-    left, right = pair
-    result, position = [], 0
-    while position < len(pieces):
-        if pieces[position] == left and pieces[position + 1 : position + 2] == [right]:
-            result.append(merged)
-            position += 2
-        else:
-            result.append(pieces[position])
-            position += 1
-    return result
+def _find(pieces, piece, start) -> int:
+    """The first place of a piece from `start` on, or -1."""
+    try:
+        return pieces.index(piece, start)
+    except ValueError:
+        return -1

@@ -10,6 +10,7 @@ from kbert.checkpoints.json_file import read_json_object, write_json
 from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import PARTS, body_shapes, part_shapes
 from kbert.checkpoints.names import GOOGLE_TF1, rows
+from kbert.checkpoints.own_keys import own_keys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.checkpoints.stored_tensor import StoredTensor
 from kbert.checkpoints.vocabulary_checks import check_sizes, decide_casing
@@ -28,7 +29,7 @@ _COUNTERS = ("global_step",)
 _CASED_FOLDER = re.compile(r"(^|[_-])(multi_)?cased([_-]|$)")
 _UNCASED_FOLDER = re.compile(r"(^|[_-])uncased([_-]|$)|^(multilingual|chinese)_L-")
 # Keys that kbert adds to bert_config.json; the original's reader takes any key and looks at its own.
-_OWN_KEYS = ("do_lower_case", "kbert_vocabulary_size", "labels")
+_OWN_KEYS = ("do_lower_case", "labels")
 
 
 def checkpoint_prefix(path) -> Path | None:
@@ -75,6 +76,7 @@ def read_google(
     report = Report(FORMAT, str(prefix))
     values = read_json_object(folder / CONFIG_FILE)
     own = {key: values.pop(key) for key in _OWN_KEYS if key in values}
+    recorded = take_own_keys(values, folder / CONFIG_FILE)
     config = from_dict(EncoderConfig, values, where=str(folder / CONFIG_FILE))
 
     tokens = Vocabulary.from_file(folder / "vocab.txt", do_lower_case=True).tokens
@@ -82,7 +84,7 @@ def read_google(
     vocabulary = decide_casing(
         tokens, str(folder / "vocab.txt"), declared, declared_by, do_lower_case, allowance, report
     )
-    check_sizes(vocabulary, config, str(folder), own.get("kbert_vocabulary_size"), allowance, report)
+    check_sizes(vocabulary, config, str(folder), recorded.vocabulary_size, allowance, report)
 
     stored = _stored(_read_tensors(prefix))
     task, required, num_labels = _task(stored, report)
@@ -103,6 +105,7 @@ def read_google(
         if part not in required
         for name in part_shapes(part, config, num_labels)
     }
+    optional |= recorded.may_be_missing()
     table_rows = rows(GOOGLE_TF1, parts, config.num_hidden_layers)
     tensors = match(stored, table_rows, shapes, optional, f"BERT checkpoint ({task})", allowance, report)
     return BertCheckpoint(
@@ -136,14 +139,14 @@ def _read_tensors(prefix):
     try:
         reader = tf.train.load_checkpoint(str(prefix))
         shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
-    except (tf.errors.OpError, RuntimeError, ValueError) as error:
+    except _reading_errors(tf) as error:
         raise ValueError(f"{broken} ({_first_line(error)}); download it again.") from None
 
     def reader_of(name):
         def read():
             try:
                 return reader.get_tensor(name)
-            except (tf.errors.OpError, RuntimeError, ValueError) as error:
+            except _reading_errors(tf) as error:
                 raise ValueError(f"{broken} ({name}: {_first_line(error)}); download it again.") from None
 
         return read
@@ -151,6 +154,11 @@ def _read_tensors(prefix):
     return {
         name: StoredTensor(tuple(shapes[name]), dtypes[name].name, reader_of(name)) for name in sorted(shapes)
     }
+
+
+def _reading_errors(tf):
+    """What TensorFlow's reader raises for files that are cut short, damaged or missing."""
+    return tf.errors.OpError, RuntimeError, ValueError, IndexError
 
 
 def _first_line(error):
@@ -235,9 +243,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
     values["do_lower_case"] = checkpoint.vocabulary.do_lower_case
     if checkpoint.labels:
         values["labels"] = list(checkpoint.labels)
-    if len(checkpoint.vocabulary) < config.vocab_size:
-        values["kbert_vocabulary_size"] = len(checkpoint.vocabulary)
-    write_json(folder / CONFIG_FILE, values)
+    write_json(folder / CONFIG_FILE, values | own_keys(checkpoint))
     checkpoint.vocabulary.write(folder / "vocab.txt")
     return report
 

@@ -57,7 +57,7 @@ def read_hugging_face(
     report = Report(FORMAT, str(path))
     config = parse_config(read_json_object(folder / CONFIG_FILE), folder / CONFIG_FILE, allowance, report)
     vocabulary, longest = read_tokenizer(folder, do_lower_case, allowance, report)
-    check_sizes(vocabulary, config.encoder, str(folder), config.vocabulary_size, allowance, report)
+    check_sizes(vocabulary, config.encoder, str(folder), config.own.vocabulary_size, allowance, report)
     positions = config.encoder.max_position_embeddings
     if longest is not None and longest > positions:
         allowance.conflict(
@@ -84,6 +84,9 @@ def read_hugging_face(
         if part in PARTS[architecture.task] and part not in architecture.parts
         for kbert in part_shapes(part, config.encoder, len(labels))
     }
+    optional |= config.own.may_be_missing()
+    if config.model_type == "distilbert":
+        optional["embeddings/token_type_embeddings"] = "zeros: DistilBERT adds nothing for segments"
     table = DISTILBERT if config.model_type == "distilbert" else HUGGING_FACE
     table_rows = rows(table, parts, config.encoder.num_hidden_layers)
     tensors = match(stored, table_rows, shapes, optional, name, allowance, report)
@@ -130,12 +133,14 @@ def _read_shards(folder, index_name, report):
     places = read_json_object(index).get("weight_map")
     if not isinstance(places, dict) or not all(isinstance(file, str) for file in places.values()):
         raise ValueError(f"{index}: expected weight_map, an object from tensor names to file names.")
-    tensors = {}
-    for file in sorted(set(places.values())):
+    files = sorted(set(places.values()))
+    for file in files:
         if Path(file).name != file:
             raise ValueError(f"{index} names the file {file!r}, which is not in its own folder.")
         if not (folder / file).is_file():
             raise ValueError(f"{index} names {file}, which is not there; download all shards.")
+    tensors = {}
+    for file in files:
         read = read_safetensors if file.endswith(".safetensors") else read_torch_file
         shard = read(folder / file)
         lacking = [name for name, place in places.items() if place == file and name not in shard]
@@ -146,7 +151,7 @@ def _read_shards(folder, index_name, report):
                 f"in {'the index' if lacking else 'the file'}; download both again."
             )
         tensors |= shard
-    report.note(f"{len(set(places.values()))} shards")
+    report.note(f"{len(files)} shards")
     return tensors
 
 

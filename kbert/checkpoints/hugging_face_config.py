@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, has_labels
+from kbert.checkpoints.own_keys import OwnKeys, own_keys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 
@@ -69,7 +70,7 @@ class HuggingFaceConfig:
       architecture: a key of ARCHITECTURES, or None when the file names none.
       labels: the names of `id2label` in order, or None when the file has none.
       problem_type: as in the file, or "regression" for one single label.
-      vocabulary_size: the number of pieces, where kbert wrote it down beside a larger table.
+      own: what kbert wrote down beside it.
     """
 
     encoder: EncoderConfig
@@ -77,7 +78,7 @@ class HuggingFaceConfig:
     architecture: str | None
     labels: tuple[str, ...] | None
     problem_type: str | None
-    vocabulary_size: int | None
+    own: OwnKeys
 
 
 def parse_config(values: dict, path, allowance: Allowance, report: Report) -> HuggingFaceConfig:
@@ -87,6 +88,7 @@ def parse_config(values: dict, path, allowance: Allowance, report: Report) -> Hu
       ValueError: for another architecture, a decoder, relative positions, or anything else that changes
         the numbers and that kbert has not; the sentence names the key.
     """
+    own = take_own_keys(values, path)
     architecture = _architecture(values, path, report)
     model_type = values.get("model_type")
     if model_type is None:
@@ -105,7 +107,7 @@ def parse_config(values: dict, path, allowance: Allowance, report: Report) -> Hu
         architecture=architecture,
         labels=_labels(values, path),
         problem_type=_problem_type(values, architecture),
-        vocabulary_size=values.get("kbert_vocabulary_size"),
+        own=own,
     )
 
 
@@ -143,10 +145,6 @@ def _refuse_variants(values, path, allowance, report):
         report.note(
             f"classifier_dropout={head_dropout} is not kept: heads take hidden_dropout_prob in training"
         )
-    if values.get("kbert_vocabulary_size") is not None and not isinstance(
-        values["kbert_vocabulary_size"], int
-    ):
-        raise ValueError(f"{path}: kbert_vocabulary_size={values['kbert_vocabulary_size']!r} is no number.")
 
 
 def _encoder_config(values, model_type, path, report):
@@ -223,6 +221,4 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
         values["label2id"] = {name: index for index, name in enumerate(checkpoint.labels)}
     if checkpoint.task == "sequence_classification":
         values["problem_type"] = checkpoint.problem_type or "single_label_classification"
-    if len(vocabulary) < encoder.vocab_size:
-        values["kbert_vocabulary_size"] = len(vocabulary)
-    return values
+    return values | own_keys(checkpoint)

@@ -199,7 +199,8 @@ def write_tokenizer(folder: Path, vocabulary: Vocabulary, max_seq_length: int):
 
 def _tokenizer_config(vocabulary, max_seq_length):
     return {
-        "tokenizer_class": "BertTokenizer",
+        # BertTokenizer builds its rules anew, with 100 letters a word; this class takes tokenizer.json.
+        "tokenizer_class": "PreTrainedTokenizerFast",
         "do_lower_case": vocabulary.do_lower_case,
         "strip_accents": None,
         "tokenize_chinese_chars": True,

@@ -31,6 +31,10 @@ class RefusedPickle(Exception):
     """The pickle names something that is no tensor."""
 
 
+class BrokenPickle(Exception):
+    """The bytes are no whole pickle."""
+
+
 @dataclass(frozen=True, slots=True)
 class StorageClass:
     """Stands for `torch.FloatStorage` and its like."""
@@ -122,11 +126,12 @@ def load_restricted(file: io.BufferedIOBase):
       file: a binary file; it is left behind the pickle's last byte.
 
     Raises:
-      RefusedPickle: when the pickle names anything else, or is broken. Nothing of it has run then.
+      RefusedPickle: when the pickle names anything else. Nothing of it has run then.
+      BrokenPickle: when the bytes are no whole pickle.
     """
     try:
         return _Unpickler(file).load()
     except RefusedPickle:
         raise
     except Exception as error:  # a broken or hostile pickle may fail in any way
-        raise RefusedPickle(f"a broken pickle ({type(error).__name__}: {error})") from None
+        raise BrokenPickle(f"{type(error).__name__}: {error}".replace("\n", " ")) from None

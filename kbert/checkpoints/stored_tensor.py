@@ -33,7 +33,7 @@ class StoredTensor:
 
         def read():
             array = np.asarray(self.read()).astype(np.float32, copy=False)
-            return np.ascontiguousarray(array.T if transposed else array)
+            return np.array(array.T if transposed else array, order="C", copy=None)
 
         return StoredTensor(self.shape[::-1] if transposed else self.shape, "float32", read)
 

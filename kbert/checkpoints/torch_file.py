@@ -15,7 +15,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
-from kbert.checkpoints.restricted_unpickler import RefusedPickle, TorchTensor, load_restricted
+from kbert.checkpoints.restricted_unpickler import BrokenPickle, RefusedPickle, TorchTensor, load_restricted
 from kbert.checkpoints.stored_tensor import StoredTensor
 
 _MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
@@ -38,7 +38,7 @@ def read_torch_file(path: Path) -> dict[str, StoredTensor]:
             f"{path} is refused: besides tensors it holds {error}, and kbert runs no code from a "
             "checkpoint; take the model's safetensors file."
         ) from None
-    except (zipfile.BadZipFile, EOFError, KeyError, struct.error, OSError) as error:
+    except (BrokenPickle, zipfile.BadZipFile, EOFError, KeyError, struct.error, OSError) as error:
         raise ValueError(f"{path} is not a whole PyTorch file ({error}); download it again.") from None
 
 
@@ -72,15 +72,8 @@ def _read_zip(path):
 def _read_legacy(path):
     places = {}
     with path.open("rb") as file:
-        if file.read(1) == b"":
-            raise EOFError("it is empty")
-        file.seek(0)
-        try:
-            magic = load_restricted(file)
-        except RefusedPickle as error:
-            raise RefusedPickle(f"{error}, or it is no PyTorch file at all") from None
-        if magic != _MAGIC_NUMBER or load_restricted(file) != _PROTOCOL:
-            raise RefusedPickle("no PyTorch state dict (another magic number)")
+        if load_restricted(file) != _MAGIC_NUMBER or load_restricted(file) != _PROTOCOL:
+            raise ValueError(f"{path} is a pickle, but not a PyTorch file of tensors.")
         system = load_restricted(file)
         if not isinstance(system, dict) or not system.get("little_endian"):
             raise ValueError(f"{path} was written on a big-endian machine; save it again on a common one.")

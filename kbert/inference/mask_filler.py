@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from kbert.inference.loaded_model import LoadedModel, load_for
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.training.run_directory import RunDirectory
 
@@ -11,7 +12,7 @@ class MaskFiller:
     """Fills the `[MASK]`s of texts with a pretraining run.
 
     Args:
-      run: the `RunDirectory` of a pretraining run.
+      run: a pretraining run's `RunDirectory`, or a `LoadedModel` with a masked-LM head.
 
     Call arguments:
       texts: a list of strings, each with at least one `[MASK]`.
@@ -24,16 +25,20 @@ class MaskFiller:
     Raises:
       ValueError: for a run of another task, a text without `[MASK]`, or one whose `[MASK]` lies beyond
         the longest sequence.
+
+    Example:
+      >>> import kbert
+      >>> fill = kbert.MaskFiller(kbert.load(pretraining_run_dir))
+      >>> ((candidates,),) = fill(["the [MASK] a"], top_k=2)
+      >>> [sorted(candidate) for candidate in candidates]
+      [['probability', 'token'], ['probability', 'token']]
     """
 
-    def __init__(self, run: RunDirectory):
-        if run.details["task"] != "pretraining":
-            raise ValueError(
-                f"{run.path} is a {run.details['task']} run; filling masks needs a pretraining run."
-            )
-        _, self._model = run.load_model()
-        self._vocabulary = run.vocabulary()
-        self._max_seq_length = run.details["max_seq_length"]
+    def __init__(self, run: RunDirectory | LoadedModel):
+        loaded = load_for(run, "pretraining", "filling masks needs a pretraining run")
+        self._model = loaded.model
+        self._vocabulary = loaded.vocabulary
+        self._max_seq_length = loaded.max_seq_length
         self._inputs = TextInputs(self._vocabulary, self._max_seq_length)
 
     def __call__(self, texts, top_k: int = 5):

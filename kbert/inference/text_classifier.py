@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from kbert.inference.loaded_model import LoadedModel, load_for
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.training.run_directory import RunDirectory
 
@@ -10,28 +11,33 @@ class TextClassifier:
     """Answers texts with a fine-tuned classification run.
 
     Args:
-      run: the `RunDirectory` of a sequence classification run.
+      run: the `RunDirectory` of a sequence classification run, or a `LoadedModel` with such a head.
 
     Call arguments:
       texts: a list of strings.
-      text_pairs: the second texts, for a run trained on pairs; else None.
+      text_pairs: the second texts, for a run trained on pairs; else None. A checkpoint that does not say
+        what it was trained on takes both.
 
     Returns:
       A list of `{"label": str, "probabilities": {label: float}}`, one a text.
 
     Raises:
       ValueError: when the run is of another task, or pairs are missing or not expected.
+
+    Example:
+      >>> import kbert
+      >>> classify = kbert.TextClassifier(kbert.load(run_dir))
+      >>> (answer,) = classify(["jump the a"])
+      >>> sorted(answer), sorted(answer["probabilities"])
+      (['label', 'probabilities'], ['loud', 'quiet'])
     """
 
-    def __init__(self, run: RunDirectory):
-        if run.details["task"] != "sequence_classification":
-            raise ValueError(
-                f"{run.path} is a {run.details['task']} run; classifying texts needs a "
-                "sequence_classification run (run_finetuning)."
-            )
-        self.takes_pairs = run.config.dataset.text_pair is not None
-        self.task, self._model = run.load_model()
-        self._inputs = TextInputs(run.vocabulary(), run.config.max_seq_length)
+    def __init__(self, run: RunDirectory | LoadedModel):
+        need = "classifying texts needs a sequence_classification run (run_finetuning)"
+        loaded = load_for(run, "sequence_classification", need)
+        self.takes_pairs = loaded.takes_pairs
+        self.task, self._model = loaded.task, loaded.model
+        self._inputs = TextInputs(loaded.vocabulary, loaded.max_seq_length)
         self._run = tf.function(self._outputs, reduce_retracing=True)
 
     def __call__(self, texts, text_pairs=None):
@@ -40,7 +46,7 @@ class TextClassifier:
 
     def outputs(self, texts, text_pairs=None) -> dict:
         """The model's own outputs: float32 tensors `logits` and `probabilities`, (batch, labels)."""
-        if (text_pairs is not None) != self.takes_pairs:
+        if self.takes_pairs is not None and (text_pairs is not None) != self.takes_pairs:
             expected = "pairs of texts" if self.takes_pairs else "single texts"
             raise ValueError(f"this run was trained on {expected}, and answers only those.")
         pairs = None if text_pairs is None else tf.constant(text_pairs, tf.string)

@@ -174,14 +174,16 @@ def _masked(crc):
 
 
 def _next_frame(content, offset):
-    """Where, from `offset` on, the next header lies that agrees with its CRC and fits; else the end."""
+    """Where, from `offset` on, the next whole record begins; else the end.
+
+    The header alone does not tell: eight bytes of data with their CRC look like one.
+    """
     size = len(content)
     for start in range(offset, size - _HEADER - _FOOTER + 1, _SEARCH_BYTES):
         part = np.frombuffer(content[start : start + _SEARCH_BYTES + _HEADER - 1], np.uint8)
-        for place in start + np.flatnonzero(_agreeing_headers(part)):
-            length = _frame_length(content, int(place))
-            if length is not None and place + _HEADER + length + _FOOTER <= size:
-                return int(place)
+        for place in (start + np.flatnonzero(_agreeing_headers(part))).tolist():
+            if _frame_end(content, place)[1] is None:
+                return place
     return size
 
 

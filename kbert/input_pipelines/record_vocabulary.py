@@ -40,6 +40,6 @@ def require_vocabulary(directory: str | Path, manifest: Manifest, owner, vocabul
         f"{directory} was not made with the vocabulary of {owner}: its fingerprint is "
         f"{manifest.vocabulary['fingerprint']} ({manifest.vocabulary['size']} pieces, "
         f"{casing[manifest.vocabulary['do_lower_case']]}), expected {vocabulary['fingerprint']} "
-        f"({vocabulary['size']} pieces, {casing[vocabulary['do_lower_case']]}); make the records again with its "
-        f"{VOCABULARY_FILE_NAME} and casing."
+        f"({vocabulary['size']} pieces, {casing[vocabulary['do_lower_case']]}); make the records again with "
+        f"its {VOCABULARY_FILE_NAME} and casing."
     )

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-_MOST_BARS = 64
+_MOST_BARS = 66
 _PLOT_HEIGHT, _ABOVE, _BELOW = 140, 18, 24  # pixels
 
 

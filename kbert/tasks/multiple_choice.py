@@ -17,6 +17,17 @@ class MultipleChoice(Task):
     The encoder inputs are of shape (batch, choices, seq_length), any number of choices; the feature
     `label_ids` is int32 of shape (batch,), the place of the right one.
 
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, MultipleChoice
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = MultipleChoice().build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 4, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'logits': (2, 4), 'probabilities': (2, 4)}
+
     Reference: arXiv 1810.04805, section 4.4 (SWAG).
     """
 

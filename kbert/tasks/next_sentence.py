@@ -14,6 +14,17 @@ class NextSentence(Task):
 
     The feature `next_sentence_labels` is int32 of shape (batch, 1), as in pretraining.
 
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, NextSentence
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = NextSentence().build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'next_sentence_logits': (2, 2), 'probabilities': (2, 2)}
+
     Reference: google-research/bert, run_pretraining.py, `get_next_sentence_output`.
     """
 

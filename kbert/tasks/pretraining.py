@@ -24,6 +24,18 @@ class Pretraining(Task):
       next_sentence: False trains the masked LM alone (RoBERTa, arXiv 1907.11692, section 4.2), on records
         without `next_sentence_labels`: without head, loss and metric of the next sentence, and without the
         pooler, which nothing else trains.
+
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, Pretraining
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = Pretraining().build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids,
+      ...                  "masked_lm_positions": ids[:, :3]})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'masked_lm_logits': (2, 3, 50), 'next_sentence_logits': (2, 2)}
     """
 
     name = "pretraining"

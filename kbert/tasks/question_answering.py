@@ -17,6 +17,17 @@ class QuestionAnswering(Task):
     The features `start_positions` and `end_positions` are int32 of shape (batch,). The loss is the mean
     of both cross-entropies, each over all places of the sequence, padding too, as in the original.
 
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, QuestionAnswering
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = QuestionAnswering().build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'start_logits': (2, 7), 'end_logits': (2, 7)}
+
     Reference: google-research/bert, run_squad.py, `create_model` and `model_fn_builder`.
     """
 

@@ -23,6 +23,17 @@ class SequenceClassification(Task):
       labels: the label names in id order, at least two.
       positive_label: what F1 counts when there are two labels (default: the last one); with more labels
         F1 is the mean over the labels' own F1 (macro).
+
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, SequenceClassification
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = SequenceClassification(["negative", "positive"]).build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'logits': (2, 2), 'probabilities': (2, 2)}
     """
 
     name = "sequence_classification"

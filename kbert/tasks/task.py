@@ -18,19 +18,26 @@ class Task:
     training loss is `loss_sums[name] / loss_weights[name]` over the global batch, and every metric the
     quotient of two sums over all batches.
 
-    Example, the whole of a regression task:
-
-      class SequenceRegression(Task):
-          name = "sequence_regression"
-
-          def build_model(self, encoder): ...               # -> keras.Model with output "prediction"
-          def loss_weights(self, batch):
-              return {"loss": ops.sum(example_weights(batch))}
-          def loss_sums(self, outputs, batch):
-              error = ops.square(outputs["prediction"] - batch["targets"])
-              return {"loss": ops.sum(example_weights(batch) * error)}
-          def metric_sums(self, outputs, batch):
-              return {}
+    Example, the whole of a regression task but for its model:
+      >>> import numpy as np
+      >>> from keras import ops
+      >>> from kbert import Task
+      >>> from kbert.tasks.task import example_weights
+      >>> class SequenceRegression(Task):
+      ...     name = "sequence_regression"
+      ...     def build_model(self, encoder): ...  # -> keras.Model with an output "prediction"
+      ...     def loss_weights(self, batch):
+      ...         return {"loss": ops.sum(example_weights(batch))}
+      ...     def loss_sums(self, outputs, batch):
+      ...         error = ops.square(outputs["prediction"] - batch["targets"])
+      ...         return {"loss": ops.sum(example_weights(batch) * error)}
+      ...     def metric_sums(self, outputs, batch):
+      ...         return {}
+      >>> batch = {"input_ids": np.zeros((2, 7), "int32"), "targets": np.array([1.0, 2.0], "float32")}
+      >>> outputs = {"prediction": np.array([1.5, 2.0], "float32")}
+      >>> task = SequenceRegression()
+      >>> float(task.loss_sums(outputs, batch)["loss"] / task.loss_weights(batch)["loss"])
+      0.125
 
     A task that is trained on labelled files also has the methods at the end: they turn rows of a file
     into the features that live training, records and evaluation share.

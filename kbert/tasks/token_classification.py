@@ -24,6 +24,17 @@ class TokenClassification(Task):
 
     Args:
       labels: the label names in id order, at least two.
+
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, TokenClassification
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = TokenClassification(["O", "B-PER", "I-PER"]).build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'logits': (2, 7, 3), 'probabilities': (2, 7, 3)}
     """
 
     name = "token_classification"

@@ -20,6 +20,14 @@ class TextInputs:
 
     Returns:
       dict of int32 tensors of shape [batch, length]: input_ids, input_mask, segment_ids.
+
+    Example:
+      >>> import tensorflow as tf
+      >>> from kbert import TextInputs, Vocabulary
+      >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"], True)
+      >>> inputs = TextInputs(vocabulary, max_seq_length=6)(tf.constant(["Playing", "chess"]))
+      >>> inputs["input_ids"].numpy().tolist()
+      [[2, 5, 6, 3, 0, 0], [2, 1, 3, 0, 0, 0]]
     """
 
     def __init__(self, vocabulary: Vocabulary, max_seq_length: int):

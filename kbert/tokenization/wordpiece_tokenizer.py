@@ -27,6 +27,8 @@ class WordPieceTokenizer:
       int32 RaggedTensor of shape [batch, (pieces)], without [CLS] and [SEP].
 
     Example:
+      >>> import tensorflow as tf
+      >>> from kbert import Vocabulary, WordPieceTokenizer
       >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"], True)
       >>> WordPieceTokenizer(vocabulary)(tf.constant(["Playing chess"])).to_list()
       [[5, 6, 1]]

@@ -43,6 +43,12 @@ class RunDirectory:
 
     Raises:
       ValueError: when `path` holds no run, or a broken one.
+
+    Example:
+      >>> from kbert import RunDirectory
+      >>> run = RunDirectory(run_dir)  # for example "runs/classifier"
+      >>> run.details["task"], run.latest_checkpoint().name[:5]
+      ('sequence_classification', 'step-')
     """
 
     def __init__(self, path):

@@ -29,7 +29,7 @@ def make(case):
         ) in model.parameters():  # fresh biases are 0 and fresh scales 1: they would hide mistakes
             parameter.add_(torch.randn_like(parameter) * case["spread"])
     model = model.to(getattr(torch, case.get("dtype", "float32")))
-    save(model, folder, case["file"])
+    save(model, folder, case["file"], case.get("shard_size", "40KB"))
     (folder / "vocab.txt").write_text("\n".join(case["tokens"]) + "\n", encoding="utf-8")
     generator = np.random.default_rng(case["seed"])
     rows, length = case["rows"], case["length"]
@@ -41,14 +41,14 @@ def make(case):
         "input_mask": mask,
         "segment_ids": (np.arange(length) >= lengths[:, None] // 2).astype(np.int32) * mask,
     }
-    np.savez(folder / "expected.npz", **inputs, **answers(model.float(), inputs))
+    np.savez_compressed(folder / "expected.npz", **inputs, **answers(model.float(), inputs))
 
 
-def save(model, folder, kind):
+def save(model, folder, kind, shard_size):
     if kind == "safetensors":
         model.save_pretrained(folder)
     elif kind == "shards":
-        model.save_pretrained(folder, max_shard_size="40KB")
+        model.save_pretrained(folder, max_shard_size=shard_size)
     else:
         model.config.save_pretrained(folder)
         config = json.loads((folder / "config.json").read_text())

@@ -1,19 +1,20 @@
-"""Corpus -> vocab.txt: what is counted, what is written, and how it ends when something is wrong."""
+"""Corpus -> vocab.txt: what is written, new or extended, and how it ends when something is wrong."""
 
 import gzip
+import random
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from absl import flags
 from absl.testing import flagsaver
 
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tests.kbert.tokenization import reference_tokenizer
-from tfrecords_tools import build_vocabulary
-from tfrecords_tools.build_vocabulary import count_words, coverage, drop_rarest
+from tests.tfrecords_tools import small_corpus
+from tfrecords_tools import build_vocabulary, word_counter
+from tfrecords_tools.build_vocabulary import ascii_alphabet
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TEXT = """The cat sat, and the Café was full.
@@ -29,68 +30,14 @@ def corpus(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("do_lower_case", [True, False])
-def test_the_words_counted_are_those_wordpiece_sees(corpus, do_lower_case):
-    expected = Counter(reference_tokenizer.split_words(TEXT, do_lower_case))
-    assert count_words([corpus], do_lower_case, max_words_in_memory=1000).counts == expected
-
-
-def test_batches_and_files_make_no_difference(corpus, tmp_path, monkeypatch):
-    zipped = tmp_path / "more.txt.gz"
-    zipped.write_bytes(gzip.compress(TEXT.encode("utf-8")))
-    whole = count_words([corpus, zipped], True, 1000).counts
-    monkeypatch.setattr(build_vocabulary, "BATCH_CHARACTERS", 10)
-    assert count_words([corpus, zipped], True, 1000).counts == whole
-    assert whole["cat"] == 4
-
-
-def test_words_of_more_than_200_characters_are_left_out(tmp_path):
-    path = tmp_path / "long.txt"
-    path.write_text(f"{'ж' * 200} {'ж' * 201} {'a' * 5000} b\n", encoding="utf-8")
-    words = count_words([path], True, 1000)
-    assert words.counts == {"ж" * 200: 1, "b": 1}
-    assert words.num_dropped_long == 2
-
-
-def test_the_memory_for_words_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(build_vocabulary, "BATCH_CHARACTERS", 200)
-    path = tmp_path / "many.txt"
-    path.write_text("".join(f"the cat word{i}\n" for i in range(300)), encoding="utf-8")
-    words = count_words([path], True, max_words_in_memory=50)
-    assert len(words.counts) <= 50
-    assert words.counts["the"] == words.counts["cat"] == 300
-    assert words.num_dropped_rare + len(words.counts) == 302
-
-
-def test_whole_frequencies_are_dropped_so_that_order_does_not_matter():
-    counts = Counter({"a": 1, "b": 2, "c": 2, "d": 3, "e": 9})
-    assert drop_rarest(counts, keep=3) == 3
-    assert counts == {"d": 3, "e": 9}
-
-
-def test_coverage_counts_pieces_and_unknown_words():
-    counts = {"play": 5, "playing": 2, "plays": 1}
-    assert coverage(counts, ["[UNK]", "play", "##ing"]) == (8, 5 + 2 * 2 + 1, 1)
-
-
-def test_coverage_agrees_with_the_reference_tokenizer():
-    tokens = ["a", "ab", "##b", "##ba", "##abb", "b"]
-    words = ["a", "ab", "abba", "aabb", "babba", "c", "abc", "b"]
-    pieces = [reference_tokenizer.wordpieces(word, tokens) for word in words]
-    expected = (len(words), sum(map(len, pieces)), sum(row == ["[UNK]"] for row in pieces))
-    assert coverage(dict.fromkeys(words, 1), tokens) == expected
-
-
-# ------------------------------------------------------------------------------ the script
-
-
 @pytest.fixture(scope="module")
 def script_flags():
     """The script's flags, taken out of absl's global table again for the other scripts' tests."""
+    before = set(flags.FLAGS)
     build_vocabulary.define_flags()
+    added = set(flags.FLAGS) - before
     yield
-    for name in ("input_files", "output_file", "vocab_size", "do_lower_case", "min_frequency",
-                 "num_unused_tokens", "alphabet_limit", "max_words_in_memory", "overwrite"):  # fmt: skip
+    for name in added:
         delattr(flags.FLAGS, name)
 
 
@@ -98,18 +45,23 @@ def script_flags():
 def run_main(script_flags):
     """Runs `main` in this process; flags go back to their defaults afterwards."""
 
-    def run(*arguments):
-        flags.FLAGS(["build_vocabulary", *arguments])
-        build_vocabulary.main(["build_vocabulary"])
+    def run(*arguments, num_workers=1):
+        flags.FLAGS.unparse_flags()
+        with flagsaver.flagsaver():
+            flags.FLAGS(["build_vocabulary", f"--num_workers={num_workers}", *map(str, arguments)])
+            build_vocabulary.main(["build_vocabulary"])
 
-    with flagsaver.flagsaver():
-        yield run
+    return run
 
 
 def test_a_vocabulary_is_written_and_summed_up(corpus, tmp_path, run_main, capsys):
     output_file = tmp_path / "new" / "vocab.txt"
     run_main(
-        f"--input_files={corpus}", f"--output_file={output_file}", "--vocab_size=60", "--num_unused_tokens=2"
+        f"--input_files={corpus}",
+        f"--output_file={output_file}",
+        "--vocab_size=60",
+        "--num_unused_tokens=2",
+        "--noascii_alphabet",
     )
     vocabulary = Vocabulary.from_file(output_file, do_lower_case=True)
     assert len(vocabulary) == len(set(vocabulary.tokens)) <= 60
@@ -123,15 +75,178 @@ def test_a_vocabulary_is_written_and_summed_up(corpus, tmp_path, run_main, capsy
     assert "unknown pieces: 0.0000 %" in printed
 
 
+def test_every_ascii_character_has_a_piece(corpus, tmp_path, run_main):
+    run_main(f"--input_files={corpus}", f"--output_file={tmp_path / 'v.txt'}", "--nodo_lower_case")
+    tokens = Vocabulary.from_file(tmp_path / "v.txt", do_lower_case=False).tokens
+    for code in range(0x21, 0x7F):
+        assert chr(code) in tokens
+        assert (f"##{chr(code)}" in tokens) == chr(code).isalnum()
+
+
+def test_the_ascii_alphabet_of_lower_cased_text_has_no_capitals():
+    assert not any(character.isupper() for character in ascii_alphabet(do_lower_case=True))
+    assert len(ascii_alphabet(do_lower_case=True)) == len(ascii_alphabet(do_lower_case=False)) - 26 == 68
+
+
 def test_an_existing_file_is_replaced_only_when_asked_for(corpus, tmp_path, run_main):
     output_file = tmp_path / "vocab.txt"
     output_file.write_text("precious")
-    arguments = (f"--input_files={corpus}", f"--output_file={output_file}", "--vocab_size=200")
+    arguments = (f"--input_files={corpus}", f"--output_file={output_file}", "--vocab_size=300")
     with pytest.raises(FileExistsError, match=r"vocab\.txt exists; pass --overwrite"):
         run_main(*arguments)
     assert output_file.read_text() == "precious"
     run_main(*arguments, "--overwrite")
-    assert len(Vocabulary.from_file(output_file, True)) > 104
+    assert len(Vocabulary.from_file(output_file, True)) > 200
+
+
+def write_corpora(folder):
+    """A folder with text, compressed text and JSON lines of a few hundred words."""
+    source = random.Random(5)
+    words = ["".join(source.choices("abcdeéß的", k=source.randint(1, 8))) for _ in range(2000)]
+    for number in range(4):
+        lines = [" ".join(source.choices(words, k=10)) for _ in range(400)]
+        (folder / f"{number}.txt").write_text("\n".join(lines), encoding="utf-8")
+    lines = [f'{{"text": "{source.choice(words)} {source.choice(words)}"}}' for _ in range(300)]
+    (folder / "objects.jsonl.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cap", [2_000_000, 1000])
+def test_the_vocabulary_is_the_same_for_any_number_of_workers(tmp_path, monkeypatch, run_main, cap):
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    write_corpora(corpus)
+    monkeypatch.setattr(word_counter, "UNIT_BYTES", 10_000)  # in this process, which cuts the units
+    for num_workers in (1, 2, 4):
+        run_main(
+            f"--input_files={corpus}",
+            f"--output_file={tmp_path / f'{num_workers}.txt'}",
+            "--vocab_size=1200",
+            f"--max_words_in_memory={cap}",
+            num_workers=num_workers,
+        )
+    contents = {(tmp_path / f"{num_workers}.txt").read_bytes() for num_workers in (1, 2, 4)}
+    assert len(contents) == 1
+    assert len(Vocabulary.from_file(tmp_path / "1.txt", True)) == 1200
+
+
+def test_rare_words_left_out_are_told(tmp_path, run_main, capsys):
+    path = tmp_path / "many.txt"
+    path.write_text("".join(f"the cat ab{i}\n" for i in range(1100)), encoding="utf-8")
+    arguments = (f"--input_files={path}", f"--output_file={tmp_path / 'v.txt'}", "--vocab_size=300")
+    run_main(*arguments, "--max_words_in_memory=1000")
+    assert "rare words left out, seen at most 1 times each: 1,100" in capsys.readouterr().out
+
+
+def test_lines_that_are_skipped_are_told_and_files_without_words_refused(tmp_path, run_main, caplog):
+    path = tmp_path / "broken.txt"
+    path.write_bytes(b"good words\nbad \xe9\n")
+    output_file = tmp_path / "v.txt"
+    with pytest.raises(ValueError, match="broken.txt line 2 is not UTF-8"):
+        run_main(f"--input_files={path}", f"--output_file={output_file}")
+    assert not output_file.exists()
+    run_main(f"--input_files={path}", f"--output_file={output_file}", "--errors=skip")
+    assert "broken.txt line 2" in caplog.text
+
+    path.write_bytes(b" \n\xe9\n")
+    with pytest.raises(ValueError, match="hold no words; expected a corpus with some text"):
+        run_main(f"--input_files={path}", f"--output_file={output_file}", "--errors=skip", "--overwrite")
+
+
+def test_user_defined_tokens_are_put_in_and_markers_told(corpus, tmp_path, run_main, capsys):
+    arguments = (f"--input_files={corpus}", f"--output_file={tmp_path / 'v.txt'}", "--vocab_size=300")
+    run_main(*arguments, "--user_defined_tokens=covid19,[E1]")
+    vocabulary = Vocabulary.from_file(tmp_path / "v.txt", True)
+    assert vocabulary.tokens[104:106] == ("covid19", "[E1]")
+    assert "never found in text, for programs that put the id: [E1]" in capsys.readouterr().out
+
+
+def test_a_user_defined_token_that_cannot_be_matched_is_refused_before_counting(corpus, tmp_path, run_main):
+    with pytest.raises(ValueError, match=r"'Covid-19' can never be matched: .* makes 'covid - 19' of"):
+        run_main(
+            f"--input_files={corpus}", f"--output_file={tmp_path / 'v.txt'}", "--user_defined_tokens=Covid-19"
+        )
+    assert not (tmp_path / "v.txt").exists()
+
+
+# ------------------------------------------------------------------------------ extending a vocabulary
+
+NEW_TEXT = "the playground talks of playing and talking\n" * 5 + "the playgrounds played, walker\n" * 3
+
+
+@pytest.fixture
+def old_file(tmp_path):
+    tokens = ["[PAD]", *(f"[unused{i}]" for i in range(4)), *small_corpus.TOKENS[1:]]
+    letters = "abcdefghiklmnoprstuwy,"
+    tokens += [token for token in [*letters, *(f"##{c}" for c in letters)] if token not in tokens]
+    Vocabulary(tokens, True).write(tmp_path / "old.txt")
+    (tmp_path / "new_corpus.txt").write_text(NEW_TEXT, encoding="utf-8")
+    return tmp_path / "old.txt"
+
+
+def merge(run_main, old_file, *arguments):
+    folder = old_file.parent
+    run_main(
+        f"--input_files={folder / 'new_corpus.txt'}",
+        f"--output_file={folder / 'merged.txt'}",
+        f"--merge_into={old_file}",
+        *arguments,
+    )
+    return [Vocabulary.from_file(path, True).tokens for path in (old_file, folder / "merged.txt")]
+
+
+def test_unused_tokens_make_room_and_no_id_moves(run_main, old_file, capsys):
+    old, new = merge(run_main, old_file)
+    assert len(old) == len(new)
+    changed = {index for index in range(len(old)) if old[index] != new[index]}
+    assert changed == {1, 2, 3, 4}
+    assert {"playground", "of"} <= {new[index] for index in changed}
+    printed = capsys.readouterr().out
+    assert "4 new pieces stand in the place of [unused] tokens, 0 of those are left." in printed
+    assert "before" in printed and "unknown pieces: 0.0000 % before, 0.0000 % now" in printed
+
+
+def test_user_defined_tokens_come_first_and_known_ones_are_left_where_they_are(run_main, old_file):
+    old, new = merge(run_main, old_file, "--user_defined_tokens=zz,play,walker")
+    assert new[1:3] == ("zz", "walker")
+    assert new.index("play") == old.index("play")
+
+
+def test_appended_pieces_stand_at_the_end_and_the_table_has_to_grow(run_main, old_file, capsys):
+    old, new = merge(run_main, old_file, "--merge_slots=append", "--vocab_size=70")
+    assert new[: len(old)] == old and len(new) == 70
+    printed = capsys.readouterr().out
+    assert f"{70 - len(old)} new pieces stand at the end." in printed
+    assert f"a model of {len(old)} pieces has to be resized" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--merge_slots=append", "--vocab_size=20"], r"so --vocab_size=20 has no room for more; expected"),
+        (["--vocab_size=200"], "--vocab_size has no meaning with --merge_into and --merge_slots=unused"),
+        (["--num_unused_tokens=3"], "--num_unused_tokens has no meaning"),
+        (["--user_defined_tokens=v,w,x,y,z,zz"], r"are \d user-defined tokens, but the vocabulary has room for 4"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(run_main, old_file, arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        merge(run_main, old_file, *arguments)
+    assert not (old_file.parent / "merged.txt").exists()
+
+
+def test_a_vocabulary_without_unused_tokens_is_refused(run_main, old_file):
+    Vocabulary([*SPECIAL_TOKENS, "a"], True).write(old_file)
+    with pytest.raises(ValueError, match=r"no \[unused\] token to give away; pass --merge_slots=append"):
+        merge(run_main, old_file)
+
+
+def test_where_pieces_go_without_a_vocabulary_to_extend_is_refused(corpus, tmp_path, run_main):
+    with pytest.raises(ValueError, match="--merge_slots says where new pieces of --merge_into go"):
+        run_main(f"--input_files={corpus}", f"--output_file={tmp_path / 'v.txt'}", "--merge_slots=append")
+
+
+# ------------------------------------------------------------------------------ the command line
 
 
 def run_script(*arguments):
@@ -148,7 +263,11 @@ def run_script(*arguments):
         (["--input_files={corpus}", "--output_file={corpus}"], "exists; pass --overwrite"),
         (
             ["--input_files={corpus}", "--output_file={tmp}/v.txt", "--vocab_size=90"],
-            "--vocab_size=90 has no room beside 5 special and 99 unused tokens",
+            "--vocab_size=90 has no room beside 5 special, 99 unused and 0 user-defined tokens",
+        ),
+        (
+            ["--input_files={corpus}", "--output_file={tmp}/v.txt", "--merge_into={corpus}"],
+            "corpus.txt line 2 is empty; expected one WordPiece a line",
         ),
         (["--output_file={tmp}/v.txt", "--input_files", "{corpus}", "b.txt"], "unexpected argument 'b.txt'"),
     ],

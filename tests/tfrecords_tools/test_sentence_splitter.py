@@ -12,7 +12,7 @@ NOVELS = Path(__file__).parents[3] / "shared" / "data" / "eltec_eng"
 
 # One passage a language, `|` between its sentences, with the abbreviations and marks of the language.
 PASSAGES = {
-    "en": "Dr. Smith paid $3.50 on Jan. 3.|“Did he?” asked J. R. R. Tolkien, e.g. at St. Paul’s.|Yes!|So he did…",
+    "en": "Dr. Smith paid $3.50 on Jan. 3.|“Did he?” asked J. R. Brown, e.g. at St. Paul’s.|Yes!|So he did…",
     "de": "Am 3. Mai kam Dr. Weber, z. B. mit dem Zug.|Niemand fragte ihn.|Warum?",
     "fr": "Voir p. 12 et fig. 3.|Il pleuvait, etc. et voilà.|Pourquoi ?",
     "ru": "Он пришёл в 5 ч. утра.|Он сел.|Зачем?",

@@ -70,9 +70,9 @@ def test_the_strategy_says_what_the_label_of_a_pair_means(settings, label, words
 def test_records_without_masks_and_pairs_are_text_alone():
     names = ("input_ids", "input_mask")
     plain = {name: example()[name] for name in names} | {"segment_ids": np.zeros(10, int)}
-    assert describe_record(
-        plain, VOCABULARY.tokens, {"strategy": "full_sentences", "masking": "dynamic"}
-    ) == ("[CLS] [MASK] the [SEP] walk ##ed jump [SEP]\n  length 8 of 10: padding 2")
+    settings = {"strategy": "full_sentences", "masking": "dynamic"}
+    described = describe_record(plain, VOCABULARY.tokens, settings)
+    assert described == "[CLS] [MASK] the [SEP] walk ##ed jump [SEP]\n  length 8 of 10: padding 2"
 
 
 @pytest.mark.parametrize(("label", "words"), [(1, "loud"), (0, "quiet"), (2, "no name in the manifest")])

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.tokenization.reference_tokenizer import wordpieces
-from tfrecords_tools.wordpiece_learner import MAX_CHARACTERS_PER_PIECE, learn_wordpieces
+from tfrecords_tools.greedy_match import coverage
+from tfrecords_tools.wordpiece_learner import (
+    MAX_CHARACTERS_PER_PIECE,
+    characters,
+    learn_merges,
+    learn_more_wordpieces,
+    learn_wordpieces,
+)
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -100,11 +107,8 @@ def slow_reference(word_counts, num_merges, min_frequency):
     min_frequency=st.integers(1, 4),
 )
 def test_incremental_counting_learns_what_counting_anew_learns(word_counts, num_merges, min_frequency):
-    characters = set("".join(word_counts))
-    inner = set("".join(word[1:] for word in word_counts))
-    size = len(SPECIAL) + len(characters) + len(inner) + num_merges
-    tokens = learn_wordpieces(word_counts, size, min_frequency=min_frequency, num_unused_tokens=0)
-    merges = tokens[len(SPECIAL) + len(characters) + len(inner) :]
+    spelled = [characters(word) for word in word_counts]
+    merges = learn_merges(spelled, list(word_counts.values()), num_merges, min_frequency, known=())
     assert merges == slow_reference(word_counts, num_merges, min_frequency)
 
 
@@ -138,6 +142,91 @@ def test_characters_beyond_the_limit_are_left_out_with_their_words():
     counts = {"ab": 10, "ba": 10, "az": 3, "aza": 3}
     tokens = learn_wordpieces(counts, 100, num_unused_tokens=0, alphabet_limit=2)
     assert tokens[5:] == ["a", "b", "##a", "##b", "ab", "ba"]
+
+
+def test_the_base_alphabet_is_kept_whether_it_occurs_or_not():
+    tokens = learn_wordpieces({"ab": 3}, 100, num_unused_tokens=0, base_alphabet="a1?é")
+    assert tokens[5:] == ["1", "?", "a", "b", "é", "##1", "##a", "##b", "##é", "ab"]
+
+
+def test_the_base_alphabet_does_not_count_against_the_limit():
+    tokens = learn_wordpieces({"ab": 3, "c": 2}, 100, num_unused_tokens=0, alphabet_limit=2, base_alphabet="c")
+    assert {"a", "b", "c"} <= set(tokens)
+
+
+def test_user_defined_tokens_stand_before_all_that_is_learned():
+    counts = {"playing": 9, "played": 5, "plays": 2}
+    tokens = learn_wordpieces(counts, 60, num_unused_tokens=1, user_defined_tokens=["playing", "##ed", "zz"])
+    assert tokens[:9] == ["[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "playing", "##ed", "zz"]
+    assert len(tokens) == len(set(tokens))
+    assert "play" in tokens  # "played" and "plays" still need it
+    assert not {"##ing", "playi", "##ying"} & set(tokens)  # "playing" is whole already
+
+
+# ------------------------------------------------------------------------------ dropping pieces
+
+
+def unpruned(counts, room):
+    """The first `room` merges, as Hugging Face's trainer keeps them."""
+    words = sorted(counts)
+    alphabet = {piece for word in words for piece in characters(word)} | set("".join(words))
+    spelled = [characters(word) for word in words]
+    return [*alphabet, *learn_merges(spelled, [counts[word] for word in words], room, 2, alphabet)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_dropping_the_least_useful_pieces_leaves_fewer_pieces_per_word_than_never_learning_them(seed):
+    source = random.Random(seed)
+    stems = ["".join(source.choices("abcdefghijkl", k=source.randint(2, 5))) for _ in range(60)]
+    endings = ["", "", *("".join(source.choices("mnopqrst", k=source.randint(1, 3))) for _ in range(12))]
+    words = [source.choice(stems) + source.choice(endings) for _ in range(500)]
+    counts = {word: 1 + int(200 / rank) for rank, word in enumerate(dict.fromkeys(words), start=1)}
+    plain = unpruned(counts, room=60)
+    tokens = learn_wordpieces(counts, len(plain) + len(SPECIAL), num_unused_tokens=0)
+    assert len(tokens) - len(SPECIAL) == len(plain)
+    assert coverage(counts, tokens).num_pieces < coverage(counts, plain).num_pieces
+
+
+# ------------------------------------------------------------------------------ extending a vocabulary
+
+
+OLD = [*SPECIAL, *"abcdlowenrst", *(f"##{letter}" for letter in "abcdlowenrst"), "low", "##er", "new"]
+
+
+def test_new_pieces_are_merged_from_the_old_ones():
+    pieces = learn_more_wordpieces(OLD, {"lower": 9, "newest": 5, "newer": 3}, 3)
+    # "low ##er" 9 times; then of the pairs that occur 5 times "##e ##s" sorts first and leads to "##est".
+    assert pieces[0] == "lower"
+    assert not set(pieces) & set(OLD)
+
+
+def test_the_pieces_that_save_most_are_kept():
+    counts = {"lower": 9, "newest": 5, "newer": 3}
+    (only,) = learn_more_wordpieces(OLD, counts, 1)
+    saved = {}
+    for piece in ("lower", "newest", "newer", "##est", "##es"):
+        saved[piece] = coverage(counts, OLD).num_pieces - coverage(counts, [*OLD, piece]).num_pieces
+    assert saved[only] == saved["lower"] == 9  # "newest" would save 15, but its parts come first
+
+
+def test_characters_that_the_vocabulary_lacks_come_first():
+    pieces = learn_more_wordpieces(OLD, {"жар": 9, "lower": 2, "яр": 1}, 20)
+    assert pieces[:3] == ["##р", "##а", "ж"]  # "я" occurs once only
+    assert "жар" in pieces and "lower" in pieces
+    assert coverage({"жар": 1, "яр": 1}, [*OLD, *pieces]).num_unknown == 1
+
+
+def test_characters_take_at_most_half_of_the_new_pieces():
+    counts = {"жар": 9, "lower": 5, "lowest": 5}
+    pieces = learn_more_wordpieces(OLD, counts, 4)
+    assert len(pieces) == 4 and sum(len(piece.removeprefix("##")) == 1 for piece in pieces) == 2
+
+
+def test_special_tokens_are_no_pieces_of_words():
+    assert learn_more_wordpieces([*SPECIAL, "a", "##b"], {"ab": 2}, 5) == ["ab"]
+
+
+# ------------------------------------------------------------------------------ what cannot be learned
 
 
 def test_too_small_a_corpus_gives_fewer_pieces_and_says_so(caplog):

@@ -4,11 +4,11 @@ import base64
 import copy
 import re
 from html import unescape
-from html.parser import HTMLParser
 
 import pytest
 
 from kbert.reporting.quickstart_page import results_table, write_page
+from tests.html_checks import Balanced
 
 PNG = b"\x89PNG\r\n\x1a\n a picture"
 
@@ -139,26 +139,6 @@ def test_every_text_is_escaped(page):
     assert "'1'" not in html and '\\"&"' not in html
     assert "&lt;script&gt;" in html
     Balanced().check(html)
-
-
-class Balanced(HTMLParser):
-    """Fails where a tag is not closed by its own kind."""
-
-    VOID = {"meta", "img", "rect"}
-
-    def check(self, html):
-        self.open_tags = []
-        self.feed(html)
-        self.close()
-        assert self.open_tags == []
-
-    def handle_starttag(self, tag, attributes):
-        if tag not in self.VOID:
-            self.open_tags.append(tag)
-
-    def handle_endtag(self, tag):
-        if tag not in self.VOID:
-            assert self.open_tags.pop() == tag
 
 
 def test_the_page_is_well_formed_and_needs_nothing_else(page):

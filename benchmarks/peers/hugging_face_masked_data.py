@@ -1,0 +1,46 @@
+"""The peer of benchmarks/pretraining_data.py: Hugging Face's road from text to masked arrays.
+
+Runs in an environment of its own (benchmarks/requirements-peers.txt) and imports nothing of kbert. As in
+transformers' run_mlm.py: tokenize every line, join, cut into blocks, mask with the collator, `dupe_factor`
+times over; the arrays are saved as .npy. No sentence pairs: the library makes none.
+"""
+
+import argparse
+import glob
+
+import numpy as np
+from tokenizers import BertWordPieceTokenizer
+from transformers import BertTokenizerFast, DataCollatorForLanguageModeling
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--input_files")
+parser.add_argument("--vocab_file")
+parser.add_argument("--output")
+parser.add_argument("--max_seq_length", type=int)
+parser.add_argument("--dupe_factor", type=int)
+arguments = parser.parse_args()
+
+tokenizer = BertWordPieceTokenizer(arguments.vocab_file, lowercase=True)
+room = arguments.max_seq_length - 2
+ids = []
+for path in sorted(glob.glob(arguments.input_files)):
+    with open(path, encoding="utf-8") as file:
+        lines = [line for line in map(str.strip, file) if line]
+    for encoding in tokenizer.encode_batch_fast(lines, add_special_tokens=False):
+        ids.extend(encoding.ids)
+cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+blocks = [[cls_id, *ids[start : start + room], sep_id] for start in range(0, len(ids) - room, room)]
+
+collator = DataCollatorForLanguageModeling(
+    BertTokenizerFast(vocab_file=arguments.vocab_file), mlm_probability=0.15, return_tensors="np"
+)
+order = np.random.default_rng(0).permutation(len(blocks))
+for number in range(arguments.dupe_factor):
+    masked = [
+        collator([{"input_ids": blocks[row]} for row in order[start : start + 1024]])
+        for start in range(0, len(order), 1024)
+    ]
+    for name in ("input_ids", "labels"):
+        array = np.concatenate([batch[name] for batch in masked]).astype(np.int32)
+        np.save(f"{arguments.output}-{name}-{number}.npy", array)
+print(f"{len(blocks) * arguments.dupe_factor} examples")

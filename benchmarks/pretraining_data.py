@@ -1,0 +1,126 @@
+r"""Benchmark: text -> masked pretraining records, kbert beside the original script and Hugging Face.
+
+  python -m benchmarks.pretraining_data --input_files='corpus/*.txt' --vocab_file=vocab.txt \
+      --bert_checkout=path/to/google-research-bert --peers_python=path/to/peers/bin/python
+
+Whole processes, on the same number of cores, one after the other and again from the start; medians. The
+original (github.com/google-research/bert) runs in this environment on tensorflow.compat.v1; Hugging Face
+in its own (benchmarks/requirements-peers.txt). A peer that is not given is left out, and it is said. At the
+end kbert alone runs on four copies of the corpus: its memory should not grow with it.
+"""
+
+import glob
+import json
+import os
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from absl import flags
+
+from benchmarks import process_tree
+from kbert import command_line
+from tfrecords_tools.documents import input_files
+
+FLAGS = flags.FLAGS
+_REPOSITORY = Path(__file__).resolve().parents[1]
+
+# The original asks for TensorFlow 1; its flags, files and records are in `compat.v1` to this day.
+_ORIGINAL = """
+import os, runpy, sys
+import tensorflow.compat.v1 as tensorflow
+sys.modules["tensorflow"] = tensorflow
+sys.argv = sys.argv[1:]
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def define_flags():
+    flags.DEFINE_string("input_files", None, "Plain text files, a glob; a blank line between documents.")
+    flags.DEFINE_string("vocab_file", None, "An uncased vocab.txt.")
+    flags.DEFINE_string("bert_checkout", None, "Folder with the original create_pretraining_data.py.")
+    flags.DEFINE_string("peers_python", None, "Python with benchmarks/requirements-peers.txt installed.")
+    flags.DEFINE_integer("dupe_factor", 5, "Passes over the corpus.", lower_bound=1)
+    flags.DEFINE_integer("max_seq_length", 128, "Length of the sequences.", lower_bound=8)
+    flags.DEFINE_integer("cores", 2, "Cores for each contestant.", lower_bound=1)
+    flags.DEFINE_integer("repetitions", 3, "Timed runs of every contestant.", lower_bound=1)
+    flags.mark_flags_as_required(["input_files", "vocab_file"])
+
+
+def main(argv):
+    del argv
+    num_bytes = sum(file.stat().st_size for file in input_files(FLAGS.input_files))
+    print(f"{num_bytes / 1e6:.1f} MB, dupe_factor {FLAGS.dupe_factor}, {FLAGS.cores} cores", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        contestants = {"kbert": lambda: _kbert(folder, FLAGS.input_files)}
+        if FLAGS.bert_checkout:
+            contestants["original"] = lambda: _original(folder)
+        if FLAGS.peers_python:
+            contestants["Hugging Face (no pairs)"] = lambda: _hugging_face(folder)
+        for name in ("bert_checkout", "peers_python"):
+            if not FLAGS[name].value:
+                print(f"--{name} is not given: that peer is left out.", flush=True)
+        costs = {name: [] for name in contestants}
+        for _ in range(FLAGS.repetitions):
+            for name, contestant in contestants.items():
+                costs[name].append(contestant())
+                print(f"  {name}: {costs[name][-1].seconds:.1f} s", flush=True)
+        costs["kbert, 4 copies of the corpus"] = [_kbert(folder, _four_copies(folder))]
+    print(_table(costs))
+    print(json.dumps({name: [cost._asdict() for cost in found] for name, found in costs.items()}))
+
+
+def _kbert(folder, files):
+    command = [
+        *(sys.executable, "-m", "tfrecords_tools.create_pretraining_data", "--overwrite"),
+        *(f"--input_files={files}", f"--vocab_file={FLAGS.vocab_file}", f"--output_dir={folder}/kbert"),
+        *(f"--dupe_factor={FLAGS.dupe_factor}", f"--max_seq_length={FLAGS.max_seq_length}"),
+        f"--num_workers={FLAGS.cores}",
+    ]
+    return process_tree.run(command, FLAGS.cores, cwd=_REPOSITORY)
+
+
+def _original(folder):
+    files = ",".join(map(str, input_files(FLAGS.input_files)))
+    command = [
+        *(sys.executable, "-c", _ORIGINAL, f"{FLAGS.bert_checkout}/create_pretraining_data.py"),
+        *(f"--input_file={files}", f"--vocab_file={FLAGS.vocab_file}", f"--output_file={folder}/original"),
+        *(f"--dupe_factor={FLAGS.dupe_factor}", f"--max_seq_length={FLAGS.max_seq_length}"),
+    ]
+    return process_tree.run(command, FLAGS.cores)
+
+
+def _hugging_face(folder):
+    command = [
+        *(FLAGS.peers_python, str(_REPOSITORY / "benchmarks" / "peers" / "hugging_face_masked_data.py")),
+        *(f"--input_files={FLAGS.input_files}", f"--vocab_file={FLAGS.vocab_file}"),
+        *(f"--output={folder}/hugging_face", f"--dupe_factor={FLAGS.dupe_factor}"),
+        f"--max_seq_length={FLAGS.max_seq_length}",
+    ]
+    return process_tree.run(command, FLAGS.cores, env={"TOKENIZERS_PARALLELISM": "true"})
+
+
+def _four_copies(folder):
+    copies = Path(folder, "copies")
+    copies.mkdir()
+    for file in glob.glob(FLAGS.input_files):
+        for number in range(4):
+            os.symlink(os.path.abspath(file), copies / f"{number}-{Path(file).name}")
+    return f"{copies}/*"
+
+
+def _table(costs) -> str:
+    seconds = {name: statistics.median(cost.seconds for cost in found) for name, found in costs.items()}
+    lines = [f"{'':32}{'seconds':>10}{'kbert is':>14}{'peak MB':>10}"]
+    for name, found in costs.items():
+        times = "" if name.startswith("kbert") else f"{seconds[name] / seconds['kbert']:.1f} x faster"
+        memory = statistics.median(cost.megabytes for cost in found)
+        lines.append(f"{name:32}{seconds[name]:10.1f}{times:>14}{memory:10.0f}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    define_flags()
+    command_line.run(main)

@@ -1,0 +1,152 @@
+"""Features of texts on disk: JSON lines as the original writes them, a NumPy archive, or TFRecords.
+
+Every file is written aside and renamed when it is finished; features are written as they come.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+FORMATS = ("jsonl", "npz", "tfrecord")
+
+
+@contextlib.contextmanager
+def feature_file(path, format: str, extractor):
+    """A file of features that is there once the block has ended well, and not before.
+
+    Args:
+      path: the file.
+      format: one of FORMATS.
+      extractor: the `FeatureExtractor` whose features are written.
+
+    Yields:
+      A function that takes the place of a text in the input, from 0, and its `TextFeatures`.
+    """
+    path = Path(path)
+    aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    writer_class = {"jsonl": _JsonLines, "npz": _NumpyArchive, "tfrecord": _Records}[format]
+    writer = writer_class(aside, extractor)
+    try:
+        yield writer.write
+        writer.close()
+        aside.replace(path)
+    finally:
+        writer.discard()
+        aside.unlink(missing_ok=True)
+
+
+class _JsonLines:
+    """One object a line.
+
+    A vector a token and layer has the original's form, extract_features.py: `linex_index`, and `features`
+    with `token` and `layers` of `index` and `values`, rounded to 6 digits. Combined layers have `values`
+    in the place of `layers`; a pooled text has its `layers` or `values` in the place of `features`.
+    """
+
+    def __init__(self, path, extractor):
+        self._file = open(path, "w", encoding="utf-8", newline="\n")
+        self._extractor = extractor
+
+    def write(self, index, features):
+        if self._extractor.pooling != "none":
+            content = self._layers(features.values)
+        else:
+            content = {
+                "features": [
+                    {"token": token} | self._layers(values)
+                    for token, values in zip(features.tokens, features.values, strict=True)
+                ]
+            }
+        # As in the original: ASCII, other characters escaped.
+        self._file.write(json.dumps({"linex_index": index} | content) + "\n")
+
+    def _layers(self, values):
+        if self._extractor.combine != "none":
+            return {"values": _rounded(values)}
+        layers = zip(self._extractor.layers, values, strict=True)
+        return {"layers": [{"index": layer, "values": _rounded(row)} for layer, row in layers]}
+
+    def close(self):
+        self._file.close()
+
+    discard = close
+
+
+def _rounded(values):
+    return [round(float(value), 6) for value in values]
+
+
+class _NumpyArchive:
+    """What `numpy.load` reads.
+
+    `values` is float32: (texts, ...) for pooled texts, else (all tokens, ...), with `input_ids` (all
+    tokens) and `row_splits` (texts + 1): text i has the tokens row_splits[i] to row_splits[i + 1].
+    `layers` are the layers in order.
+    """
+
+    def __init__(self, path, extractor):
+        self._path = path
+        self._extractor = extractor
+        self._raw_path = path.with_name(f"{path.name}.values")
+        self._raw = open(self._raw_path, "wb")
+        self._row_shape = None
+        self._rows = 0
+        self._input_ids = []
+        self._row_splits = [0]
+
+    def write(self, index, features):
+        values = features.values[None] if self._extractor.pooling != "none" else features.values
+        self._raw.write(np.ascontiguousarray(values, "<f4"))
+        self._row_shape = values.shape[1:]
+        self._rows += len(values)
+        self._input_ids.append(features.input_ids.astype("<i4"))
+        self._row_splits.append(self._row_splits[-1] + len(features.input_ids))
+
+    def close(self):
+        self._raw.close()
+        arrays = {"layers": np.array(self._extractor.layers, "<i4")}
+        if self._extractor.pooling == "none":
+            arrays["input_ids"] = np.concatenate([np.zeros(0, "<i4"), *self._input_ids])
+            arrays["row_splits"] = np.array(self._row_splits, "<i8")
+        with zipfile.ZipFile(self._path, "w", allowZip64=True) as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w") as entry:
+                    np.lib.format.write_array(entry, array)
+            # The number of rows, which the header names, is known only now.
+            with archive.open("values.npy", "w", force_zip64=True) as entry:
+                shape = (self._rows, *(self._row_shape or ()))
+                header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+                np.lib.format.write_array_header_2_0(entry, header)
+                with open(self._raw_path, "rb") as raw:
+                    shutil.copyfileobj(raw, entry, 1 << 20)
+
+    def discard(self):
+        self._raw.close()
+        self._raw_path.unlink(missing_ok=True)
+
+
+class _Records:
+    """One tf.train.Example a text: `linex_index`; `input_ids`, all tokens; `values` in row order; `shape`."""
+
+    def __init__(self, path, extractor):
+        self._writer = tf.io.TFRecordWriter(str(path))
+
+    def write(self, index, features):
+        example = tf.train.Example()
+        feature = example.features.feature
+        feature["linex_index"].int64_list.value.append(index)
+        feature["input_ids"].int64_list.value.extend(features.input_ids.tolist())
+        feature["values"].float_list.value.extend(features.values.ravel().tolist())
+        feature["shape"].int64_list.value.extend(features.values.shape)
+        self._writer.write(example.SerializeToString())
+
+    def close(self):
+        self._writer.close()
+
+    discard = close

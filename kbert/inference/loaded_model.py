@@ -1,0 +1,248 @@
+"""`load(path)`: a run directory or any checkpoint -> a Keras model with its tokenizer and config."""
+
+import itertools
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from kbert.checkpoints.formats import read_checkpoint
+from kbert.checkpoints.model_loading import build_model
+from kbert.checkpoints.sentence_transformers import is_sentence_transformers, read_sentence_modules
+from kbert.features import ENCODER_INPUTS
+from kbert.layers.sequence_pooling import SequencePooling
+from kbert.tokenization.text_inputs import TextInputs
+from kbert.training.run_directory import RunDirectory
+
+_TEXTS_AT_ONCE = 32
+
+
+def load(path, do_lower_case: bool | None = None, allow_unmatched=()) -> "LoadedModel":
+    """Loads a model with its tokenizer and config, in float32.
+
+    Args:
+      path: a run directory of kbert, a sentence-transformers folder, or any checkpoint that
+        `kbert.checkpoints.formats.read_checkpoint` reads: Google's TF1, Hugging Face and others.
+      do_lower_case: the casing, for a checkpoint that does not say it.
+      allow_unmatched: names and globs of a checkpoint's tensors and settings that may stay unmatched.
+
+    Returns:
+      A `LoadedModel`.
+
+    Raises:
+      ValueError: one sentence for whatever is missing, broken, contradictory or unknown.
+
+    Example:
+      >>> import kbert
+      >>> loaded = kbert.load(run_dir)  # for example "runs/classifier"
+      >>> loaded.task.name, loaded.config.hidden_size
+      ('sequence_classification', 16)
+      >>> outputs = loaded.model(loaded.inputs(["jump the a", "walk a"]))
+      >>> tuple(outputs["probabilities"].shape)
+      (2, 2)
+    """
+    if (Path(path) / "run.json").is_file():
+        return LoadedModel.from_run(RunDirectory(path))
+    if is_sentence_transformers(path):
+        return _load_sentence_transformers(path, do_lower_case, allow_unmatched)
+    return _from_checkpoint(read_checkpoint(path, do_lower_case, allow_unmatched))
+
+
+class LoadedModel:
+    """A trained model with what belongs to it.
+
+    Args:
+      source: where it was loaded from.
+      task: the `Task`.
+      model: its Keras model.
+      vocabulary: the `Vocabulary` with its casing.
+      max_seq_length: the longest sequence in tokens; longer texts are cut.
+      takes_pairs: whether answers are about pairs of texts; None when unknown.
+      pooling: how `embed` makes one vector out of many, see `SequencePooling`.
+      normalize: whether `embed` brings vectors to length 1.
+
+    Attributes:
+      The arguments, and `encoder`, the `BertEncoder` in the model, and `config`, its `EncoderConfig`.
+
+    Example:
+      >>> import kbert
+      >>> loaded = kbert.load(run_dir)
+      >>> embeddings = loaded.embed(["jump the a", "walk a"])
+      >>> embeddings.shape, embeddings.dtype
+      ((2, 16), dtype('float32'))
+    """
+
+    def __init__(
+        self,
+        source,
+        task,
+        model,
+        vocabulary,
+        max_seq_length,
+        takes_pairs=None,
+        pooling="mean",
+        normalize=True,
+    ):
+        self.source = str(source)
+        self.task = task
+        self.model = model
+        self.vocabulary = vocabulary
+        self.max_seq_length = max_seq_length
+        self.takes_pairs = takes_pairs
+        self.pooling = pooling
+        self.normalize = normalize
+        self.encoder = getattr(model, "encoder", model)
+        self.config = self.encoder.config
+        self._text_inputs = TextInputs(vocabulary, max_seq_length)
+        self._embedders = {}  # (pooling, normalize) -> traced function
+
+    @classmethod
+    def from_run(cls, run: RunDirectory) -> "LoadedModel":
+        """The newest checkpoint of a run directory."""
+        task, model = run.load_model()
+        dataset = getattr(run.config, "dataset", None)
+        return cls(
+            run.path,
+            task,
+            model,
+            run.vocabulary(),
+            run.details["max_seq_length"],
+            takes_pairs=dataset.text_pair is not None if dataset else None,
+        )
+
+    def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":
+        """The same model for texts up to another length.
+
+        Raises:
+          ValueError: when the encoder has fewer positions, or there is no room for a text.
+        """
+        if max_seq_length > self.config.max_position_embeddings:
+            raise ValueError(
+                f"max_seq_length={max_seq_length} is more than the {self.config.max_position_embeddings} "
+                f"positions of {self.source}; choose a smaller one."
+            )
+        return LoadedModel(
+            self.source,
+            self.task,
+            self.model,
+            self.vocabulary,
+            max_seq_length,
+            self.takes_pairs,
+            self.pooling,
+            self.normalize,
+        )
+
+    def inputs(self, texts, text_pairs=None, with_masks=False) -> dict:
+        """Texts as the model's inputs, tokenized, cut to `max_seq_length`, padded to the longest.
+
+        Args:
+          texts: a list of strings.
+          text_pairs: the second texts, or None.
+          with_masks: read a literal `[MASK]` as the mask token.
+
+        Returns:
+          dict of int32 tensors of shape (texts, length): input_ids, input_mask, segment_ids.
+        """
+        pairs = None if text_pairs is None else tf.constant(text_pairs, tf.string)
+        texts = tf.constant(texts, tf.string)
+        return self._text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
+
+    def embed(self, texts, pooling: str | None = None, normalize: bool | None = None) -> np.ndarray:
+        """One vector for each text, to compare texts by.
+
+        By default the mean over all tokens' last vectors, brought to length 1 (so that the dot product of
+        two is their cosine), or what a sentence-transformers folder says. A model that was not trained for
+        it gives vectors that tell topics apart, but no more.
+
+        Args:
+          texts: an iterable of strings. Long lists are taken in batches of like lengths.
+          pooling: "cls", "mean", "max" or "mean_sqrt_len"; None takes the model's own.
+          normalize: None takes the model's own.
+
+        Returns:
+          float32 array of shape (texts, hidden_size).
+        """
+        embedder = self._embedder(pooling or self.pooling, self.normalize if normalize is None else normalize)
+        texts = list(texts)
+        embeddings = np.zeros((len(texts), self.config.hidden_size), np.float32)
+        # Texts of like length together: the less padding, the less work.
+        order = iter(sorted(range(len(texts)), key=lambda index: len(texts[index])))
+        while places := list(itertools.islice(order, _TEXTS_AT_ONCE)):
+            embeddings[places] = embedder(tf.constant([texts[place] for place in places], tf.string)).numpy()
+        return embeddings
+
+    def _embedder(self, pooling, normalize):
+        key = (pooling, normalize)
+        if key not in self._embedders:
+            model = self.embedding_model(pooling, normalize)
+
+            def embed(texts):
+                return model(self._text_inputs(texts, pad_to_longest=True), training=False)
+
+            signature = [tf.TensorSpec([None], tf.string)]
+            self._embedders[key] = tf.function(embed, input_signature=signature)
+        return self._embedders[key]
+
+    def embedding_model(self, pooling: str | None = None, normalize: bool | None = None) -> keras.Model:
+        """Encoder and pooling as one Keras model: encoder inputs -> float32 (batch, hidden_size).
+
+        It shares the weights: training it, or exporting it, is training or exporting this model.
+        """
+        layer = SequencePooling(
+            pooling or self.pooling,
+            self.normalize if normalize is None else normalize,
+            name="sequence_pooling",
+        )
+        encoder = self.encoder.with_outputs("sequence_output")
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
+        return keras.Model(inputs, layer(encoder(inputs)["sequence_output"], inputs["input_mask"]))
+
+
+def load_for(run: RunDirectory | LoadedModel, task: str, need: str) -> LoadedModel:
+    """A run with its weights, or a loaded model as it is, if it is of `task`.
+
+    Raises:
+      ValueError: for another task, before any weight is read; `need` ends the sentence.
+    """
+    from_disk = isinstance(run, RunDirectory)
+    source, name = (run.path, run.details["task"]) if from_disk else (run.source, run.task.name)
+    if name != task:
+        raise ValueError(f"{source} is a {name} run; {need}.")
+    return LoadedModel.from_run(run) if from_disk else run
+
+
+def _from_checkpoint(checkpoint, **changes):
+    task, model = build_model(checkpoint)
+    arguments = {
+        "source": checkpoint.source,
+        "task": task,
+        "model": model,
+        "vocabulary": checkpoint.vocabulary,
+        "max_seq_length": checkpoint.max_seq_length,
+        "takes_pairs": checkpoint.takes_pairs,
+    }
+    return LoadedModel(**arguments | changes)
+
+
+def _load_sentence_transformers(path, do_lower_case, allow_unmatched):
+    modules = read_sentence_modules(path)
+    checkpoint = read_checkpoint(modules.encoder_folder, do_lower_case, allow_unmatched)
+    if modules.do_lower_case and not checkpoint.vocabulary.do_lower_case:
+        raise ValueError(
+            f"{path} lower-cases its texts, but its vocabulary is a cased one; kbert cannot do both."
+        )
+    longest = modules.max_seq_length or checkpoint.max_seq_length
+    if longest > checkpoint.encoder.max_position_embeddings:
+        raise ValueError(
+            f"{path}: max_seq_length={longest}, but the encoder has only "
+            f"{checkpoint.encoder.max_position_embeddings} positions."
+        )
+    return _from_checkpoint(
+        checkpoint,
+        source=str(path),
+        max_seq_length=longest,
+        takes_pairs=False,
+        pooling=modules.pooling,
+        normalize=modules.normalize,
+    )

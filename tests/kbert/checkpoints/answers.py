@@ -1,0 +1,44 @@
+"""What a checkpoint answers, against stored answers of transformers."""
+
+import numpy as np
+
+from kbert.checkpoints.formats import read_checkpoint
+from kbert.checkpoints.model_loading import build_model
+from kbert.features import ENCODER_INPUTS
+
+
+def answers(path, inputs):
+    """kbert's outputs for transformers' inputs, under transformers' names, and the checkpoint."""
+    checkpoint = read_checkpoint(path)
+    task, model = build_model(checkpoint)
+    features = {name: inputs[name] for name in ENCODER_INPUTS}
+    if task.name == "multiple_choice":
+        features = {name: value.reshape(-1, 2, value.shape[-1]) for name, value in features.items()}
+    if task.name == "pretraining":
+        batch, length = inputs["input_ids"].shape
+        positions = np.broadcast_to(np.arange(length, dtype=np.int32), (batch, length))
+        features["masked_lm_positions"] = positions
+    outputs = {name: np.asarray(value) for name, value in model(features, training=False).items()}
+    names = {
+        "sequence_output": "last_hidden_state",
+        "pooled_output": "pooler_output",
+        "masked_lm_logits": "prediction_logits" if checkpoint.has_part("next_sentence") else "logits",
+        "next_sentence_logits": "seq_relationship_logits" if task.name == "pretraining" else "logits",
+    }
+    return checkpoint, {names.get(name, name): value for name, value in outputs.items()}
+
+
+def largest_difference(ours, expected) -> float:
+    """Over all outputs that `expected` holds; hidden states apart, which a task's model does not give.
+
+    Places under padding count only where an output has one row a text.
+    """
+    real = expected["input_mask"].astype(bool)
+    compared = expected.keys() - {*ENCODER_INPUTS, "hidden_states"}
+    assert compared and compared <= ours.keys()
+    differences = []
+    for name in compared:
+        assert ours[name].shape == expected[name].shape
+        difference = np.abs(ours[name] - expected[name])
+        differences.append((difference[real] if difference.shape[:2] == real.shape else difference).max())
+    return float(max(differences))

@@ -1,0 +1,282 @@
+"""Checkpoints of other houses, written here by hand, apart from kbert's own tables and writers.
+
+Random weights are made under kbert's names (which tests/kbert/reference_bert.py computes with) and renamed by
+the long hand below.
+"""
+
+import collections
+import json
+import pickle
+import struct
+import sys
+import types
+import zipfile
+
+import numpy as np
+
+WORDS = "the play jump ##ing ##s a b c , . d e f g h i".split()
+TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
+SHAPE = {
+    "vocab_size": len(TOKENS),
+    "hidden_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 12,
+    "max_position_embeddings": 16,
+    "type_vocab_size": 2,
+}
+
+
+def random_weights(heads=("pooler",), num_labels=3, seed=0, **changes):
+    """kbert name -> float32 array: the body and the heads asked for."""
+    shape = SHAPE | changes
+    hidden, inner = shape["hidden_size"], shape["intermediate_size"]
+    rng = np.random.default_rng(seed)
+    weights = {}
+
+    def add(name, *size):
+        weights[name] = rng.normal(1.0 if name.endswith("gamma") else 0.0, 0.3, size).astype(np.float32)
+
+    def dense(name, inputs, outputs):
+        add(f"{name}/kernel", inputs, outputs)
+        add(f"{name}/bias", outputs)
+
+    def norm(name):
+        add(f"{name}/gamma", hidden)
+        add(f"{name}/beta", hidden)
+
+    add("embeddings/word_embeddings", shape["vocab_size"], hidden)
+    add("embeddings/position_embeddings", shape["max_position_embeddings"], hidden)
+    add("embeddings/token_type_embeddings", shape["type_vocab_size"], hidden)
+    norm("embeddings/layer_norm")
+    for index in range(shape["num_hidden_layers"]):
+        for name in ("query", "key", "value", "output"):
+            dense(f"layer_{index}/attention/{name}", hidden, hidden)
+        norm(f"layer_{index}/attention_layer_norm")
+        dense(f"layer_{index}/feed_forward/intermediate", hidden, inner)
+        dense(f"layer_{index}/feed_forward/output", inner, hidden)
+        norm(f"layer_{index}/feed_forward_layer_norm")
+    if "pooler" in heads:
+        dense("pooler/dense", hidden, hidden)
+    if "masked_lm" in heads:
+        dense("masked_lm/transform", hidden, hidden)
+        norm("masked_lm/layer_norm")
+        add("masked_lm/output_bias", shape["vocab_size"])
+    for head, outputs in (("next_sentence", 2), ("classification", num_labels), ("span", 2)):
+        if head in heads:
+            dense(f"{head}/dense", hidden, outputs)
+    return weights
+
+
+# -------------------------------------------------------------------------------- Hugging Face
+
+
+def hugging_face_names(weights, prefix="bert."):
+    """Hugging Face name -> array, kernels turned."""
+    tensors = {}
+
+    def put(name, value):
+        tensors[name] = np.ascontiguousarray(value)
+
+    for name, value in weights.items():
+        *place, last = name.split("/")
+        end = {"kernel": "weight", "gamma": "weight", "bias": "bias", "beta": "bias"}.get(last)
+        value = value.T if last == "kernel" else value
+        if place[0].startswith("layer_"):
+            inside = {
+                "attention/query": "attention.self.query",
+                "attention/key": "attention.self.key",
+                "attention/value": "attention.self.value",
+                "attention/output": "attention.output.dense",
+                "attention_layer_norm": "attention.output.LayerNorm",
+                "feed_forward/intermediate": "intermediate.dense",
+                "feed_forward/output": "output.dense",
+                "feed_forward_layer_norm": "output.LayerNorm",
+            }["/".join(place[1:])]
+            put(f"{prefix}encoder.layer.{place[0].removeprefix('layer_')}.{inside}.{end}", value)
+        elif last.endswith("_embeddings"):
+            put(f"{prefix}embeddings.{last}.weight", value)
+        elif place == ["embeddings", "layer_norm"]:
+            put(f"{prefix}embeddings.LayerNorm.{end}", value)
+        elif place == ["pooler", "dense"]:
+            put(f"{prefix}pooler.dense.{end}", value)
+        elif place == ["masked_lm", "transform"]:
+            put(f"cls.predictions.transform.dense.{end}", value)
+        elif place == ["masked_lm", "layer_norm"]:
+            put(f"cls.predictions.transform.LayerNorm.{end}", value)
+        elif last == "output_bias":
+            put("cls.predictions.bias", value)
+        else:
+            head = {"next_sentence": "cls.seq_relationship", "classification": "classifier"}
+            put(f"{head.get(place[0], 'qa_outputs')}.{end}", value)
+    return tensors
+
+
+def write_hugging_face(folder, tensors, architecture="BertModel", tokens=TOKENS, tokenizer=None, **config):
+    """config.json, vocab.txt, tokenizer_config.json if given, and model.safetensors."""
+    folder.mkdir(parents=True, exist_ok=True)
+    values = SHAPE | {"hidden_act": "gelu", "model_type": "bert"} | config
+    if architecture:
+        values["architectures"] = [architecture]
+    (folder / "config.json").write_text(json.dumps(values))
+    (folder / "vocab.txt").write_text("\n".join(tokens) + "\n")
+    if tokenizer is not None:
+        (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer))
+    write_safetensors(folder / "model.safetensors", tensors)
+    return folder
+
+
+def write_safetensors(path, tensors):
+    """The format by its specification: length of the header, header, numbers."""
+    kinds = {"float32": "F32", "float16": "F16", "bfloat16": "BF16", "float64": "F64", "int64": "I64"}
+    header, numbers, at = {"__metadata__": {"format": "pt"}}, b"", 0
+    for name, array in tensors.items():
+        data = np.ascontiguousarray(array).tobytes()
+        header[name] = {
+            "dtype": kinds[array.dtype.name],
+            "shape": list(array.shape),
+            "data_offsets": [at, at + len(data)],
+        }
+        numbers += data
+        at += len(data)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + numbers)
+
+
+# ------------------------------------------------------------------------------------- PyTorch
+
+_STORAGES = {
+    "float32": "FloatStorage",
+    "float16": "HalfStorage",
+    "bfloat16": "BFloat16Storage",
+    "int64": "LongStorage",
+}
+
+
+def _fake_torch(monkeypatch):
+    """Modules of torch's names, so that pickles can name what they name."""
+    torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
+    for storage in _STORAGES.values():
+        setattr(torch, storage, type(storage, (), {"__module__": "torch"}))
+
+    def _rebuild_tensor_v2(*arguments):
+        raise AssertionError("only its name is used")
+
+    _rebuild_tensor_v2.__module__, _rebuild_tensor_v2.__qualname__ = "torch._utils", "_rebuild_tensor_v2"
+    utils._rebuild_tensor_v2 = _rebuild_tensor_v2
+    torch._utils = utils
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "torch._utils", utils)
+    return torch
+
+
+class _Tensor:
+    def __init__(self, rebuild, *arguments):
+        self.rebuild, self.arguments = rebuild, arguments
+
+    def __reduce__(self):
+        return self.rebuild, self.arguments
+
+
+class _StoragePlace:
+    def __init__(self, *pid):
+        self.pid = pid
+
+
+class _TorchPickler(pickle.Pickler):
+    def persistent_id(self, thing):
+        return thing.pid if isinstance(thing, _StoragePlace) else None
+
+
+def _state_dict(torch, arrays, legacy):
+    state = collections.OrderedDict()
+    for index, (name, array) in enumerate(arrays.items()):
+        kind = getattr(torch, _STORAGES[array.dtype.name])
+        pid = ("storage", kind, str(index), "cpu", array.size) + ((None,) if legacy else ())
+        strides = tuple(stride // array.itemsize for stride in array.copy(order="C").strides)
+        hooks = collections.OrderedDict()
+        state[name] = _Tensor(
+            torch._utils._rebuild_tensor_v2, _StoragePlace(*pid), 0, array.shape, strides, False, hooks
+        )
+    return state
+
+
+def write_torch_zip(path, arrays, monkeypatch, state=None):
+    """A state dict as torch.save writes it since 1.6. `state` replaces the pickled object."""
+    with monkeypatch.context() as patch, zipfile.ZipFile(path, "w") as archive:
+        torch = _fake_torch(patch)
+        with archive.open("archive/data.pkl", "w") as file:
+            _TorchPickler(file, 2).dump(_state_dict(torch, arrays, False) if state is None else state)
+        archive.writestr("archive/byteorder", "little")
+        for index, array in enumerate(arrays.values()):
+            archive.writestr(f"archive/data/{index}", np.ascontiguousarray(array).tobytes())
+        archive.writestr("archive/version", "3\n")
+
+
+def write_torch_legacy(path, arrays, monkeypatch):
+    """A state dict as torch.save wrote it before 1.6."""
+    with monkeypatch.context() as patch, path.open("wb") as file:
+        torch = _fake_torch(patch)
+        for value in (0x1950A86A20F9469CFC6C, 1001, {"protocol_version": 1001, "little_endian": True}):
+            pickle.dump(value, file, 2)
+        _TorchPickler(file, 2).dump(_state_dict(torch, arrays, True))
+        pickle.dump([str(index) for index in range(len(arrays))], file, 2)
+        for array in arrays.values():
+            file.write(struct.pack("<q", array.size) + np.ascontiguousarray(array).tobytes())
+
+
+# ---------------------------------------------------------------------------------- Google TF1
+
+
+def google_names(weights):
+    """TF1 name -> array; the two matrices called output_weights are turned."""
+    tensors = {}
+    for name, value in weights.items():
+        *place, last = name.split("/")
+        if place[0].startswith("layer_"):
+            inside = {
+                "attention/query": "attention/self/query",
+                "attention/key": "attention/self/key",
+                "attention/value": "attention/self/value",
+                "attention/output": "attention/output/dense",
+                "attention_layer_norm": "attention/output/LayerNorm",
+                "feed_forward/intermediate": "intermediate/dense",
+                "feed_forward/output": "output/dense",
+                "feed_forward_layer_norm": "output/LayerNorm",
+            }["/".join(place[1:])]
+            tensors[f"bert/encoder/{place[0]}/{inside}/{last}"] = value
+        elif place[0] in ("embeddings", "pooler"):
+            tensors[f"bert/{name.replace('layer_norm', 'LayerNorm')}"] = value
+        elif place[0] == "masked_lm":
+            tail = name.removeprefix("masked_lm/")
+            tail = tail.replace("transform/", "transform/dense/").replace("layer_norm", "transform/LayerNorm")
+            tensors[f"cls/predictions/{tail}"] = value
+        else:
+            scope = {"next_sentence": "cls/seq_relationship/", "span": "cls/squad/", "classification": ""}
+            kind = "output_weights" if last == "kernel" else "output_bias"
+            tensors[f"{scope[place[0]]}{kind}"] = value.T if last == "kernel" else value
+    return tensors
+
+
+def write_google(folder, tensors, tokens=TOKENS, with_training_state=False, **config):
+    """A folder as TF1's own Saver writes it, with bert_config.json and vocab.txt."""
+    import tensorflow as tf
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        variables = {}
+        for name, value in tensors.items():
+            variables[name] = tf.compat.v1.Variable(value, name=name, use_resource=False)
+            if with_training_state:
+                for slot in ("adam_m", "adam_v"):
+                    zeros = np.zeros_like(value)
+                    variables[f"{name}/{slot}"] = tf.compat.v1.Variable(zeros, use_resource=False)
+        if with_training_state:
+            variables["global_step"] = tf.compat.v1.Variable(np.int64(20), use_resource=False)
+        session.run(tf.compat.v1.global_variables_initializer())
+        saver = tf.compat.v1.train.Saver(variables)
+        saver.save(session, str(folder / "bert_model.ckpt"), write_state=False)
+    (folder / "bert_config.json").write_text(json.dumps(SHAPE | {"hidden_act": "gelu"} | config))
+    (folder / "vocab.txt").write_text("\n".join(tokens) + "\n")
+    return folder

@@ -1,0 +1,242 @@
+"""Found from the content; there and back without losing a bit; nothing left behind when it fails."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kbert.checkpoints.formats import FORMATS, detect_format, read_checkpoint, write_checkpoint
+from kbert.checkpoints.model_loading import build_model, initialize
+from kbert.encoder import BertEncoder
+from kbert.inference.mask_filler import MaskFiller
+from kbert.inference.text_classifier import TextClassifier
+from kbert.scripts.convert_checkpoint import convert_checkpoint
+from kbert.scripts.run_evaluation import evaluate_classification
+from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.sequence_classification import SequenceClassification
+from kbert.training import checkpoint as training_checkpoint
+from kbert.training.run_directory import RunDirectory, trained_weights
+from tests.conftest import tiny_encoder_config, tiny_pretraining_config
+from tests.kbert.checkpoints import foreign_files
+
+STORED = Path(__file__).with_name("stored")
+STORED_NAMES = sorted(path.name for path in STORED.iterdir())
+REPOSITORY = Path(__file__).resolve().parents[3]
+# Settings and heads that the original's code has not.
+FOR_GOOGLE = ["hidden_act"]
+NOT_IN_TF1 = ("token_classification", "multiple_choice")
+
+
+def numbers(checkpoint):
+    return {name: tensor.read().tobytes() for name, tensor in checkpoint.tensors.items()}
+
+
+def same(first, second):
+    assert (first.encoder, first.task, first.labels) == (second.encoder, second.task, second.labels)
+    assert first.vocabulary.fingerprint == second.vocabulary.fingerprint
+    assert numbers(first) == numbers(second)
+
+
+@pytest.mark.parametrize("name", STORED_NAMES)
+@pytest.mark.parametrize("format", FORMATS)
+def test_from_a_run_to_any_format_and_back_no_bit_is_lost(tmp_path, name, format):
+    convert_checkpoint(STORED / name, tmp_path / "run", "kbert")
+    run = read_checkpoint(tmp_path / "run")
+    if format == "google" and run.task in NOT_IN_TF1:
+        with pytest.raises(ValueError, match="the original has no variable for .*/dense/kernel"):
+            convert_checkpoint(tmp_path / "run", tmp_path / "out", format, FOR_GOOGLE)
+        assert not (tmp_path / "out").exists()
+        return
+    convert_checkpoint(tmp_path / "run", tmp_path / "out", format, FOR_GOOGLE)
+    assert detect_format(tmp_path / "out") == format
+    same(read_checkpoint(tmp_path / "out"), run)
+    convert_checkpoint(tmp_path / "out", tmp_path / "again", "kbert")
+    weights = "checkpoints/step-00000000/model.safetensors"
+    assert (tmp_path / "again" / weights).read_bytes() == (tmp_path / "run" / weights).read_bytes()
+
+
+def test_a_run_of_a_training_goes_out_and_comes_back(tmp_path, vocabulary):
+    config = tiny_pretraining_config(encoder=tiny_encoder_config(vocab_size=50))  # more rows than pieces
+    details = {"task": "pretraining", "max_seq_length": 24}
+    training = RunDirectory.create_or_resume(tmp_path / "run", config, details, vocabulary)
+    model = Pretraining().build_model(BertEncoder(config.encoder))
+    weights = trained_weights(model)
+    training_checkpoint.save_checkpoint(training.checkpoints, 12, weights, {}, {}, keep=1)
+
+    run = read_checkpoint(tmp_path / "run")
+    assert not run.missing and run.max_seq_length == 24
+    assert numbers(run) == {name: variable.numpy().tobytes() for name, variable in weights.items()}
+    for format in ("google", "hugging_face"):
+        convert_checkpoint(tmp_path / "run", tmp_path / format, format)
+        same(read_checkpoint(tmp_path / format), run)
+
+
+def test_the_report_lies_beside_the_numbers_and_names_everything(tmp_path):
+    read, written = convert_checkpoint(STORED / "BertForMaskedLM_bin", tmp_path / "run", "kbert")
+    text = (tmp_path / "run" / "conversion_report.txt").read_text()
+    assert text == f"read: {read}\n\nwritten: {written}\n"
+    values = json.loads((tmp_path / "run" / "conversion_report.json").read_text())
+    assert values["read"]["path"] == str(STORED / "BertForMaskedLM_bin")
+    assert values["written"]["path"] == str(tmp_path / "run")
+    taken = {kbert for _, kbert, _ in values["read"]["taken"]}
+    fresh = {name for name, _ in values["written"]["not_in_file"]}
+    _, model = RunDirectory(tmp_path / "run").load_model()
+    assert taken | fresh == {variable.path for variable in model.trainable_variables}
+    assert fresh == {name for name in taken | fresh if name.startswith(("pooler", "next_sentence"))}
+    run = RunDirectory(tmp_path / "run")
+    assert set(run.details["converted"]["initialised"]) == fresh
+
+
+def test_a_path_without_a_checkpoint(tmp_path):
+    with pytest.raises(ValueError, match="none does not exist; give a run directory, a Hugging"):
+        detect_format(tmp_path / "none")
+    with pytest.raises(ValueError, match="holds no checkpoint that kbert knows: no run.json .*, no bert_mod"):
+        detect_format(tmp_path)
+
+
+def test_a_full_folder_is_not_written_over(tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("mine")
+    with pytest.raises(ValueError, match="full exists and is not empty; choose a new folder"):
+        convert_checkpoint(STORED / "BertModel", tmp_path / "full", "kbert")
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["file"]
+    (tmp_path / "empty").mkdir()
+    convert_checkpoint(STORED / "BertModel", tmp_path / "empty", "hugging_face")
+    assert (tmp_path / "empty" / "config.json").is_file()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_failure_half_way_leaves_nothing(tmp_path, format):
+    checkpoint = read_checkpoint(STORED / "BertModel")
+
+    def broken():
+        raise ValueError("the disk is gone")
+
+    name, tensor = list(checkpoint.tensors.items())[-1]
+    checkpoint.tensors[name] = type(tensor)(tensor.shape, tensor.dtype, broken)
+    with pytest.raises(ValueError, match="the disk is gone"):
+        write_checkpoint(checkpoint, tmp_path / "new" / "deep" / "out", format, FOR_GOOGLE)
+    assert not list(tmp_path.iterdir())
+
+
+# ------------------------------------------------------------------- runs that others take
+
+
+def test_a_converted_classifier_answers_and_is_evaluated(tmp_path):
+    convert_checkpoint(STORED / "BertForSequenceClassification", tmp_path / "run", "kbert")
+    run = RunDirectory(tmp_path / "run")
+    answers = TextClassifier(run)(["the play, jumping", "a b c"])
+    assert all(answer["probabilities"].keys() == {"red", "green", "blue"} for answer in answers)
+    (tmp_path / "dev.tsv").write_text("text\tlabel\nthe play\tred\na b c\tblue\n")
+    _, metrics = evaluate_classification(run, tmp_path / "dev.tsv")
+    assert metrics["num_examples"] == 2 and metrics["loss"] > 0
+
+
+def test_a_converted_classifier_of_pairs(tmp_path):
+    source = STORED / "BertForSequenceClassification"
+    convert_checkpoint(source, tmp_path / "run", "kbert", takes_pairs=True)
+    classify = TextClassifier(RunDirectory(tmp_path / "run"))
+    assert classify.takes_pairs and len(classify(["the"], ["a b"])) == 1
+    assert read_checkpoint(tmp_path / "run").takes_pairs is True
+
+
+def test_a_converted_masked_lm_fills_masks(tmp_path):
+    convert_checkpoint(STORED / "BertForMaskedLM_bin", tmp_path / "run", "kbert")
+    ((ranked,),) = MaskFiller(RunDirectory(tmp_path / "run"))(["the [MASK] jumping"], 3)
+    assert len(ranked) == 3 and {entry["token"] for entry in ranked} < set(foreign_files.TOKENS)
+
+
+def test_a_converted_encoder_says_what_it_is(tmp_path):
+    convert_checkpoint(STORED / "BertModel", tmp_path / "run", "kbert")
+    run = RunDirectory(tmp_path / "run")
+    task, model = run.load_model()
+    assert task.name == "encoder" and type(model) is BertEncoder
+    with pytest.raises(ValueError, match="is a encoder run; filling masks needs a pretraining run"):
+        MaskFiller(run)
+
+
+def test_what_no_task_of_kbert_answers_is_refused(tmp_path):
+    weights = foreign_files.random_weights(("pooler", "classification"), num_labels=1)
+    tensors = foreign_files.hugging_face_names(weights)
+    folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, "BertForSequenceClassification")
+    with pytest.raises(ValueError, match=r"is a regression model \(one output\)"):
+        convert_checkpoint(folder, tmp_path / "run", "kbert")
+    convert_checkpoint(folder, tmp_path / "hf", "hugging_face")  # other formats have a word for it
+    assert read_checkpoint(tmp_path / "hf").problem_type == "regression"
+    read, _ = convert_checkpoint(folder, tmp_path / "run", "kbert", encoder_only=True)
+    left = {"classifier.weight", "classifier.bias"}
+    assert {name for name, _ in read.left_over} == left
+    assert RunDirectory(tmp_path / "run").details["task"] == "encoder"
+
+
+# ------------------------------------------------------------------------- initialization
+
+
+def fresh_classifier(labels):
+    config = read_checkpoint(STORED / "BertForSequenceClassification").encoder
+    return SequenceClassification(labels).build_model(BertEncoder(config))
+
+
+@pytest.mark.parametrize(
+    ("labels", "takes_head"),
+    [(("red", "green", "blue"), True), (("red", "blue", "green"), False), (("red", "blue"), False)],
+)
+def test_a_head_is_taken_only_when_its_labels_fit(labels, takes_head, caplog):
+    checkpoint = read_checkpoint(STORED / "BertForSequenceClassification")
+    model = fresh_classifier(labels)
+    before = {variable.path: variable.numpy() for variable in model.trainable_variables}
+    outcome = initialize(model, checkpoint, labels)
+    for variable in model.trainable_variables:
+        taken = variable.path in outcome["taken"]
+        expected = checkpoint.tensors[variable.path].read() if taken else before[variable.path]
+        np.testing.assert_array_equal(variable.numpy(), expected)
+    head = {"classification/dense/kernel", "classification/dense/bias"}
+    assert set(outcome["fresh"]) == (set() if takes_head else head)
+    assert ("classification starts fresh" in caplog.text) is not takes_head
+
+
+def test_an_encoder_of_another_shape_gives_nothing():
+    checkpoint = read_checkpoint(STORED / "BertModel")
+    model = BertEncoder(tiny_encoder_config())
+    before = [value.copy() for value in model.get_weights()]
+    with pytest.raises(ValueError, match="does not fit this encoder: the checkpoint's .* has shape"):
+        initialize(model, checkpoint)
+    for old, new in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_bfloat16_models_take_float32_weights():
+    _, model = build_model(read_checkpoint(STORED / "BertModel"), dtype="mixed_bfloat16")
+    assert model.policy.name == "mixed_bfloat16"
+    assert {variable.dtype for variable in model.trainable_variables} == {"float32"}
+
+
+# ------------------------------------------------------------------------- the command line
+
+
+def run_script(*arguments):
+    command = [sys.executable, "-m", "kbert.scripts.convert_checkpoint", *map(str, arguments)]
+    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
+
+
+def test_the_command_prints_the_report(tmp_path):
+    result = run_script(
+        f"--from={STORED / 'BertModel'}",
+        f"--to={tmp_path}/out",
+        "--format=google",
+        "--allow_unmatched=hidden_act",
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == (tmp_path / "out" / "conversion_report.txt").read_text()
+    assert "taken  encoder.layer.0.attention.self.query.weight" in result.stdout
+    assert "note: hidden_act='gelu_erf', which the original's code does not know" in result.stdout
+
+
+def test_the_command_refuses_in_one_line(tmp_path):
+    result = run_script(f"--from={tmp_path}/none", f"--to={tmp_path}/out")
+    assert result.returncode == 1 and result.stderr.count("\n") == 1
+    assert result.stderr.startswith(f"error: checkpoint {tmp_path}/none does not exist")
+    assert not list(tmp_path.iterdir())

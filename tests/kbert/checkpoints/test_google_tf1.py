@@ -1,0 +1,253 @@
+"""Google's TF1 checkpoints, written here by TF1's own Saver."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.checkpoints.model_loading import build_model
+from tests.kbert import reference_bert
+from tests.kbert.checkpoints import foreign_files
+from tests.kbert.checkpoints.test_hugging_face import read_tensors, same_weights
+
+TINY = Path(__file__).resolve().parents[4] / "shared" / "data" / "checkpoints" / "tf1_tiny"
+HEADS = ("pooler", "masked_lm", "next_sentence")
+
+
+@pytest.fixture(scope="module")
+def pretrained(tmp_path_factory):
+    """(weights under kbert's names, folder with a pretraining checkpoint and its Adam slots)."""
+    weights = foreign_files.random_weights(HEADS, seed=7)
+    folder = tmp_path_factory.mktemp("google") / "uncased_L-2_H-8_A-2"
+    foreign_files.write_google(folder, foreign_files.google_names(weights), with_training_state=True)
+    return weights, folder
+
+
+@pytest.fixture
+def folder(pretrained, tmp_path):
+    """A copy to spoil, under a name that says nothing of the casing."""
+    return Path(shutil.copytree(pretrained[1], tmp_path / "model"))
+
+
+def test_every_weight_is_taken_and_every_slot_is_named(pretrained):
+    weights, folder = pretrained
+    checkpoint, tensors = read_tensors(folder)
+    same_weights(tensors, weights)
+    assert checkpoint.task == "pretraining" and not checkpoint.missing
+    assert checkpoint.encoder.hidden_act == "gelu"  # the tanh form, in Google's words and in ours
+    report = checkpoint.report
+    assert len(report.taken) == len(weights)
+    left = dict(report.left_over)
+    assert left.pop("global_step") == "a counter of training steps"
+    assert len(left) == 2 * len(weights) and set(left.values()) == {"an optimizer's slot"}
+    turned = [name for name, _, how in report.taken if how == "transposed"]
+    assert turned == ["cls/seq_relationship/output_weights"]
+
+
+def test_the_model_equals_the_numpy_reference(pretrained):
+    weights, folder = pretrained
+    checkpoint = read_checkpoint(folder)
+    _, model = build_model(checkpoint)
+    rng = np.random.default_rng(2)
+    inputs = {
+        "input_ids": rng.integers(0, 21, (2, 9)).astype(np.int32),
+        "input_mask": np.array([[1] * 9, [1] * 5 + [0] * 4], np.int32),
+        "segment_ids": rng.integers(0, 2, (2, 9)).astype(np.int32),
+        "masked_lm_positions": np.array([[0, 8], [4, 2]], np.int32),
+    }
+    outputs = model(inputs, training=False)
+    masked_lm, next_sentence = reference_bert.pretraining_logits(weights, inputs, checkpoint.encoder)
+    np.testing.assert_allclose(outputs["masked_lm_logits"], masked_lm, atol=1e-5)
+    np.testing.assert_allclose(outputs["next_sentence_logits"], next_sentence, atol=1e-5)
+
+
+@pytest.mark.parametrize("path", ["", "bert_model.ckpt", "bert_model.ckpt.index"])
+def test_a_folder_a_prefix_and_the_index_file_name_the_same_checkpoint(pretrained, path):
+    weights, folder = pretrained
+    same_weights(read_tensors(folder / path)[1], weights)
+
+
+def test_the_public_tiny_checkpoint_loads_whole():
+    if not TINY.is_dir():
+        pytest.skip(f"FIDELITY NOT CHECKED: {TINY} is not here (a TF1 checkpoint of another project)")
+    checkpoint, tensors = read_tensors(TINY)
+    reader = tf.train.load_checkpoint(str(TINY / "bert_model.ckpt"))
+    report = checkpoint.report
+    named = {line[0] for line in report.taken} | {line[0] for line in report.left_over}
+    assert named == set(reader.get_variable_to_shape_map()) and len(named) == 139
+    assert len(report.taken) == len(tensors) == 46 and not report.not_in_file
+    for outside, name, how in report.taken:
+        value = reader.get_tensor(outside)
+        np.testing.assert_array_equal(tensors[name], value.T if how == "transposed" else value)
+
+
+FINETUNED = {
+    "classification": ("sequence_classification", ("0", "1", "2")),
+    "span": ("question_answering", ()),
+    "next_sentence": ("next_sentence", ()),
+    "": ("encoder", ()),
+}
+
+
+@pytest.mark.parametrize("head", FINETUNED)
+def test_finetuned_checkpoints_are_known_by_their_heads(tmp_path, head):
+    weights = foreign_files.random_weights(("pooler", head))
+    folder = foreign_files.write_google(tmp_path / "m", foreign_files.google_names(weights))
+    checkpoint, tensors = read_tensors(folder)
+    assert (checkpoint.task, checkpoint.labels) == FINETUNED[head]
+    same_weights(tensors, weights)  # the pooler too, which a model of spans has no use for
+
+
+@pytest.mark.parametrize(
+    ("name", "lower"),
+    [
+        ("uncased_L-12_H-768_A-12", True),
+        ("wwm_uncased_L-24_H-1024_A-16", True),
+        ("multilingual_L-12_H-768_A-12", True),
+        ("chinese_L-12_H-768_A-12", True),
+        ("cased_L-12_H-768_A-12", False),
+        ("multi_cased_L-12_H-768_A-12", False),
+    ],
+)
+def test_the_folders_name_tells_the_casing(folder, name, lower):
+    renamed = folder.rename(folder.with_name(name))
+    checkpoint = read_checkpoint(renamed, allow_unmatched=["do_lower_case"])
+    assert checkpoint.vocabulary.do_lower_case is lower
+    assert f"do_lower_case={lower}, from the folder's name {name!r}" in str(checkpoint.report)
+    if lower:
+        with pytest.raises(ValueError, match="--do_lower_case=False contradicts the folder's name"):
+            read_checkpoint(renamed, do_lower_case=False)
+    else:  # a vocabulary without a single upper-case letter speaks against the name
+        with pytest.raises(ValueError, match="looks like an uncased vocabulary"):
+            read_checkpoint(renamed)
+
+
+def test_the_flag_tells_the_casing_where_nothing_else_does(folder):
+    checkpoint = read_checkpoint(folder, do_lower_case=True)
+    assert "do_lower_case=True, from the flag --do_lower_case" in str(checkpoint.report)
+    (folder / "vocab.txt").write_text((folder / "vocab.txt").read_text().replace("the", "The"))
+    assert read_checkpoint(folder, do_lower_case=False).vocabulary.do_lower_case is False
+    with pytest.raises(ValueError, match="this looks like a cased vocabulary; try --nodo_lower_case"):
+        read_checkpoint(folder, do_lower_case=True)
+
+
+def edit_config(folder, **changes):
+    values = json.loads((folder / "bert_config.json").read_text()) | changes
+    (folder / "bert_config.json").write_text(json.dumps(values))
+
+
+def truncate(path, share):
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+
+
+DATA = "bert_model.ckpt.data-00000-of-00001"
+WRONG = {
+    "no config": (lambda folder: (folder / "bert_config.json").unlink(), "bert_config.json does not exist"),
+    "no vocabulary": (lambda folder: (folder / "vocab.txt").unlink(), "vocab.txt does not exist; expected a"),
+    "unknown key": (
+        lambda folder: edit_config(folder, rotary=True),
+        "unknown key 'rotary' for Enc",
+    ),
+    "activation": (
+        lambda folder: edit_config(folder, hidden_act="linear"),
+        "hidden_act='linear' is not",
+    ),
+    "vocabulary size": (
+        lambda folder: edit_config(folder, vocab_size=19),
+        "has 21 pieces, but the config's vocab_size is 19: ids would fall outside the token table",
+    ),
+    "positions": (
+        lambda folder: edit_config(folder, max_position_embeddings=32),
+        r"bert/embeddings/position_embeddings is float32 of shape \(16, 8\), not float of shape \(32, 8\)",
+    ),
+    "missing layer": (
+        lambda folder: edit_config(folder, num_hidden_layers=3),
+        r"lacks 16 tensors of a BERT checkpoint \(pretraining\): bert/encoder/layer_2/.* and 12 more; take",
+    ),
+    "one layer too many": (
+        lambda folder: edit_config(folder, num_hidden_layers=1),
+        "holds 16 tensors that have no place in a BERT checkpoint .*: bert/encoder/layer_1/.* and 12 more",
+    ),
+    "truncated index": (
+        lambda folder: truncate(folder / "bert_model.ckpt.index", 0.6),
+        r"bert_model.ckpt is not a whole TF1 checkpoint \(.*\); download it again",
+    ),
+    "truncated data": (
+        lambda folder: truncate(folder / DATA, 0.6),
+        r"bert_model.ckpt is not a whole TF1 checkpoint \(.*\); download it again",
+    ),
+    "no data": (lambda folder: (folder / DATA).unlink(), "bert_model.ckpt is not a whole TF1 checkpoint"),
+    "labels": (
+        lambda folder: edit_config(folder, labels=["a"]),
+        "bert_config.json names 1 labels, but the classifier has 0 outputs",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spoil", "sentence"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_one_sentence(folder, tmp_path, spoil, sentence):
+    spoil(folder)
+    with pytest.raises(ValueError, match=sentence) as error:
+        # The data file is read when the tensors are asked for.
+        write_checkpoint(read_checkpoint(folder), tmp_path / "out", "kbert")
+    assert "\n" not in str(error.value)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+def test_several_checkpoints_in_one_folder_are_not_guessed_between(folder):
+    for suffix in ("index", "data-00000-of-00001"):
+        for step in (7, 9):
+            shutil.copy(folder / f"bert_model.ckpt.{suffix}", folder / f"model.ckpt-{step}.{suffix}")
+        (folder / f"bert_model.ckpt.{suffix}").unlink()
+    with pytest.raises(ValueError, match="holds 2 TF1 checkpoints; give one of them: .*model.ckpt-7, .*-9"):
+        read_checkpoint(folder)
+    assert read_checkpoint(folder / "model.ckpt-9").task == "pretraining"
+
+
+# --------------------------------------------------------------------------------- writing
+
+
+def test_what_is_written_is_what_tf1_reads(pretrained, tmp_path):
+    weights, folder = pretrained
+    write_checkpoint(read_checkpoint(folder), tmp_path / "out", "google")
+    names = foreign_files.google_names(weights)
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        variables = {
+            name: tf.compat.v1.get_variable(name.replace("/", "_"), value.shape, use_resource=False)
+            for name, value in names.items()
+        }
+        tf.compat.v1.train.Saver(variables).restore(session, str(tmp_path / "out" / "bert_model.ckpt"))
+        for name, value in names.items():
+            np.testing.assert_array_equal(session.run(variables[name]), value, err_msg=name)
+    listed = dict(tf.train.list_variables(str(tmp_path / "out" / "bert_model.ckpt")))
+    assert listed.keys() == names.keys()
+    config = json.loads((tmp_path / "out" / "bert_config.json").read_text())
+    assert config.items() >= (foreign_files.SHAPE | {"hidden_act": "gelu"}).items()
+    assert "layer_norm_eps" not in config
+    assert (tmp_path / "out" / "vocab.txt").read_text() == (folder / "vocab.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("setting", "config", "sentence"),
+    [
+        ("hidden_act", {"hidden_act": "gelu"}, "'gelu_erf', which the original's code does not know"),
+        (
+            "layer_norm_eps",
+            {"hidden_act": "gelu_new", "layer_norm_eps": 1e-6},
+            "layer_norm_eps=1e-06, but the original's code always takes 1e-12",
+        ),
+    ],
+)
+def test_numbers_that_the_original_would_not_reproduce_are_refused(tmp_path, setting, config, sentence):
+    tensors = foreign_files.hugging_face_names(foreign_files.random_weights(), prefix="")
+    source = foreign_files.write_hugging_face(tmp_path / "m", tensors, **config)
+    checkpoint = read_checkpoint(source)
+    with pytest.raises(ValueError, match=sentence):
+        write_checkpoint(checkpoint, tmp_path / "out", "google")
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+    write_checkpoint(checkpoint, tmp_path / "out", "google", allow_unmatched=[setting])
+    assert read_checkpoint(tmp_path / "out").encoder == checkpoint.encoder

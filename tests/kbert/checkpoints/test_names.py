@@ -1,0 +1,64 @@
+"""The tables are whole: every variable of every model has its name, its shape, and one row in each house."""
+
+import numpy as np
+import pytest
+
+from kbert.checkpoints import names
+from kbert.checkpoints.model_variables import PARTS, body_shapes, fresh_value, model_shapes, part_shapes
+from kbert.encoder import BertEncoder
+from kbert.tasks import TASKS
+from kbert.training.run_directory import trained_weights
+from tests.conftest import tiny_encoder_config
+
+
+@pytest.mark.parametrize("task", PARTS)
+def test_the_shapes_are_those_of_the_real_model(task):
+    config = tiny_encoder_config(type_vocab_size=3)
+    labels = (("a", "b", "c", "d"),) if "classification" in task else ()
+    model = TASKS[task](*labels).build_model(BertEncoder(config))
+    real = {name: tuple(variable.shape) for name, variable in trained_weights(model).items()}
+    assert model_shapes(config, task, num_labels=4) == real
+
+
+def test_every_task_has_its_parts():
+    assert PARTS.keys() == TASKS.keys()
+
+
+TABLES = {"google": names.GOOGLE_TF1, "hugging_face": names.HUGGING_FACE, "distilbert": names.DISTILBERT}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_each_variable_has_one_row_and_each_outside_name_one_meaning(table):
+    config = tiny_encoder_config(num_hidden_layers=3)
+    for part in table:
+        shapes = body_shapes(config) if part == "body" else part_shapes(part, config, 3)
+        rows = names.rows({part: table[part]}, () if part == "body" else (part,), 3)
+        expected = set(shapes)
+        if table is names.DISTILBERT:
+            expected.discard("embeddings/token_type_embeddings")
+        assert {row.kbert for row in rows} == expected
+        assert len({row.outside for row in rows}) == len(rows) == len(expected)
+        # Only matrices of dense layers lie transposed, never a table.
+        assert all(row.kbert.endswith("kernel") for row in rows if row.transposed)
+
+
+def test_pytorch_kernels_are_transposed_and_tf1_kernels_are_not():
+    for table in (names.HUGGING_FACE, names.DISTILBERT):
+        rows = [row for part in table.values() for row in part]
+        assert all(row.transposed == row.kbert.endswith("kernel") for row in rows)
+    rows = [row for part in names.GOOGLE_TF1.values() for row in part]
+    assert {row.outside for row in rows if row.transposed} == {
+        "cls/seq_relationship/output_weights",
+        "output_weights",
+        "cls/squad/output_weights",
+    }
+
+
+def test_fresh_numbers_are_those_of_a_fresh_model_and_the_same_each_time():
+    kernel = fresh_value("pooler/dense/kernel", (60, 70), 0.02)
+    assert kernel.dtype == np.float32 and np.abs(kernel).max() <= 0.04 + 1e-7
+    assert kernel.std() == pytest.approx(0.02 * 0.8796, rel=0.05)  # a normal cut at two deviations
+    np.testing.assert_array_equal(kernel, fresh_value("pooler/dense/kernel", (60, 70), 0.02))
+    assert np.any(kernel != fresh_value("next_sentence/dense/kernel", (60, 70), 0.02))
+    assert not fresh_value("pooler/dense/bias", (5,), 0.02).any()
+    assert (fresh_value("masked_lm/layer_norm/gamma", (5,), 0.02) == 1.0).all()

@@ -1,0 +1,30 @@
+"""A model with random weights, and what the NumPy reference says of it."""
+
+import numpy as np
+
+from kbert.encoder import BertEncoder
+from kbert.inference.loaded_model import LoadedModel
+from kbert.tasks import TASKS
+from tests.conftest import tiny_encoder_config
+from tests.kbert import reference_bert
+from tests.kbert.test_encoder import randomize
+from tests.tfrecords_tools import small_corpus
+
+TEXTS = ["jump the a", "", "walked and talked, opening the play. " * 4, "turn", "ask the looks"]
+
+
+def random_model(max_seq_length=24, **changes) -> tuple[LoadedModel, dict]:
+    """(a bare encoder of three layers as `load` would give it, its weights by name)."""
+    task = TASKS["encoder"]()
+    model = task.build_model(BertEncoder(tiny_encoder_config(num_hidden_layers=3)))
+    weights = randomize(model)
+    return LoadedModel("random", task, model, small_corpus.vocabulary(), max_seq_length, **changes), weights
+
+
+def reference_states(loaded, weights, text, text_pair=None) -> np.ndarray:
+    """float64 (states, tokens, hidden_size) of one text by itself, without padding."""
+    inputs = loaded.inputs([text], None if text_pair is None else [text_pair])
+    inputs = {name: value.numpy() for name, value in inputs.items()}
+    assert inputs["input_mask"].all()
+    states, _ = reference_bert.encode_all(weights, inputs, loaded.config)
+    return np.stack([state[0] for state in states])

@@ -1,0 +1,219 @@
+"""Features of tokens and texts against the NumPy reference, in Python and on disk."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.inference.feature_extractor import FeatureExtractor
+from kbert.inference.feature_files import FORMATS, feature_file
+from kbert.scripts.extract_features import extract_features
+from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
+
+
+@pytest.fixture(scope="module")
+def model():
+    return random_model()
+
+
+def test_token_features_of_chosen_layers_equal_the_numpy_reference(model):
+    loaded, weights = model
+    extract = FeatureExtractor(loaded, layers=[-1, 0, 2])
+    for text, features in zip(TEXTS, extract(TEXTS), strict=True):
+        states = reference_states(loaded, weights, text)
+        assert features.tokens[0] == "[CLS]" and features.tokens[-1] == "[SEP]"
+        assert [loaded.vocabulary.ids[token] for token in features.tokens] == features.input_ids.tolist()
+        expected = np.stack([states[3], states[0], states[2]], axis=1)
+        assert features.values.dtype == np.float32
+        np.testing.assert_allclose(features.values, expected, atol=1e-5)
+    assert len(features.tokens) < 24 == max(len(f.tokens) for f in extract(TEXTS)), "one text was cut"
+
+
+POOLED = {
+    "cls": lambda states: states[0],
+    "mean": lambda states: states.mean(axis=0),
+    "max": lambda states: states.max(axis=0),
+    "mean_sqrt_len": lambda states: states.sum(axis=0) / np.sqrt(len(states)),
+}
+
+
+@pytest.mark.parametrize("pooling", POOLED)
+@pytest.mark.parametrize("combine", ["none", "sum", "concat"])
+def test_pooling_and_combination_equal_the_numpy_reference(model, pooling, combine):
+    loaded, weights = model
+    extract = FeatureExtractor(loaded, [-1, -2], pooling, combine)
+    for text, features in zip(TEXTS[:3], extract(TEXTS[:3]), strict=True):
+        last, before = (POOLED[pooling](reference_states(loaded, weights, text)[layer]) for layer in (-1, -2))
+        expected = {"none": np.stack([last, before]), "sum": last + before,
+                    "concat": np.concatenate([last, before])}[combine]  # fmt: skip
+        np.testing.assert_allclose(features.values, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("combine", ["sum", "concat"])
+def test_tokens_with_combined_layers(model, combine):
+    loaded, weights = model
+    (features,) = FeatureExtractor(loaded, [-1, -3], "none", combine)(["jump the a"])
+    states = reference_states(loaded, weights, "jump the a")
+    parts = [states[-1], states[-3]]
+    expected = sum(parts) if combine == "sum" else np.concatenate(parts, axis=1)
+    np.testing.assert_allclose(features.values, expected, atol=1e-5)
+
+
+def test_pairs_and_single_texts_may_stand_side_by_side(model):
+    loaded, weights = model
+    extract = FeatureExtractor(loaded)
+    pairs = [("jump", "the a"), ("walk", None), ("", "play"), ("jump the a", None)]
+    features = extract([text for text, _ in pairs], [pair for _, pair in pairs])
+    for (text, pair), found in zip(pairs, features, strict=True):
+        assert found.tokens.count("[SEP]") == (1 if pair is None else 2)
+        expected = reference_states(loaded, weights, text, pair)[-1]
+        np.testing.assert_allclose(found.values[:, 0], expected, atol=1e-5)
+
+
+def test_no_texts_no_features(model):
+    assert FeatureExtractor(model[0])([]) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"layers": [-1, 4]}, r"layers=\[-1, 4\] asks for layer 4, but this encoder has 3: choose from -1"),
+        ({"layers": [-5]}, "asks for layer -5, but this encoder has 3"),
+        ({"layers": []}, "layers is empty; name at least one"),
+        ({"pooling": "first"}, "pooling='first' is not known; choose one of none, cls, mean, max"),
+        ({"combine": "mean"}, "combine='mean' is not known; choose one of none, sum, concat"),
+    ],
+)
+def test_features_that_no_encoder_gives(model, arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        FeatureExtractor(model[0], **arguments)
+
+
+# ---------------------------------------------------------------------------------------- files
+
+LINES = ["jump the a", "walk ||| the play", "", "a ||| the ||| turn", "  open \xa0é ☺  "]
+
+
+@pytest.fixture
+def input_file(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_bytes("\n".join(LINES).encode() + b"\nask \xff\r\n")
+    return path
+
+
+def split_lines():
+    """What the original reads out of the file: stripped lines, split at the last separator."""
+    texts = ["jump the a", "walk", "", "a ||| the", "open \xa0é ☺", "ask"]
+    return texts, [None, "the play", None, "turn", None, None]
+
+
+def test_json_lines_have_the_form_of_the_original(model, input_file, tmp_path):
+    loaded, weights = model
+    extractor = FeatureExtractor(loaded, [-1, -2])
+    assert extract_features(extractor, input_file, tmp_path / "out.jsonl", batch_size=4) == 6
+    lines = (tmp_path / "out.jsonl").read_text(encoding="ascii").splitlines()
+    expected = extractor(*split_lines())
+    for index, (line, features) in enumerate(zip(lines, expected, strict=True)):
+        # extract_features.py, `main`: this order, this rounding, these separators.
+        values = features.values.astype(float).tolist()
+        parts = [
+            '{"token": %s, "layers": [%s]}' % (
+                json.dumps(token),
+                ", ".join(
+                    '{"index": %d, "values": %s}' % (layer, json.dumps([round(x, 6) for x in row]))
+                    for layer, row in zip([-1, -2], rows, strict=True)
+                ),
+            )
+            for token, rows in zip(features.tokens, values, strict=True)
+        ]  # fmt: skip
+        written = json.loads(line)
+        assert list(written) == ["linex_index", "features"] and written["linex_index"] == index
+        reference = json.loads('{"linex_index": %d, "features": [%s]}' % (index, ", ".join(parts)))
+        assert [f["token"] for f in written["features"]] == features.tokens
+        for ours, theirs in zip(written["features"], reference["features"], strict=True):
+            assert [layer["index"] for layer in ours["layers"]] == [-1, -2]
+            for our_layer, their_layer in zip(ours["layers"], theirs["layers"], strict=True):
+                np.testing.assert_allclose(our_layer["values"], their_layer["values"], atol=1e-5)
+                assert all(value == round(value, 6) for value in our_layer["values"])
+        assert line == json.dumps(written)
+
+
+def test_json_lines_of_pooled_and_combined_features(model, input_file, tmp_path):
+    loaded, _ = model
+    texts, pairs = split_lines()
+    for pooling, combine in (("mean", "none"), ("mean", "sum"), ("none", "concat")):
+        extractor = FeatureExtractor(loaded, [-1, -2], pooling, combine)
+        extract_features(extractor, input_file, tmp_path / "out.jsonl")
+        written = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[1])
+        features = extractor(texts[1:2], pairs[1:2])[0]
+        if pooling == "none":
+            assert list(written["features"][0]) == ["token", "values"]
+            values = [token["values"] for token in written["features"]]
+        elif combine == "none":
+            assert [layer["index"] for layer in written["layers"]] == [-1, -2]
+            values = [layer["values"] for layer in written["layers"]]
+        else:
+            assert list(written) == ["linex_index", "values"]
+            values = written["values"]
+        np.testing.assert_allclose(values, features.values, atol=1e-5)
+
+
+def test_a_numpy_archive_of_tokens_and_of_texts(model, input_file, tmp_path):
+    loaded, _ = model
+    tokens = FeatureExtractor(loaded, [-1, 0])
+    extract_features(tokens, input_file, tmp_path / "tokens.npz", "npz", batch_size=2)
+    expected = tokens(*split_lines())
+    with np.load(tmp_path / "tokens.npz") as archive:
+        assert set(archive) == {"layers", "input_ids", "row_splits", "values"}
+        assert archive["layers"].tolist() == [-1, 0]
+        splits, ids, values = archive["row_splits"], archive["input_ids"], archive["values"]
+    assert len(splits) == 7 and splits[-1] == len(ids) == len(values)
+    for index, features in enumerate(expected):
+        place = slice(splits[index], splits[index + 1])
+        np.testing.assert_array_equal(ids[place], features.input_ids)
+        np.testing.assert_allclose(values[place], features.values, atol=1e-5)
+
+    pooled = FeatureExtractor(loaded, [-1], "cls", "sum")
+    extract_features(pooled, input_file, tmp_path / "texts.npz", "npz", batch_size=4)
+    with np.load(tmp_path / "texts.npz") as archive:
+        assert set(archive) == {"layers", "values"} and archive["values"].dtype == np.float32
+        expected = [features.values for features in pooled(*split_lines())]
+        np.testing.assert_allclose(archive["values"], expected, atol=1e-5)
+
+
+def test_tfrecords(model, input_file, tmp_path):
+    loaded, _ = model
+    extractor = FeatureExtractor(loaded, [-1, -2])
+    extract_features(extractor, input_file, tmp_path / "out.tfrecord", "tfrecord")
+    records = list(tf.data.TFRecordDataset(str(tmp_path / "out.tfrecord")).as_numpy_iterator())
+    for index, (record, features) in enumerate(zip(records, extractor(*split_lines()), strict=True)):
+        feature = tf.train.Example.FromString(record).features.feature
+        assert feature["linex_index"].int64_list.value[0] == index
+        assert list(feature["input_ids"].int64_list.value) == features.input_ids.tolist()
+        assert tuple(feature["shape"].int64_list.value) == features.values.shape
+        np.testing.assert_allclose(feature["values"].float_list.value, features.values.ravel(), atol=1e-5)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_failure_leaves_the_old_file_and_nothing_else(model, input_file, tmp_path, format):
+    (tmp_path / "out").write_text("old")
+    before = sorted(os.listdir(tmp_path))
+    extractor = FeatureExtractor(model[0])
+    (features,) = extractor(["jump"])
+    with pytest.raises(RuntimeError, match="cut off"):
+        with feature_file(tmp_path / "out", format, extractor) as write:
+            write(0, features)
+            raise RuntimeError("cut off")
+    assert sorted(os.listdir(tmp_path)) == before and (tmp_path / "out").read_text() == "old"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_file_without_lines_gives_a_file_without_features(model, tmp_path, format):
+    (tmp_path / "empty.txt").write_text("")
+    assert extract_features(FeatureExtractor(model[0]), tmp_path / "empty.txt", tmp_path / "out", format) == 0
+    assert sorted(os.listdir(tmp_path)) == ["empty.txt", "out"]
+    if format == "npz":
+        with np.load(tmp_path / "out") as archive:
+            assert len(archive["values"]) == 0 and archive["row_splits"].tolist() == [0]

@@ -1,0 +1,193 @@
+"""`load`: run directories, checkpoints and sentence-transformers folders, and what they give."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.encoder import BertEncoder
+from kbert.inference.loaded_model import LoadedModel, load
+from kbert.tasks.task_model import TaskModel
+from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
+
+
+def test_load_a_run_gives_the_runs_model(finetuned_run, pair_run, pretraining_run):
+    loaded = load(finetuned_run.path)
+    assert isinstance(loaded, LoadedModel) and isinstance(loaded.model, TaskModel)
+    assert loaded.task.labels == ("quiet", "loud") and loaded.takes_pairs is False
+    assert loaded.config == finetuned_run.config.encoder and loaded.max_seq_length == 24
+    assert loaded.vocabulary.fingerprint == finetuned_run.vocabulary().fingerprint
+    _, model = finetuned_run.load_model()
+    inputs = loaded.inputs(TEXTS)
+    np.testing.assert_array_equal(loaded.model(inputs)["logits"], model(inputs)["logits"])
+    assert load(str(pair_run.path)).takes_pairs is True
+    pretrained = load(pretraining_run.path)
+    assert pretrained.task.name == "pretraining" and pretrained.takes_pairs is None
+
+
+def test_a_written_hugging_face_folder_loads_with_the_same_answers(finetuned_run, tmp_path):
+    write_checkpoint(read_checkpoint(finetuned_run.path), tmp_path / "folder", "hugging_face")
+    ours, theirs = load(finetuned_run.path), load(tmp_path / "folder")
+    assert theirs.task.labels == ours.task.labels
+    inputs = ours.inputs(TEXTS)
+    for name, value in theirs.inputs(TEXTS).items():
+        np.testing.assert_array_equal(value, inputs[name])
+    np.testing.assert_allclose(theirs.model(inputs)["logits"], ours.model(inputs)["logits"], atol=1e-6)
+
+
+def test_a_path_without_a_model_is_one_sentence(tmp_path):
+    with pytest.raises(ValueError, match="holds no checkpoint that kbert knows"):
+        load(tmp_path)
+    with pytest.raises(ValueError, match="does not exist"):
+        load(tmp_path / "nothing")
+
+
+# ------------------------------------------------------------------------------- embeddings
+
+
+def unit(vector):
+    return vector / np.linalg.norm(vector)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_embeddings_equal_the_numpy_reference(pooling, normalize):
+    loaded, weights = random_model()
+    embeddings = loaded.embed(TEXTS, pooling, normalize)
+    assert embeddings.shape == (5, 16) and embeddings.dtype == np.float32
+    for text, embedding in zip(TEXTS, embeddings, strict=True):
+        state = reference_states(loaded, weights, text)[-1]
+        expected = state[0] if pooling == "cls" else state.mean(axis=0)
+        np.testing.assert_allclose(embedding, unit(expected) if normalize else expected, atol=1e-5)
+
+
+def test_many_embeddings_come_in_the_order_of_their_texts():
+    loaded, _ = random_model()
+    texts = [TEXTS[i % 5] + " a" * (i % 7) for i in range(75)]
+    together = loaded.embed(iter(texts))
+    alone = np.concatenate([loaded.embed([text]) for text in texts[::9]])
+    np.testing.assert_allclose(together[::9], alone, atol=1e-5)
+    assert loaded.embed([]).shape == (0, 16)
+
+
+def test_the_embedding_model_is_an_ordinary_keras_model(tmp_path):
+    loaded, _ = random_model()
+    model = loaded.embedding_model()
+    inputs = loaded.inputs(TEXTS)
+    np.testing.assert_allclose(model(inputs), loaded.embed(TEXTS), atol=1e-5)
+    assert all(any(v is w for w in loaded.model.weights) for v in model.weights), "weights are shared"
+    model.save(tmp_path / "embedding.keras")
+    again = keras.saving.load_model(tmp_path / "embedding.keras")
+    np.testing.assert_array_equal(again(inputs), model(inputs))
+
+
+# -------------------------------------------------------------------- sentence-transformers
+
+
+@pytest.fixture(scope="module")
+def hugging_face_folder(pretraining_run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hf") / "folder"
+    write_checkpoint(read_checkpoint(pretraining_run.path), folder, "hugging_face")
+    return folder
+
+
+def module(index, name, path):
+    return {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{name}"}
+
+
+def write_modules(folder, pooling, *, transformer_path="", normalize=True, length=9, lower=False):
+    modules = [module(0, "Transformer", transformer_path), module(1, "Pooling", "1_Pooling")]
+    modules += [module(2, "Normalize", "2_Normalize")] * normalize
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
+    settings = {"max_seq_length": length, "do_lower_case": lower}
+    (folder / transformer_path / "sentence_bert_config.json").write_text(json.dumps(settings))
+    return folder
+
+
+@pytest.fixture
+def make_folder(hugging_face_folder, tmp_path):
+    """Lays the files of a BERT into a new folder, or a folder in it."""
+
+    def make(transformer_path=""):
+        target = tmp_path / "sentence" / transformer_path
+        target.mkdir(parents=True)
+        for file in hugging_face_folder.iterdir():
+            (target / file.name).symlink_to(file)
+        return tmp_path / "sentence"
+
+    return make
+
+
+FLAGS = {"word_embedding_dimension": 16, "pooling_mode_max_tokens": False}
+
+
+@pytest.mark.parametrize(
+    ("pooling", "mode"),
+    [
+        (FLAGS | {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}, "mean"),
+        (FLAGS | {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "cls"),
+        ({"embedding_dimension": 16, "pooling_mode": "mean"}, "mean"),
+    ],
+)
+@pytest.mark.parametrize("transformer_path", ["", "0_Transformer"])
+def test_a_sentence_transformers_folder(make_folder, pretraining_run, pooling, mode, transformer_path):
+    folder = make_folder(transformer_path)
+    write_modules(folder, pooling, transformer_path=transformer_path, normalize=mode == "mean")
+    loaded = load(folder)
+    assert (loaded.pooling, loaded.normalize, loaded.max_seq_length) == (mode, mode == "mean", 9)
+    encoder = load(pretraining_run.path).with_max_seq_length(9)
+    embeddings = loaded.embed(TEXTS)
+    np.testing.assert_allclose(embeddings, encoder.embed(TEXTS, mode, mode == "mean"), atol=1e-5)
+    if mode == "mean":
+        np.testing.assert_allclose(np.linalg.norm(embeddings, axis=1), 1.0, atol=1e-6)
+
+
+MEAN = {"pooling_mode_mean_tokens": True}
+
+
+@pytest.mark.parametrize(
+    ("pooling", "changes", "sentence"),
+    [
+        (
+            MEAN | {"pooling_mode_cls_token": True},
+            {},
+            "pools by mean_tokens and cls_token; kbert pools by on",
+        ),
+        ({"pooling_mode_lasttoken": True}, {}, "pools by lasttoken; kbert pools by one of cls, mean, max"),
+        ({}, {}, "pools by nothing; kbert pools by one of"),
+        (MEAN, {"length": 999}, "max_seq_length=999, but the encoder has only 32 positions"),
+    ],
+)
+def test_modules_that_kbert_does_not_have(make_folder, pooling, changes, sentence):
+    folder = write_modules(make_folder(), pooling, **changes)
+    with pytest.raises(ValueError, match=sentence):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("{", "modules.json is broken; expected a list of modules with idx, path and type"),
+        ("{}", "lists the modules \\(none\\); kbert knows a Transformer, then a Pooling"),
+        (json.dumps([module(0, "Transformer", ""), module(1, "Dense", "1_Dense")]),
+         "lists the modules Transformer, Dense; kbert knows"),
+    ],
+)  # fmt: skip
+def test_broken_module_lists(make_folder, content, sentence):
+    folder = make_folder()
+    (folder / "modules.json").write_text(content)
+    with pytest.raises(ValueError, match=sentence):
+        load(folder)
+
+
+def test_a_length_beyond_the_positions_is_refused():
+    loaded, _ = random_model()
+    with pytest.raises(ValueError, match="max_seq_length=33 is more than the 32 positions of random"):
+        loaded.with_max_seq_length(33)
+    assert isinstance(loaded.encoder, BertEncoder)
+    assert tf.shape(loaded.with_max_seq_length(5).inputs(TEXTS)["input_ids"])[1] == 5

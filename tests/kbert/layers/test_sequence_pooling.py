@@ -1,0 +1,46 @@
+"""One vector out of many, against sums done in NumPy."""
+
+import numpy as np
+import pytest
+
+from kbert.layers.sequence_pooling import POOLINGS, SequencePooling
+from tests.layer_checks import check_layer
+
+RNG = np.random.default_rng(12)
+HIDDEN = (
+    RNG.normal(size=(3, 5, 8)).astype(np.float32) - 2.0
+)  # mostly below 0: zeros of padding would be the max
+MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0]], np.int32)
+EXPECTED = {
+    "cls": lambda rows: rows[0],
+    "mean": lambda rows: rows.mean(axis=0),
+    "max": lambda rows: rows.max(axis=0),
+    "mean_sqrt_len": lambda rows: rows.sum(axis=0) / np.sqrt(len(rows)),
+}
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("mode", POOLINGS)
+def test_pooling_goes_over_the_real_tokens(mode, normalize):
+    def make(**kwargs):
+        return SequencePooling(mode, normalize, name="pooling", **kwargs)
+
+    check_layer(make, {"sequence_output": HIDDEN, "input_mask": MASK}, (3, 8), output_dtype="float32")
+    pooled = make()(HIDDEN, MASK)
+    for row, mask, found in zip(HIDDEN, MASK, pooled, strict=True):
+        expected = EXPECTED[mode](row[mask.astype(bool)])
+        expected = expected / np.linalg.norm(expected) if normalize else expected
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_float16", "mixed_bfloat16"])
+@pytest.mark.parametrize("mode", ["mean", "max", "mean_sqrt_len"])
+def test_a_row_of_padding_alone_gives_zeros(mode, dtype):
+    pooled = SequencePooling(mode, normalize=True, dtype=dtype)(HIDDEN, np.zeros_like(MASK))
+    np.testing.assert_array_equal(pooled, np.zeros((3, 8)))
+    assert pooled.dtype == "float32"
+
+
+def test_another_mode_is_refused():
+    with pytest.raises(ValueError, match="pooling='first' is not known; choose one of cls, mean, max, mean_"):
+        SequencePooling("first")

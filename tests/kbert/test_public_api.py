@@ -1,0 +1,77 @@
+"""The public names: there, described, with an example that runs; and `import kbert` brings none of them."""
+
+import doctest
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kbert
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+NAMES = [name for name in kbert.__all__ if name != "__version__"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_of_every_public_name_runs(name, finetuned_run, pretraining_run):
+    value = getattr(kbert, name)
+    assert value.__module__ == kbert._PUBLIC[name] and value.__name__ == name
+    assert inspect.getdoc(value), f"{name} has no docstring"
+    surroundings = {"run_dir": str(finetuned_run.path), "pretraining_run_dir": str(pretraining_run.path)}
+    finder = doctest.DocTestFinder(recurse=False)
+    (test,) = finder.find(value, name, globs=surroundings)
+    assert test.examples, f"{name} has no example"
+    assert (
+        f"kbert import {name}" in test.docstring
+        or f"kbert.{name}" in test.docstring
+        or (name in test.docstring and "from kbert import" in test.docstring)
+    )
+    report = []
+    results = doctest.DocTestRunner(verbose=False).run(test, out=report.append)
+    assert results.failed == 0, "".join(report)
+
+
+def test_the_guide_shows_every_public_name_and_its_examples_run(
+    finetuned_run, pretraining_run, tmp_path, monkeypatch
+):
+    guide = (REPOSITORY / "docs" / "api.md").read_text(encoding="utf-8")
+    missing = [name for name in NAMES if f"`{name}`" not in guide and f"kbert.{name}" not in guide]
+    assert not missing
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "classifier").symlink_to(finetuned_run.path)
+    (tmp_path / "runs" / "pretraining").symlink_to(pretraining_run.path)
+    blocks = guide.split("```python\n")[1:]
+    assert len(blocks) >= 4
+    report = []
+    surroundings = {}  # the guide is read from top to bottom
+    for number, block in enumerate(blocks):
+        code = block.split("```")[0]
+        test = doctest.DocTestParser().get_doctest(
+            code, surroundings, f"docs/api.md, block {number}", None, 0
+        )
+        results = doctest.DocTestRunner(verbose=False).run(test, out=report.append, clear_globs=False)
+        surroundings = test.globs
+        assert results.attempted and results.failed == 0, "".join(report)
+
+
+def test_import_kbert_is_instant_and_without_tensorflow():
+    code = (
+        "import sys, time; start = time.perf_counter(); import kbert; seconds = time.perf_counter() - start; "
+        "heavy = {'tensorflow', 'keras', 'numpy', 'absl'} & set(sys.modules); "
+        "print(seconds < 0.5, heavy, kbert.EncoderConfig().hidden_size, 'tensorflow' in sys.modules)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=60
+    )
+    assert result.stdout.strip() == "True set() 768 False", result.stderr
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(
+        AttributeError, match="module 'kbert' has no attribute 'Bert'; its names are load, Lo"
+    ):
+        kbert.Bert
+    assert set(NAMES) <= set(dir(kbert))

@@ -1,0 +1,342 @@
+"""Fine-tuning records: the very numbers of live text, whole or not there, and what training makes of them."""
+
+import csv
+import dataclasses
+import gzip
+import itertools
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
+from kbert.input_pipelines import text_reader
+from kbert.input_pipelines.labelled_files import read_rows
+from kbert.manifest import read_manifest
+from kbert.scripts.run_evaluation import evaluate_classification, evaluate_labelled_records
+from kbert.scripts.run_finetuning import run_finetuning
+from kbert.tokenization.text_inputs import TextInputs
+from kbert.tokenization.vocabulary import Vocabulary
+from kbert.training.progress import read_metrics
+from kbert.training.run_directory import RunDirectory
+from tests.conftest import MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config, write_labelled_file
+from tests.tfrecords_tools import small_corpus
+from tfrecords_tools import create_finetuning_data as script
+from tfrecords_tools.create_finetuning_data import create_finetuning_data, summary
+from tfrecords_tools.stored_records import read_batches
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SHARED_DATA = REPOSITORY.parent / "shared" / "data"
+PAIRS = DatasetConfig(text="sentence", text_pair="other", label="label", labels=("quiet", "loud"))
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Writes records of a labelled file with the small vocabulary; returns their folder."""
+    small_corpus.vocabulary().write(tmp_path / "vocab.txt")
+
+    def make(input_file, name="records", config=None, **settings):
+        config_file = tmp_path / "config.json"
+        config_file.write_text(json.dumps(to_dict(config or tiny_finetuning_config())))
+        settings = {"vocab_file": tmp_path / "vocab.txt"} | settings
+        create_finetuning_data(config_file, input_file, tmp_path / name, **settings)
+        return tmp_path / name
+
+    return make
+
+
+def all_features(directory):
+    batches = list(read_batches(directory, read_manifest(directory), 64))
+    return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
+
+
+def shard_bytes(directory):
+    return [(directory / shard.file).read_bytes() for shard in read_manifest(directory).shards]
+
+
+def require_equal(received, expected):
+    assert received.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_array_equal(received[name], values)
+
+
+# ------------------------------------------------------------------------------ the real files
+
+# Rows and labels of the tables in the data's own README.
+GLUE = [
+    ("sst2", "sst2/train.tsv", {"0": 29_780, "1": 37_569}),
+    ("sst2", "sst2/dev.tsv", {"0": 208, "1": 228}),
+    ("cola", "cola/train.tsv", {"0": 2_528, "1": 6_023}),
+    ("cola", "cola/dev.tsv", {"0": 159, "1": 363}),
+    ("mrpc", "mrpc/train.tsv", {"0": 1_194, "1": 2_473}),
+    ("mrpc", "mrpc/dev.tsv", {"0": 64, "1": 140}),
+    ("rte", "rte/train.tsv", {"entailment": 1_249, "not_entailment": 1_241}),
+    ("rte", "rte/dev.tsv", {"entailment": 74, "not_entailment": 65}),
+    ("sick", "sick/SICK_train.txt", {"CONTRADICTION": 1_253, "ENTAILMENT": 2_350, "NEUTRAL": 4_397}),
+    ("sick", "sick/SICK_dev.txt", {"CONTRADICTION": 133, "ENTAILMENT": 282, "NEUTRAL": 549}),
+    ("sms_spam", "sms_spam/SMSSpamCollection", {"ham": 3_466, "spam": 534}),
+]  # fmt: skip
+
+
+def shared(path):
+    if not (SHARED_DATA / path).is_file():
+        pytest.skip(f"{SHARED_DATA / path} is not there")
+    return SHARED_DATA / path
+
+
+@pytest.mark.parametrize(("name", "path", "labels"), GLUE, ids=[path for _, path, _ in GLUE])
+def test_real_files_give_all_their_rows_and_labels(tmp_path, name, path, labels):
+    config = REPOSITORY / "configs" / "finetuning" / f"{name}.json"
+    vocab_file = shared("vocab/bert_uncased/vocab.txt")
+    manifest = create_finetuning_data(config, shared(path), tmp_path / "out", vocab_file=vocab_file)
+    assert manifest.num_examples == sum(labels.values())
+    assert manifest.statistics["labels"] == labels
+    assert manifest.statistics["unknown_share"] < 0.005
+
+
+@pytest.mark.parametrize(("name", "path"), [("cola", "cola/dev.tsv"), ("mrpc", "mrpc/dev.tsv")])
+@pytest.mark.parametrize("casing", ["uncased", "cased"])
+def test_records_read_back_are_the_features_of_live_text(tmp_path, name, path, casing):
+    config = REPOSITORY / "configs" / "finetuning" / f"{name}.json"
+    vocab_file, lower = shared(f"vocab/bert_{casing}/vocab.txt"), casing == "uncased"
+    create_finetuning_data(
+        config, shared(path), tmp_path / "out", vocab_file=vocab_file, do_lower_case=lower, max_seq_length=48
+    )
+    dataset = load_config(FinetuningConfig, config).dataset
+    rows = read_rows(shared(path), dataset)
+    live = text_reader.tokenize_rows(rows, TextInputs(Vocabulary.from_file(vocab_file, lower), 48))
+    live["label_ids"] = np.array([dataset.labels.index(row.label) for row in rows])
+    require_equal(all_features(tmp_path / "out"), live)
+    assert read_manifest(tmp_path / "out").vocabulary["do_lower_case"] is lower
+
+
+# ------------------------------------------------------------------------------ what is written
+
+
+def test_the_manifest_says_what_the_records_are(make, labelled_files, tmp_path):
+    manifest = read_manifest(make(labelled_files[0], num_shards=3))
+    assert manifest.kind == "sequence_classification" and manifest.num_examples == 40
+    assert [shard.num_examples for shard in manifest.shards] == [14, 13, 13]
+    assert manifest.vocabulary == small_corpus.vocabulary().describe()
+    assert manifest.settings["dataset"] == to_dict(tiny_finetuning_config().dataset)
+    assert manifest.settings["input_file"] == str(labelled_files[0])
+    assert manifest.settings["max_seq_length"] == MAX_SEQ_LENGTH
+    assert manifest.statistics["labels"] == {"quiet": 20, "loud": 20}
+    lines = summary(tmp_path / "records", manifest).split("\n")
+    assert lines[0].startswith("records: 40 examples of ") and lines[1] == "labels: quiet 20, loud 20"
+    names = {path.name for path in (tmp_path / "records").iterdir()}
+    assert {"statistics.json", "statistics.html", "manifest.json", "vocab.txt"} <= names and len(names) == 7
+
+
+def test_every_format_gives_the_same_bytes(make, labelled_files, tmp_path):
+    rows = read_rows(labelled_files[0], PAIRS)
+    tsv = labelled_files[0].read_bytes()
+    (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(tsv))
+    (tmp_path / "bom.tsv").write_bytes(b"\xef\xbb\xbf" + tsv)
+    with open(tmp_path / "a.csv", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("label", "other", "sentence")])
+        csv.writer(file).writerows((row.label, row.text_pair, row.text) for row in rows)
+    lines = (
+        json.dumps({"sentence": row.text, "other": row.text_pair, "label": row.label}) + "\n" for row in rows
+    )
+    with gzip.open(tmp_path / "a.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(lines)
+    config = tiny_finetuning_config(dataset=PAIRS)
+    expected = shard_bytes(make(labelled_files[0], "tsv", config))
+    for name in ("a.tsv.gz", "bom.tsv", "a.csv", "a.jsonl.gz"):
+        assert shard_bytes(make(tmp_path / name, f"of_{name}", config)) == expected
+
+
+def test_labels_that_are_not_listed_are_found_in_a_first_pass(make, labelled_files):
+    config = tiny_finetuning_config(dataset=DatasetConfig(text="sentence"))
+    directory = make(labelled_files[0], config=config)
+    assert read_manifest(directory).settings["dataset"]["labels"] == ["loud", "quiet"]
+    assert all_features(directory)["label_ids"].tolist() == [1, 0] * 20
+
+
+def test_the_vocabulary_of_a_checkpoint_may_be_taken(make, labelled_files, pretraining_run):
+    of_run = make(labelled_files[0], "of_run", vocab_file=None, init_checkpoint=pretraining_run.path)
+    assert read_manifest(of_run).vocabulary == pretraining_run.details["vocabulary"]
+    assert shard_bytes(of_run) == shard_bytes(make(labelled_files[0]))
+
+
+@pytest.mark.slow
+def test_the_number_of_workers_changes_nothing(make, tmp_path, monkeypatch):
+    monkeypatch.setattr(script, "_ROWS_AT_ONCE", 7)
+    path = write_labelled_file(tmp_path / "train.tsv", 100)
+    directories = [make(path, f"by_{n}", num_shards=2, num_workers=n) for n in (1, 2, 4)]
+    assert read_manifest(directories[0]).num_examples == 100
+    for other in directories[1:]:
+        for file in sorted(directories[0].iterdir()):
+            assert (other / file.name).read_bytes() == file.read_bytes()
+
+
+def test_rows_are_drawn_piece_by_piece(monkeypatch):
+    """An endless stream of rows, of which no more than asked for are taken."""
+    monkeypatch.setattr(script, "_ROWS_AT_ONCE", 5)
+    monkeypatch.setattr(script, "_CHARACTERS_AT_ONCE", 100)
+    numbers = itertools.count()
+    pieces = script._pieces((f"{number}", None, "x" * number) for number in numbers)
+    sizes = [len(piece) for piece in itertools.islice(pieces, 100)]
+    assert sizes[0] == 5 and sizes[-1] == 1 and sum(sizes) == next(numbers)
+    assert [len(piece) for piece in script._pieces(("a",) for _ in range(11))] == [5, 5, 1]
+    assert list(script._pieces(iter(()))) == []
+
+
+def test_shuffled_records_are_the_same_ones_in_another_order(make, tmp_path):
+    """A file sorted by label: without shuffling, a shard begins with one label alone."""
+    path = write_labelled_file(tmp_path / "train.tsv", 200)
+    header, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([header, *sorted(rows, key=lambda row: row.split("\t")[2])]) + "\n")
+    plain, one, again, other = (
+        make(path, f"seed_{number}", num_shards=2, shuffle_seed=seed)
+        for number, seed in enumerate((None, 1, 1, 2))
+    )
+    assert shard_bytes(one) == shard_bytes(again)
+    assert shard_bytes(one) != shard_bytes(other)
+    keys = [
+        sorted(map(tuple, np.column_stack([features["input_ids"], features["label_ids"]]).tolist()))
+        for features in map(all_features, (plain, one, other))
+    ]
+    assert keys[0] == keys[1] == keys[2]
+    for directory in (one, other):
+        assert sum(shard.num_examples for shard in read_manifest(directory).shards) == 200
+        labels = all_features(directory)["label_ids"][:50]
+        assert 10 < labels.sum() < 40  # a binomial of 50 lies there but once in 100,000
+    assert set(all_features(plain)["label_ids"][:50]) == {1}
+
+
+def test_compressed_shards_hold_the_same_records(make, labelled_files):
+    packed = make(labelled_files[0], "packed", compression="gzip", shuffle_seed=3)
+    assert [shard.file[-12:] for shard in read_manifest(packed).shards] == [".tfrecord.gz"]
+    (content,) = shard_bytes(packed)
+    (plain,) = shard_bytes(make(labelled_files[0], "plain", shuffle_seed=3))
+    assert gzip.decompress(content) == plain
+
+
+# ------------------------------------------------------------------------------ what is refused
+
+
+def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
+    def refused(sentence, *arguments, **settings):
+        with pytest.raises(ValueError, match=sentence):
+            make(*arguments, **settings)
+        assert not (tmp_path / "records").exists() and not list(tmp_path.glob("records.tmp-*"))
+
+    train = labelled_files[0]
+    refused("give either --vocab_file or --init_checkpoint", train, vocab_file=None)
+    refused("give either --vocab_file or --init_checkpoint", train, init_checkpoint="x")
+    refused("labelled file .*none.tsv does not exist", tmp_path / "none.tsv")
+    refused("max_seq_length=3 must be at least 4", train, max_seq_length=3)
+    refused("has no column 'words'", train, overrides=["dataset.text=words"])
+    refused("line 2: label 'quiet' is not in the label list", train, overrides=['dataset.labels=["a", "b"]'])
+    broken = tmp_path / "broken.tsv"
+    broken.write_text(train.read_text() + "one column alone\n")
+    refused("broken.tsv line 42: 1 columns where 3 were expected", broken)
+    one_label = tmp_path / "one.tsv"
+    one_label.write_text("sentence\tlabel\njump\tloud\n")
+    refused(
+        "needs at least two labels",
+        one_label,
+        config=tiny_finetuning_config(dataset=DatasetConfig("sentence")),
+    )
+
+
+# ------------------------------------------------------------------------------ training on them
+
+
+@pytest.fixture(scope="module")
+def record_dirs(labelled_files, pretraining_run, tmp_path_factory):
+    """Folders of training and development records, for the tests that train."""
+    folder = tmp_path_factory.mktemp("records")
+    (folder / "config.json").write_text(json.dumps(to_dict(tiny_finetuning_config())))
+    for name, path in zip(("train", "dev"), labelled_files, strict=True):
+        create_finetuning_data(
+            folder / "config.json", path, folder / name, init_checkpoint=pretraining_run.path
+        )
+    return folder / "train", folder / "dev"
+
+
+def test_evaluation_on_records_is_that_on_live_text(finetuned_run, labelled_files, record_dirs):
+    _, live = evaluate_classification(finetuned_run, labelled_files[1], batch_size=5)
+    _, stored = evaluate_labelled_records(finetuned_run, record_dirs[1], batch_size=5)
+    assert stored == live and live["num_examples"] == 13
+
+
+@pytest.mark.slow
+def test_training_on_records_is_that_on_live_text(labelled_files, record_dirs, pretraining_run, tmp_path):
+    """Batches of the whole set: the order within a batch does not change its loss, but for rounding."""
+    config = tiny_finetuning_config(
+        train_batch_size=40, num_train_epochs=6.0, log_every_steps=1, dropout_prob=0.0
+    )
+    start = {"init_checkpoint": pretraining_run.path}
+    run_finetuning(config, tmp_path / "live", *labelled_files, **start)
+    run_finetuning(config, tmp_path / "stored", train_dir=record_dirs[0], dev_dir=record_dirs[1], **start)
+    live, stored = (read_metrics(tmp_path / name / "metrics.jsonl") for name in ("live", "stored"))
+    assert len(live) == len(stored) == 7
+    for expected, received in zip(live, stored, strict=True):
+        assert received["loss"] == pytest.approx(expected["loss"], abs=1e-5)
+    assert stored[0]["loss"] - stored[-2]["loss"] > 0.01  # and it learns
+    live_run, stored_run = RunDirectory(tmp_path / "live"), RunDirectory(tmp_path / "stored")
+    assert stored_run.config == live_run.config
+    assert stored_run.details | {"train_file": None} == live_run.details | {"train_file": None}
+
+
+@pytest.mark.slow
+def test_training_on_records_resumes_with_the_very_next_example(record_dirs, pretraining_run, tmp_path):
+    config = tiny_finetuning_config(num_train_epochs=2.0, log_every_steps=1, save_checkpoints_steps=4)
+    arguments = {"train_dir": record_dirs[0], "init_checkpoint": pretraining_run.path}
+    run_finetuning(config, tmp_path / "whole", **arguments)
+    shutil.copytree(tmp_path / "whole", tmp_path / "again")
+    for checkpoint in sorted((tmp_path / "again" / "checkpoints").iterdir())[1:]:
+        shutil.rmtree(checkpoint)
+    run_finetuning(config, tmp_path / "again", **arguments)
+    whole, again = (
+        [line["loss"] for line in read_metrics(tmp_path / name / "metrics.jsonl")]
+        for name in ("whole", "again")
+    )
+    assert len(whole) == 10 and again == pytest.approx(whole, abs=1e-6)
+
+
+def test_records_alone_are_enough_to_start_from_random_weights(record_dirs, tmp_path):
+    config = tiny_finetuning_config(encoder=tiny_encoder_config(), num_train_epochs=0.4)
+    _, metrics = run_finetuning(config, tmp_path / "run", train_dir=record_dirs[0], dev_dir=record_dirs[1])
+    assert sum(map(sum, metrics["confusion"])) == 13
+
+
+def test_records_that_do_not_fit_the_run_are_refused(
+    make, labelled_files, record_dirs, records_dir, pretraining_run, tmp_path
+):
+    def refused(sentence, changes=None, **arguments):
+        config = tiny_finetuning_config(**changes or {})
+        arguments = {"train_dir": record_dirs[0], "init_checkpoint": pretraining_run.path} | arguments
+        with pytest.raises(ValueError, match=sentence):
+            run_finetuning(config, tmp_path / "run", **arguments)
+        assert not (tmp_path / "run").exists()
+
+    refused("give either --train_file or --train_dir", train_file=labelled_files[0])
+    refused("give either --train_file or --train_dir", train_dir=None)
+    refused(
+        "give either --dev_file or --dev_dir, not both", dev_file=labelled_files[1], dev_dir=record_dirs[1]
+    )
+    refused("holds pretraining records, but the task is sequence_class", train_dir=records_dir / "train")
+    refused("made with max_seq_length=24, but this run has max_seq_length=16", {"max_seq_length": 16})
+    other_labels = DatasetConfig(text="sentence", labels=("loud", "quiet"))
+    refused(r"made with the labels \['quiet', 'loud'\], but this run has", {"dataset": other_labels})
+    refused("holds single texts, but dataset.text_pair='other' asks for pairs", {"dataset": PAIRS})
+    refused("holds 40 examples, fewer than one batch of 64", {"train_batch_size": 64})
+    tokens = list(small_corpus.TOKENS)
+    tokens[5], tokens[6] = tokens[6], tokens[5]
+    Vocabulary(tokens, True).write(tmp_path / "swapped.txt")
+    swapped = make(labelled_files[0], "swapped", vocab_file=tmp_path / "swapped.txt")
+    refused("swapped was not made with the vocabulary of", train_dir=swapped)
+    refused("swapped was not made with the vocabulary of", dev_dir=swapped)
+
+
+def test_evaluation_refuses_records_of_another_run(make, labelled_files, finetuned_run, record_dirs):
+    other = dataclasses.replace(tiny_finetuning_config().dataset, labels=("loud", "quiet"))
+    directory = make(labelled_files[1], config=tiny_finetuning_config(dataset=other))
+    with pytest.raises(ValueError, match="was made with the labels"):
+        evaluate_labelled_records(finetuned_run, directory)

@@ -1,0 +1,26 @@
+"""New pieces for an existing vocabulary, without moving any of its ids. Standard library only."""
+
+import re
+from collections.abc import Sequence
+
+UNUSED_TOKEN = re.compile(r"\[unused\d+\]")
+
+
+def unused_slots(tokens: Sequence[str]) -> list[int]:
+    """The ids of the `[unusedN]` tokens, in order."""
+    return [index for index, token in enumerate(tokens) if UNUSED_TOKEN.fullmatch(token)]
+
+
+def fill_unused_slots(tokens: Sequence[str], pieces: Sequence[str]) -> list[str]:
+    """Puts pieces in the place of `[unusedN]` tokens, the first first; the size stays.
+
+    Raises:
+      ValueError: when there are more pieces than such tokens.
+    """
+    slots = unused_slots(tokens)
+    if len(pieces) > len(slots):
+        raise ValueError(f"{len(pieces)} new pieces do not fit into {len(slots)} [unused] tokens.")
+    filled = list(tokens)
+    for slot, piece in zip(slots, pieces, strict=False):
+        filled[slot] = piece
+    return filled
