@@ -16,7 +16,10 @@ LABEL = "label_ids"
 # What next_sentence_labels say, by the strategy that made the records.
 NEXT_SENTENCE_WORDS = {
     "sentence_pairs": ("the second text really comes next", "the second text is a random one"),
-    "sentence_order": ("the two texts stand in their own order", "the two texts are swapped"),
+    "sentence_order": (
+        "the two texts stand in their own order",
+        "the two texts are swapped, or the second is a random one",
+    ),
 }
 
 

@@ -209,7 +209,10 @@ def _next_sentence_section(values, settings):
     words = NEXT_SENTENCE_WORDS.get(strategy, NEXT_SENTENCE_WORDS["sentence_pairs"])
     if strategy == "sentence_order":
         title = "Sentence order"
-        meaning = "The model also learns in which order two neighbouring texts stand."
+        meaning = (
+            "The model also learns in which order two neighbouring texts stand. A single sentence has no "
+            "order: it is joined by a random text, which counts as swapped."
+        )
     else:
         title = "Next sentence"
         meaning = (

@@ -4,6 +4,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -39,10 +40,9 @@ class WorkerPool:
 
     def __enter__(self) -> "WorkerPool":
         if self.num_workers > 1:
-            # Fresh interpreters: a process forked from one that has used TensorFlow may hang.
             self._executor = ProcessPoolExecutor(
                 self.num_workers,
-                mp_context=multiprocessing.get_context("spawn"),
+                mp_context=_context(),
                 initializer=_start_worker,
                 initargs=(logging.get_verbosity(),),
             )
@@ -83,6 +83,20 @@ class WorkerPool:
                 future.cancel()
 
 
+def _context():
+    """How workers are started: as forks of a process that has imported TensorFlow but never used it.
+
+    So the seconds and the memory of the import are spent once, whatever the number of workers. A process that
+    has used TensorFlow has threads and must not be forked, so it is not this one. On macOS forks and system
+    libraries do not get on: every worker is a fresh interpreter there.
+    """
+    if sys.platform == "darwin":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["kbert.command_line", "kbert.tokenization.wordpiece_tokenizer"])
+    return context
+
+
 def num_cores() -> int:
     """The cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):  # not on macOS
@@ -93,6 +107,7 @@ def num_cores() -> int:
 def _start_worker(verbosity):
     """Leaves Ctrl-C to the parent, and goes when the parent goes, even when that was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["CUDA_VISIBLE_DEVICES"] = "-1"  # each would take all of a GPU's memory for nothing
     logging.set_verbosity(verbosity)
     threading.Thread(target=_follow_parent, daemon=True).start()
 

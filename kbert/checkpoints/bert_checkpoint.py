@@ -52,11 +52,6 @@ class BertCheckpoint:
         """The variables of the task's model that no tensor is there for."""
         return tuple(name for name in self.shapes if name not in self.tensors)
 
-    def has_part(self, part: str) -> bool:
-        """Whether a part ("pooler", "next_sentence" ...) is there as a whole."""
-        names = [name for name in self.shapes if part_of(name) == part]
-        return bool(names) and all(name in self.tensors for name in names)
-
     def complete(self) -> dict[str, StoredTensor]:
         """A tensor for each variable of the task's model; what is missing gets fresh numbers."""
         return {

@@ -30,7 +30,8 @@ def detect_format(path) -> str:
       ValueError: for a path without a checkpoint; the sentence says what was looked for.
     """
     path = Path(path)
-    if google_tf1.checkpoint_prefix(path) is not None:
+    is_google = (path / google_tf1.CONFIG_FILE).is_file() or not (path / hugging_face.CONFIG_FILE).is_file()
+    if is_google and google_tf1.checkpoint_prefix(path) is not None:
         return google_tf1.FORMAT
     if not path.exists():
         raise ValueError(

@@ -40,11 +40,11 @@ def checkpoint_prefix(path) -> Path | None:
     path = Path(path)
     if path.name.endswith(_INDEX) and path.is_file():
         return path.with_name(path.name.removesuffix(_INDEX))
-    if path.with_name(path.name + _INDEX).is_file():
+    if Path(f"{path}{_INDEX}").is_file():
         return path
     if not path.is_dir():
         return None
-    prefixes = [file.with_name(file.name.removesuffix(_INDEX)) for file in sorted(path.glob(f"*{_INDEX}"))]
+    prefixes = [Path(str(file).removesuffix(_INDEX)) for file in sorted(path.glob(f"*{_INDEX}"))]
     if path / CHECKPOINT_NAME in prefixes:
         return path / CHECKPOINT_NAME
     if len(prefixes) > 1:
@@ -180,8 +180,10 @@ def _task(stored, report):
     elif "classification" in heads:
         task, required = "sequence_classification", ("pooler", "classification")
         num_labels = names[GOOGLE_TF1["classification"][0].outside].shape[0]
+    elif {"masked_lm", "next_sentence"} <= heads:
+        task, required, num_labels = "pretraining", ("pooler", "masked_lm", "next_sentence"), 0
     elif "masked_lm" in heads:
-        task, required, num_labels = "pretraining", ("masked_lm", *sorted(heads & {"next_sentence"})), 0
+        task, required, num_labels = "masked_lm", ("masked_lm",), 0
     elif "next_sentence" in heads:
         task, required, num_labels = "next_sentence", ("pooler", "next_sentence"), 0
     else:

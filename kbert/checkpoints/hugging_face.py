@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from safetensors.numpy import save_file
-
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, has_labels, zeros
 from kbert.checkpoints.hugging_face_config import ARCHITECTURES, build_config, parse_config
@@ -13,7 +11,7 @@ from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import PARTS, body_shapes, part_of, part_shapes
 from kbert.checkpoints.names import DISTILBERT, HUGGING_FACE, rows
 from kbert.checkpoints.report import Report
-from kbert.checkpoints.safetensors_file import read_safetensors
+from kbert.checkpoints.safetensors_file import read_safetensors, write_safetensors
 from kbert.checkpoints.torch_file import read_torch_file
 from kbert.checkpoints.vocabulary_checks import check_sizes
 
@@ -69,6 +67,9 @@ def read_hugging_face(
 
     stored = _stored(_read_weights(folder, report), config)
     name = config.architecture or _guess_architecture(stored, config, report)
+    if name == "BertForMaskedLM" and "cls.seq_relationship.weight" in stored.tensors:
+        report.note("config.json says BertForMaskedLM, but the next-sentence head is there as well: taken")
+        name = "BertForPreTraining"
     architecture = ARCHITECTURES[name]
     labels = _labels(config, architecture, stored, folder, allowance, report)
 
@@ -233,7 +234,7 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, allowance: Allo
     architecture = values["architectures"][0]
     parts = dict.fromkeys((*PARTS[checkpoint.task], "pooler"))
     has_prefix = architecture != "BertModel"
-    arrays = {}
+    tensors = {}
     for row in rows(HUGGING_FACE, parts, checkpoint.encoder.num_hidden_layers):
         outside = row.outside
         if has_prefix and part_of(row.kbert) in ("body", "pooler"):
@@ -242,10 +243,9 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, allowance: Allo
             if row.kbert in checkpoint.shapes:
                 report.not_in_file.append((row.kbert, "never trained, not written"))
             continue
-        tensor = checkpoint.tensors[row.kbert].as_float32(row.transposed)
-        arrays[outside] = tensor.read()
+        tensors[outside] = checkpoint.tensors[row.kbert].as_float32(row.transposed)
         report.taken.append((outside, row.kbert, "transposed" if row.transposed else "as it is"))
-    save_file(arrays, folder / "model.safetensors", metadata={"format": "pt"})
+    write_safetensors(folder / "model.safetensors", tensors, {"format": "pt"})
     write_json(folder / CONFIG_FILE, values)
     write_tokenizer(folder, checkpoint.vocabulary, checkpoint.max_seq_length)
     report.note(f"architecture {architecture}; hidden_act {values['hidden_act']!r}")

@@ -32,14 +32,14 @@ class Architecture:
 ARCHITECTURES = {
     "BertModel": Architecture("encoder", ("pooler",)),
     "BertForPreTraining": Architecture("pretraining", ("pooler", "masked_lm", "next_sentence")),
-    "BertForMaskedLM": Architecture("pretraining", ("masked_lm",)),
+    "BertForMaskedLM": Architecture("masked_lm", ("masked_lm",)),
     "BertForNextSentencePrediction": Architecture("next_sentence", ("pooler", "next_sentence")),
     "BertForSequenceClassification": Architecture("sequence_classification", ("pooler", "classification")),
     "BertForTokenClassification": Architecture("token_classification", ("token_classification",)),
     "BertForQuestionAnswering": Architecture("question_answering", ("span",)),
     "BertForMultipleChoice": Architecture("multiple_choice", ("pooler", "multiple_choice")),
     "DistilBertModel": Architecture("encoder", ()),
-    "DistilBertForMaskedLM": Architecture("pretraining", ("masked_lm",)),
+    "DistilBertForMaskedLM": Architecture("masked_lm", ("masked_lm",)),
     "DistilBertForTokenClassification": Architecture("token_classification", ("token_classification",)),
     "DistilBertForQuestionAnswering": Architecture("question_answering", ("span",)),
     # Its classifier (another layer and ReLU in place of the pooler's tanh) has no place in kbert.
@@ -185,8 +185,6 @@ def _problem_type(values, architecture):
 
 def architecture_of(checkpoint: BertCheckpoint) -> str:
     """The class of transformers that a checkpoint's model is."""
-    if checkpoint.task == "pretraining":
-        return "BertForPreTraining" if checkpoint.has_part("next_sentence") else "BertForMaskedLM"
     for name, architecture in ARCHITECTURES.items():
         if architecture.task == checkpoint.task:
             return name

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, has_labels
-from kbert.checkpoints.model_variables import PARTS, part_of
+from kbert.checkpoints.model_loading import task_of
+from kbert.checkpoints.model_variables import PARTS
 from kbert.checkpoints.report import Report
 from kbert.checkpoints.safetensors_file import read_safetensors
 from kbert.config import DatasetConfig, FinetuningConfig, PretrainingConfig
@@ -40,6 +41,8 @@ def read_kbert_run(
             f"{vocabulary.do_lower_case}; leave the flag out."
         )
     task = run.details["task"]
+    if task == "pretraining" and not run.task().next_sentence:
+        task = "masked_lm"
     if task not in PARTS:
         raise ValueError(f"{path} is a {task} run, which checkpoints cannot express.")
     dataset = getattr(run.config, "dataset", None)
@@ -59,11 +62,7 @@ def read_kbert_run(
     # Numbers that a conversion made up and nothing has trained since are not handed on.
     untrained = set(run.details.get("converted", {}).get("initialised", ()))
     stored = read_safetensors(weights)
-    has_next_sentence = run.details.get("next_sentence", True)
     for name, shape in result.shapes.items():
-        if not has_next_sentence and part_of(name) in ("pooler", "next_sentence"):
-            report.not_in_file.append((name, "the run trained the masked LM alone"))
-            continue
         if name not in stored:
             raise ValueError(f"{weights} lacks {name!r}: it belongs to another model than the run's config.")
         if stored[name].shape != shape:
@@ -120,7 +119,7 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     report.not_in_file.extend((name, "initialised afresh, named in run.json") for name in checkpoint.missing)
 
     details = {
-        "task": checkpoint.task,
+        "task": task_of(checkpoint).name,
         "max_seq_length": checkpoint.max_seq_length,
         "converted": {
             "from": checkpoint.source,
@@ -128,6 +127,8 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
             "initialised": list(checkpoint.missing),
         },
     }
+    if checkpoint.task == "masked_lm":
+        details["next_sentence"] = False
     run = RunDirectory.create_or_resume(folder, _config(checkpoint), details, checkpoint.vocabulary)
     arrays = {name: _Array(tensor.read()) for name, tensor in checkpoint.complete().items()}
     training_checkpoint.save_checkpoint(
@@ -138,7 +139,7 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
 
 def _config(checkpoint):
     description = f"Converted from {checkpoint.source}"
-    if checkpoint.task == "pretraining":
+    if checkpoint.task in ("pretraining", "masked_lm"):
         return PretrainingConfig(description=description, encoder=checkpoint.encoder)
     return FinetuningConfig(
         description=description,

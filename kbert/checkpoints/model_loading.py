@@ -6,13 +6,17 @@ from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.model_variables import part_of
+from kbert.checkpoints.resizing import with_positions
 from kbert.config import EncoderConfig
+from kbert.table_resizing import POSITION_TABLE
 
 
 def task_of(checkpoint: BertCheckpoint):
     """The `kbert.tasks.Task` of a checkpoint."""
     from kbert.tasks import TASKS
 
+    if checkpoint.task == "masked_lm":
+        return TASKS["pretraining"](next_sentence=False)
     return TASKS[checkpoint.task](checkpoint.labels) if checkpoint.labels else TASKS[checkpoint.task]()
 
 
@@ -54,6 +58,10 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
       ValueError: when the body does not fit; nothing is assigned then.
     """
     variables = {variable.path: variable for variable in model.trainable_variables}
+    positions = variables[POSITION_TABLE].shape[0]
+    if positions > checkpoint.encoder.max_position_embeddings:
+        checkpoint = with_positions(checkpoint, positions)
+        logging.info("%s", checkpoint.report.notes[-1])
     reasons = {}  # part -> why it stays fresh
     for name, variable in variables.items():
         part, tensor = part_of(name), checkpoint.tensors.get(name)
@@ -86,7 +94,8 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
 
 
 def agreed_encoder(encoder: EncoderConfig | None, checkpoint: BertCheckpoint) -> EncoderConfig:
-    """The encoder of a training that starts from `checkpoint`: the checkpoint's, but for the dropout.
+    """The encoder of a training that starts from `checkpoint`: the checkpoint's, but for the dropout and
+    for more positions, which repeat the trained ones (see kbert.table_resizing).
 
     Args:
       encoder: the training config's encoder, or None to take the checkpoint's.
@@ -98,7 +107,9 @@ def agreed_encoder(encoder: EncoderConfig | None, checkpoint: BertCheckpoint) ->
     theirs = checkpoint.encoder
     if encoder is None:
         return theirs
-    free = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    free = ["hidden_dropout_prob", "attention_probs_dropout_prob"]
+    if encoder.max_position_embeddings > theirs.max_position_embeddings:
+        free.append("max_position_embeddings")
     differing = [
         f"{name} ({getattr(encoder, name)} here, {getattr(theirs, name)} there)"
         for name in (field.name for field in dataclasses.fields(EncoderConfig))

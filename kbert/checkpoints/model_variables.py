@@ -7,9 +7,11 @@ import numpy as np
 from kbert.config import EncoderConfig
 
 # What stands on the encoder's body in the model of each task; the head's name is that of its layer.
+# "masked_lm" is the task pretraining without next sentence.
 PARTS = {
     "encoder": ("pooler",),
     "pretraining": ("pooler", "masked_lm", "next_sentence"),
+    "masked_lm": ("masked_lm",),
     "sequence_classification": ("pooler", "classification"),
     "token_classification": ("token_classification",),
     "question_answering": ("span",),

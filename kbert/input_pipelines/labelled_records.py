@@ -3,6 +3,7 @@
 import dataclasses
 
 from kbert.config import DatasetConfig, from_dict
+from kbert.input_pipelines.damaged_records import leave_out_damaged
 from kbert.input_pipelines.record_vocabulary import require_vocabulary
 from kbert.manifest import FILE_NAME, read_manifest
 
@@ -14,6 +15,7 @@ class LabelledRecords:
       directory: the folder.
       task: the kind of task they are for.
       max_seq_length: the length that the model is for.
+      errors: "fail" stops at a damaged record; "skip" looks for them now and goes without.
 
     Attributes:
       directory, manifest: as given and read.
@@ -25,10 +27,9 @@ class LabelledRecords:
         none at all.
     """
 
-    def __init__(self, directory, task: str, max_seq_length: int):
+    def __init__(self, directory, task: str, max_seq_length: int, errors: str = "fail"):
         self.directory = directory
         self.manifest = read_manifest(directory)
-        self.num_examples = self.manifest.num_examples
         if self.manifest.kind != task:
             raise ValueError(
                 f"{directory} holds {self.manifest.kind} records, but the task is {task}; make some with "
@@ -40,6 +41,10 @@ class LabelledRecords:
                 f"{directory} was made with max_seq_length={length}, but this run has "
                 f"max_seq_length={max_seq_length}; make the records again, or a run of that length."
             )
+        self._damaged = frozenset()
+        if errors == "skip":
+            self.manifest, self._damaged = leave_out_damaged(directory, self.manifest)
+        self.num_examples = self.manifest.num_examples
         if not self.num_examples:
             raise ValueError(f"{directory} holds no examples; make records of a file that has rows.")
         self.dataset = from_dict(
@@ -70,12 +75,18 @@ class LabelledRecords:
         """Raises ValueError when the records were made with another vocabulary than that of `owner`."""
         require_vocabulary(self.directory, self.manifest, owner, vocabulary)
 
+    def naming_damaged_records(self):
+        """A context in which an error about a broken file becomes a sentence with file and byte."""
+        from kbert.input_pipelines import record_reader
+
+        return record_reader.naming_damaged_records((self.directory, self.manifest))
+
     def training_batches(self, batch_size: int, seed: int, start_example: int, pad_to_longest: bool):
         """Endless shuffled batches; see record_reader.training_batches."""
         from kbert.input_pipelines import record_reader
 
         batches = record_reader.training_batches(
-            self.directory, self.manifest, batch_size, seed, start_example
+            self.directory, self.manifest, batch_size, seed, start_example, damaged_shards=self._damaged
         )
         return _trimmed(batches, pad_to_longest)
 
@@ -83,7 +94,9 @@ class LabelledRecords:
         """Every example once, in order, with `example_weights`; see record_reader.evaluation_batches."""
         from kbert.input_pipelines import record_reader
 
-        batches = record_reader.evaluation_batches(self.directory, self.manifest, batch_size, with_fill)
+        batches = record_reader.evaluation_batches(
+            self.directory, self.manifest, batch_size, with_fill, damaged_shards=self._damaged
+        )
         return _trimmed(batches, pad_to_longest)
 
 

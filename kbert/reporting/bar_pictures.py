@@ -57,12 +57,12 @@ def _plot(shares, titles, starts, width, caption):
     top = _nice_ceiling(max(shares, default=0.0))
     step = 100 / len(shares)
     base = _ABOVE + _PLOT_HEIGHT
-    parts = []
+    parts, labels = [], []  # labels lie in front of the bars
     for level in (top, top / 2, 0.0):
         y = base - level / top * _PLOT_HEIGHT
         parts.append(f"<line x1='0' x2='100%' y1='{y:.1f}' y2='{y:.1f}'/>")
         if level:
-            parts.append(f"<text x='0' y='{y - 4:.1f}'>{100 * level:g}%</text>")
+            labels.append(f"<text x='0' y='{y - 4:.1f}'>{100 * level:g}%</text>")
     for index, (share, title) in enumerate(zip(shares, titles, strict=True)):
         height = max(1.0, share / top * _PLOT_HEIGHT) if share else 0.0
         parts.append(
@@ -74,11 +74,11 @@ def _plot(shares, titles, starts, width, caption):
         anchor = "start" if index == 0 else "end" if index == len(shares) - 1 else "middle"
         x = 0 if index == 0 else 100 if index == len(shares) - 1 else (index + 0.5) * step
         label = _range(starts[index], starts[index] + width) if width > 1 else f"{starts[index]}"
-        parts.append(f"<text x='{x:.3f}%' y='{base + 17}' text-anchor='{anchor}'>{label}</text>")
+        labels.append(f"<text x='{x:.3f}%' y='{base + 17}' text-anchor='{anchor}'>{label}</text>")
     return (
         f"<figure><figcaption>{escape(caption)}</figcaption><svg class='plot' role='img' "
         f"aria-label='{escape(caption, quote=True)}' width='100%' height='{base + _BELOW}'>"
-        f"{''.join(parts)}</svg></figure>\n"
+        f"{''.join(parts + labels)}</svg></figure>\n"
     )
 
 

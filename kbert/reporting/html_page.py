@@ -102,7 +102,8 @@ _STYLE = textwrap.dedent("""
     .plot .ground { fill: transparent; }
     .plot g:hover .ground { fill: var(--faint); }
     .plot line { stroke: var(--faint); }
-    .plot text { font-size: 12px; fill: var(--pale); }
+    .plot text { font-size: 12px; fill: var(--pale); paint-order: stroke; stroke: var(--paper);
+                 stroke-width: 4px; }
     .sentence { padding-left: .8rem; border-left: 3px solid var(--first); }
     mark { background: var(--mark); color: inherit; border-radius: 3px; padding: 0 .2rem; }
     code { overflow-wrap: anywhere; font-size: .9em; }

@@ -14,6 +14,8 @@ from absl import flags
 
 from kbert import command_line
 from kbert.checkpoints.formats import FORMATS, read_checkpoint, require_free, write_checkpoint
+from kbert.checkpoints.resizing import with_positions, with_vocabulary
+from kbert.tokenization.vocabulary import Vocabulary
 
 FLAGS = flags.FLAGS
 
@@ -31,11 +33,25 @@ def define_flags():
     flags.DEFINE_bool("do_lower_case", None, "The casing, where the checkpoint does not say it.")
     flags.DEFINE_bool("encoder_only", False, "Leave all heads out.")
     flags.DEFINE_bool("takes_pairs", None, "A classifier of pairs of texts; only runs of kbert record it.")
+    flags.DEFINE_integer(
+        "max_position_embeddings", None, "Another longest sequence; new positions repeat the trained ones."
+    )
+    flags.DEFINE_string(
+        "vocab_file", None, "Another vocabulary, of the same casing; new tokens start as the mean of the old."
+    )
     flags.mark_flags_as_required(["from", "to"])
 
 
 def convert_checkpoint(
-    source, target, format, allow_unmatched=(), do_lower_case=None, encoder_only=False, takes_pairs=None
+    source,
+    target,
+    format,
+    allow_unmatched=(),
+    do_lower_case=None,
+    encoder_only=False,
+    takes_pairs=None,
+    max_position_embeddings=None,
+    vocab_file=None,
 ):
     """Reads `source`, writes `target`; see the flags.
 
@@ -51,6 +67,11 @@ def convert_checkpoint(
         checkpoint = checkpoint.encoder_alone()
     if takes_pairs is not None:
         checkpoint = dataclasses.replace(checkpoint, takes_pairs=takes_pairs)
+    if max_position_embeddings is not None:
+        checkpoint = with_positions(checkpoint, max_position_embeddings)
+    if vocab_file is not None:
+        vocabulary = Vocabulary.from_file(vocab_file, checkpoint.vocabulary.do_lower_case)
+        checkpoint = with_vocabulary(checkpoint, vocabulary)
     written = write_checkpoint(checkpoint, target, format, allow_unmatched)
     return checkpoint.report, written
 
@@ -65,6 +86,8 @@ def main(argv):
         FLAGS.do_lower_case,
         FLAGS.encoder_only,
         FLAGS.takes_pairs,
+        FLAGS.max_position_embeddings,
+        FLAGS.vocab_file,
     )
     print(f"read: {read}\n\nwritten: {written}")
 

@@ -18,6 +18,8 @@ from pathlib import Path
 from absl import flags, logging
 
 from kbert import command_line
+from kbert.checkpoints.formats import detect_format
+from kbert.checkpoints.sentence_transformers import is_sentence_transformers
 
 FLAGS = flags.FLAGS
 _SECONDS_BETWEEN_LINES = 5.0
@@ -95,7 +97,10 @@ def main(argv):
         raise ValueError(f"--input_file={FLAGS.input_file} does not exist; give a file of texts, one a line.")
     if not Path(FLAGS.output_file).absolute().parent.is_dir():
         raise ValueError(f"--output_file={FLAGS.output_file}: its folder does not exist; make it first.")
+    if not is_sentence_transformers(FLAGS.run_dir):
+        detect_format(FLAGS.run_dir)  # refuses a path without a model
 
+    # TensorFlow loads here, after everything that can be wrong without it.
     from kbert.inference.feature_extractor import FeatureExtractor
     from kbert.inference.loaded_model import load
 

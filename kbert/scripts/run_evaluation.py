@@ -45,12 +45,15 @@ def evaluate_classification(run, eval_file, batch_size=64):
     )
 
 
-def evaluate_labelled_records(run, input_dir, batch_size=64):
-    """(task, metrics) of a classification run on records of labelled texts."""
-    records = LabelledRecords(input_dir, run.details["task"], run.config.max_seq_length)
+def evaluate_labelled_records(run, input_dir, batch_size=64, records_errors="fail"):
+    """(task, metrics) of a classification run on records of labelled texts; damaged ones as in training."""
+    records = LabelledRecords(input_dir, run.details["task"], run.config.max_seq_length, records_errors)
     records.agreed_dataset(run.config.dataset)
     records.require_vocabulary(run.path, run.details["vocabulary"])
-    return _evaluate_labelled(run, lambda: records.evaluation_batches(batch_size, run.config.pad_to_longest))
+    with records.naming_damaged_records():
+        return _evaluate_labelled(
+            run, lambda: records.evaluation_batches(batch_size, run.config.pad_to_longest)
+        )
 
 
 def _evaluate_labelled(run, make_batches):
@@ -131,10 +134,12 @@ def main(argv):
     if is_pretraining:
         _, metrics = evaluate_pretraining(run, FLAGS.input_dir, FLAGS.batch_size, FLAGS.records_errors)
     else:
-        evaluate, data = evaluate_classification, FLAGS.eval_file
         if FLAGS.input_dir:
-            evaluate, data = evaluate_labelled_records, FLAGS.input_dir
-        task, metrics = evaluate(run, data, FLAGS.batch_size)
+            task, metrics = evaluate_labelled_records(
+                run, FLAGS.input_dir, FLAGS.batch_size, FLAGS.records_errors
+            )
+        else:
+            task, metrics = evaluate_classification(run, FLAGS.eval_file, FLAGS.batch_size)
         print(task.confusion_table(metrics["confusion"]))
     print(json.dumps(metrics))
 

@@ -12,6 +12,7 @@ Records of tfrecords_tools.create_finetuning_data may stand in the place of the 
 --dev_dir. They bring their vocabulary.
 """
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -24,7 +25,11 @@ from kbert.input_pipelines.labelled_files import labels_of, read_rows
 from kbert.input_pipelines.labelled_records import LabelledRecords
 from kbert.input_pipelines.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
-from kbert.scripts.training_flags import define_init_checkpoint_flags, define_training_flags
+from kbert.scripts.training_flags import (
+    define_init_checkpoint_flags,
+    define_records_errors_flag,
+    define_training_flags,
+)
 from kbert.tokenization.vocabulary import Vocabulary
 
 FLAGS = flags.FLAGS
@@ -36,6 +41,7 @@ def define_flags():
     flags.DEFINE_string("dev_file", None, "The same for evaluation after training.")
     flags.DEFINE_string("train_dir", None, "Instead of --train_file: records of create_finetuning_data.")
     flags.DEFINE_string("dev_dir", None, "Instead of --dev_file: records of create_finetuning_data.")
+    define_records_errors_flag()
     define_init_checkpoint_flags()
     flags.DEFINE_bool(
         "from_scratch",
@@ -60,6 +66,7 @@ def run_finetuning(
     allow_unmatched=(),
     train_dir=None,
     dev_dir=None,
+    records_errors="fail",
 ):
     """Fine-tunes a classifier as `config` says.
 
@@ -74,6 +81,7 @@ def run_finetuning(
       strategy, num_devices: see kbert.training.distribution.
       do_lower_case, allow_unmatched: see `read_checkpoint`.
       train_dir, dev_dir: records in the place of the files; they bring labels and vocabulary.
+      records_errors: "fail" stops at a damaged record; "skip" looks for them first and goes without.
 
     Returns:
       (task, metrics): the task, and the metrics on the development data or None.
@@ -90,7 +98,7 @@ def run_finetuning(
     if dev_file and dev_dir:
         raise ValueError("give either --dev_file or --dev_dir, not both.")
     train_records, dev_records = (
-        LabelledRecords(directory, config.task, config.max_seq_length) if directory else None
+        LabelledRecords(directory, config.task, config.max_seq_length, records_errors) if directory else None
         for directory in (train_dir, dev_dir)
     )
     if train_records:
@@ -181,7 +189,8 @@ def run_finetuning(
     text_inputs = TextInputs(vocabulary, config.max_seq_length)
     if train_records:
         training_batches = train_records.training_batches
-        first_examples = next(train_records.evaluation_batches(2, False).as_numpy_iterator())
+        with train_records.naming_damaged_records():
+            first_examples = next(train_records.evaluation_batches(2, False).as_numpy_iterator())
     else:
         train_features = task.rows_to_features(rows, text_inputs)
         training_batches = functools.partial(text_reader.training_batches, train_features)
@@ -206,7 +215,10 @@ def run_finetuning(
         eval_every_steps=num_train_steps,
         initialize=initialize,
     )
-    metrics = train(task, config, plan, run, strategy)
+    with contextlib.ExitStack() as stack:
+        for records in filter(None, (train_records, dev_records)):
+            stack.enter_context(records.naming_damaged_records())
+        metrics = train(task, config, plan, run, strategy)
     logging.info("the run lies in %s", run.path)
     return task, metrics
 
@@ -247,6 +259,7 @@ def main(argv):
         FLAGS.allow_unmatched,
         FLAGS.train_dir,
         FLAGS.dev_dir,
+        FLAGS.records_errors,
     )
     if metrics:
         print(task.confusion_table(metrics["confusion"]))

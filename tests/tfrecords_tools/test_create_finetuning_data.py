@@ -5,7 +5,10 @@ import dataclasses
 import gzip
 import itertools
 import json
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -335,8 +338,75 @@ def test_records_that_do_not_fit_the_run_are_refused(
     refused("swapped was not made with the vocabulary of", dev_dir=swapped)
 
 
+def test_damaged_records_are_named_or_left_out(make, labelled_files, finetuned_run, tmp_path):
+    """A flipped bit in the data of a record in the middle of the only shard."""
+    directory = make(labelled_files[1])
+    (shard,) = directory.glob("*.tfrecord")
+    content = bytearray(shard.read_bytes())
+    content[len(content) // 2] ^= 1
+    shard.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"{shard.name} is damaged at byte \d+: .*--records_errors=skip"):
+        evaluate_labelled_records(finetuned_run, directory)
+    _, metrics = evaluate_labelled_records(finetuned_run, directory, records_errors="skip")
+    assert metrics["num_examples"] == sum(map(sum, metrics["confusion"])) == 12
+
+    config = tiny_finetuning_config(encoder=tiny_encoder_config(), train_batch_size=4)
+    with pytest.raises(ValueError, match=rf"{shard.name} is damaged at byte \d+: .*--records_errors=skip"):
+        run_finetuning(config, tmp_path / "run", train_dir=directory)
+
+
 def test_evaluation_refuses_records_of_another_run(make, labelled_files, finetuned_run, record_dirs):
     other = dataclasses.replace(tiny_finetuning_config().dataset, labels=("loud", "quiet"))
     directory = make(labelled_files[1], config=tiny_finetuning_config(dataset=other))
     with pytest.raises(ValueError, match="was made with the labels"):
         evaluate_labelled_records(finetuned_run, directory)
+
+
+# ------------------------------------------------------------------------------ as commands
+
+
+def run_script(name, *arguments):
+    command = [sys.executable, "-m", f"tfrecords_tools.{name}", *map(str, arguments)]
+    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
+
+
+def test_wrong_input_is_one_sentence_at_once(labelled_files, tmp_path):
+    result = run_script(
+        "create_finetuning_data",
+        f"--config={REPOSITORY}/configs/finetuning/smoke.json",
+        f"--input_file={labelled_files[0]}",
+        f"--vocab_file={tmp_path}/none.txt",
+        f"--output_dir={tmp_path}/records",
+    )
+    sentence = f"error: vocabulary file {tmp_path}/none.txt does not exist; expected a vocab.txt.\n"
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", sentence)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_records_are_made_shown_and_drawn_from_the_command_line(labelled_files, tmp_path):
+    small_corpus.vocabulary().write(tmp_path / "vocab.txt")
+    made = run_script(
+        "create_finetuning_data",
+        f"--config={REPOSITORY}/configs/finetuning/smoke.json",
+        f"--input_file={labelled_files[0]}",
+        f"--vocab_file={tmp_path}/vocab.txt",
+        f"--output_dir={tmp_path}/records",
+        "--max_seq_length=16",
+        "--override=dataset.text_pair=other",
+        "--compression=gzip",
+        "--shuffle",
+    )
+    assert made.returncode == 0, made.stderr
+    assert "labels: loud 20, quiet 20\n" in made.stdout
+
+    shown = run_script("show_records", f"--input_dir={tmp_path}/records", "--record=7")
+    assert shown.returncode == 0, shown.stderr
+    assert re.search(r"\nrecord 7: \[CLS\] .*\[SEP\]\n  \+ .*\[SEP\]\n  length \d+ of 16: ", shown.stdout)
+    assert re.search(r"\n  label_ids (0: loud|1: quiet)\n", shown.stdout)
+
+    page = tmp_path / "records" / "statistics.html"
+    page.unlink()
+    drawn = run_script("draw_statistics", f"--input_dir={tmp_path}/records", "--recount")
+    assert drawn.returncode == 0, drawn.stderr
+    assert drawn.stdout == f"Statistics written to {page}.\n" and "loud: 20" in page.read_text()

@@ -22,7 +22,7 @@ def answers(path, inputs):
     names = {
         "sequence_output": "last_hidden_state",
         "pooled_output": "pooler_output",
-        "masked_lm_logits": "prediction_logits" if checkpoint.has_part("next_sentence") else "logits",
+        "masked_lm_logits": "prediction_logits" if checkpoint.task == "pretraining" else "logits",
         "next_sentence_logits": "seq_relationship_logits" if task.name == "pretraining" else "logits",
     }
     return checkpoint, {names.get(name, name): value for name, value in outputs.items()}

@@ -1,12 +1,14 @@
 """Found from the content; there and back without losing a bit; nothing left behind when it fails."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from kbert.checkpoints.formats import FORMATS, detect_format, read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import build_model, initialize
@@ -75,26 +77,53 @@ def test_a_run_of_a_training_goes_out_and_comes_back(tmp_path, vocabulary):
 
 
 def test_the_report_lies_beside_the_numbers_and_names_everything(tmp_path):
-    read, written = convert_checkpoint(STORED / "BertForMaskedLM_bin", tmp_path / "run", "kbert")
+    read, written = convert_checkpoint(STORED / "DistilBertModel", tmp_path / "run", "kbert")
     text = (tmp_path / "run" / "conversion_report.txt").read_text()
     assert text == f"read: {read}\n\nwritten: {written}\n"
     values = json.loads((tmp_path / "run" / "conversion_report.json").read_text())
-    assert values["read"]["path"] == str(STORED / "BertForMaskedLM_bin")
+    assert values["read"]["path"] == str(STORED / "DistilBertModel")
     assert values["written"]["path"] == str(tmp_path / "run")
     taken = {kbert for _, kbert, _ in values["read"]["taken"]}
     fresh = {name for name, _ in values["written"]["not_in_file"]}
     _, model = RunDirectory(tmp_path / "run").load_model()
-    assert taken | fresh == {variable.path for variable in model.trainable_variables}
-    assert fresh == {name for name in taken | fresh if name.startswith(("pooler", "next_sentence"))}
+    zeros = {"embeddings/token_type_embeddings"}
+    assert zeros <= {name for name, _ in values["read"]["not_in_file"]}
+    assert taken | fresh | zeros == {variable.path for variable in model.trainable_variables}
+    assert fresh == {"pooler/dense/kernel", "pooler/dense/bias"}
     run = RunDirectory(tmp_path / "run")
     assert set(run.details["converted"]["initialised"]) == fresh
 
 
-def test_a_path_without_a_checkpoint(tmp_path):
+def test_a_path_without_a_checkpoint(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="none does not exist; give a run directory, a Hugging"):
         detect_format(tmp_path / "none")
     with pytest.raises(ValueError, match="holds no checkpoint that kbert knows: no run.json .*, no bert_mod"):
         detect_format(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for path in ("", ".", "/"):
+        with pytest.raises(ValueError, match="holds no checkpoint that kbert knows"):
+            detect_format(path)
+
+
+def test_a_hugging_face_folder_may_hold_a_tf1_file_beside(tmp_path):
+    folder = tmp_path / "m"
+    shutil.copytree(STORED / "BertModel", folder)
+    (folder / "model.ckpt.index").write_bytes(b"")
+    assert detect_format(folder) == "hugging_face"
+    (folder / "bert_config.json").write_text("{}")
+    assert detect_format(folder) == "google"
+
+
+def test_written_files_are_readable_by_all_and_by_the_library(tmp_path):
+    checkpoint = read_checkpoint(STORED / "BertModel")
+    write_checkpoint(checkpoint, tmp_path / "out", "hugging_face")
+    modes = {path.stat().st_mode for path in (tmp_path / "out").iterdir()}
+    assert len(modes) == 1  # whatever the umask makes of a new file
+    tensors = load_file(tmp_path / "out" / "model.safetensors")
+    original = load_file(STORED / "BertModel" / "model.safetensors")
+    assert tensors.keys() == original.keys()
+    for name, value in original.items():
+        np.testing.assert_array_equal(tensors[name], value)
 
 
 def test_a_full_folder_is_not_written_over(tmp_path):

@@ -14,14 +14,18 @@ from tests.conftest import tiny_encoder_config
 @pytest.mark.parametrize("task", PARTS)
 def test_the_shapes_are_those_of_the_real_model(task):
     config = tiny_encoder_config(type_vocab_size=3)
-    labels = (("a", "b", "c", "d"),) if "classification" in task else ()
-    model = TASKS[task](*labels).build_model(BertEncoder(config))
+    arguments = {"labels": ("a", "b", "c", "d")} if "classification" in task else {}
+    if task == "masked_lm":
+        task_object = TASKS["pretraining"](next_sentence=False)
+    else:
+        task_object = TASKS[task](**arguments)
+    model = task_object.build_model(BertEncoder(config))
     real = {name: tuple(variable.shape) for name, variable in trained_weights(model).items()}
     assert model_shapes(config, task, num_labels=4) == real
 
 
 def test_every_task_has_its_parts():
-    assert PARTS.keys() == TASKS.keys()
+    assert PARTS.keys() - {"masked_lm"} == TASKS.keys()
 
 
 TABLES = {"google": names.GOOGLE_TF1, "hugging_face": names.HUGGING_FACE, "distilbert": names.DISTILBERT}

@@ -1,11 +1,13 @@
 """Labelled files: what is read, and how the rest is refused, with file, line and mend."""
 
 import gzip
+import itertools
+import json
 
 import pytest
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.labelled_files import Row, labels_of, read_rows
+from kbert.input_pipelines.labelled_files import Row, labels_of, read_rows, stream_rows
 
 PLAIN = DatasetConfig()
 PAIRS = DatasetConfig(text="a", text_pair="b", label="y")
@@ -54,6 +56,24 @@ def test_compressed_files_and_a_format_of_their_own(write):
     assert read_rows(path, DatasetConfig(file_format="tsv")) == [Row("good", None, "1")]
 
 
+def test_rows_are_read_as_they_are_asked_for(write):
+    """What is wrong further down is not known yet."""
+    path = write("a.tsv", "text\tlabel\n" + "good\t1\n" * 99_999 + "bad\n")
+    rows = stream_rows(path, PLAIN)
+    assert list(itertools.islice(rows, 99_999)) == [Row("good", None, "1")] * 99_999
+    with pytest.raises(ValueError, match="a.tsv line 100001: 1 columns where 2 were expected"):
+        next(rows)
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv", "a.jsonl"])
+def test_a_cell_may_be_as_long_as_a_book(write, name):
+    book = "word " * 400_000
+    content = json.dumps({"text": book, "label": "1"}) if name == "a.jsonl" else None
+    separator = "," if name == "a.csv" else "\t"
+    path = write(name, content or f"text{separator}label\n{book}{separator}1\n")
+    assert read_rows(path, PLAIN) == [Row(book, None, "1")]
+
+
 def test_labels_are_not_asked_for_where_there_are_none(write):
     assert read_rows(write("a.tsv", "text\ngood\n"), PLAIN, with_labels=False) == [Row("good", None, None)]
 
@@ -79,6 +99,7 @@ REFUSED = {
         "text\tlabel\nx\t1\nonly text\n",
         "a.tsv line 3: 1 columns where 2 were expected (text, label).",
     ),
+    "open quote in the header": ("a.csv", '"text,label\nx,1\n', "a.csv line 2: "),
     "open quote": ("a.csv", 'text,label\n"x,1\n', "a.csv line 2: "),
     "not UTF-8": (
         "a.tsv",

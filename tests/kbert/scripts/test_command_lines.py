@@ -76,3 +76,39 @@ def test_prediction_from_standard_input(pair_run):
     assert result.returncode == 0, result.stderr
     answers = [json.loads(line) for line in result.stdout.splitlines()]
     assert [(answer["text"], answer["text_pair"]) for answer in answers] == [("a", "the"), ("jump", "play")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--input_file=none.txt"], "error: --input_file=none.txt does not exist; give a file of texts"),
+        (["--input_file={0}", "--layers=-1,x"], "error: --layers=-1,x: expected numbers such as -1,-2."),
+        (["--input_file={0}", "--run_dir=nowhere"], "error: checkpoint nowhere does not exist"),
+    ],
+)
+def test_feature_extraction_refuses_at_once(tmp_path, arguments, sentence):
+    texts = tmp_path / "texts.txt"
+    texts.write_text("jump\n")
+    arguments = ["--run_dir=none", *(argument.format(texts) for argument in arguments)]
+    result = run_script("extract_features", f"--output_file={tmp_path}/out.jsonl", *arguments)
+    assert result.returncode == 1 and result.stdout == ""
+    assert result.stderr.startswith(sentence) and result.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["texts.txt"]
+
+
+@pytest.mark.slow
+def test_features_from_the_command_line(finetuned_run, tmp_path):
+    (tmp_path / "texts.txt").write_text("jump the a\nwalk ||| play\n")
+    arguments = [
+        f"--run_dir={finetuned_run.path}",
+        f"--input_file={tmp_path}/texts.txt",
+        f"--output_file={tmp_path}/out.jsonl",
+        "--layers=-1",
+        "--max_seq_length=16",
+    ]
+    result = run_script("extract_features", *arguments)
+    assert result.returncode == 0, result.stderr
+    assert "2 texts in" in result.stderr
+    first, second = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    assert [f["token"] for f in first["features"]] == ["[CLS]", "jump", "the", "a", "[SEP]"]
+    assert [f["token"] for f in second["features"]] == ["[CLS]", "walk", "[SEP]", "play", "[SEP]"]

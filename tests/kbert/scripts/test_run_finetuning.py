@@ -133,5 +133,5 @@ def test_pretraining_evaluation_and_its_baseline(pretraining_run, records_dir, t
     manifest = json.loads((other / "manifest.json").read_text())
     manifest["vocabulary"]["fingerprint"] = "0"
     (other / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(ValueError, match="was made with another vocabulary than"):
+    with pytest.raises(ValueError, match="was not made with the vocabulary of"):
         evaluate_pretraining(pretraining_run, other)

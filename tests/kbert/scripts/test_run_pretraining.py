@@ -236,6 +236,7 @@ def test_training_stops_at_a_damaged_record_and_names_it(damaged_records_dir, tm
     assert "or pass --records_errors=skip" in str(error.value)
 
 
+@pytest.mark.slow
 def test_training_and_evaluation_can_go_without_damaged_records(
     damaged_records_dir, pretraining_run, tmp_path, caplog
 ):

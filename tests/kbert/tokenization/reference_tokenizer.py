@@ -53,10 +53,10 @@ def _clean(text):
 
 
 def _space_ideographs(text):
-    return "".join(f" {character} " if _is_ideograph(ord(character)) else character for character in text)
+    return "".join(f" {character} " if is_ideograph(ord(character)) else character for character in text)
 
 
-def _is_ideograph(code_point):
+def is_ideograph(code_point):
     return (
         0x4E00 <= code_point <= 0x9FFF
         or 0x3400 <= code_point <= 0x4DBF

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization import reference_tokenizer
-from tests.kbert.tokenization.texts import batches_of_texts, vocabulary_tokens
+from tests.kbert.tokenization.texts import batches_of_texts, byte_strings, vocabulary_tokens
 
 SHARED_DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -85,6 +85,33 @@ def test_random_texts_have_the_original_ids(do_lower_case, texts):
 def test_random_texts_have_the_original_ids_inside_a_dataset(do_lower_case, texts):
     tokenizer = fuzz_tokenizers[do_lower_case]
     assert pieces_in_a_dataset(tokenizer, texts) == expected_pieces(texts, do_lower_case)
+
+
+@pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(texts=batches_of_texts)
+def test_random_texts_with_masks_are_the_texts_between_them(do_lower_case, texts):
+    tokenizer = fuzz_tokenizers[do_lower_case]
+    expected = []
+    for text in texts:
+        parts = expected_pieces(text.split("[MASK]"), do_lower_case)
+        expected.append([*parts[0], *(piece for part in parts[1:] for piece in ("[MASK]", *part))])
+    ids = tokenizer.tokenize_with_masks(tf.constant([text.encode("utf-8") for text in texts])).to_list()
+    assert [tokenizer.tokens(row) for row in ids] == expected
+
+
+@pytest.mark.parametrize("apply", ["eager", "in a dataset"])
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(rows=st.lists(byte_strings, min_size=1, max_size=16))
+def test_random_bytes_have_the_original_ids(apply, rows):
+    tokenizer = fuzz_tokenizers[True]
+    if apply == "eager":
+        ids = tokenizer(tf.constant(rows)).to_list()
+    else:
+        dataset = tf.data.Dataset.from_tensor_slices(rows).batch(5).map(tokenizer)
+        ids = [row for batch in dataset for row in batch.to_list()]
+    texts = [row.decode("utf-8", errors="ignore") for row in rows]
+    assert [tokenizer.tokens(row) for row in ids] == expected_pieces(texts, do_lower_case=True)
 
 
 _short_pieces = st.text("abc", min_size=1, max_size=5)

@@ -1,0 +1,85 @@
+"""Checkpoints with more positions or another vocabulary: read back, they answer as before."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.checkpoints import model_loading
+from kbert.checkpoints.formats import read_checkpoint
+from kbert.checkpoints.resizing import with_positions, with_vocabulary
+from kbert.encoder import BertEncoder
+from kbert.inference.loaded_model import load
+from kbert.scripts.convert_checkpoint import convert_checkpoint
+from kbert.table_resizing import POSITION_TABLE
+from kbert.tasks.pretraining import Pretraining
+from kbert.tokenization.vocabulary import Vocabulary
+
+TEXTS = ["jump the a", "walked and [MASK]"]
+
+
+def logits(model):
+    inputs = model.inputs(TEXTS, with_masks=True)
+    inputs["masked_lm_positions"] = tf.constant([[1, 2], [3, 1]])
+    return model.model(inputs)["masked_lm_logits"].numpy()
+
+
+@pytest.mark.parametrize("format", ["kbert", "hugging_face", "google"])
+def test_a_resized_checkpoint_of_any_format_answers_as_before(pretraining_run, tmp_path, format):
+    tokens = pretraining_run.vocabulary().tokens
+    added = Vocabulary([*tokens, "brand", "new"], do_lower_case=True)
+    added.write(tmp_path / "vocab.txt")
+    casing = True if format == "google" else None
+    read, _ = convert_checkpoint(
+        pretraining_run.path,
+        tmp_path / "resized",
+        format,
+        max_position_embeddings=70,
+        vocab_file=tmp_path / "vocab.txt",
+    )
+    assert any("position table resized from 32 to 70 rows" in note for note in read.notes)
+    assert any("22 kept, 2 new with the mean" in note for note in read.notes)
+    before, after = load(pretraining_run.path), load(tmp_path / "resized", casing)
+    assert after.config.max_position_embeddings == 70 and after.config.vocab_size == len(tokens) + 2
+    assert after.vocabulary.tokens == added.tokens
+    old, new = logits(before), logits(after)
+    np.testing.assert_allclose(new[..., :-2], old, atol=1e-5)
+    np.testing.assert_allclose(new[..., -1], old.mean(axis=-1), atol=1e-5)
+    long = after.with_max_seq_length(70).inputs(["jump the a " * 30])
+    assert long["input_ids"].shape == (1, 70)
+    assert np.isfinite(after.encoder(long)["pooled_output"]).all()
+
+
+def test_max_seq_length_follows_the_positions_only_where_it_was_all_of_them(pretraining_run):
+    checkpoint = read_checkpoint(pretraining_run.path)
+    assert checkpoint.max_seq_length == 24
+    assert with_positions(checkpoint, 70).max_seq_length == 24
+    assert with_positions(checkpoint, 20).max_seq_length == 20
+    assert with_positions(with_positions(checkpoint, 24), 64).max_seq_length == 64
+
+
+def test_vocabularies_that_are_not_an_extension_are_refused(pretraining_run, tmp_path):
+    checkpoint = read_checkpoint(pretraining_run.path)
+    tokens = checkpoint.vocabulary.tokens
+    with pytest.raises(ValueError, match="the new vocabulary has do_lower_case=False, .* has True: the same"):
+        with_vocabulary(checkpoint, Vocabulary(tokens, do_lower_case=False))
+    other = Vocabulary([*tokens[:5], *(f"w{i}" for i in range(20))], do_lower_case=True)
+    with pytest.raises(ValueError, match="only 5 of the new vocabulary's 25 tokens are known to"):
+        with_vocabulary(checkpoint, other)
+
+
+def test_a_training_with_more_positions_starts_with_the_trained_ones_repeated(pretraining_run):
+    checkpoint = read_checkpoint(pretraining_run.path)
+    longer = dataclasses.replace(checkpoint.encoder, max_position_embeddings=40, hidden_dropout_prob=0.3)
+    assert model_loading.agreed_encoder(longer, checkpoint) == longer
+    model = Pretraining().build_model(BertEncoder(longer))
+    found = model_loading.initialize(model, checkpoint)
+    assert not found["fresh"]
+    table = checkpoint.tensors[POSITION_TABLE].read()
+    ours = model.encoder.embeddings.position_embeddings.numpy()
+    np.testing.assert_array_equal(ours, np.concatenate([table, table[:8]]))
+
+    shorter = dataclasses.replace(checkpoint.encoder, max_position_embeddings=16)
+    with pytest.raises(ValueError, match=r"max_position_embeddings \(16 here, 32 there\)"):
+        model_loading.agreed_encoder(shorter, checkpoint)

@@ -1,0 +1,148 @@
+"""--init_checkpoint: training starts from a published model of any format, and says what it did not take."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from kbert.config import OptimizerConfig
+from kbert.encoder import BertEncoder
+from kbert.scripts.convert_checkpoint import convert_checkpoint
+from kbert.scripts.run_finetuning import run_finetuning
+from kbert.scripts.run_pretraining import run_pretraining
+from kbert.training.run_directory import RunDirectory
+from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
+from tests.kbert.checkpoints import foreign_files
+from tests.tfrecords_tools import small_corpus
+
+SHAPE = {"vocab_size": len(small_corpus.TOKENS), "max_position_embeddings": 32}
+HEADS = ("pooler", "masked_lm", "next_sentence")
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """(weights under kbert's names, name of the format -> path of a pretrained model)."""
+    root = tmp_path_factory.mktemp("published")
+    weights = foreign_files.random_weights(HEADS, seed=4, **SHAPE)
+    tokens = small_corpus.TOKENS
+    google = foreign_files.write_google(root / "google", foreign_files.google_names(weights), tokens, **SHAPE)
+    hugging_face = foreign_files.write_hugging_face(
+        root / "hugging_face",
+        foreign_files.hugging_face_names(weights),
+        "BertForPreTraining",
+        tokens,
+        hidden_act="gelu_new",
+        **SHAPE,
+    )
+    convert_checkpoint(google, root / "kbert", "kbert")
+    return weights, {
+        "google": google / "bert_model.ckpt",
+        "hugging_face": hugging_face,
+        "kbert": root / "kbert",
+    }
+
+
+def values(model):
+    return {variable.path: variable.numpy() for variable in model.trainable_variables}
+
+
+@pytest.fixture
+def starts(monkeypatch):
+    """The weights that each training would start from; nothing is trained."""
+    started = []
+
+    def train(task, config, plan, run, strategy):
+        model = task.build_model(BertEncoder(config.encoder))
+        plan.initialize(model)
+        started.append(values(model))
+
+    monkeypatch.setattr("kbert.training.trainer.train", train)
+    return started
+
+
+FORMATS = ["google", "hugging_face", "kbert"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_finetuning_starts_from_any_format(published, labelled_files, tmp_path, starts, format, caplog):
+    weights, paths = published
+    config = tiny_finetuning_config()
+    run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=paths[format])
+    run = RunDirectory(tmp_path / "run")
+    assert run.config.encoder.hidden_act == "gelu" and run.vocabulary().tokens == small_corpus.TOKENS
+    (found,) = starts
+    body = {name for name in weights if not name.startswith(("masked_lm", "next_sentence"))}
+    assert found.keys() - body == {"classification/dense/kernel", "classification/dense/bias"}
+    for name in body:
+        np.testing.assert_array_equal(found[name], weights[name], err_msg=name)
+    assert "classification starts fresh: the checkpoint has none" in caplog.text
+
+
+def test_a_classifier_with_the_same_labels_brings_its_head(labelled_files, tmp_path, starts, caplog):
+    weights = foreign_files.random_weights(("pooler", "classification"), num_labels=2, seed=6, **SHAPE)
+    names = foreign_files.hugging_face_names(weights)
+    labels = {"id2label": {"0": "quiet", "1": "loud"}}
+    source = tmp_path / "classifier"
+    foreign_files.write_hugging_face(
+        source, names, "BertForSequenceClassification", small_corpus.TOKENS, **SHAPE, **labels
+    )
+    config = tiny_finetuning_config()
+    run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=source)
+    assert starts[0].keys() == weights.keys()
+    for name, value in weights.items():
+        np.testing.assert_array_equal(starts[0][name], value, err_msg=name)
+
+    config = dataclasses.replace(
+        config, dataset=dataclasses.replace(config.dataset, labels=("loud", "quiet"))
+    )
+    run_finetuning(config, tmp_path / "other", labelled_files[0], init_checkpoint=source)
+    kernel = "classification/dense/kernel"
+    assert np.abs(starts[1][kernel] - weights[kernel]).max() > 0.01
+    assert "the checkpoint's labels are ['quiet', 'loud'], not ['loud', 'quiet']" in caplog.text
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_pretraining_goes_on_from_any_format(published, records_dir, tmp_path, starts, format):
+    weights, paths = published
+    config = tiny_pretraining_config(encoder=None)
+    run_pretraining(config, tmp_path / "run", records_dir / "train", init_checkpoint=paths[format])
+    (found,) = starts
+    assert found.keys() == weights.keys()
+    for name, value in weights.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+def test_the_trainer_keeps_what_it_was_given(published, labelled_files, tmp_path):
+    """At a learning rate of almost nothing a real training ends where it began: at the published weights."""
+    weights, paths = published
+    config = tiny_finetuning_config(optimizer=OptimizerConfig(learning_rate=1e-12), num_train_epochs=0.2)
+    run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=paths["google"])
+    _, model = RunDirectory(tmp_path / "run").load_model()
+    for name, value in values(model).items():
+        if not name.startswith("classification"):
+            np.testing.assert_allclose(value, weights[name], atol=1e-6, err_msg=name)
+
+
+def test_what_does_not_belong_together_is_refused(published, records_dir, labelled_files, tmp_path):
+    _, paths = published
+    tokens = list(small_corpus.TOKENS)
+    tokens[9], tokens[10] = tokens[10], tokens[9]
+    weights = foreign_files.random_weights(HEADS, **SHAPE)
+    other = foreign_files.write_hugging_face(
+        tmp_path / "other", foreign_files.hugging_face_names(weights), "BertForPreTraining", tokens, **SHAPE
+    )
+    config = tiny_pretraining_config(encoder=None)
+    with pytest.raises(ValueError, match="vocabulary"):
+        run_pretraining(config, tmp_path / "run", records_dir / "train", init_checkpoint=other)
+    config = tiny_pretraining_config(encoder=tiny_encoder_config())
+    with pytest.raises(ValueError, match=r"hidden_size \(16 here, 8 there\).*Leave `encoder` out to take"):
+        run_pretraining(config, tmp_path / "run", records_dir / "train", init_checkpoint=paths["google"])
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(ValueError, match="nothing holds no checkpoint that kbert knows"):
+        run_finetuning(
+            tiny_finetuning_config(),
+            tmp_path / "run",
+            labelled_files[0],
+            init_checkpoint=tmp_path / "nothing",
+        )
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,119 @@
+"""What must stay in float32 in the mixed policies, and masks and norms that hold out in 16 bits."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.encoder import ENCODER_OUTPUTS, BertEncoder
+from kbert.features import ENCODER_INPUTS
+from kbert.layers.self_attention import PADDING_ADDER, SelfAttention
+from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.token_classification import TokenClassification
+from tests.conftest import tiny_encoder_config
+from tests.kbert import reference_bert
+from tests.kbert.test_encoder import random_inputs
+
+POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
+MIXED = {"mixed_bfloat16": tf.bfloat16, "mixed_float16": tf.float16}
+RNG = np.random.default_rng(14)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_the_mask_constant_exists_in_every_dtype_and_is_no_attention(dtype):
+    adder = tf.cast(PADDING_ADDER, dtype)
+    assert np.isfinite(float(adder))
+    assert float(tf.exp(tf.cast(adder, tf.float32))) == 0.0
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_padding_gets_exactly_no_attention_in_every_policy(policy):
+    attention = SelfAttention(8, 2, dropout=0.0, initializer_range=0.5, dtype=policy)
+    hidden = RNG.normal(size=(2, 6, 8)).astype(np.float32)
+    mask = np.array([[1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1]], np.int32)
+    context, probabilities = attention(hidden, mask, with_probabilities=True)
+    assert probabilities.dtype == tf.float32 and context.dtype == MIXED.get(policy, tf.float32)
+    assert np.all(probabilities[0, :, :, 3:] == 0.0)
+    np.testing.assert_allclose(tf.reduce_sum(probabilities, axis=-1), 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("policy", MIXED)
+def test_softmax_is_in_float32(policy):
+    """300 equal scores: 1/300 each is not a number of 16 bits, and their sum in 16 bits is not 1."""
+    attention = SelfAttention(8, 2, dropout=0.0, initializer_range=0.5, dtype=policy)
+    hidden = np.ones((1, 300, 8), np.float32)
+    _, probabilities = attention(hidden, np.ones((1, 300), np.int32), with_probabilities=True)
+    np.testing.assert_allclose(probabilities, 1 / 300, rtol=1e-6)
+    assert float(tf.cast(1 / 300, MIXED[policy])) != np.float32(1 / 300)
+
+
+@pytest.mark.parametrize("policy", MIXED)
+def test_layer_norm_is_in_float32(policy):
+    """Squares of 300 overflow float16 and lose all digits of the deviation in bfloat16."""
+    block = BertEncoder(tiny_encoder_config(), policy).blocks[0]
+    norm = block.attention_layer_norm
+    assert norm.compute_dtype == MIXED[policy].name
+    inputs = tf.cast(300.0 + 4.0 * RNG.normal(size=(5, 16)), norm.compute_dtype)
+    weights = {"norm/gamma": np.ones(16), "norm/beta": np.zeros(16)}
+    expected = reference_bert.layer_norm(weights, "norm", inputs.numpy().astype(np.float64))
+    outputs = tf.cast(norm(inputs), tf.float32).numpy()
+    rounded = tf.cast(tf.cast(expected, norm.compute_dtype), tf.float32).numpy()
+    # In float32 the outputs are within a rounding of 16 bits; in 16 bits they are nan or off by tenths.
+    np.testing.assert_allclose(outputs, rounded, rtol=2.0**-7 if policy == "mixed_bfloat16" else 2.0**-10)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_rows_of_padding_alone_give_finite_outputs_and_gradients_for_every_weight(policy):
+    config = tiny_encoder_config()
+    encoder = BertEncoder(config, policy, ENCODER_OUTPUTS)
+    inputs = random_inputs(config, batch=3)
+    inputs["input_mask"][1:] = 0
+    inputs = {name: tf.constant(inputs[name]) for name in ENCODER_INPUTS}
+    variables = [variable.value for variable in encoder.trainable_variables]
+    with tf.GradientTape() as tape:
+        outputs = encoder(inputs, training=True)
+        flat = [tf.cast(value, tf.float32) for value in tf.nest.flatten(outputs)]
+        loss = tf.add_n([tf.reduce_sum(value) for value in flat])
+    gradients = tape.gradient(loss, variables)
+    for value in (*flat, *gradients):
+        assert np.isfinite(tf.convert_to_tensor(value).numpy()).all()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_losses_are_float32_and_finite_where_all_is_padding(policy):
+    config = tiny_encoder_config(num_hidden_layers=1)
+    inputs = {name: tf.zeros((2, 9), tf.int32) for name in ENCODER_INPUTS}
+    batches = [
+        (Pretraining(), {
+            "masked_lm_positions": tf.zeros((2, 3), tf.int32),
+            "masked_lm_ids": tf.zeros((2, 3), tf.int32),
+            "masked_lm_weights": tf.zeros((2, 3)),
+            "next_sentence_labels": tf.zeros((2, 1), tf.int32),
+        }),
+        (TokenClassification(("a", "b")), {"label_ids": tf.fill((2, 9), -100)}),
+    ]  # fmt: skip
+    for task, labels in batches:
+        model = task.build_model(BertEncoder(config, policy))
+        batch = inputs | labels
+        with tf.GradientTape() as tape:
+            outputs = model(batch, training=True)
+            losses = task.loss_sums(outputs, batch)
+            weights = task.loss_weights(batch)
+            loss = tf.add_n([losses[name] / weights[name] for name in losses])
+        assert all(value.dtype == tf.float32 for value in (*losses.values(), *weights.values()))
+        gradients = tape.gradient(loss, [variable.value for variable in model.trainable_variables])
+        for value in (loss, *gradients):
+            assert np.isfinite(tf.convert_to_tensor(value).numpy()).all()
+
+
+def test_large_logits_in_16_bits_keep_a_float32_loss():
+    """The logits leave the head as float32, so a cross-entropy of thousands is a number, not infinity."""
+    config = tiny_encoder_config(num_hidden_layers=1)
+    model = TokenClassification(("a", "b")).build_model(BertEncoder(config, "mixed_float16"))
+    head = model.get_layer("token_classification")
+    head.dense.bias.assign([40_000.0, -40_000.0])
+    batch = random_inputs(config) | {"label_ids": np.ones((4, 12), np.int32)}
+    outputs = model({name: batch[name] for name in ENCODER_INPUTS})
+    losses, weights = model.task.loss_sums(outputs, batch), model.task.loss_weights(batch)
+    mean = float(keras.ops.convert_to_numpy(losses["loss"] / weights["loss"]))
+    assert mean == pytest.approx(80_000.0, rel=1e-3)

@@ -1,0 +1,96 @@
+"""The characters on which this Python's Unicode tables and TensorFlow's differ, computed from both.
+
+The original BERT asks Python, kbert asks RE2 (classes of characters) and ICU (case, decomposition, the order
+of marks), and each has a Unicode version of its own. Here every question that the rules ask about a single
+character is put to both sides, with their basic functions and without kbert's code. Where all answers agree
+there is nothing left for a tokenizer to differ in; where one does not, no tokenizer in the graph can agree.
+"""
+
+import functools
+import unicodedata
+from typing import NamedTuple
+
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from tests.kbert.tokenization.reference_tokenizer import is_ideograph
+
+_SURROGATES = range(0xD800, 0xE000)  # no characters: they have no UTF-8
+
+
+class Residue(NamedTuple):
+    """Characters on which the tables differ.
+
+    Attributes:
+      cased: in a way that matters without lower-casing.
+      alone: in a way that matters for the character by itself with lower-casing.
+      uncased: in any way that matters with lower-casing, in the company of other characters.
+    """
+
+    cased: frozenset[str]
+    alone: frozenset[str]
+    uncased: frozenset[str]
+
+
+@functools.cache
+def all_characters() -> list[str]:
+    """Every code point that UTF-8 can write, assigned or not."""
+    return [chr(code) for code in range(0x110000) if code not in _SURROGATES]
+
+
+@functools.cache
+def residue() -> Residue:
+    characters = all_characters()
+    categories = [unicodedata.category(character) for character in characters]
+    tensor = _tensor(characters)
+
+    def differing_class(pattern, belongs):
+        matches = tf.strings.regex_full_match(tensor, pattern).numpy().tolist()
+        rows = zip(characters, categories, matches, strict=True)
+        return {character for character, category, matched in rows if matched != belongs(category)}
+
+    cased = (
+        differing_class(r"\p{Zs}", lambda category: category == "Zs")
+        | differing_class(r"[\p{Cc}\p{Cf}]", lambda category: category in ("Cc", "Cf"))
+        | differing_class(r"\p{P}", lambda category: category.startswith("P"))
+    )
+    lowered = functools.partial(tf.strings.lower, encoding="utf-8")
+    decomposed = functools.partial(tf_text.normalize_utf8, normalization_form="NFD")
+    decompose = functools.partial(unicodedata.normalize, "NFD")
+    alone = (
+        cased
+        | differing_class(r"\p{Mn}", lambda category: category == "Mn")
+        | _differing(characters, "{}", lowered, str.lower)
+        | _differing(characters, "{}", decomposed, decompose)
+    )
+    # Company matters to characters that either side knows. Ideographs have none, as spaces are put around
+    # them, and private use is one class.
+    known = tf.strings.regex_full_match(tensor, r"[\pL\pM\pN\pP\pS\pZ]").numpy().tolist()
+    rows = zip(characters, categories, known, strict=True)
+    in_company = [
+        character
+        for character, category, is_known in rows
+        if (is_known or category != "Cn") and category != "Co" and not is_ideograph(ord(character))
+    ]
+    uncased = (
+        alone
+        # Whether it is a letter, or looked through, when the end of a word decides on the final sigma.
+        | _differing(in_company, "a{}Σ", lowered, str.lower)
+        | _differing(in_company, "aΣ{}b", lowered, str.lower)
+        # Whether marks are put in order across it.
+        | _differing(in_company, "a\u0345{}\u0334", decomposed, decompose)
+    )
+    return Residue(frozenset(cased), frozenset(alone), frozenset(uncased))
+
+
+def _differing(characters, template, graph, python) -> set[str]:
+    """Characters for which the texts made of the template come out differently."""
+    texts = [template.replace("{}", character) for character in characters]
+    results = graph(_tensor(texts)).numpy().tolist()
+    rows = zip(characters, texts, results, strict=True)
+    # U+0000 is dropped before any of this, and not every function gets past it.
+    return {c for c, text, result in rows if c != "\0" and python(text).encode("utf-8") != result}
+
+
+def _tensor(texts):
+    return tf.constant([text.encode("utf-8") for text in texts])
