@@ -4,10 +4,10 @@ r"""Benchmark: text -> WordPiece vocabulary, kbert beside Hugging Face's trainer
   python -m benchmarks.vocabulary --input_files='novels/*.txt' --other_files='news/*.txt'
 
 Whole processes on the same cores, one after the other, medians; and how well the vocabularies fit text that
-neither has seen: pieces per word and the share of unknown pieces, cut by the original BERT's rules. Every
-sixth input file is held out; --other_files are text of another kind. Without --input_files the text is the
-documentation that comes with CPython, every sixth document held out. Both vocabularies have exactly the
-same size, special tokens included (so kbert's [unused] tokens are left out).
+neither has seen: the share of unknown words, and pieces per word of the words that both know, cut by the
+original BERT's rules. Every sixth input file is held out; --other_files are text of another kind. Without
+--input_files the text is the documentation that comes with CPython. Both vocabularies have exactly the same
+size, special tokens included (so kbert's [unused] tokens are left out).
 """
 
 import json
@@ -22,7 +22,7 @@ from absl import flags
 from benchmarks import process_tree
 from kbert import command_line
 from tfrecords_tools.documents import input_files
-from tfrecords_tools.greedy_match import coverage
+from tfrecords_tools.greedy_match import GreedyMatcher, coverage
 
 FLAGS = flags.FLAGS
 _REPOSITORY = Path(__file__).resolve().parents[1]
@@ -73,10 +73,9 @@ def main(argv):
                 for name, found in order:
                     found.append(_contestants[name](training, f"{folder}/{name}.txt", vocab_size))
             counts = counted_words(texts)
-            results[vocab_size] = {
-                name: result(found, vocabulary_fits(f"{folder}/{name}.txt", counts, vocab_size))
-                for name, found in costs.items()
-            }
+            vocabularies = {name: read_vocabulary(f"{folder}/{name}.txt", vocab_size) for name in costs}
+            fits = vocabulary_fits(vocabularies, counts)
+            results[vocab_size] = {name: result(found, fits[name]) for name, found in costs.items()}
     print(table(results))
     print(json.dumps(summary(results)))
 
@@ -129,23 +128,32 @@ def counted_words(texts) -> dict:
     return {name: count_words(files, do_lower_case=True).counts for name, files in texts.items()}
 
 
-def vocabulary_fits(vocab_file, counts, vocab_size) -> dict[str, Fit]:
-    """Text -> how the vocabulary cuts it up.
+def read_vocabulary(vocab_file, vocab_size) -> list[str]:
+    """The pieces of a file.
 
     Raises:
-      ValueError: when the vocabulary has another size than asked for.
+      ValueError: when there are more or fewer than asked for.
     """
     tokens = Path(vocab_file).read_text(encoding="utf-8").split("\n")[:-1]
     if len(tokens) != vocab_size:
         raise ValueError(
-            f"{vocab_file} has {len(tokens)} pieces instead of {vocab_size}: the text has no more to give; ask for "
-            "a smaller --vocab_sizes."
+            f"{vocab_file} has {len(tokens)} pieces instead of {vocab_size}: the text has no more to give; "
+            "ask for a smaller --vocab_sizes."
         )
-    fits = {}
-    for name, words in counts.items():
-        covered = coverage(words, tokens)
-        unknown_percent = 100 * covered.num_unknown / covered.num_pieces
-        fits[name] = Fit(covered.num_pieces / covered.num_words, unknown_percent)
+    return tokens
+
+
+def vocabulary_fits(vocabularies, counts) -> dict[str, dict[str, Fit]]:
+    """Contestant -> text -> how its vocabulary cuts it up."""
+    fits = {name: {} for name in vocabularies}
+    matchers = [GreedyMatcher(tokens) for tokens in vocabularies.values()]
+    for text, words in counts.items():
+        # An unknown word is one piece, so a vocabulary that knows less would seem to need fewer.
+        known = {word: count for word, count in words.items() if all(matcher(word) for matcher in matchers)}
+        for name, tokens in vocabularies.items():
+            covered, of_all = coverage(known, tokens), coverage(words, tokens)
+            unknown_percent = 100 * of_all.num_unknown / of_all.num_words
+            fits[name][text] = Fit(covered.num_pieces / covered.num_words, unknown_percent)
     return fits
 
 

@@ -1,5 +1,7 @@
 """The tables are whole: every variable of every model has its name, its shape, and one row in each house."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,15 @@ def test_each_variable_has_one_row_and_each_outside_name_one_meaning(table):
         assert len({row.outside for row in rows}) == len(rows) == len(expected)
         # Only matrices of dense layers lie transposed, never a table.
         assert all(row.kbert.endswith("kernel") for row in rows if row.transposed)
+
+
+def test_the_documentation_has_every_name():
+    text = (Path(__file__).resolve().parents[3] / "docs" / "checkpoints.md").read_text(encoding="utf-8")
+    lines = {line.split("`")[1]: line for line in text.split("\n") if line.startswith("| `")}
+    for table in TABLES.values():
+        for row in (row for part in table.values() for row in part):
+            cell = f"`{row.outside}`" + (" ᵀ" if row.transposed else "") + " |"
+            assert cell in lines[row.kbert], row
 
 
 def test_pytorch_kernels_are_transposed_and_tf1_kernels_are_not():
