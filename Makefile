@@ -3,9 +3,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .venv_peers
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-fast lint format bench lock clean
+.PHONY: help quickstart test test-fast test-peers lint format bench lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -18,6 +19,9 @@ test: $(VENV)/.ready  ## the whole suite
 
 test-fast: $(VENV)/.ready  ## without the slow ones
 	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m "not slow"
+
+test-peers: $(VENV)/.ready $(PEERS)/.ready  ## beside transformers and sentence-transformers (PyTorch, several GB)
+	@KBERT_PEERS_PYTHON=$(CURDIR)/$(PEERS)/bin/python $(BIN)/python -m pytest -q -rs tests/peers
 
 lint: $(VENV)/.ready  ## ruff: rules and format
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -34,7 +38,7 @@ lock: $(VENV)/.ready  ## requirements.txt -> requirements.lock, with hashes, for
 	  --custom-compile-command "make lock" --quiet --upgrade requirements.txt -o requirements.lock
 
 clean:  ## removes .venv and what quickstart made
-	@rm -rf $(VENV) quickstart_run
+	@rm -rf $(VENV) $(PEERS) quickstart_run
 
 # The environment is ready when the stamp is there: an interrupted installation begins again.
 $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
@@ -44,4 +48,10 @@ $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
 	@awk '/^uv==/ {on = 1} on {print} on && !/\\$$/ {exit}' requirements.lock > $(VENV)/uv.txt
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r $(VENV)/uv.txt
 	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes --compile-bytecode -r requirements.lock
+	@touch $@
+
+# Other people's libraries, in an environment of their own: kbert never imports them.
+$(PEERS)/.ready: tests/peers/requirements.txt
+	@rm -rf $(PEERS) && $(PYTHON) -m venv $(PEERS)
+	@$(BIN)/uv pip install -q --python $(PEERS)/bin/python -r tests/peers/requirements.txt
 	@touch $@

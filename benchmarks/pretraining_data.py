@@ -5,7 +5,7 @@ r"""Benchmark: text -> masked pretraining records, kbert beside the original scr
 
 Whole processes, on the same number of cores, one after the other and again from the start; medians. The
 original (github.com/google-research/bert) runs in this environment on tensorflow.compat.v1; Hugging Face
-in its own (benchmarks/requirements-peers.txt). A peer that is not given is left out, and it is said. At the
+in its own (tests/peers/requirements.txt). A peer that is not given is left out, and it is said. At the
 end kbert alone runs on four copies of the corpus: its memory should not grow with it.
 """
 
@@ -41,7 +41,7 @@ def define_flags():
     flags.DEFINE_string("input_files", None, "Plain text files, a glob; a blank line between documents.")
     flags.DEFINE_string("vocab_file", None, "An uncased vocab.txt.")
     flags.DEFINE_string("bert_checkout", None, "Folder with the original create_pretraining_data.py.")
-    flags.DEFINE_string("peers_python", None, "Python with benchmarks/requirements-peers.txt installed.")
+    flags.DEFINE_string("peers_python", None, "Python with tests/peers/requirements.txt installed.")
     flags.DEFINE_integer("dupe_factor", 5, "Passes over the corpus.", lower_bound=1)
     flags.DEFINE_integer("max_seq_length", 128, "Length of the sequences.", lower_bound=8)
     flags.DEFINE_integer("cores", 2, "Cores for each contestant.", lower_bound=1)

@@ -1,7 +1,7 @@
 r"""Benchmark: text -> WordPiece vocabulary, kbert beside Hugging Face's trainer.
 
   python -m benchmarks.vocabulary
-  python -m benchmarks.vocabulary --input_files='novels/*.txt' --other_files='news/*.txt'
+  python -m benchmarks.vocabulary --input_files='novels/*.txt' --other_files='news/*.txt' --vocab_sizes=8000,30522
 
 Whole processes on the same cores, one after the other, medians; and how well the vocabularies fit text that
 neither has seen: the share of unknown words, and pieces per word of the words that both know, cut by the
@@ -39,7 +39,7 @@ class Fit(NamedTuple):
 def define_flags():
     flags.DEFINE_string("input_files", None, "Text files, globs allowed; by default CPython's documentation.")
     flags.DEFINE_string("other_files", None, "Text of another kind to cut up, globs allowed.")
-    flags.DEFINE_list("vocab_sizes", ["8000", "30522"], "Sizes to learn.")
+    flags.DEFINE_list("vocab_sizes", ["2000", "6000"], "Sizes to learn.")
     flags.DEFINE_integer("cores", 2, "Cores for each contestant.", lower_bound=1)
     flags.DEFINE_integer("repetitions", 3, "Timed runs of every contestant.", lower_bound=1)
     flags.DEFINE_string(

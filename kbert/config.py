@@ -51,7 +51,9 @@ class EncoderConfig:
 
     `hidden_act="gelu"` is the tanh approximation, as in the original code (modeling.py, `gelu`);
     `"gelu_erf"` is the exact form that PyTorch checkpoints use. The initializer, the activation and the
-    epsilon live here alone: layers and heads are handed these numbers.
+    epsilon live here alone: layers and heads are handed these numbers. The masked-LM head takes the
+    encoder's activation and epsilon, unless `masked_lm_hidden_act` and `masked_lm_layer_norm_eps` give it
+    its own, as KerasHub's models have.
 
     Raises:
       ValueError: for numbers that make no encoder.
@@ -75,6 +77,8 @@ class EncoderConfig:
     type_vocab_size: int = 2
     initializer_range: float = 0.02
     layer_norm_eps: float = 1e-12
+    masked_lm_hidden_act: str | None = None
+    masked_lm_layer_norm_eps: float | None = None
 
     def __post_init__(self):
         for name in (
@@ -94,13 +98,24 @@ class EncoderConfig:
             f"hidden_size={hidden} is not divisible by num_attention_heads={heads}; choose a multiple "
             f"of {heads}, for example {below} or {below + heads}.",
         )
-        _require(
-            self.hidden_act in ACTIVATIONS,
-            f"hidden_act={self.hidden_act!r} is not known; choose one of {', '.join(ACTIVATIONS)}.",
-        )
+        for name in ("hidden_act", "masked_lm_hidden_act"):
+            value = getattr(self, name)
+            _require(
+                value in ACTIVATIONS or (value is None and name != "hidden_act"),
+                f"{name}={value!r} is not known; choose one of {', '.join(ACTIVATIONS)}.",
+            )
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
             value = getattr(self, name)
             _require(0.0 <= value < 1.0, f"{name}={value} must be at least 0 and below 1.")
+
+    @property
+    def masked_lm_settings(self) -> tuple[str, float]:
+        """Activation and epsilon of the masked-LM head's transform."""
+        own_eps = self.masked_lm_layer_norm_eps
+        return (
+            self.masked_lm_hidden_act or self.hidden_act,
+            self.layer_norm_eps if own_eps is None else own_eps,
+        )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ are those of its chunks `line.split(b" ")`, one after the other, and running tex
 rules themselves stay where they are, in `WordPieceTokenizer`, which sees each chunk that is new.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -48,7 +48,7 @@ class ChunkTokenizer:
         self.vocabulary = vocabulary
         self.dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.int32)
         self._max_chunks = max_chunks
-        self._ids = {}  # chunk -> its ids as the bytes of an array
+        self._ids = _KnownChunks()
         tokenize = WordPieceTokenizer(vocabulary)
 
         @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
@@ -59,49 +59,51 @@ class ChunkTokenizer:
         self._tokenize_chunks = tokenize_chunks
 
     def __call__(self, lines: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
-        if len(self._ids) > self._max_chunks:
-            self._ids.clear()
-        join, ids_of = b"".join, self._ids.__getitem__
-        rows, waiting = [], []
-        for index, line in enumerate(lines):
-            try:
-                rows.append(join(map(ids_of, line.split(b" "))))
-            except KeyError:  # a chunk that is new: its line waits for the others'
-                rows.append(b"")
-                waiting.append(index)
-        if waiting:
-            long_ids = self._learn({chunk for index in waiting for chunk in lines[index].split(b" ")})
-            known = _Both(self._ids, long_ids).__getitem__ if long_ids else ids_of
-            for index in waiting:
-                rows[index] = join(map(known, lines[index].split(b" ")))
-        lengths = np.fromiter(map(len, rows), np.int64, len(rows)) // self.dtype.itemsize
-        return np.frombuffer(join(rows), self.dtype), lengths
+        known = self._ids
+        if len(known) > self._max_chunks:
+            known.clear()
+        chunks = b" ".join(lines).split(b" ") if lines else []
+        ids = list(map(known.__getitem__, chunks))
+        if known.misses:
+            learned = self._learn(dict.fromkeys(known.misses))
+            place = -1
+            for chunk in known.misses:  # in the order of their places
+                place = ids.index(None, place + 1)
+                ids[place] = learned[chunk]
+            known.misses.clear()
+        # Every line has one chunk more than spaces.
+        ends = np.cumsum(np.fromiter((line.count(b" ") + 1 for line in lines), np.int64, len(lines)))
+        pieces_until = np.cumsum(np.fromiter(map(len, ids), np.int64, len(ids))) // self.dtype.itemsize
+        lengths = np.diff(pieces_until[ends - 1], prepend=0)
+        return np.frombuffer(b"".join(ids), self.dtype), lengths
 
-    def _learn(self, chunks: set[bytes]) -> dict[bytes, bytes]:
-        """Tokenizes the chunks that are not known; returns those too long to be remembered."""
-        long_ids = {}
+    def _learn(self, chunks: Iterable[bytes]) -> dict[bytes, bytes]:
+        """The ids of new chunks, which are remembered but for those that are too long."""
+        learned = {}
         size = self.dtype.itemsize
-        for batch in _batches(chunks.difference(self._ids)):
+        for batch in _batches(chunks):
             flat, lengths = self._tokenize_chunks(tf.constant(batch, tf.string))
             content = flat.numpy().astype(self.dtype).tobytes()
+            ends = np.cumsum(lengths.numpy()) * size
             start = 0
-            for chunk, length in zip(batch, lengths.numpy().tolist(), strict=True):
-                end = start + size * length
-                kept = self._ids if len(chunk) <= _MAX_BYTES_OF_KEPT_CHUNK else long_ids
-                kept[chunk] = content[start:end]
+            for chunk, end in zip(batch, ends.tolist(), strict=True):
+                learned[chunk] = content[start:end]
                 start = end
-        return long_ids
+        self._ids.update(
+            (chunk, ids) for chunk, ids in learned.items() if len(chunk) <= _MAX_BYTES_OF_KEPT_CHUNK
+        )
+        return learned
 
 
-class _Both(dict):
-    """A look-up in `first`, and where it has nothing in `second`."""
+class _KnownChunks(dict):
+    """Chunk -> its ids as the bytes of an array; None for one that is new, which is noted in `misses`."""
 
-    def __init__(self, first, second):
-        super().__init__(second)
-        self._first = first
+    def __init__(self):
+        super().__init__()
+        self.misses = []
 
     def __missing__(self, chunk):
-        return self._first[chunk]
+        self.misses.append(chunk)
 
 
 def _batches(chunks) -> Iterator[list[bytes]]:

@@ -81,8 +81,16 @@ class BertCheckpoint:
             ],
             not_in_file=[line for line in self.report.not_in_file if part_of(line[0]) in ("body", "pooler")],
         )
+        encoder = dataclasses.replace(self.encoder, masked_lm_hidden_act=None, masked_lm_layer_norm_eps=None)
         return dataclasses.replace(
-            self, task="encoder", labels=(), tensors=kept, report=report, takes_pairs=None, problem_type=None
+            self,
+            encoder=encoder,
+            task="encoder",
+            labels=(),
+            tensors=kept,
+            report=report,
+            takes_pairs=None,
+            problem_type=None,
         )
 
 

@@ -5,7 +5,7 @@ import os
 import shutil
 from pathlib import Path
 
-from kbert.checkpoints import google_tf1, hugging_face, kbert_run
+from kbert.checkpoints import google_tf1, hub, hugging_face, kbert_run, keras_hub
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.report import Report, write_reports
@@ -14,13 +14,33 @@ _READERS = {
     kbert_run.FORMAT: kbert_run.read_kbert_run,
     google_tf1.FORMAT: google_tf1.read_google,
     hugging_face.FORMAT: hugging_face.read_hugging_face,
+    keras_hub.FORMAT: keras_hub.read_keras_hub,
 }
 _WRITERS = {
     kbert_run.FORMAT: kbert_run.write_kbert_run,
     google_tf1.FORMAT: google_tf1.write_google,
     hugging_face.FORMAT: hugging_face.write_hugging_face,
+    keras_hub.FORMAT: keras_hub.write_keras_hub,
 }
 FORMATS = tuple(_WRITERS)
+# What a name starts with that is no path -> function from the name to a folder on this machine.
+_DOWNLOADS = {
+    hub.SCHEME: hub.download,
+    keras_hub.PRESET_SCHEME: keras_hub.download_preset,
+    keras_hub.KAGGLE_SCHEME: keras_hub.download_preset,
+}
+
+
+def local_path(path) -> Path:
+    """A path as it is; a name such as `hf://org/name` as the folder that it is downloaded to.
+
+    Raises:
+      ValueError: for a name that is not known, or cannot be had.
+    """
+    for scheme, download in _DOWNLOADS.items():
+        if str(path).startswith(scheme):
+            return download(str(path))
+    return Path(path)
 
 
 def detect_format(path) -> str:
@@ -35,16 +55,19 @@ def detect_format(path) -> str:
         return google_tf1.FORMAT
     if not path.exists():
         raise ValueError(
-            f"checkpoint {path} does not exist; give a run directory, a Hugging Face folder, or a TF1 "
-            "checkpoint (its folder, or .../bert_model.ckpt)."
+            f"checkpoint {path} does not exist; give a run directory, a Hugging Face folder, a KerasHub "
+            "preset, a TF1 checkpoint (its folder, or .../bert_model.ckpt), or a name: hf://org/name."
         )
     if (path / kbert_run.RUN_FILE).is_file():
         return kbert_run.FORMAT
+    if keras_hub.is_preset(path):
+        return keras_hub.FORMAT
     if (path / hugging_face.CONFIG_FILE).is_file():
         return hugging_face.FORMAT
     raise ValueError(
         f"{path} holds no checkpoint that kbert knows: no {kbert_run.RUN_FILE} (a run of kbert), no "
-        f"{google_tf1.CHECKPOINT_NAME}.index (Google's TF1), no {hugging_face.CONFIG_FILE} (Hugging Face)."
+        f"{google_tf1.CHECKPOINT_NAME}.index (Google's TF1), no {hugging_face.CONFIG_FILE} (Hugging Face, "
+        "KerasHub)."
     )
 
 
@@ -52,7 +75,8 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
     """Reads a checkpoint of any format, found from the content. Tensors are read when they are asked for.
 
     Args:
-      path: a run directory, a Hugging Face folder, a TF1 checkpoint's folder or prefix.
+      path: a run directory, a Hugging Face folder, a KerasHub preset, a TF1 checkpoint's folder or prefix;
+        or a name, `hf://org/name@revision` or `keras_hub://preset`.
       do_lower_case: the casing, for a checkpoint that does not say it; it may not contradict one that does.
       allow_unmatched: names and globs of tensors and settings that may differ, see `Allowance`.
 
@@ -62,7 +86,13 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
     Raises:
       ValueError: one sentence for whatever is missing, broken, contradictory or unknown.
     """
-    return _READERS[detect_format(path)](path, do_lower_case, Allowance(allow_unmatched))
+    folder = local_path(path)
+    checkpoint = _READERS[detect_format(folder)](folder, do_lower_case, Allowance(allow_unmatched))
+    if folder != Path(path):
+        checkpoint.report.note(f"{path} lies in {folder}")
+        checkpoint.report.path = str(path)
+        checkpoint = dataclasses.replace(checkpoint, source=str(path))
+    return checkpoint
 
 
 def write_checkpoint(checkpoint: BertCheckpoint, path, format: str, allow_unmatched=()) -> Report:

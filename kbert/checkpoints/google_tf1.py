@@ -7,6 +7,7 @@ from pathlib import Path
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.json_file import read_json_object, write_json
+from kbert.checkpoints.masked_lm_settings import require_encoder_settings
 from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import PARTS, body_shapes, part_shapes
 from kbert.checkpoints.names import GOOGLE_TF1, rows
@@ -202,7 +203,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
       checkpoint: the model; tensors that it lacks are not written.
       folder: an empty folder.
       allowance: settings that the original's code does not know may pass: `layer_norm_eps`,
-        `hidden_act`, and the names of heads it has no variables for.
+        `hidden_act`, `masked_lm_settings`, and the names of heads it has no variables for.
 
     Returns:
       The account of the writing.
@@ -225,6 +226,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
             "hidden_act='gelu_erf', which the original's code does not know: its 'gelu' is the tanh form",
             report,
         )
+    require_encoder_settings(checkpoint, "the original's code", allowance, report)
     parts = dict.fromkeys((*PARTS[checkpoint.task], "pooler"))
     table_rows = {row.kbert: row for row in rows(GOOGLE_TF1, parts, config.num_hidden_layers)}
     arrays = {}
@@ -242,6 +244,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
     values = dataclasses.asdict(config)
     if config.layer_norm_eps == EncoderConfig.layer_norm_eps:
         del values["layer_norm_eps"]  # no key of the original's
+    values = {name: value for name, value in values.items() if value is not None}
     values["do_lower_case"] = checkpoint.vocabulary.do_lower_case
     if checkpoint.labels:
         values["labels"] = list(checkpoint.labels)

@@ -7,6 +7,7 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint, has_labels, zeros
 from kbert.checkpoints.hugging_face_config import ARCHITECTURES, build_config, parse_config
 from kbert.checkpoints.hugging_face_tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.json_file import read_json_object, write_json
+from kbert.checkpoints.masked_lm_settings import require_encoder_settings
 from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import PARTS, body_shapes, part_of, part_shapes
 from kbert.checkpoints.names import DISTILBERT, HUGGING_FACE, rows
@@ -223,13 +224,16 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, allowance: Allo
     Args:
       checkpoint: the model; tensors that it lacks are not written.
       folder: an empty folder.
-      allowance: not needed: every BertCheckpoint has a form there.
+      allowance: `masked_lm_settings`, the one thing that has no form there.
 
     Returns:
       The account of the writing.
+
+    Raises:
+      ValueError: for a masked-LM head with another activation or epsilon than the encoder's.
     """
-    del allowance
     report = Report(FORMAT, str(folder))
+    require_encoder_settings(checkpoint, "transformers", allowance, report)
     values = build_config(checkpoint)
     architecture = values["architectures"][0]
     parts = dict.fromkeys((*PARTS[checkpoint.task], "pooler"))

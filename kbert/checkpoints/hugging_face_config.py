@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, has_labels
+from kbert.checkpoints.masked_lm_settings import MASKED_LM_KEYS
 from kbert.checkpoints.own_keys import OwnKeys, own_keys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
@@ -214,6 +215,9 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
         "pad_token_id": vocabulary.pad_id,
         "torch_dtype": "float32",
     }
+    for name in MASKED_LM_KEYS:  # read back by kbert alone
+        if getattr(encoder, name) is not None:
+            values[name] = getattr(encoder, name)
     if has_labels(checkpoint.task):
         values["id2label"] = {str(index): name for index, name in enumerate(checkpoint.labels)}
         values["label2id"] = {name: index for index, name in enumerate(checkpoint.labels)}

@@ -5,7 +5,8 @@ TF1's two classifier matrices, `output_weights`, are the exception: they lie as 
 stands for the layer's number.
 
 Sources: google-research/bert, modeling.py, run_pretraining.py, run_classifier.py, run_squad.py; the
-parameters of transformers' BertModel, its heads, and DistilBertModel.
+parameters of transformers' BertModel, its heads, and DistilBertModel; the variables of keras_hub's
+BertBackbone, BertTextClassifier and BertMaskedLM.
 """
 
 from typing import NamedTuple
@@ -130,6 +131,50 @@ DISTILBERT = {
     ),
     "token_classification": _dense("token_classification/dense", "classifier"),
     "span": _dense("span/dense", "qa_outputs"),
+}
+
+# ------------------------------------------------------------------------------------ KerasHub
+
+
+def _keras(kbert, keras_hub, names):
+    return tuple(Row(f"{kbert}/{name}", f"{keras_hub}/{name}") for name in names)
+
+
+def _keras_dense(kbert, keras_hub):
+    return _keras(kbert, keras_hub, ("kernel", "bias"))
+
+
+def _keras_layer_norm(kbert, keras_hub):
+    return _keras(kbert, keras_hub, ("gamma", "beta"))
+
+
+_KH_LAYER = "transformer_layer_{layer}"
+# Paths of the variables. Attention lies there with its heads apart: (hidden, heads, head size), output
+# (heads, head size, hidden); the order of the numbers is the same.
+KERAS_HUB = {
+    "body": (
+        Row("embeddings/word_embeddings", "token_embedding/embeddings"),
+        Row("embeddings/position_embeddings", "position_embedding/embeddings"),
+        Row("embeddings/token_type_embeddings", "segment_embedding/embeddings"),
+        *_keras_layer_norm("embeddings/layer_norm", "embeddings_layer_norm"),
+        *_keras_dense("layer_{layer}/attention/query", f"{_KH_LAYER}/self_attention_layer/query"),
+        *_keras_dense("layer_{layer}/attention/key", f"{_KH_LAYER}/self_attention_layer/key"),
+        *_keras_dense("layer_{layer}/attention/value", f"{_KH_LAYER}/self_attention_layer/value"),
+        *_keras_dense("layer_{layer}/attention/output", f"{_KH_LAYER}/self_attention_layer/attention_output"),
+        *_keras_layer_norm("layer_{layer}/attention_layer_norm", f"{_KH_LAYER}/self_attention_layer_norm"),
+        *_keras_dense(
+            "layer_{layer}/feed_forward/intermediate", f"{_KH_LAYER}/feedforward_intermediate_dense"
+        ),
+        *_keras_dense("layer_{layer}/feed_forward/output", f"{_KH_LAYER}/feedforward_output_dense"),
+        *_keras_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_KH_LAYER}/feedforward_layer_norm"),
+    ),
+    "pooler": _keras_dense("pooler/dense", "pooled_dense"),
+    "masked_lm": (
+        *_keras_dense("masked_lm/transform", "mlm_head/intermediate_dense"),
+        *_keras_layer_norm("masked_lm/layer_norm", "mlm_head/intermediate_layer_norm"),
+        Row("masked_lm/output_bias", "mlm_head/output_bias"),
+    ),
+    "classification": _keras_dense("classification/dense", "logits"),
 }
 
 

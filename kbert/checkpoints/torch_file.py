@@ -7,9 +7,11 @@ of keys) with the storages behind them, each with its count of elements in front
 Source: torch/serialization.py, `_save`, `_legacy_save`.
 """
 
+import contextlib
 import math
 import struct
 import zipfile
+import zlib
 from pathlib import Path
 
 import ml_dtypes
@@ -21,6 +23,18 @@ from kbert.checkpoints.stored_tensor import StoredTensor
 _MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 _PROTOCOL = 1001
 _COUNT = struct.Struct("<q")
+# What a damaged archive makes Python's zipfile and struct raise.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+)
 
 
 def read_torch_file(path: Path) -> dict[str, StoredTensor]:
@@ -29,16 +43,22 @@ def read_torch_file(path: Path) -> dict[str, StoredTensor]:
     Raises:
       ValueError: one sentence for a truncated file, one that is no state dict, and one that names code.
     """
-    try:
+    with _told_in_one_sentence(path):
         if zipfile.is_zipfile(path):
             return _read_zip(path)
         return _read_legacy(path)
+
+
+@contextlib.contextmanager
+def _told_in_one_sentence(path):
+    try:
+        yield
     except RefusedPickle as error:
         raise ValueError(
             f"{path} is refused: besides tensors it holds {error}, and kbert runs no code from a "
             "checkpoint; take the model's safetensors file."
         ) from None
-    except (BrokenPickle, zipfile.BadZipFile, EOFError, KeyError, struct.error, OSError) as error:
+    except (BrokenPickle, *_DAMAGE) as error:
         raise ValueError(f"{path} is not a whole PyTorch file ({error}); download it again.") from None
 
 
@@ -56,7 +76,7 @@ def _read_zip(path):
         sizes = {info.filename: info.file_size for info in archive.infolist()}
 
     def read_storage(storage):
-        with zipfile.ZipFile(path) as archive:
+        with _told_in_one_sentence(path), zipfile.ZipFile(path) as archive:
             return archive.read(f"{root}data/{storage.key}")
 
     tensors = _tensors(path, state)

@@ -1,13 +1,12 @@
 """`load(path)`: a run directory or any checkpoint -> a Keras model with its tokenizer and config."""
 
 import itertools
-from pathlib import Path
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from kbert.checkpoints.formats import read_checkpoint
+from kbert.checkpoints.formats import local_path, read_checkpoint
 from kbert.checkpoints.model_loading import build_model
 from kbert.checkpoints.sentence_transformers import is_sentence_transformers, read_sentence_modules
 from kbert.features import ENCODER_INPUTS
@@ -23,7 +22,8 @@ def load(path, do_lower_case: bool | None = None, allow_unmatched=()) -> "Loaded
 
     Args:
       path: a run directory of kbert, a sentence-transformers folder, or any checkpoint that
-        `kbert.checkpoints.formats.read_checkpoint` reads: Google's TF1, Hugging Face and others.
+        `kbert.checkpoints.formats.read_checkpoint` reads: Google's TF1, Hugging Face, KerasHub; or a name,
+        `hf://org/name@revision` or `keras_hub://preset`.
       do_lower_case: the casing, for a checkpoint that does not say it.
       allow_unmatched: names and globs of a checkpoint's tensors and settings that may stay unmatched.
 
@@ -42,11 +42,15 @@ def load(path, do_lower_case: bool | None = None, allow_unmatched=()) -> "Loaded
       >>> tuple(outputs["probabilities"].shape)
       (2, 2)
     """
-    if (Path(path) / "run.json").is_file():
-        return LoadedModel.from_run(RunDirectory(path))
-    if is_sentence_transformers(path):
-        return _load_sentence_transformers(path, do_lower_case, allow_unmatched)
-    return _from_checkpoint(read_checkpoint(path, do_lower_case, allow_unmatched))
+    folder = local_path(path)
+    if (folder / "run.json").is_file():
+        loaded = LoadedModel.from_run(RunDirectory(folder))
+    elif is_sentence_transformers(folder):
+        loaded = _load_sentence_transformers(folder, do_lower_case, allow_unmatched)
+    else:
+        loaded = _from_checkpoint(read_checkpoint(folder, do_lower_case, allow_unmatched))
+    loaded.source = str(path)
+    return loaded
 
 
 class LoadedModel:

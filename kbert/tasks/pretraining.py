@@ -58,10 +58,11 @@ class Pretraining(Task):
             for name in (*ENCODER_INPUTS, "masked_lm_positions")
         }
         encoded = encoder({name: inputs[name] for name in ENCODER_INPUTS})
+        hidden_act, layer_norm_eps = config.masked_lm_settings
         masked_lm = MaskedLMHead(
             encoder.embeddings,
-            config.hidden_act,
-            layer_norm_eps=config.layer_norm_eps,
+            hidden_act,
+            layer_norm_eps=layer_norm_eps,
             initializer_range=config.initializer_range,
             dtype=encoder.policy,
             name="masked_lm",

@@ -212,3 +212,22 @@ def test_what_is_no_state_dict_is_refused(tmp_path, monkeypatch):
         archive.writestr("readme.txt", "nothing")
     with pytest.raises(ValueError, match="is a zip archive without a PyTorch state dict"):
         read_torch_file(path)
+
+
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+def test_damaged_files_never_end_otherwise_than_in_a_sentence(tmp_path, monkeypatch, write):
+    path = tmp_path / "m.bin"
+    write(path, arrays(), monkeypatch)
+    whole, rng, refused = path.read_bytes(), np.random.default_rng(8), 0
+    for round_ in range(150):
+        damaged = bytearray(whole)
+        for place in rng.integers(0, len(whole), 1 + round_ % 6):
+            damaged[place] = rng.integers(0, 256)
+        path.write_bytes(damaged)
+        try:
+            for tensor in read_torch_file(path).values():
+                tensor.read()
+        except ValueError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused > 50

@@ -1,0 +1,110 @@
+"""`hf://org/name@revision`: a model of the Hugging Face hub -> a folder on this machine.
+
+Through the package huggingface_hub, an optional extra, with its cache and its environment variables:
+HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE, HF_TOKEN, HF_ENDPOINT.
+"""
+
+import re
+from pathlib import Path
+
+SCHEME = "hf://"
+INSTALL = "pip install huggingface_hub==2.4.0"
+_NAME = re.compile(r"hf://(?P<repository>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?")
+
+# Only what some reader of kbert opens; models lie beside many other files.
+_SMALL_FILES = (
+    "config.json",
+    "vocab.txt",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "added_tokens.json",
+    # sentence-transformers
+    "modules.json",
+    "sentence_bert_config.json",
+    "sentence_roberta_config.json",
+    "?_Pooling/config.json",
+    # KerasHub
+    "assets/tokenizer/vocabulary.txt",
+    "preprocessor.json",
+    "task.json",
+    "metadata.json",
+    # Google
+    "bert_config.json",
+)
+# In order of preference. The next is asked for when a model has none of these: a pickle, though it is read
+# without being run, only where there is nothing else.
+_WEIGHTS = (
+    (
+        "model.safetensors",
+        "model.safetensors.index.json",
+        "model-*-of-*.safetensors",
+        "model.weights.h5",
+        "task.weights.h5",
+        "bert_model.ckpt.*",
+    ),
+    ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin"),
+)
+
+
+def download(name: str) -> Path:
+    """Downloads a model's files, or finds them in the cache.
+
+    Args:
+      name: "hf://org/name", with "@" and a branch, tag or commit at the end if it is not to be the newest.
+
+    Returns:
+      The folder in huggingface_hub's cache; its own name is the commit.
+
+    Raises:
+      ValueError: one sentence for a name that is none, a model or revision that the hub does not have or
+        does not give away, and a model that is not in the cache when there is no network.
+    """
+    found = _NAME.fullmatch(name)
+    if found is None:
+        raise ValueError(f"{name} is no name of a model; expected hf://org/name or hf://org/name@revision.")
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise ValueError(
+            f"{name} needs the package huggingface_hub ({error}); install it: {INSTALL}"
+        ) from None
+    from huggingface_hub import errors
+
+    repository, revision = found["repository"], found["revision"]
+    asked_for = _SMALL_FILES
+    try:
+        for weights in _WEIGHTS:
+            asked_for = (*asked_for, *weights)
+            folder = huggingface_hub.snapshot_download(
+                repository, revision=revision, allow_patterns=list(asked_for)
+            )
+            if any(found for pattern in weights for found in Path(folder).glob(pattern)):
+                break
+    except errors.HFValidationError as error:
+        raise ValueError(f"{name} is no name of a model: {_one_line(error)}.") from None
+    except errors.GatedRepoError:
+        raise ValueError(
+            f"{name} is only given to those who have accepted its terms: do so on its page, then `hf auth "
+            "login`, or set HF_TOKEN."
+        ) from None
+    except errors.RepositoryNotFoundError:
+        raise ValueError(
+            f"{name}: the hub has no model {repository}, or it is private; check the name, or `hf auth "
+            "login`."
+        ) from None
+    except errors.RevisionNotFoundError:
+        raise ValueError(
+            f"{name}: the model has no revision {revision!r}; give a branch, tag or commit."
+        ) from None
+    except errors.LocalEntryNotFoundError as error:
+        raise ValueError(
+            f"{name} is not in the cache ({huggingface_hub.constants.HF_HUB_CACHE}) and could not be "
+            f"downloaded ({_one_line(error)}); connect, unset HF_HUB_OFFLINE, or give a folder."
+        ) from None
+    except (OSError, errors.HfHubHTTPError) as error:
+        raise ValueError(f"{name} could not be downloaded ({_one_line(error)}); try again.") from None
+    return Path(folder)
+
+
+def _one_line(error):
+    return " ".join(str(error).split())[:200].rstrip(".")

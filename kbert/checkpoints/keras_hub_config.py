@@ -1,0 +1,273 @@
+"""The JSON files of a KerasHub preset <-> EncoderConfig, task, labels and length. keras_hub is not needed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kbert.checkpoints.allowance import Allowance
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.json_file import read_json_object, write_json
+from kbert.checkpoints.masked_lm_settings import MASKED_LM_KEYS
+from kbert.checkpoints.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take_own_keys
+from kbert.checkpoints.report import Report
+from kbert.config import EncoderConfig, from_dict
+
+CONFIG_FILE = "config.json"
+TASK_FILE = "task.json"
+PREPROCESSOR_FILE = "preprocessor.json"
+METADATA_FILE = "metadata.json"
+
+# KerasHub's arguments -> kbert's. Its one `dropout` is that of the attention as well.
+_BACKBONE = {
+    "vocabulary_size": "vocab_size",
+    "num_layers": "num_hidden_layers",
+    "num_heads": "num_attention_heads",
+    "hidden_dim": "hidden_size",
+    "intermediate_dim": "intermediate_size",
+    "dropout": "hidden_dropout_prob",
+    "max_sequence_length": "max_position_embeddings",
+    "num_segments": "type_vocab_size",
+}
+# Written into the code of BertBackbone, BertMaskedLM and MaskedLMHead; a preset cannot say otherwise.
+FIXED = {"hidden_act": "gelu", "layer_norm_eps": 1e-12, "initializer_range": 0.02}
+MASKED_LM_SETTINGS = ("gelu_erf", 1e-5)
+
+# Class of task.json -> (KerasHub's present name, kbert's task).
+_TASKS = {
+    "BertTextClassifier": ("BertTextClassifier", "sequence_classification"),
+    "BertClassifier": ("BertTextClassifier", "sequence_classification"),
+    "BertMaskedLM": ("BertMaskedLM", "masked_lm"),
+    "BertTextEmbedder": ("BertBackbone", "encoder"),
+}
+_PACKAGES = ("keras_hub", "keras_nlp")  # the second is the first's name of before 2024
+
+# kbert's own keys, in metadata.json: KerasHub writes that file and never reads it.
+_ENCODER, _LABELS, _PROBLEM_TYPE = "kbert_encoder", "kbert_labels", "kbert_problem_type"
+_KEPT = (*FIXED, "attention_probs_dropout_prob", *MASKED_LM_KEYS)
+
+
+@dataclass(frozen=True)
+class KerasHubConfig:
+    """What the JSON files of a preset say.
+
+    Args:
+      encoder: the encoder's shape.
+      backbone: the arguments of `BertBackbone`.
+      class_name: "BertBackbone", "BertTextClassifier" or "BertMaskedLM".
+      task: kbert's name of the model.
+      labels: the outputs of a classifier.
+      problem_type: see `BertCheckpoint`.
+      max_seq_length: the preprocessor's length, or None.
+      own: what kbert wrote down beside it.
+    """
+
+    encoder: EncoderConfig
+    backbone: dict
+    class_name: str
+    task: str
+    labels: tuple[str, ...]
+    problem_type: str | None
+    max_seq_length: int | None
+    own: OwnKeys
+
+
+def is_preset(path) -> bool:
+    """Whether the folder's config.json is that of a KerasHub preset (Keras's, with a registered name)."""
+    file = Path(path) / CONFIG_FILE
+    return file.is_file() and "registered_name" in read_json_object(file)
+
+
+def registered_class(values: dict, path) -> str:
+    """The class of a serialized object, without its package.
+
+    Raises:
+      ValueError: for an object that is not KerasHub's own, whose code kbert does not look for.
+    """
+    package, _, name = str(values.get("registered_name")).partition(">")
+    if package not in _PACKAGES or not name or not isinstance(values.get("config"), dict):
+        raise ValueError(
+            f"{path} holds a {values.get('registered_name')!r}; expected a preset of KerasHub's own BERT "
+            "classes."
+        )
+    return name
+
+
+def parse_preset(folder: Path, allowance: Allowance, report: Report) -> KerasHubConfig:
+    """Reads config.json, and task.json, preprocessor.json and metadata.json where they are.
+
+    Args:
+      folder: the preset.
+      allowance: settings that may differ: `activation`, `sequence_length`.
+      report: takes notes.
+
+    Raises:
+      ValueError: for another model, quantized weights, or files that contradict each other.
+    """
+    metadata = _read_if_there(folder / METADATA_FILE)
+    own = take_own_keys(metadata, folder / METADATA_FILE)
+    kept = _kept_settings(metadata, folder / METADATA_FILE)
+    backbone = _backbone(read_json_object(folder / CONFIG_FILE), folder / CONFIG_FILE)
+    class_name, task, settings = "BertBackbone", "encoder", {}
+    task_values = _read_if_there(folder / TASK_FILE)
+    if task_values:
+        class_name, task, settings = _task(task_values, folder, backbone, allowance, report)
+
+    found = {ours: backbone[theirs] for theirs, ours in _BACKBONE.items()} | FIXED
+    found["attention_probs_dropout_prob"] = backbone["dropout"]
+    if task == "masked_lm":
+        found |= dict(zip(MASKED_LM_KEYS, MASKED_LM_SETTINGS, strict=True))
+        report.note(
+            f"KerasHub's masked-LM head takes {MASKED_LM_SETTINGS[0]} and epsilon {MASKED_LM_SETTINGS[1]:g}: "
+            "kept, as masked_lm_hidden_act and masked_lm_layer_norm_eps"
+        )
+    for name, value in kept.items():
+        if name != "attention_probs_dropout_prob":
+            report.note(
+                f"{name}={value!r} as kbert wrote it down; KerasHub computes with {found.get(name)!r}"
+            )
+    encoder = from_dict(EncoderConfig, found | kept, where=str(folder / CONFIG_FILE))
+    labels = _labels(metadata, settings, folder, report) if task == "sequence_classification" else ()
+    problem_type = metadata.get(_PROBLEM_TYPE) or ("regression" if len(labels) == 1 else None)
+    return KerasHubConfig(
+        encoder,
+        backbone,
+        class_name,
+        task,
+        labels,
+        problem_type,
+        _length(folder, task_values, encoder, allowance, report),
+        own,
+    )
+
+
+def _read_if_there(path):
+    return read_json_object(path) if path.is_file() else {}
+
+
+def _backbone(values, path):
+    name = registered_class(values, path)
+    if name != "BertBackbone":
+        raise ValueError(f"{path} is a {name}, which kbert has no model for; it reads BertBackbone.")
+    config = dict(values["config"])
+    for key in ("name", "trainable"):
+        config.pop(key, None)
+    policy = config.pop("dtype", None)
+    if isinstance(policy, dict) and policy.get("class_name") not in (None, "DTypePolicy"):
+        raise ValueError(f"{path}: the weights are quantized ({policy['class_name']}); take float weights.")
+    config = {"dropout": 0.1, "max_sequence_length": 512, "num_segments": 2} | config
+    lacking, strange = sorted(_BACKBONE.keys() - config.keys()), sorted(config.keys() - _BACKBONE.keys())
+    if lacking or strange:
+        what = (
+            f"lacks {lacking[0]!r}" if lacking else f"has the key {strange[0]!r}, which kbert does not know"
+        )
+        raise ValueError(f"{path} {what}; expected the arguments of BertBackbone: {', '.join(_BACKBONE)}.")
+    return config
+
+
+def _task(values, folder, backbone, allowance, report):
+    """(KerasHub's class, kbert's task, settings of the task)."""
+    path = folder / TASK_FILE
+    name = registered_class(values, path)
+    if name not in _TASKS:
+        raise ValueError(f"{path} is a {name}, which kbert has no model for; it reads {', '.join(_TASKS)}.")
+    settings = values["config"]
+    inner = settings.get("backbone")
+    if not isinstance(inner, dict) or _backbone(inner, path) != backbone:
+        raise ValueError(f"{path} has another backbone than {CONFIG_FILE}; take the files of one preset.")
+    class_name, task = _TASKS[name]
+    if task == "sequence_classification":
+        activation = settings.get("activation") or "linear"
+        if activation == "softmax":
+            report.note("the classifier gives softmax's probabilities there; kbert gives logits and them")
+        elif activation != "linear":
+            allowance.conflict("activation", f"{path}: the classifier's activation is {activation!r}", report)
+        dropout = settings.get("dropout")
+        if dropout not in (None, backbone["dropout"]):
+            report.note(f"the classifier's dropout={dropout} is not kept: heads take hidden_dropout_prob")
+    if name == "BertTextEmbedder":
+        report.note(
+            f"a sentence embedder: pooling_mode={settings.get('pooling_mode')!r}, "
+            f"normalize={settings.get('normalize')}; kbert.load(...).embed takes 'mean' and True unless told"
+        )
+    return class_name, task, settings
+
+
+def _kept_settings(metadata, path):
+    kept = metadata.get(_ENCODER, {})
+    if not isinstance(kept, dict) or not set(kept) <= set(_KEPT):
+        raise ValueError(f"{path}: {_ENCODER} should be an object with keys among {', '.join(_KEPT)}.")
+    return kept
+
+
+def _labels(metadata, settings, folder, report):
+    count = settings.get("num_classes")
+    if not isinstance(count, int) or count < 1:
+        raise ValueError(f"{folder / TASK_FILE}: num_classes should be a number above 0, received {count!r}.")
+    labels = metadata.get(_LABELS)
+    if labels is None:
+        report.note(f"KerasHub names no labels; the {count} outputs are called LABEL_0, LABEL_1 ...")
+        return _plain_labels(count)
+    if not isinstance(labels, list) or len(labels) != count or not all(isinstance(it, str) for it in labels):
+        raise ValueError(
+            f"{folder / METADATA_FILE}: {_LABELS} should list {count} names, received {labels!r}."
+        )
+    return tuple(labels)
+
+
+def _plain_labels(count):
+    return tuple(f"LABEL_{index}" for index in range(count))
+
+
+def _length(folder, task_values, encoder, allowance, report):
+    preprocessor = _read_if_there(folder / PREPROCESSOR_FILE)
+    preprocessor = preprocessor or task_values.get("config", {}).get("preprocessor") or {}
+    length = (preprocessor.get("config") or {}).get("sequence_length")
+    if length is not None and not (isinstance(length, int) and length > 0):
+        raise ValueError(f"{folder}: the preprocessor's sequence_length should be a number, not {length!r}.")
+    if length is not None and length > encoder.max_position_embeddings:
+        allowance.conflict(
+            "sequence_length",
+            f"{folder}: the preprocessor's sequence_length={length} is more than the "
+            f"{encoder.max_position_embeddings} positions (max_sequence_length)",
+            report,
+        )
+        return encoder.max_position_embeddings
+    return length
+
+
+# --------------------------------------------------------------------------------------- writing
+
+
+def backbone_arguments(encoder: EncoderConfig) -> dict:
+    """The arguments of `BertBackbone` for an encoder."""
+    return {theirs: getattr(encoder, ours) for theirs, ours in _BACKBONE.items()}
+
+
+def add_own_keys(folder: Path, checkpoint: BertCheckpoint, task: str, untrained, report: Report):
+    """Writes down in metadata.json what a preset has no word for, so that kbert reads its own back.
+
+    Args:
+      folder: a preset, written by KerasHub.
+      checkpoint: what it was written from.
+      task: kbert's name of what was written: the checkpoint's task, or "encoder" without its head.
+      untrained: kbert names of the variables that got made-up numbers.
+      report: takes a note of what KerasHub does not know.
+    """
+    encoder, values = checkpoint.encoder, {}
+    if len(checkpoint.vocabulary) < encoder.vocab_size:
+        values[VOCABULARY_SIZE] = len(checkpoint.vocabulary)
+    if untrained:
+        values[UNTRAINED] = list(untrained)
+    own_settings = MASKED_LM_SETTINGS if task == "masked_lm" else (None, None)
+    theirs = FIXED | dict(zip(MASKED_LM_KEYS, own_settings, strict=True))
+    theirs["attention_probs_dropout_prob"] = encoder.hidden_dropout_prob
+    kept = {name: getattr(encoder, name) for name in _KEPT if getattr(encoder, name) != theirs[name]}
+    if kept:
+        values[_ENCODER] = kept
+    if task == "sequence_classification":
+        if checkpoint.labels != _plain_labels(len(checkpoint.labels)):
+            values[_LABELS] = list(checkpoint.labels)
+        if checkpoint.problem_type:
+            values[_PROBLEM_TYPE] = checkpoint.problem_type
+    if values:
+        report.note(f"in {METADATA_FILE}, for kbert alone: {', '.join(values)}")
+    write_json(folder / METADATA_FILE, read_json_object(folder / METADATA_FILE) | values)
