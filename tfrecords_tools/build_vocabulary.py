@@ -285,13 +285,14 @@ def merge_summary(base: Vocabulary, vocabulary: Vocabulary, words: WordCounts, s
     if slots == "unused":
         lines.append(
             f"{num_new} new pieces stand in the place of [unused] tokens, {num_left} of those are left. All "
-            "ids and the model's size stay; the embeddings of the new pieces are untrained."
+            "ids and the model's size stay; the embeddings of the new pieces are untrained "
+            "(kbert.scripts.convert_checkpoint --vocab_file takes a model to this vocabulary)."
         )
     else:
         lines.append(
             f"{num_new} new pieces stand at the end. All ids stay, but a model of {len(base)} pieces has to "
             f"be resized: its word embedding table and masked LM bias to {len(vocabulary)} rows, the new "
-            "ones untrained."
+            "ones untrained (kbert.scripts.convert_checkpoint --vocab_file does it)."
         )
     return lines
 

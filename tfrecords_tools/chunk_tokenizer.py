@@ -62,20 +62,24 @@ class ChunkTokenizer:
         known = self._ids
         if len(known) > self._max_chunks:
             known.clear()
-        chunks = b" ".join(lines).split(b" ") if lines else []
-        ids = list(map(known.__getitem__, chunks))
-        if known.misses:
-            learned = self._learn(dict.fromkeys(known.misses))
-            place = -1
-            for chunk in known.misses:  # in the order of their places
-                place = ids.index(None, place + 1)
-                ids[place] = learned[chunk]
-            known.misses.clear()
-        # Every line has one chunk more than spaces.
-        ends = np.cumsum(np.fromiter((line.count(b" ") + 1 for line in lines), np.int64, len(lines)))
-        pieces_until = np.cumsum(np.fromiter(map(len, ids), np.int64, len(ids))) // self.dtype.itemsize
-        lengths = np.diff(pieces_until[ends - 1], prepend=0)
-        return np.frombuffer(b"".join(ids), self.dtype), lengths
+        ids_of, join, misses = known.__getitem__, b"".join, known.misses
+        misses.clear()  # also what a call that was broken off has left
+        rows, waiting, num_misses = [], [], 0
+        for line in lines:
+            ids = list(map(ids_of, line.split(b" ")))
+            if len(misses) == num_misses:
+                rows.append(join(ids))
+            else:
+                num_misses = len(misses)
+                waiting.append((len(rows), ids))
+                rows.append(b"")
+        if waiting:
+            learned = self._learn(dict.fromkeys(misses))
+            in_order = iter(misses)
+            for index, ids in waiting:
+                rows[index] = join(learned[next(in_order)] if found is None else found for found in ids)
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows)) // self.dtype.itemsize
+        return np.frombuffer(join(rows), self.dtype), lengths
 
     def _learn(self, chunks: Iterable[bytes]) -> dict[bytes, bytes]:
         """The ids of new chunks, which are remembered but for those that are too long."""

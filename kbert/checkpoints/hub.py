@@ -40,9 +40,9 @@ _WEIGHTS = (
         "model-*-of-*.safetensors",
         "model.weights.h5",
         "task.weights.h5",
-        "bert_model.ckpt.*",
     ),
     ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin"),
+    ("bert_model.ckpt.*",),
 )
 
 
@@ -103,7 +103,10 @@ def download(name: str) -> Path:
         ) from None
     except (OSError, errors.HfHubHTTPError) as error:
         raise ValueError(f"{name} could not be downloaded ({_one_line(error)}); try again.") from None
-    return Path(folder)
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ValueError(f"{name} holds none of the files of a checkpoint that kbert reads.")
+    return folder
 
 
 def _one_line(error):

@@ -115,16 +115,17 @@ def parse_preset(folder: Path, allowance: Allowance, report: Report) -> KerasHub
     found["attention_probs_dropout_prob"] = backbone["dropout"]
     if task == "masked_lm":
         found |= dict(zip(MASKED_LM_KEYS, MASKED_LM_SETTINGS, strict=True))
-        report.note(
-            f"KerasHub's masked-LM head takes {MASKED_LM_SETTINGS[0]} and epsilon {MASKED_LM_SETTINGS[1]:g}: "
-            "kept, as masked_lm_hidden_act and masked_lm_layer_norm_eps"
-        )
     for name, value in kept.items():
         if name != "attention_probs_dropout_prob":
             report.note(
                 f"{name}={value!r} as kbert wrote it down; KerasHub computes with {found.get(name)!r}"
             )
     encoder = from_dict(EncoderConfig, found | kept, where=str(folder / CONFIG_FILE))
+    if task == "masked_lm" and encoder.masked_lm_settings == MASKED_LM_SETTINGS:
+        report.note(
+            f"KerasHub's masked-LM head takes {MASKED_LM_SETTINGS[0]} and epsilon {MASKED_LM_SETTINGS[1]:g}: "
+            "kept, as masked_lm_hidden_act and masked_lm_layer_norm_eps"
+        )
     labels = _labels(metadata, settings, folder, report) if task == "sequence_classification" else ()
     problem_type = metadata.get(_PROBLEM_TYPE) or ("regression" if len(labels) == 1 else None)
     return KerasHubConfig(

@@ -4,8 +4,9 @@ Source of every rule: google-research/bert, tokenization.py, `BasicTokenizer`. T
 tokenizers are not used because they fold with NFKC and turn control characters into spaces, which gives
 other ids. Every op here is registered by stock TF Serving (TF-Text 2.12.1).
 
-Over all characters of Unicode 14 the words equal the original's under Python 3.11, but for 40 capitals
-that came with Unicode 14 itself (35 of them Vithkuqi): the ICU in TensorFlow 2.21 does not lower them.
+The words equal the original's but for characters on which Python's Unicode tables and those of TensorFlow's
+RE2 and ICU differ. For Python 3.11 and TensorFlow 2.21 these are, of the characters that the former knows,
+40 capitals that came with Unicode 14 (docs/tokenization.md has the rest).
 """
 
 import tensorflow as tf

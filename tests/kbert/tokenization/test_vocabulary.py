@@ -100,6 +100,42 @@ def test_missing_special_tokens_are_named():
         Vocabulary(["[UNK]", "[CLS]", "[SEP]", "a"], True)
 
 
+@pytest.mark.parametrize("blank", ["", "\r", " \t"])
+@pytest.mark.parametrize("place", [0, 3, 6])
+def test_an_empty_line_is_named(tmp_path, blank, place):
+    lines = [*SPECIAL_TOKENS, "a"]
+    lines.insert(place, blank)
+    path = write_lines(tmp_path / "vocab.txt", lines)
+    with pytest.raises(ValueError, match=rf"vocab\.txt line {place + 1} is empty; .* Delete the line if"):
+        Vocabulary.from_file(path, True)
+
+
+def test_a_token_that_stripping_leaves_nothing_of_keeps_its_place(tmp_path):
+    # The published Chinese vocabulary has one; the original reads "" there.
+    path = write_lines(tmp_path / "vocab.txt", [*SPECIAL_TOKENS, "\u2028", "a"])
+    vocabulary = Vocabulary.from_file(path, True)
+    assert vocabulary.tokens[5:] == ("", "a")
+    vocabulary.write(tmp_path / "again.txt")
+    assert (tmp_path / "again.txt").read_bytes() == path.read_bytes()
+
+
+def test_pieces_may_have_256_bytes_besides_the_marks_of_a_continuation():
+    Vocabulary([*SPECIAL_TOKENS, "é" * 128, "##" + "é" * 128], True)
+    for long in ("é" * 128 + "a", "##" + "a" * 257):
+        with pytest.raises(ValueError, match="on line 6, .* has 257 bytes; expected at most 256"):
+            Vocabulary([*SPECIAL_TOKENS, long], True)
+
+
+def test_the_longest_pieces_are_those_that_the_wordpiece_op_takes():
+    import tensorflow as tf
+
+    from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+
+    tokens = [*SPECIAL_TOKENS, "é" * 128, "##" + "é" * 72]
+    tokenizer = WordPieceTokenizer(Vocabulary(tokens, do_lower_case=False))
+    assert tokenizer(tf.constant(["é" * 200])).to_list() == [[5, 6]]
+
+
 def test_casing_warnings():
     cased, uncased = [*SPECIAL_TOKENS, "The", "cat"], [*SPECIAL_TOKENS, "the", "cat"]
     assert Vocabulary(cased, False).casing_warning() is None
