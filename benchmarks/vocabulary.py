@@ -1,7 +1,7 @@
 r"""Benchmark: text -> WordPiece vocabulary, kbert beside Hugging Face's trainer.
 
   python -m benchmarks.vocabulary
-  python -m benchmarks.vocabulary --input_files='novels/*.txt' --other_files='news/*.txt' --vocab_sizes=8000,30522
+  python -m benchmarks.vocabulary --input_files='novels/*.txt' --vocab_sizes=8000,30522
 
 Whole processes on the same cores, one after the other, medians; and how well the vocabularies fit text that
 neither has seen: the share of unknown words, and pieces per word of the words that both know, cut by the

@@ -3,9 +3,12 @@ r"""Script: a BERT checkpoint of any format -> one of another, with an account o
   python -m kbert.scripts.convert_checkpoint --from=uncased_L-12_H-768_A-12 --to=runs/base --format=kbert
   python -m kbert.scripts.convert_checkpoint --from=runs/sst2 --to=sst2_hf --format=hugging_face
   python -m kbert.scripts.convert_checkpoint --from=bert-base-hf --to=bert-base-tf1 --format=google
+  python -m kbert.scripts.convert_checkpoint --from=hf://org/name --to=runs/name
+  python -m kbert.scripts.convert_checkpoint --from=runs/sst2 --to=sst2_preset --format=keras_hub
 
-The format of --from is found from its content: a run directory of kbert, a Hugging Face folder, or a TF1
-checkpoint (its folder, or .../bert_model.ckpt). The report is printed and lies in the new folder.
+The format of --from is found from its content: a run directory of kbert, a Hugging Face folder, a KerasHub
+preset, or a TF1 checkpoint (its folder, or .../bert_model.ckpt); or it is a name, hf://org/name@revision or
+keras_hub://preset. The report is printed and lies in the new folder.
 """
 
 import dataclasses

@@ -18,7 +18,8 @@ def define_init_checkpoint_flags():
     flags.DEFINE_string(
         "init_checkpoint",
         None,
-        "Where the weights come from: a run of kbert, a Hugging Face folder, or Google's TF1 checkpoint.",
+        "Where the weights come from: a run of kbert, a Hugging Face folder, a KerasHub preset, Google's TF1 "
+        "checkpoint, or a name: hf://org/name@revision, keras_hub://preset.",
     )
     flags.DEFINE_list(
         "allow_unmatched",

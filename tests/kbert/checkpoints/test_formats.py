@@ -25,6 +25,8 @@ from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.checkpoints import foreign_files
 
 STORED = Path(__file__).with_name("stored")
+# Those of KerasHub, whose import takes long, are tested the same way in test_keras_hub.py.
+QUICK_FORMATS = [format for format in FORMATS if format != "keras_hub"]
 STORED_NAMES = sorted(path.name for path in STORED.iterdir())
 REPOSITORY = Path(__file__).resolve().parents[3]
 # Settings and heads that the original's code has not.
@@ -43,7 +45,7 @@ def same(first, second):
 
 
 @pytest.mark.parametrize("name", STORED_NAMES)
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", QUICK_FORMATS)
 def test_from_a_run_to_any_format_and_back_no_bit_is_lost(tmp_path, name, format):
     convert_checkpoint(STORED / name, tmp_path / "run", "kbert")
     run = read_checkpoint(tmp_path / "run")
@@ -137,7 +139,7 @@ def test_a_full_folder_is_not_written_over(tmp_path):
     assert (tmp_path / "empty" / "config.json").is_file()
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", QUICK_FORMATS)
 def test_a_failure_half_way_leaves_nothing(tmp_path, format):
     checkpoint = read_checkpoint(STORED / "BertModel")
 

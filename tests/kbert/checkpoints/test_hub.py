@@ -71,15 +71,38 @@ def models(tmp_path_factory):
         **{"modules.json": json.dumps(modules), "1_Pooling/config.json": '{"pooling_mode_max_tokens": true}'},
     )
 
-    pickled = root / "pickled"
-    write(
-        pickled, **{"config.json": "{}", "vocab.txt": "", "pytorch_model.bin": "", "flax_model.msgpack": ""}
+    def of(folder, *names):
+        write(folder, **dict.fromkeys(names, ""))
+        return folder
+
+    pickled = of(
+        root / "pickled",
+        "config.json",
+        "vocab.txt",
+        "pytorch_model.bin",
+        "flax_model.msgpack",
+        "bert_model.ckpt.index",
     )
-    preset = root / "preset"
-    names = ("config.json", "tokenizer.json", "assets/tokenizer/vocabulary.txt", "task.json", "metadata.json")
-    write(preset, **dict.fromkeys((*names, "model.weights.h5", "task.weights.h5", "image.png"), ""))
-    empty = root / "empty"
-    write(empty, **{"README.md": ""})
+    preset = of(
+        root / "preset",
+        "config.json",
+        "tokenizer.json",
+        "assets/tokenizer/vocabulary.txt",
+        "task.json",
+        "metadata.json",
+        "model.weights.h5",
+        "task.weights.h5",
+        "image.png",
+    )
+    google = of(
+        root / "google",
+        "bert_config.json",
+        "bert_model.ckpt.index",
+        "bert_model.ckpt.data-00000-of-00001",
+        "vocab.txt",
+        "graph.pbtxt",
+    )
+    empty = of(root / "empty", "README.md")
     return {
         "org/model": folders,
         "org/sentences": {"main": sentences},

@@ -172,7 +172,8 @@ def test_what_kbert_writes_keras_hub_loads_as_it_is(saved, keras_hub, tmp_path, 
 
     tokens = keras_hub.models.BertTokenizer.from_preset(str(tmp_path / "preset"))
     text = "The play, jumping: Café a b"
-    assert np.asarray(tokens(text)).tolist() == load(tmp_path / "run").inputs([text])["input_ids"][0, 1:-1]
+    ids = load(tmp_path / "run").inputs([text])["input_ids"][0, 1:-1]
+    np.testing.assert_array_equal(tokens(text), ids)
     if name != "BertMaskedLM":
         # A bare encoder too can be made a classifier of the right length.
         classes = {"num_classes": 4} if name == "BertBackbone" else {}
@@ -192,15 +193,11 @@ def test_the_masked_lm_head_of_keras_hub_is_another_one(saved, keras_hub, tmp_pa
     assert largest_difference(expected, ours(as_google)) > 20 * TOLERANCE
 
     for format in ("google", "hugging_face"):
-        with pytest.raises(
-            ValueError, match="masked-LM head takes gelu_erf and epsilon 1e-05, but .*gelu and"
-        ):
+        with pytest.raises(ValueError, match="head takes gelu_erf and epsilon 1e-05, but .*gelu and"):
             write_checkpoint(checkpoint, tmp_path / format, format)
         write_checkpoint(checkpoint, tmp_path / format, format, ["masked_lm_settings"])
         assert read_checkpoint(tmp_path / format).encoder == checkpoint.encoder
-    with pytest.raises(
-        ValueError, match="head takes gelu and epsilon 1e-12, but KerasHub's BertMaskedLM .*erf"
-    ):
+    with pytest.raises(ValueError, match="head takes gelu and epsilon 1e-12, but KerasHub's Bert.*erf"):
         write_checkpoint(as_google, tmp_path / "preset", "keras_hub")
     write_checkpoint(as_google, tmp_path / "preset", "keras_hub", ["masked_lm_settings"])
     assert read_checkpoint(tmp_path / "preset").encoder == plain  # kbert's own, from metadata.json
@@ -237,9 +234,7 @@ def test_from_a_run_to_keras_hub_and_back_no_bit_is_lost(tmp_path, path):
         assert not (tmp_path / "out").exists()
         return
     if run.encoder.hidden_act == "gelu_erf":
-        with pytest.raises(
-            ValueError, match="hidden_act is 'gelu_erf', but KerasHub's .* always takes 'gelu'"
-        ):
+        with pytest.raises(ValueError, match="hidden_act is 'gelu_erf', but KerasHub's .* takes 'gelu'"):
             write_checkpoint(run, tmp_path / "out", "keras_hub")
     convert_checkpoint(tmp_path / "run", tmp_path / "out", "keras_hub", OTHER_SETTINGS)
     back = read_checkpoint(tmp_path / "out")
@@ -312,9 +307,7 @@ def test_without_the_head_s_weights_nothing_is_made_up_unless_allowed(preset):
     """KerasHub's own loader gives random numbers then."""
     folder = preset("BertTextClassifier")
     (folder / "task.weights.h5").unlink()
-    with pytest.raises(
-        ValueError, match="lacks 2 tensors of a BertTextClassifier: logits/kernel, logits/bias"
-    ):
+    with pytest.raises(ValueError, match="lacks 2 tensors of a BertTextClassifier: logits/kernel"):
         read_checkpoint(folder)
     checkpoint = read_checkpoint(folder, allow_unmatched="logits/*")
     assert checkpoint.missing == ("classification/dense/kernel", "classification/dense/bias")
@@ -400,28 +393,28 @@ def fewer_pieces(folder):
         (another_shape, "model.weights.h5 is broken or not of the model that .* describes"),
         (
             one_array_more,
-            "holds 40 arrays, but the model has 39 variables .*--allow_unmatched=model.weights.h5",
+            "holds 40 arrays, but the model has 39 variables .*ed=model.weights.h5",
         ),
         (another_backbone, "is a GemmaBackbone, which kbert has no model for; it reads BertBackbone"),
         (
             a_class_of_somebody,
-            "task.json holds a 'mine>Task'; expected a preset of KerasHub's own BERT classes",
+            "task.json holds a 'mine>Task'; expected a preset of KerasHub's own",
         ),
         (
             another_task,
-            "is a BertTextToImage, which kbert has no model for; it reads BertTextClassifier, Bert",
+            "is a BertTextToImage, which kbert has no model for; it reads BertTextCl",
         ),
         (two_backbones, "task.json has another backbone than config.json; take the files of one preset"),
         (quantized, r"the weights are quantized \(DTypePolicyMap\); take float weights"),
         (
             a_new_argument,
-            "has the key 'rotary', which kbert does not know; expected the arguments of BertBack",
+            "has the key 'rotary', which kbert does not know; expected the arguments",
         ),
         (too_long, "sequence_length=17 is more than the 16 positions .*--allow_unmatched=sequence_length"),
         (a_sigmoid, "the classifier's activation is 'sigmoid'; to go on .*--allow_unmatched=activation"),
         (
             no_tokenizer,
-            r"has no tokenizer \(tokenizer.json and .*\); save it beside the model: tokenizer.save",
+            r"has no tokenizer \(tokenizer.json and .*\); save it beside the model",
         ),
         (another_suffix, "suffix_indicator is '@@', not '##'"),
         (only_accents, "--allow_unmatched=do_lower_case"),
@@ -473,9 +466,7 @@ def test_a_preset_s_name_is_found_in_the_cache(saved, tmp_path, monkeypatch):
 
 
 def test_a_name_that_cannot_be_had(keras_hub, monkeypatch):
-    with pytest.raises(
-        ValueError, match="keras_hub://gemma_2b_en is no BERT preset of KerasHub; it has .*bert_"
-    ):
+    with pytest.raises(ValueError, match="keras_hub://gemma_2b_en is no BERT preset of KerasHub; it has"):
         read_checkpoint("keras_hub://gemma_2b_en")
 
     def no_network(handle):
@@ -506,8 +497,6 @@ assert not {"keras_hub", "kagglehub", "huggingface_hub"} & set(sys.modules)
 
 
 def test_the_config_of_a_masked_lm_head_is_checked():
-    with pytest.raises(
-        ValueError, match="masked_lm_hidden_act='swish' is not known; choose one of gelu, gelu_e"
-    ):
+    with pytest.raises(ValueError, match="masked_lm_hidden_act='swish' is not known; choose one of gelu"):
         EncoderConfig(masked_lm_hidden_act="swish")
     assert EncoderConfig(masked_lm_layer_norm_eps=0.1).masked_lm_settings == ("gelu", 0.1)

@@ -30,7 +30,12 @@ def test_every_task_has_its_parts():
     assert PARTS.keys() - {"masked_lm"} == TASKS.keys()
 
 
-TABLES = {"google": names.GOOGLE_TF1, "hugging_face": names.HUGGING_FACE, "distilbert": names.DISTILBERT}
+TABLES = {
+    "google": names.GOOGLE_TF1,
+    "hugging_face": names.HUGGING_FACE,
+    "distilbert": names.DISTILBERT,
+    "keras_hub": names.KERAS_HUB,
+}
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
