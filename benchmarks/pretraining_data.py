@@ -21,7 +21,7 @@ from absl import flags
 
 from benchmarks import process_tree
 from kbert import command_line
-from tfrecords_tools.documents import input_files
+from tfrecords_tools.corpus.documents import input_files
 
 FLAGS = flags.FLAGS
 _REPOSITORY = Path(__file__).resolve().parents[1]

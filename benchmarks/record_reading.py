@@ -73,7 +73,7 @@ def main(argv):
 
 
 def _write_embedded_text(path):
-    from tfrecords_tools import embedded_text
+    from tfrecords_tools.corpus import embedded_text
 
     documents = embedded_text.documents(embedded_text.standard_library_folder())
     text = "\n\n".join("\n".join(document.sentences) for document in documents)
@@ -82,7 +82,7 @@ def _write_embedded_text(path):
 
 
 def _learn_vocabulary(input_files, path):
-    from tfrecords_tools.documents import input_files as find_input_files
+    from tfrecords_tools.corpus.documents import input_files as find_input_files
 
     lines = [
         line

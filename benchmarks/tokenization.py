@@ -25,7 +25,7 @@ from absl import flags
 
 from kbert import command_line
 from kbert.tokenization.vocabulary import Vocabulary
-from tfrecords_tools.documents import input_files, read_lines
+from tfrecords_tools.corpus.documents import input_files, read_lines
 
 FLAGS = flags.FLAGS
 
@@ -88,7 +88,7 @@ def corpus_lines(patterns) -> list[str]:
     """The non-empty lines of the files, or the sentences that come with CPython."""
     if patterns:
         return [line for file in input_files(patterns) for line in read_lines(file) if line]
-    from tfrecords_tools import embedded_text
+    from tfrecords_tools.corpus import embedded_text
 
     documents = embedded_text.documents(embedded_text.standard_library_folder())
     return [sentence for document in documents for sentence in document.sentences]
@@ -106,7 +106,7 @@ def draw_lines(lines, num_bytes) -> list[str]:
 
 def learned_vocabulary(lines) -> Vocabulary:
     from tfrecords_tools.build_vocabulary import count_words
-    from tfrecords_tools.wordpiece_learner import learn_wordpieces
+    from tfrecords_tools.vocabulary.wordpiece_learner import learn_wordpieces
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "lines.txt")

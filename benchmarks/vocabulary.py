@@ -21,8 +21,8 @@ from absl import flags
 
 from benchmarks import process_tree
 from kbert import command_line
-from tfrecords_tools.documents import input_files
-from tfrecords_tools.greedy_match import GreedyMatcher, coverage
+from tfrecords_tools.corpus.documents import input_files
+from tfrecords_tools.vocabulary.greedy_match import GreedyMatcher, coverage
 
 FLAGS = flags.FLAGS
 _REPOSITORY = Path(__file__).resolve().parents[1]
@@ -82,7 +82,7 @@ def main(argv):
 
 def documentation_files(folder) -> list[Path]:
     """CPython's documentation as text, twelve documents a file."""
-    from tfrecords_tools import embedded_text
+    from tfrecords_tools.corpus import embedded_text
 
     documents = list(embedded_text.documents(embedded_text.standard_library_folder()))
     files = []
@@ -123,7 +123,7 @@ _contestants = {"kbert": _kbert, "Hugging Face": _hugging_face}
 
 def counted_words(texts) -> dict:
     """Text -> how often each of its words occurs."""
-    from tfrecords_tools.word_counter import count_words
+    from tfrecords_tools.vocabulary.word_counter import count_words
 
     return {name: count_words(files, do_lower_case=True).counts for name, files in texts.items()}
 

@@ -15,13 +15,13 @@ from absl import flags, logging
 
 from kbert import command_line
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
-from tfrecords_tools import wordpiece_learner
-from tfrecords_tools.documents import TextFormat, input_files
-from tfrecords_tools.greedy_match import coverage
-from tfrecords_tools.user_defined_tokens import check_tokens, is_marker, read_tokens
-from tfrecords_tools.vocabulary_merge import fill_unused_slots, unused_slots
-from tfrecords_tools.word_counter import DEFAULT_MAX_WORDS, WordCounts, count_words
-from tfrecords_tools.worker_pool import WorkerPool
+from tfrecords_tools.corpus.documents import TextFormat, input_files
+from tfrecords_tools.vocabulary import wordpiece_learner
+from tfrecords_tools.vocabulary.greedy_match import coverage
+from tfrecords_tools.vocabulary.user_defined_tokens import check_tokens, is_marker, read_tokens
+from tfrecords_tools.vocabulary.vocabulary_merge import fill_unused_slots, unused_slots
+from tfrecords_tools.vocabulary.word_counter import DEFAULT_MAX_WORDS, WordCounts, count_words
+from tfrecords_tools.work.worker_pool import WorkerPool
 
 FLAGS = flags.FLAGS
 

@@ -19,10 +19,10 @@ from kbert import command_line
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
-from tfrecords_tools.progress import Progress
-from tfrecords_tools.record_statistics import RecordStatistics
-from tfrecords_tools.record_writer import RecordWriter, check_output_dir, encode_examples
-from tfrecords_tools.worker_pool import WorkerPool
+from tfrecords_tools.records.record_statistics import RecordStatistics
+from tfrecords_tools.records.record_writer import RecordWriter, check_output_dir, encode_examples
+from tfrecords_tools.work.progress import Progress
+from tfrecords_tools.work.worker_pool import WorkerPool
 
 FLAGS = flags.FLAGS
 

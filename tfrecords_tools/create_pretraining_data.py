@@ -24,14 +24,16 @@ from absl import flags, logging
 from kbert import command_line
 from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, Shard
 from kbert.tokenization.vocabulary import Vocabulary
-from tfrecords_tools import duplicates, pretraining_settings
-from tfrecords_tools.corpus_files import is_compressed
-from tfrecords_tools.documents import input_files as find_input_files
-from tfrecords_tools.documents import plan_units, read_documents
-from tfrecords_tools.example_buckets import count_examples
-from tfrecords_tools.pretraining_job import PretrainingJob, read_json
-from tfrecords_tools.pretraining_settings import PretrainingSettings
-from tfrecords_tools.pretraining_stages import (
+from tfrecords_tools.corpus import duplicates
+from tfrecords_tools.corpus.corpus_files import is_compressed
+from tfrecords_tools.corpus.documents import input_files as find_input_files
+from tfrecords_tools.corpus.documents import plan_units, read_documents
+from tfrecords_tools.corpus.problems import Problems
+from tfrecords_tools.pretraining import pretraining_settings
+from tfrecords_tools.pretraining.example_buckets import count_examples
+from tfrecords_tools.pretraining.pretraining_job import PretrainingJob, read_json
+from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
+from tfrecords_tools.pretraining.pretraining_stages import (
     BLOCK_BYTES,
     FIRST_EXAMPLES,
     PARTNER_BLOCKS,
@@ -43,13 +45,12 @@ from tfrecords_tools.pretraining_stages import (
     tokenize_group,
     write_part,
 )
-from tfrecords_tools.problems import Problems
-from tfrecords_tools.progress import Progress
-from tfrecords_tools.record_statistics import RecordStatistics
-from tfrecords_tools.record_text import describe_record
-from tfrecords_tools.record_writer import check_output_dir, replace_output_dir
-from tfrecords_tools.statistics_page import write_statistics
-from tfrecords_tools.worker_pool import WorkerPool, num_cores
+from tfrecords_tools.records.record_statistics import RecordStatistics
+from tfrecords_tools.records.record_text import describe_record
+from tfrecords_tools.records.record_writer import check_output_dir, replace_output_dir
+from tfrecords_tools.records.statistics_page import write_statistics
+from tfrecords_tools.work.progress import Progress
+from tfrecords_tools.work.worker_pool import WorkerPool, num_cores
 
 FLAGS = flags.FLAGS
 
@@ -231,7 +232,7 @@ def create_pretraining_data(
 
 def _worker_pool(runner, num_workers, beam_options, files):
     if runner == "beam":
-        from tfrecords_tools.beam_pool import BeamPool
+        from tfrecords_tools.work.beam_pool import BeamPool
 
         return BeamPool(beam_options)
     if beam_options:

@@ -14,10 +14,10 @@ from absl import flags
 from kbert import command_line
 from kbert.input_pipelines.record_vocabulary import read_vocabulary
 from kbert.manifest import Manifest, read_manifest
-from tfrecords_tools.progress import Progress
-from tfrecords_tools.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME, RecordStatistics
-from tfrecords_tools.statistics_page import write_page, write_statistics
-from tfrecords_tools.stored_records import read_batches
+from tfrecords_tools.records.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME, RecordStatistics
+from tfrecords_tools.records.statistics_page import write_page, write_statistics
+from tfrecords_tools.records.stored_records import read_batches
+from tfrecords_tools.work.progress import Progress
 
 _RECORDS_AT_ONCE = 2048
 

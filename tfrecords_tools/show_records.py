@@ -16,8 +16,8 @@ from absl import flags
 from kbert import command_line
 from kbert.input_pipelines.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
-from tfrecords_tools.record_text import describe_record
-from tfrecords_tools.stored_records import read_records
+from tfrecords_tools.records.record_text import describe_record
+from tfrecords_tools.records.stored_records import read_records
 
 _MASKS_LEGEND = (
     "Predicted places read [shown->answer]: [MASK->word] masked, [other->word] replaced, [word->word] kept."

@@ -23,7 +23,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
-from tfrecords_tools import embedded_text
+from tfrecords_tools.corpus import embedded_text
 
 FLAGS = flags.FLAGS
 

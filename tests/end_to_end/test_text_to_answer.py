@@ -21,7 +21,7 @@ from kbert.training.run_directory import RunDirectory
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tfrecords_tools.build_vocabulary import count_words
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
-from tfrecords_tools.wordpiece_learner import learn_wordpieces
+from tfrecords_tools.vocabulary.wordpiece_learner import learn_wordpieces
 
 WARM = ("sunny", "hot", "dry", "bright")
 COLD = ("frosty", "cold", "icy", "dark")

@@ -13,8 +13,9 @@ from absl.testing import flagsaver
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tests.kbert.tokenization import reference_tokenizer
 from tests.tfrecords_tools import small_corpus
-from tfrecords_tools import build_vocabulary, word_counter
+from tfrecords_tools import build_vocabulary
 from tfrecords_tools.build_vocabulary import ascii_alphabet
+from tfrecords_tools.vocabulary import word_counter
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TEXT = """The cat sat, and the Café was full.

@@ -28,7 +28,7 @@ from tests.conftest import MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import create_finetuning_data as script
 from tfrecords_tools.create_finetuning_data import create_finetuning_data, summary
-from tfrecords_tools.stored_records import read_batches
+from tfrecords_tools.records.stored_records import read_batches
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED_DATA = REPOSITORY.parent / "shared" / "data"

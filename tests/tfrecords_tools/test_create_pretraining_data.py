@@ -19,13 +19,14 @@ import tensorflow as tf
 from kbert.manifest import read_manifest
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
-from tests.tfrecords_tools import reference_sampling, small_corpus
+from tests.tfrecords_tools import small_corpus
+from tests.tfrecords_tools.pretraining import reference_sampling
 from tfrecords_tools import create_pretraining_data as script
-from tfrecords_tools import pretraining_stages
+from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_documents
+from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
-from tfrecords_tools.documents import TextFormat, plan_units, read_documents
-from tfrecords_tools.problems import Problems
-from tfrecords_tools.record_text import inconsistencies
+from tfrecords_tools.pretraining import pretraining_stages
+from tfrecords_tools.records.record_text import inconsistencies
 from tfrecords_tools.show_records import read_records
 
 REPOSITORY = Path(__file__).resolve().parents[2]

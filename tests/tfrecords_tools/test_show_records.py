@@ -8,10 +8,10 @@ from kbert.features import Feature, encoder_features
 from kbert.manifest import read_manifest
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
-from tfrecords_tools.record_text import describe_record, inconsistencies, places
-from tfrecords_tools.record_writer import RecordWriter
+from tfrecords_tools.records.record_text import describe_record, inconsistencies, places
+from tfrecords_tools.records.record_writer import RecordWriter
+from tfrecords_tools.records.stored_records import read_batches, read_records
 from tfrecords_tools.show_records import show_records
-from tfrecords_tools.stored_records import read_batches, read_records
 
 VOCABULARY = small_corpus.vocabulary()
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 from kbert.features import pretraining_features
 from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, Shard
 from tests.tfrecords_tools import small_corpus
-from tfrecords_tools.record_writer import encode_examples
+from tfrecords_tools.records.record_writer import encode_examples
 
 LENGTH, PREDICTIONS = 24, 4
 VOCABULARY = small_corpus.vocabulary()

@@ -1,0 +1,411 @@
+import bz2
+import gzip
+import json
+import lzma
+import pickle
+import random
+import sys
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from backports import zstd
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tfrecords_tools.corpus import corpus_files, text_lines
+from tfrecords_tools.corpus.documents import (
+    Problems,
+    TextFormat,
+    Unit,
+    input_files,
+    plan_units,
+    read_documents,
+    read_lines,
+)
+from tfrecords_tools.corpus.text_lines import strip
+
+NOVELS = Path(__file__).parents[4] / "shared" / "data" / "eltec_eng"
+PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstd.compress}
+
+
+def read_all(path, text_format=None, unit_bytes=1 << 20, problems=None):
+    """The documents of a file, and what was wrong, unit by unit."""
+    found, text_format = [], text_format or TextFormat()
+    collectors = []
+    for unit in plan_units([path], unit_bytes):
+        collectors.append(Problems())
+        found += read_documents(unit, text_format, collectors[-1])
+    if problems is not None:
+        problems.append(Problems.merge(collectors))
+    return found
+
+
+def original_documents(content: bytes) -> list[list[bytes]]:
+    """The reading of the original script, with lines that are not UTF-8 left out."""
+    found = [[]]
+    for number, line in enumerate(content.split(b"\n")):
+        try:
+            text = line.decode("utf-8-sig" if number == 0 else "utf-8").strip()
+        except UnicodeDecodeError:
+            continue
+        if not text:
+            found.append([])
+        else:
+            found[-1].append(text.encode("utf-8"))
+    return [document for document in found if document]
+
+
+# ------------------------------------------------------------------------------ text
+
+
+def test_blank_lines_part_documents_however_many_there_are(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("\n\none\n two \n\n \t\n\nthree\n\n", encoding="utf-8")
+    assert read_all(path) == [[b"one", b"two"], [b"three"]]
+
+
+def test_a_new_file_begins_a_new_document(tmp_path):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(f"{name} without an end", encoding="utf-8")
+    units = plan_units(input_files(tmp_path), 5)
+    found = [d for unit in units for d in read_documents(unit, TextFormat(), Problems())]
+    assert found == [[b"a.txt without an end"], [b"b.txt without an end"]]
+
+
+def test_only_line_feeds_end_a_line(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("one\u2028still\x0bone\rand\x85one\n".encode())
+    assert list(read_lines(path)) == ["one\u2028still\x0bone\rand\x85one"]
+    assert read_all(path) == [["one\u2028still\x0bone\rand\x85one".encode()]]
+
+
+def test_stripping_is_that_of_strings_for_every_character():
+    for code in range(sys.maxunicode + 1):
+        if not 0xD800 <= code < 0xE000:
+            text = f"{chr(code)}a{chr(code)}"
+            assert strip(text.encode()) == text.strip().encode()
+
+
+@given(
+    st.text(alphabet="a\u00e9\u4e2d\U0001f600 \t\r\x0b\x1c\x1f\x85\xa0\u1680\u2003\u2028\u202f\u3000\ufeff")
+)
+def test_stripping_is_that_of_strings(text):
+    assert strip(text.encode()) == text.strip().encode()
+
+
+LINES = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [b"", b"", b" ", b"\r", "\u3000".encode(), "\xa0 \u2028".encode(), b"\xe4", b"\xe3\x80"]
+        ),
+        st.text(alphabet="ab \xe9\u4e2d\ufeff\r", max_size=4).map(str.encode),
+        st.just(b"a line that is longer than the pieces that are read"),
+    ),
+    max_size=12,
+)
+CONTENTS = st.builds(
+    lambda mark, lines, end: mark + b"\n".join(lines) + end,
+    st.sampled_from([b"", b"", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"]),
+    LINES,
+    st.sampled_from([b"", b"\n", b"\n\n", b"\r\n"]),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(content=CONTENTS, chunk_bytes=st.integers(1, 40))
+@example(content=b"a\n\xe4\n\nb", chunk_bytes=1)
+@example(content=b"\xef\xbb\xbf\xef\xbb\xbfa\n", chunk_bytes=2)
+@example(content="a\n\u3000\nb".encode(), chunk_bytes=3)
+def test_any_cutting_gives_the_documents_of_the_original(tmp_path_factory, content, chunk_bytes):
+    """Units of every size from one byte to the whole file, and chunks that end anywhere in a line."""
+    path = tmp_path_factory.getbasetemp() / "cut_anywhere.txt"
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus_files, "CHUNK_BYTES", chunk_bytes)
+        patch.setattr(text_lines, "CHUNK_BYTES", chunk_bytes)
+        expected, summaries = original_documents(content), set()
+        for unit_bytes in {*range(1, 12), max(1, len(content) // 2), len(content) + 1}:
+            merged = []
+            assert read_all(path, TextFormat(errors="skip"), unit_bytes, merged) == expected
+            # What is said of the lines left out does not depend on the cutting either.
+            summaries.add(tuple(merged[0].summary()))
+        assert len(summaries) == 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    lines=st.lists(
+        st.one_of(
+            st.sampled_from([b"", b" ", b"\xe4", b"[1]", b"{}", b'{"text": 1}', b'{"text": ""}']),
+            st.text(max_size=5).map(lambda text: json.dumps({"text": text}).encode()),
+        ),
+        max_size=8,
+    ),
+    chunk_bytes=st.integers(1, 40),
+)
+def test_any_cutting_of_json_lines_gives_the_same_documents(tmp_path_factory, lines, chunk_bytes):
+    path = tmp_path_factory.getbasetemp() / "cut_anywhere.jsonl"
+    path.write_bytes(b"\n".join(lines))
+    expected = []
+    for line in lines:
+        if line.startswith(b'{"text": "'):
+            parts = [part.strip() for part in json.loads(line)["text"].split("\n")]
+            expected.append([part.encode() for part in parts if part])
+    expected = [document for document in expected if document]
+    num_bad = sum(line in (b"\xe4", b"[1]", b"{}", b'{"text": 1}') for line in lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus_files, "CHUNK_BYTES", chunk_bytes)
+        patch.setattr(text_lines, "CHUNK_BYTES", chunk_bytes)
+        for unit_bytes in (1, 2, 3, 7, 16, 1000):
+            merged = []
+            assert read_all(path, TextFormat(errors="skip"), unit_bytes, merged) == expected
+            assert merged[0].count == num_bad
+
+
+def test_real_novels_are_read_as_the_original_reads_them():
+    if not NOVELS.is_dir():
+        pytest.skip(f"NOT CHECKED ON REAL TEXT: {NOVELS} is missing")
+    for path in sorted(NOVELS.glob("*.txt"))[:6]:
+        expected = original_documents(path.read_bytes())
+        assert read_all(path) == read_all(path, unit_bytes=10_007) == expected
+
+
+def test_a_line_of_ten_megabytes_is_a_line(tmp_path):
+    path = tmp_path / "a.txt"
+    long_line = random.Random(1).randbytes(5_000_000).hex().encode()
+    path.write_bytes(b"first\n" + long_line + b"\nlast\n\nnext\n")
+    expected = [[b"first", long_line, b"last"], [b"next"]]
+    assert read_all(path) == read_all(path, unit_bytes=3_000_000) == expected
+
+
+def test_memory_holds_one_document(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes((b"a line of a document\n" * 50 + b"\n") * 5_000)  # 5 MB
+    (unit,) = plan_units([path], 1 << 30)
+    tracemalloc.start()
+    num_documents = sum(1 for _ in read_documents(unit, TextFormat(), Problems()))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert num_documents == 5_000
+    assert peak < 2_000_000
+
+
+# ------------------------------------------------------------------------------ JSON lines, compression
+
+
+def test_an_object_is_a_document_and_the_lines_of_its_text_are_sentences(tmp_path):
+    path = tmp_path / "a.jsonl"
+    objects = [{"body": " eins \n\n zwei\u3000", "id": 1}, {"body": ""}, {"id": 2, "body": "drei\r\n"}]
+    path.write_text("\ufeff" + "\n\n".join(map(json.dumps, objects)), encoding="utf-8")
+    assert read_all(path, TextFormat(text_field="body")) == [[b"eins", b"zwei"], [b"drei"]]
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_compression_changes_nothing(tmp_path, suffix):
+    content = "\ufeffein B\u00e4r\r\n\r\nzwei\r\n".encode() + b"\nthree" * 300_000
+    plain, packed = tmp_path / "a.txt", tmp_path / f"b.txt{suffix}"
+    plain.write_bytes(content)
+    packed.write_bytes(PACKERS[suffix](content))
+    assert plan_units([packed], 10) == [Unit(str(packed), 0, -1)]
+    assert read_all(packed) == read_all(plain)
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_file_of_several_compressed_parts_is_read_to_its_end(tmp_path, suffix):
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(PACKERS[suffix](b"one\n\nt") + PACKERS[suffix](b"wo\n"))
+    assert read_all(path) == [[b"one"], [b"two"]]
+
+
+@pytest.mark.parametrize("name", ["a.json.gz", "a.JSONL.gz", "a.jsonl.zst", "a.ndjson", "a.json"])
+def test_json_lines_are_known_by_their_names(tmp_path, name):
+    content = b'{"text": "one"}\n{"text": "two"}\n'
+    path = tmp_path / name
+    path.write_bytes(PACKERS.get(path.suffix, bytes)(content))
+    assert read_all(path) == [[b"one"], [b"two"]]
+
+
+# ------------------------------------------------------------------------------ files and units
+
+
+def test_units_cover_every_byte_once_and_depend_on_sizes_only(tmp_path):
+    sizes = {"a.txt": 10, "b.txt": 0, "c.txt": 8, "d.txt": 1}
+    for name, size in sizes.items():
+        (tmp_path / name).write_bytes(b"x" * size)
+    units = plan_units(sorted(tmp_path.iterdir()), 4)
+    a, c, d = (str(tmp_path / name) for name in ("a.txt", "c.txt", "d.txt"))
+    assert units == [(a, 0, 4), (a, 4, 8), (a, 8, 10), (c, 0, 4), (c, 4, 8), (d, 0, 1)]
+    with pytest.raises(ValueError, match="unit_bytes=0 must be at least 1"):
+        plan_units([], 0)
+
+
+def test_files_come_sorted_and_once(tmp_path):
+    for name in ("c.txt", "a.txt", "b.txt"):
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    found = input_files(f"{tmp_path}/*.txt, {tmp_path}/a.txt,{tmp_path}")
+    assert [path.name for path in found] == ["a.txt", "b.txt", "c.txt"]
+
+
+def test_a_folder_stands_for_all_files_below_it_but_hidden_ones(tmp_path):
+    for name in ("b/c/d.txt", "b/a.jsonl", "z.gz", ".git/x", ".hidden", "b/.DS_Store"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    found = input_files(tmp_path)
+    assert [str(path.relative_to(tmp_path)) for path in found] == ["b/a.jsonl", "b/c/d.txt", "z.gz"]
+    # A glob that meets a folder does not enter it.
+    assert [path.name for path in input_files(f"{tmp_path}/*")] == ["z.gz"]
+
+
+def test_an_existing_path_is_no_glob(tmp_path):
+    path = tmp_path / "part[1].txt"
+    path.write_text("x", encoding="utf-8")
+    assert input_files(path) == input_files([path]) == input_files(str(path)) == [path]
+
+
+def test_missing_empty_and_unreadable_inputs_are_named(tmp_path):
+    with pytest.raises(ValueError, match=r"no input files given; pass --input_files="):
+        input_files(" , ")
+    with pytest.raises(ValueError, match=r"nothing\*\.txt' matches no file; give text files, a folder"):
+        input_files(str(tmp_path / "nothing*.txt"))
+    with pytest.raises(ValueError, match="holds no files; give text files, a folder or a glob"):
+        input_files(str(tmp_path))
+    (tmp_path / "empty.txt").touch()
+    with pytest.raises(ValueError, match=r"all input files are empty: .*empty\.txt"):
+        input_files(tmp_path)
+    (tmp_path / "a.zip").write_bytes(b"PK")
+    with pytest.raises(ValueError, match=r"a\.zip is of a kind that is not read; give text or JSON lines"):
+        input_files(tmp_path)
+
+
+def test_a_missing_zstd_package_is_named_before_any_work(tmp_path, monkeypatch):
+    (tmp_path / "a.txt.zst").write_bytes(zstd.compress(b"x"))
+    monkeypatch.setitem(sys.modules, "backports.zstd", None)
+    monkeypatch.delattr("backports.zstd")
+    with pytest.raises(ValueError, match=r"zst is compressed with zstd.* pip install backports\.zstd==\d"):
+        input_files(tmp_path)
+
+
+def test_text_formats_that_do_not_exist_are_refused():
+    with pytest.raises(ValueError, match="errors='ignore' is unknown; choose 'fail' or 'skip'"):
+        TextFormat(errors="ignore")
+    with pytest.raises(ValueError, match="text_field is empty; name the field"):
+        TextFormat(text_field="")
+    with pytest.raises(ValueError, match="split_sentences='klingon' is no language"):
+        TextFormat(split_sentences="klingon")
+
+
+# ------------------------------------------------------------------------------ bad input
+
+
+def test_bytes_that_are_not_utf8_are_named_with_their_line_wherever_the_unit_begins(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"good\n\n" * 500 + "B\u00e4r\n".encode("windows-1252"))
+    for unit_bytes in (7, 100, 10_000):
+        with pytest.raises(
+            ValueError, match=r"a\.txt line 1001 is not UTF-8 \(byte 0xe4\); convert it.* iconv"
+        ):
+            read_all(path, unit_bytes=unit_bytes)
+    with pytest.raises(ValueError, match=r"a\.txt line 1001 is not UTF-8 \(byte 0xe4\); convert it"):
+        list(read_lines(path))
+
+
+BAD_OBJECTS = {
+    b'{"text": "half': r"is not JSON \(Unterminated string",
+    b'["text"]': "holds a JSON list, not an object; a .json, .jsonl or .ndjson file has one object a line",
+    b'"text"': "holds a JSON string, not an object",
+    b"17": "holds a JSON number, not an object",
+    b"{}": "has no field 'text', only nothing; name the field",
+    b'{"title": "x", "body": 1}': "has no field 'text', only 'title', 'body'; name the field that holds",
+    b'{"text": null}': "has a JSON null as 'text', not a string",
+    b'{"text": [1]}': "has a JSON list as 'text', not a string",
+    b'{"text": true}': "has a JSON true or false as 'text', not a string",
+    b'{"text": "\\ud800"}': r"has text with half a surrogate pair \(U\+D800\)",
+    b'{"text": "\xff"}': r"is not UTF-8 \(byte 0xff\)",
+    b"[" * 100_000: "is not JSON",
+}
+
+
+@pytest.mark.parametrize("bad", BAD_OBJECTS)
+def test_lines_without_text_in_an_object_are_named_or_skipped(tmp_path, bad):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"text": "one"}\n' + bad + b'\n{"text": "two"}\n')
+    with pytest.raises(ValueError, match=rf"a\.jsonl line 2 {BAD_OBJECTS[bad]}"):
+        read_all(path)
+    merged = []
+    assert read_all(path, TextFormat(errors="skip"), problems=merged) == [[b"one"], [b"two"]]
+    assert merged[0].count == 1
+    assert "line 2" in merged[0].summary()[1]
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_file_cut_off_gives_its_lines_up_to_the_cut_or_an_error(tmp_path, suffix):
+    rng = random.Random(2)
+    lines = [rng.randbytes(20).hex().encode() for _ in range(40_000)]
+    content = PACKERS[suffix](b"\n".join(lines))
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(content[: len(content) * 3 // 4])
+    with pytest.raises(
+        ValueError, match=rf"a\.txt\{suffix} line \d+ cannot be unpacked: not a whole \w+ file"
+    ):
+        read_all(path)
+    with pytest.raises(ValueError, match="cannot be unpacked"):
+        list(read_lines(path))
+    merged = []
+    (document,) = read_all(path, TextFormat(errors="skip"), problems=merged)
+    assert len(document) > 10_000
+    assert document == lines[: len(document)]
+    assert merged[0].counts == {"ends left out, damaged compressed files": 1}
+    assert f"line {len(document) + 1} cannot be unpacked" in merged[0].summary()[1]
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_file_that_is_not_what_its_name_says_is_named(tmp_path, suffix):
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(b"plain text, not packed at all\n" * 9)
+    with pytest.raises(ValueError, match=rf"a\.txt\{suffix} line 1 cannot be unpacked: not a whole"):
+        read_all(path)
+    assert read_all(path, TextFormat(errors="skip")) == []
+
+
+def test_a_gzip_file_broken_in_its_middle_is_named(tmp_path):
+    path = tmp_path / "a.txt.gz"
+    content = bytearray(gzip.compress(bytes(range(32, 127)) * 50))
+    content[20:40] = b"\xff" * 20
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"a\.txt\.gz line 1 cannot be unpacked: not a whole gzip file"):
+        read_all(path)
+
+
+def test_a_failing_disk_is_no_damaged_file(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt.bz2"
+    path.write_bytes(bz2.compress(b"one\n"))
+
+    def read1(self, size):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(bz2.BZ2File, "read1", read1)
+    with pytest.raises(OSError, match="Input/output error"):
+        read_all(path, TextFormat(errors="skip"))
+
+
+# ------------------------------------------------------------------------------ problems
+
+
+def test_problems_of_workers_add_up_and_the_first_five_are_named(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"good\n\n\xff\n" * 8)
+    collectors = []
+    for unit in plan_units([path], 16):
+        problems = Problems()
+        list(read_documents(unit, TextFormat(errors="skip"), problems))
+        collectors.append(pickle.loads(pickle.dumps(problems)))
+    collectors = [Problems.from_json(json.loads(json.dumps(found.to_json()))) for found in collectors]
+    merged = Problems.merge(collectors)
+    assert merged.count == 8
+    assert merged.summary() == [
+        "lines left out, not UTF-8: 8",
+        *[f"  {path} line {number} is not UTF-8 (byte 0xff)" for number in (3, 6, 9, 12, 15)],
+        "  and 3 more",
+    ]
+    assert Problems().summary() == []

@@ -1,0 +1,206 @@
+"""What is counted, against counting one record at a time in plain Python; and sums of parts."""
+
+import json
+import pickle
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from kbert.features import Feature, encoder_features, pretraining_features
+from tests.tfrecords_tools import small_corpus
+from tfrecords_tools.records.record_statistics import EXAMPLES_KEPT, MOST_PIECES_SHOWN, RecordStatistics
+
+VOCABULARY = small_corpus.vocabulary()
+LENGTH, PREDICTIONS = 16, 4
+FEATURES = pretraining_features(LENGTH, PREDICTIONS)
+
+
+def random_batch(size, seed=0):
+    """Pretraining examples of pairs; texts hold [UNK] as well, and every kind of mask occurs."""
+    rng = np.random.default_rng(seed)
+    batch = {name: np.zeros((size, *feature.shape), feature.dtype) for name, feature in FEATURES.items()}
+    for row in range(size):
+        length, text = rng.integers(5, LENGTH + 1), [1, *range(5, len(VOCABULARY))]
+        ids = rng.choice(text, length)
+        first = rng.integers(2, length - 2)
+        ids[[0, first, length - 1]] = VOCABULARY.cls_id, VOCABULARY.sep_id, VOCABULARY.sep_id
+        places = [place for place in range(1, length - 1) if place != first]
+        chosen = np.sort(rng.choice(places, min(len(places), rng.integers(1, PREDICTIONS + 1)), False))
+        batch["masked_lm_positions"][row, : len(chosen)] = chosen
+        batch["masked_lm_ids"][row, : len(chosen)] = ids[chosen]
+        batch["masked_lm_weights"][row, : len(chosen)] = 1.0
+        for place in chosen:
+            ids[place] = rng.choice([VOCABULARY.mask_id, VOCABULARY.mask_id, ids[place], rng.choice(text)])
+        batch["input_ids"][row, :length] = ids
+        batch["input_mask"][row, :length] = 1
+        batch["segment_ids"][row, first + 1 : length] = 1
+        batch["next_sentence_labels"][row] = rng.integers(2)
+    return batch
+
+
+def counted(*batches, features=FEATURES):
+    statistics = RecordStatistics(features, VOCABULARY)
+    for batch in batches:
+        statistics.update(batch)
+    return statistics
+
+
+def counted_by_hand(batch):
+    """The same numbers, record by record."""
+    tokens = VOCABULARY.tokens
+    size = len(batch["input_ids"])
+    lengths, firsts, seconds, positions, per_record = (Counter() for _ in range(5))
+    pieces, masked, kinds, labels = Counter(), Counter(), Counter(), Counter()
+    for row in range(size):
+        length = int(batch["input_mask"][row].sum())
+        ids = batch["input_ids"][row, :length].tolist()
+        end_of_first = ids.index(VOCABULARY.sep_id)
+        lengths[length] += 1
+        firsts[end_of_first - 1] += 1
+        seconds[length - end_of_first - 2] += 1
+        labels[int(batch["next_sentence_labels"][row, 0])] += 1
+        per_record[int(batch["masked_lm_weights"][row].sum())] += 1
+        for place, answer, weight in zip(
+            *(batch[f"masked_lm_{name}"][row].tolist() for name in ("positions", "ids", "weights")),
+            strict=True,
+        ):
+            if weight:
+                positions[place] += 1
+                masked[tokens[answer]] += 1
+                shown, ids[place] = ids[place], answer
+                kind = "unchanged" if shown == answer else "random"
+                kinds["as_mask" if shown == VOCABULARY.mask_id else kind] += 1
+        pieces.update(tokens[index] for index in ids if tokens[index] not in ("[CLS]", "[SEP]"))
+    text = pieces.total()
+    return {
+        "records": size,
+        "max_seq_length": LENGTH,
+        "tokens": sum(length * count for length, count in lengths.items()),
+        "text_tokens": text,
+        "unknown_tokens": pieces["[UNK]"],
+        "unknown_share": round(pieces["[UNK]"] / text, 6),
+        "fill_rate": round(int(batch["input_mask"].sum()) / (size * LENGTH), 6),
+        "vocab_size": len(VOCABULARY),
+        "pieces_used": len(pieces),
+        "lengths": [lengths[value] for value in range(LENGTH + 1)],
+        "first_lengths": [firsts[value] for value in range(LENGTH + 1)],
+        "second_lengths": [seconds[value] for value in range(LENGTH + 1)],
+        "frequent_pieces": _most_frequent(pieces),
+        "masking": {
+            "places": masked.total(),
+            "share": round(masked.total() / text, 6),
+            "shown_as_mask": kinds["as_mask"],
+            "shown_unchanged": kinds["unchanged"],
+            "shown_random": kinds["random"],
+            "positions": [positions[place] for place in range(LENGTH)],
+            "per_record": [per_record[number] for number in range(max(per_record) + 1)],
+            "most_masked": _most_frequent(masked),
+        },
+        "next_sentence": [labels[0], labels[1]],
+    }
+
+
+def _most_frequent(counts):
+    return [
+        [piece, count]
+        for piece, count in sorted(counts.items(), key=lambda item: (-item[1], VOCABULARY.ids[item[0]]))
+    ]
+
+
+def test_counts_are_those_of_counting_by_hand():
+    batch = random_batch(200)
+    received, expected = counted(batch).to_json(VOCABULARY), counted_by_hand(batch)
+    assert received == expected
+    masking = expected["masking"]
+    assert min(masking[f"shown_{kind}"] for kind in ("as_mask", "unchanged", "random")) > 20
+    assert expected["unknown_tokens"] > 20
+    assert json.loads(json.dumps(received)) == received
+
+
+def test_parts_add_up_in_any_grouping():
+    batches = [random_batch(size, seed) for seed, size in enumerate((30, 1, 17))]
+    whole = counted(*batches)
+    first, rest = counted(batches[0]), counted(*batches[1:])
+    for parts in ([first, rest], [counted(batch) for batch in batches]):
+        total = pickle.loads(pickle.dumps(parts[0]))
+        for part in parts[1:]:
+            total.merge(pickle.loads(pickle.dumps(part)))
+        assert total.to_json(VOCABULARY) == whole.to_json(VOCABULARY)
+        assert len(total.examples) == EXAMPLES_KEPT
+        for received, expected in zip(total.examples, whole.examples, strict=True):
+            assert received.keys() == set(FEATURES)
+            np.testing.assert_array_equal(received["input_ids"], expected["input_ids"])
+
+
+def test_counts_survive_a_file(tmp_path):
+    """What a run that goes on does: counts of finished shards are loaded and added."""
+    statistics = counted(random_batch(9))
+    np.savez(tmp_path / "counts.npz", **statistics.counts)
+    again = RecordStatistics(FEATURES, VOCABULARY)
+    with np.load(tmp_path / "counts.npz") as counts:
+        again.add(counts)
+        again.add(counts)
+    twice = counted(random_batch(9), random_batch(9))
+    assert again.to_json(VOCABULARY) == twice.to_json(VOCABULARY)
+
+
+def test_adding_does_not_change_what_was_added():
+    first, second = counted(random_batch(3)), counted(random_batch(3))
+    before = {name: counts.copy() for name, counts in second.counts.items()}
+    total = RecordStatistics(FEATURES, VOCABULARY)
+    for _ in range(2):
+        total.merge(second)
+        total.merge(first)
+    for name, counts in before.items():
+        np.testing.assert_array_equal(second.counts[name], counts)
+
+
+def test_records_without_masks_and_pairs():
+    features = pretraining_features(LENGTH, PREDICTIONS, with_masks=False, with_next_sentence=False)
+    batch = random_batch(50)
+    values = counted(batch, features=features).to_json(VOCABULARY)
+    assert not {"masking", "next_sentence", "labels"} & values.keys()
+    expected = counted_by_hand(batch)
+    assert values["lengths"] == expected["lengths"]
+    # Masks that lie in the ids without an answer are special tokens: no text.
+    shown = sum((batch["input_ids"] == VOCABULARY.mask_id).ravel())
+    assert values["text_tokens"] == expected["text_tokens"] - shown
+
+
+def test_labels_of_single_texts():
+    features = encoder_features(8) | {"label_ids": Feature("int32", ())}
+    ids = np.array([[2, 5, 3, 0, 0, 0, 0, 0], [2, 5, 6, 3, 0, 0, 0, 0], [2, 3, 0, 0, 0, 0, 0, 0]])
+    batch = {"input_ids": ids, "input_mask": (ids > 0).astype(np.int32), "segment_ids": 0 * ids}
+    values = counted(
+        batch | {"label_ids": np.array([2, 0, 2])},
+        batch | {"label_ids": np.array([0, 0, 0])},
+        features=features,
+    ).to_json(VOCABULARY)
+    assert values["labels"] == [4, 0, 2] and "masking" not in values
+    assert values["first_lengths"] == [2, 2, 2, 0, 0, 0, 0, 0, 0]
+    assert values["second_lengths"] == [6, 0, 0, 0, 0, 0, 0, 0, 0]
+    assert values["frequent_pieces"] == [["play", 4], ["walk", 2]]
+
+
+def test_no_records_are_no_division_by_zero():
+    values = RecordStatistics(FEATURES, VOCABULARY).to_json(VOCABULARY)
+    assert values["records"] == values["fill_rate"] == values["unknown_share"] == 0
+    assert values["frequent_pieces"] == [] and sum(values["masking"]["positions"]) == 0
+
+
+def test_only_the_most_frequent_pieces_are_named():
+    vocabulary = type(VOCABULARY)((*VOCABULARY.tokens, *(f"w{i}" for i in range(100))), True)
+    ids = np.arange(22, 22 + 60)[None, :]
+    batch = {"input_ids": ids, "input_mask": np.ones_like(ids), "segment_ids": np.zeros_like(ids)}
+    statistics = RecordStatistics(encoder_features(60), vocabulary)
+    statistics.update(batch)
+    pieces = statistics.to_json(vocabulary)["frequent_pieces"]
+    assert pieces == [[f"w{i}", 1] for i in range(MOST_PIECES_SHOWN)]
+
+
+def test_ids_of_another_vocabulary_are_refused():
+    batch = random_batch(3)
+    batch["input_ids"][1, 2] = 99
+    with pytest.raises(ValueError, match="input_ids hold 99, but the vocabulary has 22 pieces"):
+        counted(batch)

@@ -1,0 +1,221 @@
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from kbert.features import Feature, encoder_features
+from kbert.manifest import read_manifest
+from kbert.tokenization.vocabulary import Vocabulary
+from tests.tfrecords_tools import small_corpus
+from tfrecords_tools.records.record_writer import MOST_SHARDS, RecordWriter, check_output_dir, encode_examples
+
+VOCABULARY = small_corpus.vocabulary()
+FEATURES = {"input_ids": Feature("int32", (4,)), "weight": Feature("float32", ())}
+
+
+def batch(first, last):
+    numbers = np.arange(first, last)
+    return {"input_ids": np.repeat(numbers[:, None], 4, axis=1), "weight": numbers / 2}
+
+
+def writer(output_dir, **arguments):
+    arguments = {"kind": "toy", "features": FEATURES, "vocabulary": VOCABULARY, "num_shards": 3} | arguments
+    return RecordWriter(output_dir, **arguments)
+
+
+def write_ten(output_dir, **arguments):
+    with writer(output_dir, **arguments) as open_writer:
+        open_writer.write(batch(0, 6))
+        open_writer.write(batch(6, 10))
+        return open_writer.finish({"documents": 1})
+
+
+def read_shard(path):
+    for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator():
+        yield tf.train.Example.FromString(record).features.feature
+
+
+# ------------------------------------------------------------------------------ what is written
+
+
+def test_examples_go_to_the_shards_in_turn_and_the_manifest_counts_them(tmp_path):
+    manifest = write_ten(tmp_path / "out", settings={"seed": 7})
+    assert [(shard.file, shard.num_examples) for shard in manifest.shards] == [
+        ("toy-00000-of-00003.tfrecord", 4),
+        ("toy-00001-of-00003.tfrecord", 3),
+        ("toy-00002-of-00003.tfrecord", 3),
+    ]
+    assert read_manifest(tmp_path / "out") == manifest
+    assert manifest.settings == {"seed": 7} and manifest.statistics == {"documents": 1}
+    for index, shard in enumerate(manifest.shards):
+        records = list(read_shard(tmp_path / "out" / shard.file))
+        assert [list(record["input_ids"].int64_list.value) for record in records] == [
+            [number] * 4 for number in range(index, 10, 3)
+        ]
+        assert [list(record["weight"].float_list.value) for record in records] == [
+            [number / 2] for number in range(index, 10, 3)
+        ]
+
+
+def test_fewer_examples_than_shards_leave_shards_empty(tmp_path):
+    with writer(tmp_path / "out") as open_writer:
+        open_writer.write(batch(0, 1))
+        manifest = open_writer.finish()
+    assert [shard.num_examples for shard in manifest.shards] == [1, 0, 0]
+    assert [len(list(read_shard(tmp_path / "out" / shard.file))) for shard in manifest.shards] == [1, 0, 0]
+
+
+def test_the_vocabulary_lies_beside_the_records(tmp_path):
+    manifest = write_ten(tmp_path / "out")
+    copied = Vocabulary.from_file(tmp_path / "out" / "vocab.txt", manifest.vocabulary["do_lower_case"])
+    assert copied.describe() == VOCABULARY.describe() == manifest.vocabulary
+    assert len(list((tmp_path / "out").iterdir())) == 5, "three shards, manifest, vocabulary"
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    integers=hnp.arrays(np.int64, st.tuples(st.just(3), st.integers(0, 40))),
+    small=hnp.arrays(np.int32, (3, 150), elements=st.integers(0, 200)),
+    floats=hnp.arrays(np.float32, (3, 2), elements=st.floats(width=32, allow_nan=False)),
+)
+def test_encoded_examples_are_the_bytes_of_tf_train_example(integers, small, floats):
+    columns = {"z": integers, "input_ids": small, "a_long_name" * 20: small, "weights": floats}
+    features = {
+        name: Feature("float32" if name == "weights" else "int32", values.shape[1:])
+        for name, values in columns.items()
+    }
+    for index, received in enumerate(encode_examples(columns, features)):
+        example = tf.train.Example()
+        for name, values in columns.items():
+            if name == "weights":
+                example.features.feature[name].float_list.value.extend(values[index])
+            else:
+                example.features.feature[name].int64_list.value.extend(values[index])
+        assert received == example.SerializeToString(deterministic=True)
+
+
+def test_a_batch_of_other_features_or_shapes_is_refused(tmp_path):
+    with writer(tmp_path / "out") as open_writer:
+        with pytest.raises(ValueError, match=r"received the features \['weight'\], expected \['input_ids'"):
+            open_writer.write({"weight": np.zeros(2)})
+        with pytest.raises(ValueError, match=r"'input_ids' has shape \(2, 5\), expected \(2, 4\)"):
+            open_writer.write({"input_ids": np.zeros((2, 5), int), "weight": np.zeros(2)})
+        with pytest.raises(ValueError, match=r"'weight' has shape \(3,\), expected \(2,\)"):
+            open_writer.write({"input_ids": np.zeros((2, 4), int), "weight": np.zeros(3)})
+
+
+def test_any_features_can_be_written(tmp_path):
+    features = encoder_features(8) | {"label": Feature("int32", ())}
+    with writer(tmp_path / "out", kind="sequence_classification", features=features) as open_writer:
+        open_writer.write({name: np.zeros((2, *feature.shape), int) for name, feature in features.items()})
+        assert open_writer.finish().shards[0].file == "sequence_classification-00000-of-00003.tfrecord"
+
+
+# ------------------------------------------------------------------------------ whole or not there
+
+
+def test_output_dir_appears_only_when_all_is_written(tmp_path):
+    with writer(tmp_path / "deep" / "out") as open_writer:
+        open_writer.write(batch(0, 10))
+        assert not (tmp_path / "deep" / "out").exists()
+        open_writer.finish()
+        assert (tmp_path / "deep" / "out").is_dir()
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_an_exception_leaves_everything_as_it_was(tmp_path, overwrite):
+    if overwrite:
+        write_ten(tmp_path / "out")
+    before = [path.name for path in tmp_path.iterdir()]
+    with pytest.raises(RuntimeError), writer(tmp_path / "out", overwrite=overwrite) as open_writer:
+        open_writer.write(batch(0, 3))
+        raise RuntimeError
+    assert [path.name for path in tmp_path.iterdir()] == before
+    assert not overwrite or read_manifest(tmp_path / "out").num_examples == 10
+
+
+def test_leaving_without_finish_leaves_nothing(tmp_path):
+    with writer(tmp_path / "out") as open_writer:
+        open_writer.write(batch(0, 3))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kill_leaves_nothing_that_could_be_taken_for_whole(tmp_path):
+    program = """
+import os, signal, sys
+from tests.tfrecords_tools.records.test_record_writer import batch, writer
+with writer(sys.argv[1]) as open_writer:
+    open_writer.write(batch(0, 6))
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path / "out")])
+    assert ended.returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith("out.tmp-")
+    with pytest.raises(ValueError, match="no finished set of records"):
+        read_manifest(left)
+    assert write_ten(tmp_path / "out").num_examples == 10, "the next run is not in its way"
+
+
+def test_an_empty_folder_may_be_filled(tmp_path):
+    (tmp_path / "out").mkdir()
+    write_ten(tmp_path / "out")
+    assert read_manifest(tmp_path / "out").num_examples == 10
+
+
+def test_a_relative_output_dir_and_a_link_to_a_folder_work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    write_ten("out")
+    write_ten("link")
+    assert read_manifest(tmp_path / "out") == read_manifest(tmp_path / "elsewhere")
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_overwrite_replaces_the_old_records_once_the_new_are_whole(tmp_path):
+    write_ten(tmp_path / "out", num_shards=5)
+    with writer(tmp_path / "out", overwrite=True) as open_writer:
+        open_writer.write(batch(0, 2))
+        assert read_manifest(tmp_path / "out").num_examples == 10
+        open_writer.finish()
+    assert read_manifest(tmp_path / "out").num_examples == 2
+    assert len(list((tmp_path / "out").iterdir())) == 5, "three shards, manifest, vocabulary"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_filled_output_dir_is_refused(tmp_path):
+    write_ten(tmp_path / "out")
+    with pytest.raises(ValueError, match="exists and is not empty; give another folder, or pass --overwrite"):
+        writer(tmp_path / "out")
+
+
+def test_overwrite_never_deletes_other_files(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").touch()
+    with pytest.raises(ValueError, match=r"holds 'thesis\.tex', which is no part of a set of records"):
+        check_output_dir(tmp_path / "out", overwrite=True)
+
+
+def test_output_dirs_that_cannot_be_made_are_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="is a file; give the path of a folder to make"):
+        writer(tmp_path / "file")
+    with pytest.raises(ValueError, match="cannot make the folder .*file/out.tmp-"):
+        writer(tmp_path / "file" / "out")
+    with pytest.raises(ValueError, match="is a mount point"):
+        check_output_dir(os.sep, overwrite=True)
+
+
+@pytest.mark.parametrize("number", [0, MOST_SHARDS + 1])
+def test_num_shards_has_bounds(tmp_path, number):
+    with pytest.raises(ValueError, match=f"num_shards={number} must lie between 1 and {MOST_SHARDS}"):
+        writer(tmp_path / "out", num_shards=number)

@@ -1,0 +1,255 @@
+"""The page beside the records: every number of statistics.json in words, for each kind of records."""
+
+import json
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+
+from kbert.features import Feature, encoder_features, pretraining_features
+from kbert.manifest import read_manifest
+from tests.html_checks import Balanced
+from tests.tfrecords_tools import small_corpus
+from tests.tfrecords_tools.records.test_record_statistics import LENGTH, PREDICTIONS, random_batch
+from tfrecords_tools.draw_statistics import draw_statistics
+from tfrecords_tools.records.record_statistics import RecordStatistics
+from tfrecords_tools.records.record_writer import RecordWriter
+from tfrecords_tools.records.statistics_page import write_statistics
+from tfrecords_tools.show_records import show_records
+
+VOCABULARY = small_corpus.vocabulary()
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes records of a batch, with statistics or without, and returns their folder."""
+
+    def write(
+        batch, features, kind="pretraining", settings=None, counted=True, vocabulary=VOCABULARY, **others
+    ):
+        statistics = RecordStatistics(features, vocabulary)
+        batch = {name: batch[name] for name in features}
+        statistics.update(batch)
+        arguments = {"kind": kind, "features": features, "vocabulary": vocabulary, "num_shards": 2} | others
+        with RecordWriter(tmp_path / "records", settings=settings, overwrite=True, **arguments) as writer:
+            if len(batch["input_ids"]):
+                writer.write(batch)
+            writer.finish({"documents": 12}, statistics if counted else None)
+        return tmp_path / "records"
+
+    return write
+
+
+def pretraining(write, *, with_masks=True, with_next_sentence=True, **arguments):
+    features = pretraining_features(
+        LENGTH, PREDICTIONS, with_masks=with_masks, with_next_sentence=with_next_sentence
+    )
+    return write(random_batch(60), features, **arguments)
+
+
+def labelled(write, labels=("quiet", "loud", "never"), **arguments):
+    ids = np.array([[2, 5, 3, 0, 0, 0, 0, 0], [2, 5, 6, 3, 0, 0, 0, 0], [2, 1, 3, 0, 0, 0, 0, 0]])
+    batch = {
+        "input_ids": ids,
+        "input_mask": (ids > 0).astype(int),
+        "segment_ids": 0 * ids,
+        "label_ids": np.array([1, 0, 1]),
+    }
+    features = encoder_features(8) | {"label_ids": Feature("int32", ())}
+    settings = {"dataset": {"labels": list(labels)}}
+    return write(batch, features, "sequence_classification", settings, **arguments)
+
+
+def page_of(directory):
+    html = (directory / "statistics.html").read_text(encoding="utf-8")
+    Balanced().check(html)
+    assert not re.search(r"https?://|<link|<script|@import|url\(", html)
+    assert "prefers-color-scheme: dark" in html and 'name="viewport"' in html
+    return html
+
+
+def words_of(html):
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html[html.index("<body>") :])).split())
+
+
+def parts_of(html):
+    return re.findall(r"<h2>(.*?)</h2>", html)
+
+
+def test_the_numbers_of_pretraining_records_are_on_the_page(write):
+    directory = pretraining(write, settings={"strategy": "sentence_pairs", "seed": 7})
+    html = page_of(directory)
+    assert parts_of(html) == ["Examples", "Lengths", "Masks", "Next sentence", "Pieces",
+                              "How they were made", "Files"]  # fmt: skip
+    text = words_of(html)
+    values = json.loads((directory / "statistics.json").read_text())
+    masking, total = values["masking"], values["masking"]["places"]
+    zeros, ones = values["next_sentence"]
+    for number in (
+        "60 examples of up to 16 tokens",
+        f"{100 * values['fill_rate']:.1f}% of all places hold text",
+        f"{100 * masking['share']:.1f}% of it is masked",
+        f"shown as [MASK] {100 * masking['shown_as_mask'] / total:.1f}%",
+        f"replaced by a random piece {100 * masking['shown_random'] / total:.1f}%",
+        f"shown unchanged {100 * masking['shown_unchanged'] / total:.1f}%",
+        f"the second text really comes next {100 * zeros / 60:.1f}%",
+        f"the second text is a random one {100 * ones / 60:.1f}%",
+        f"{100 * values['unknown_share']:.2f}% unknown ([UNK])",
+        f"{values['pieces_used']} of 22 pieces of the vocabulary occur",
+        "seed 7",
+        "documents 12",
+        "2 shards",
+        VOCABULARY.fingerprint,
+    ):
+        assert number in text, number
+    for piece, count in values["masking"]["most_masked"]:
+        assert f"title='{count:,}'><b>{piece}</b>" in html
+
+
+def test_examples_read_as_show_records_prints_them(write, capsys):
+    directory = pretraining(write)
+    show_records(directory, num_records=1)
+    printed = re.search(r"record 0: (.*)\n  \+ (.*)\n", capsys.readouterr().out).groups()
+    shown = [re.sub(r"</?mark[^>]*>", "", text) for text in printed]
+    (block, *others) = re.findall(r"<div class='sentence record'>(.*?)<p", page_of(directory), re.DOTALL)
+    assert len(others) == 3
+    lines = [
+        unescape(re.sub(r"<mark class='\w+'>(.*?)</mark>", r"[\1]", line)).replace("→", "->").strip()
+        for line in block.split("<br>")
+    ]
+    assert lines == shown
+    assert len(re.findall("<mark", block)) == sum(line.count("->") for line in shown) > 0
+
+
+def test_sentence_order_has_words_of_its_own(write):
+    html = page_of(pretraining(write, settings={"strategy": "sentence_order"}))
+    assert "Sentence order" in parts_of(html) and "Next sentence" not in parts_of(html)
+    text = words_of(html)
+    assert "the two texts are swapped, or the second is a random one" in text
+    assert "follows the first" not in text
+
+
+def test_records_without_masks_and_pairs(write):
+    html = page_of(pretraining(write, with_masks=False, with_next_sentence=False))
+    assert parts_of(html) == ["Examples", "Lengths", "Pieces", "How they were made", "Files"]
+    assert "masks are drawn anew whenever the records are read" in words_of(html)
+    assert "<mark" not in html
+
+
+def test_labels_have_names_and_the_best_constant_answer(write):
+    html = page_of(labelled(write))
+    assert parts_of(html) == ["Examples", "Lengths", "Labels", "Pieces", "How they were made", "Files"]
+    text = words_of(html)
+    for words in (
+        "quiet: 1 33.3%",
+        "loud: 2 66.7%",
+        "never: 0 0.0%",
+        "most frequent label is right in 66.7%",
+    ):
+        assert words in text, words
+    assert "label_ids 1: loud" in text
+    assert "Length of the second text" not in text
+
+
+def test_lengths_are_told_in_numbers(write):
+    """Lengths 3, 4 and 3 of 8."""
+    text = words_of(page_of(labelled(write)))
+    for words in (
+        "41.7% of the places hold text",
+        "3.3 tokens on average",
+        "3 half are at most",
+        "4 95% are at most",
+        "0.0% at the full length of 8",
+        "25.00% unknown ([UNK])",
+    ):
+        assert words in text, words
+
+
+def test_all_text_is_escaped(write):
+    hostile = "<script>alert('boo')</script>\"&"
+    vocabulary = type(VOCABULARY)(
+        tuple(hostile if token == "play" else token for token in VOCABULARY.tokens), True
+    )
+    html = page_of(labelled(write, labels=(hostile, "b", "c"), vocabulary=vocabulary))
+    assert "'boo'" not in html and html.count("&lt;script&gt;") > 4
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+@pytest.mark.parametrize("with_masks", [True, False])
+def test_records_without_statistics_are_counted(write, compression, with_masks):
+    directory = pretraining(write, with_masks=with_masks)
+    expected = {name: (directory / name).read_text() for name in ("statistics.json", "statistics.html")}
+    directory = pretraining(write, with_masks=with_masks, counted=False, compression=compression)
+    assert not (directory / "statistics.json").exists()
+    assert draw_statistics(directory) == directory / "statistics.html"
+    assert (directory / "statistics.json").read_text() == expected["statistics.json"]
+    words = words_of(page_of(directory))
+    if compression == "none":
+        assert words.partition("Lengths")[2] == words_of(expected["statistics.html"]).partition("Lengths")[2]
+
+
+def test_statistics_that_are_there_are_not_counted_again(write):
+    directory = labelled(write)
+    before = (directory / "statistics.json").read_text()
+    (directory / "statistics.html").unlink()
+    values = json.loads(before) | {"unknown_share": 0.123}
+    (directory / "statistics.json").write_text(json.dumps(values))
+    draw_statistics(directory)
+    assert "12.30% unknown" in words_of(page_of(directory))
+    draw_statistics(directory, recount=True)
+    assert (directory / "statistics.json").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("{", "statistics.json is broken .*; count again with --recount"),
+        ("{}", "statistics.json is broken .*; count again with --recount"),
+        ('{"records": 4}', "speaks of 4 records, but the manifest of 3; count again with --recount"),
+    ],
+)
+def test_statistics_that_do_not_fit_are_refused(write, content, sentence):
+    directory = labelled(write)
+    (directory / "statistics.json").write_text(content)
+    page = page_of(directory)
+    with pytest.raises(ValueError, match=sentence):
+        draw_statistics(directory)
+    assert page_of(directory) == page
+
+
+def test_the_files_are_part_of_a_set_of_records(write):
+    directory = labelled(write)
+    assert read_manifest(labelled(write)) == read_manifest(directory)  # overwritten, so not foreign
+    assert sorted(path.name for path in directory.iterdir()) == [
+        "manifest.json",
+        "sequence_classification-00000-of-00002.tfrecord",
+        "sequence_classification-00001-of-00002.tfrecord",
+        "statistics.html",
+        "statistics.json",
+        "vocab.txt",
+    ]
+
+
+def test_counts_without_examples_take_them_from_the_shards(write):
+    """What a run that goes on has: counts from files, no examples in memory."""
+    directory = pretraining(write)
+    html = page_of(directory)
+    manifest = read_manifest(directory)
+    counted = RecordStatistics(manifest.features, VOCABULARY)
+    counted.update(random_batch(60))
+    without = RecordStatistics(manifest.features, VOCABULARY)
+    without.add(counted.counts)
+    write_statistics(directory, manifest, without)
+    # The first records of the first shard, which are numbers 0, 2, 4 and 6 of those that were written.
+    first, second = (
+        re.findall(r"record'>(.*?)</div>", page, re.DOTALL) for page in (html, page_of(directory))
+    )
+    assert second[:2] == [first[0], first[2]] and len(second) == 4
+
+
+def test_no_records_at_all_make_a_page(write):
+    features = pretraining_features(LENGTH, PREDICTIONS)
+    empty = {name: values[:0] for name, values in random_batch(1).items()}
+    text = words_of(page_of(write(empty, features)))
+    assert "0 examples of up to 16 tokens" in text

@@ -1,0 +1,35 @@
+"""Words -> pieces for counted words, against the reference tokenizer."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.kbert.tokenization import reference_tokenizer
+from tfrecords_tools.vocabulary.greedy_match import GreedyMatcher, coverage
+
+_short = st.text("abc", min_size=1, max_size=4)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    beginnings=st.sets(_short, max_size=12),
+    continuations=st.sets(_short, max_size=12),
+    words=st.lists(st.text("abcd", min_size=1, max_size=12), min_size=1, max_size=30),
+)
+def test_words_are_cut_as_the_tokenizer_does(beginnings, continuations, words):
+    pieces = [*beginnings, *(f"##{piece}" for piece in continuations)]
+    matcher = GreedyMatcher(pieces)
+    expected = [reference_tokenizer.wordpieces(word, pieces) for word in words]
+    assert [matcher(word) or ["[UNK]"] for word in words] == expected
+
+    covered = coverage(dict.fromkeys(words, 2), pieces)
+    different = list(dict.fromkeys(words))
+    rows = [reference_tokenizer.wordpieces(word, pieces) for word in different]
+    assert covered.num_words == 2 * len(different)
+    assert covered.num_pieces == 2 * sum(map(len, rows))
+    assert covered.num_unknown == 2 * rows.count(["[UNK]"])
+
+
+def test_a_piece_from_inside_a_word_is_cut_as_such():
+    matcher = GreedyMatcher(["ab", "##a", "##b"])
+    assert matcher("##ab") == ["##a", "##b"]
+    assert matcher("##abc") is None

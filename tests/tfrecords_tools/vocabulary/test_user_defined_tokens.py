@@ -1,0 +1,63 @@
+"""Tokens of one's own: how they are read, and which WordPiece can match."""
+
+import pytest
+
+from tfrecords_tools.vocabulary.user_defined_tokens import check_tokens, is_marker, read_tokens
+
+
+def test_a_list_is_separated_by_commas():
+    assert read_tokens(" covid19, ##itis ,,[E1]") == ["covid19", "##itis", "[E1]"]
+
+
+def test_a_file_has_one_token_a_line(tmp_path):
+    path = tmp_path / "tokens.txt"
+    path.write_text("covid19\n\n ##itis \r\n", encoding="utf-8")
+    assert read_tokens(str(path)) == ["covid19", "##itis"]
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (" , ", "names no token; expected tokens separated by commas, or a file"),
+        ("a,b,a", "'a' stands there 2 times"),
+        ("a,[MASK]", r"'\[MASK\]' is a special token of every vocabulary"),
+        ("[unused7]", r"'\[unused7\]' is a special token"),
+        ("a,##", "'##' marks the inside of a word and has none"),
+    ],
+)
+def test_lists_that_make_no_sense_are_refused(value, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        read_tokens(value)
+
+
+def test_tokens_that_come_out_of_the_splitter_whole_pass():
+    check_tokens(["covid19", "##itis", "straße", "的", "#", "[E1]", "[a-b]"], do_lower_case=True)
+    check_tokens(["COVID", "##Éa"], do_lower_case=False)
+
+
+@pytest.mark.parametrize(
+    ("token", "do_lower_case", "becomes"),
+    [
+        ("COVID", True, "covid"),
+        ("é", True, "e"),
+        ("U.S.", False, "U . S ."),
+        ("two words", True, "two words"),
+        ("##a-b", True, "aa - b"),
+        ("的学", True, "的 学"),
+        ("[E 1]", True, r"\[ e 1 \]"),
+        ("a\u200bb", True, "ab"),
+    ],
+)
+def test_tokens_that_no_word_can_match_are_refused_with_what_becomes_of_them(token, do_lower_case, becomes):
+    with pytest.raises(ValueError, match=f"can never be matched: .* which makes '{becomes}' of"):
+        check_tokens(["fine", token], do_lower_case)
+
+
+def test_words_too_long_for_wordpiece_are_refused():
+    check_tokens(["a" * 200], True)
+    with pytest.raises(ValueError, match="has 201 characters"):
+        check_tokens(["a" * 201], True)
+
+
+def test_markers_are_told_apart():
+    assert [is_marker(token) for token in ("[E1]", "[E]x", "E1", "[]", "[a b]")] == [True, *[False] * 4]

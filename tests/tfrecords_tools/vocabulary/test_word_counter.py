@@ -1,0 +1,199 @@
+"""Counting the words of a corpus: what is counted, and that neither cutting nor memory change it."""
+
+import bz2
+import functools
+import gzip
+import json
+import random
+from collections import Counter
+
+import pytest
+
+from tests.kbert.tokenization import reference_tokenizer
+from tfrecords_tools.corpus.documents import TextFormat, Unit
+from tfrecords_tools.vocabulary import word_counter
+from tfrecords_tools.vocabulary.word_counter import count_units, count_words
+from tfrecords_tools.work.worker_pool import WorkerPool
+
+TEXT = """The cat sat, and the Café was full.
+
+Zwei Straßen\u3000weiter: 的学 again; the cat sat.
+"""
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    path = tmp_path / "corpus.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def random_lines(number, num_words, seed=7):
+    """Lines of words of which few are frequent and most are rare."""
+    source = random.Random(seed)
+    words = ["".join(source.choices("aäbcdeß,.的ο", k=source.randint(1, 7))) for _ in range(num_words)]
+    weights = [1 / rank for rank in range(1, num_words + 1)]
+    return [" ".join(source.choices(words, weights, k=source.randint(1, 12))) for _ in range(number)]
+
+
+def expected_counts(text, do_lower_case=True):
+    return Counter(reference_tokenizer.split_words(text, do_lower_case))
+
+
+@pytest.mark.parametrize("do_lower_case", [True, False])
+def test_the_words_counted_are_those_wordpiece_sees(corpus, do_lower_case):
+    assert count_words([corpus], do_lower_case).counts == expected_counts(TEXT, do_lower_case)
+
+
+def test_all_kinds_of_files_are_counted(corpus, tmp_path):
+    objects = tmp_path / "objects.jsonl.bz2"
+    objects.write_bytes(bz2.compress(json.dumps({"id": "not counted", "body": TEXT}).encode() + b"\n"))
+    zipped = tmp_path / "zipped.txt.gz"
+    zipped.write_bytes(gzip.compress(TEXT.encode("utf-8")))
+    counted = count_words([corpus, objects, zipped], True, text_format=TextFormat(text_field="body"))
+    assert counted.counts == Counter({word: 3 * count for word, count in expected_counts(TEXT).items()})
+
+
+@pytest.mark.parametrize("unit_bytes", [1, 300, 5000])
+def test_cutting_into_units_makes_no_difference(tmp_path, monkeypatch, unit_bytes):
+    # No blank line: one document, which has to be shared out all the same.
+    lines = random_lines(300, 200)
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.setattr(word_counter, "UNIT_BYTES", unit_bytes)
+    assert count_words([path], True).counts == expected_counts("\n".join(lines))
+
+
+def test_batches_and_full_buffers_make_no_difference(tmp_path, monkeypatch):
+    text = "\n".join(random_lines(300, 200))
+    path = tmp_path / "corpus.txt"
+    path.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(word_counter, "_CHUNKS_AT_ONCE", 30)
+    monkeypatch.setattr(word_counter, "_BYTES_PER_SPLIT", 50)
+    assert count_words([path], True).counts == expected_counts(text)
+
+
+def test_words_of_more_than_200_characters_are_left_out(tmp_path):
+    path = tmp_path / "long.txt"
+    path.write_text(f"{'ж' * 200} {'ж' * 201} {'a' * 5000} b {'ж' * 201}\n", encoding="utf-8")
+    counted = count_words([path], True)
+    assert counted.counts == {"ж" * 200: 1, "b": 1}
+    assert counted.num_dropped_long == 3
+
+
+# ------------------------------------------------------------------------------ bounded memory
+
+
+@pytest.mark.parametrize("unit_bytes", [400, 1 << 20])
+@pytest.mark.parametrize("worker_words", [20, 1 << 18])
+def test_with_too_many_words_the_rarest_are_left_out_and_the_others_exact(
+    tmp_path, monkeypatch, unit_bytes, worker_words
+):
+    text = "\n".join(random_lines(400, 300))
+    path = tmp_path / "corpus.txt"
+    path.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(word_counter, "UNIT_BYTES", unit_bytes)
+    monkeypatch.setattr(word_counter, "_WORDS_OF_WORKER", worker_words)
+    monkeypatch.setattr(word_counter, "_CHUNKS_AT_ONCE", 50)
+    monkeypatch.setattr(word_counter, "_RUNS_MERGED_AT_ONCE", 3)
+
+    counted = count_words([path], True, max_words_in_memory=40)
+
+    exact = expected_counts(text)
+    threshold = counted.highest_dropped_count
+    assert counted.counts == {word: count for word, count in exact.items() if count > threshold}
+    assert counted.num_dropped_rare == len(exact) - len(counted.counts)
+    assert len(counted.counts) <= 40
+    # One frequency more would have been too many.
+    assert sum(count >= threshold for count in exact.values()) > 40
+
+
+def test_no_more_than_the_cap_is_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(word_counter, "UNIT_BYTES", 200)
+    path = tmp_path / "many.txt"
+    path.write_text("".join(f"the cat word{i}\n" for i in range(300)), encoding="utf-8")
+    sizes = []
+    write_run = word_counter._write_run
+
+    def noting_sizes(counts, folder):
+        sizes.append(len(counts))
+        return write_run(counts, folder)
+
+    monkeypatch.setattr(word_counter, "_write_run", noting_sizes)
+    counted = count_words([path], True, max_words_in_memory=50)
+    assert counted.counts == {"the": 300, "cat": 300}
+    assert (counted.num_dropped_rare, counted.highest_dropped_count) == (300, 1)
+    assert len(sizes) > 4
+    assert max(sizes) < 50 + 40  # the cap, and one unit's words
+
+
+def test_when_the_cap_is_just_enough_nothing_is_left_out(tmp_path):
+    path = tmp_path / "corpus.txt"
+    path.write_text("a b c a\n", encoding="utf-8")
+    counted = count_words([path], True, max_words_in_memory=3)
+    assert counted[:3] == ({"a": 2, "b": 1, "c": 1}, 0, 0)
+
+
+def test_words_on_disk_are_deleted(tmp_path, monkeypatch):
+    monkeypatch.setattr(word_counter.tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    path = tmp_path / "corpus.txt"
+    path.write_text("a b c d e\n" * 20, encoding="utf-8")
+    assert len(count_words([path], True, max_words_in_memory=2).counts) == 0  # all equally frequent
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+# ------------------------------------------------------------------------------ bad lines
+
+
+@pytest.fixture
+def broken(tmp_path):
+    path = tmp_path / "broken.txt"
+    path.write_bytes(b"good\nbad \xe9\ngood again\n")
+    return path
+
+
+def test_a_line_that_is_not_utf8_is_named(broken):
+    with pytest.raises(ValueError, match=r"broken\.txt line 2 is not UTF-8 .* --errors=skip"):
+        count_words([broken], True)
+
+
+def test_lines_may_be_skipped_and_are_reported(broken):
+    counted = count_words([broken], True, text_format=TextFormat(errors="skip"))
+    assert counted.counts == {"good": 2, "again": 1}
+    assert counted.problems.count == 1
+    assert "broken.txt line 2" in "\n".join(counted.problems.summary())
+
+
+# ------------------------------------------------------------------------------ many processes
+
+
+class PoolOfOtherOrder(WorkerPool):
+    """As if several workers did the work: each unit is pickled there and back, the last one is done first."""
+
+    def map(self, function, items):
+        import pickle
+
+        items = pickle.loads(pickle.dumps(list(items)))
+        answers = {index: function(item) for index, item in reversed(list(enumerate(items)))}
+        yield from (pickle.loads(pickle.dumps(answers[index])) for index in range(len(items)))
+
+
+def test_the_order_of_the_work_makes_no_difference(tmp_path, monkeypatch):
+    text = "\n".join(random_lines(300, 200))
+    path = tmp_path / "corpus.txt"
+    path.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(word_counter, "UNIT_BYTES", 500)
+    for cap in (50, 10_000):
+        one, other = (count_words([path], True, cap, pool=pool) for pool in (None, PoolOfOtherOrder(1)))
+        assert one[:4] == other[:4]
+
+
+def test_a_worker_s_answer_is_sorted_and_small(corpus, tmp_path):
+    work = functools.partial(
+        count_units, do_lower_case=True, text_format=TextFormat(), max_words=100, folder=str(tmp_path)
+    )
+    counted = work((Unit(str(corpus), 0, corpus.stat().st_size),))
+    lines = counted.run.splitlines()
+    assert lines == sorted(lines)
+    assert b"the\t3" in lines and counted.files == []

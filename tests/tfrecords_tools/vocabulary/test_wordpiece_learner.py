@@ -1,0 +1,268 @@
+"""The vocabulary learner: an example worked out by hand, and the properties of every vocabulary."""
+
+import logging
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbert.tokenization.vocabulary import Vocabulary
+from tests.kbert.tokenization.reference_tokenizer import wordpieces
+from tfrecords_tools.vocabulary.greedy_match import coverage
+from tfrecords_tools.vocabulary.wordpiece_learner import (
+    MAX_CHARACTERS_PER_PIECE,
+    characters,
+    learn_merges,
+    learn_more_wordpieces,
+    learn_wordpieces,
+)
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+# The example of the byte-pair paper (Sennrich et al. 2016, Algorithm 1), without its end-of-word mark.
+WORDS = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
+
+
+def test_an_example_worked_out_by_hand():
+    tokens = learn_wordpieces(WORDS, vocab_size=100, min_frequency=3, num_unused_tokens=1)
+    assert tokens[:6] == ["[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    assert tokens[6:16] == list("deilnorstw")
+    assert tokens[16:24] == ["##d", "##e", "##i", "##o", "##r", "##s", "##t", "##w"]
+    # Of equally frequent pairs the one whose text sorts first is merged, and "#" sorts before letters.
+    assert tokens[24:] == [
+        "##es",  # 9 times (newest 6, widest 3), as often as "##s ##t"
+        "##est",  # 9
+        "##ow",  # 7 times (low 5, lower 2), as often as "l ##o"
+        "low",  # 7
+        "##ew",  # 6 times (newest), as often as "##w ##est" and "n ##e"
+        "##ewest",  # 6
+        "newest",  # 6
+        "##dest",  # 3 times (widest), as often as "##i ##d" and "w ##i"
+        "##idest",  # 3
+        "widest",  # 3; what is left, "low ##e" and "##e ##r", occurs twice
+    ]
+
+
+def test_equally_frequent_pairs_are_merged_in_the_order_of_their_text():
+    tokens = learn_wordpieces({"cd": 5, "ab": 5, "xab": 5}, vocab_size=100, num_unused_tokens=0)
+    assert tokens[-4:] == ["##ab", "ab", "cd", "xab"]
+
+
+def test_overlapping_pairs_merge_from_the_left():
+    tokens = learn_wordpieces({"xaaaaa": 4}, vocab_size=100, num_unused_tokens=0)
+    assert tokens[7:] == ["##a", "##aa", "##aaa", "##aaaaa", "xaaaaa"]
+
+
+def test_a_piece_reached_in_two_ways_stands_once():
+    words = {"abc": 10, "abd": 9, "xbc": 9, "zabc": 1}
+    tokens = learn_wordpieces(words, vocab_size=1000, min_frequency=1, num_unused_tokens=0)
+    assert len(tokens) == len(set(tokens))
+    Vocabulary(tokens, do_lower_case=True)
+
+
+def random_word_counts(seed, num_words=400, letters="abcdefgh"):
+    source = random.Random(seed)
+    words = ("".join(source.choices(letters, k=source.randint(1, 9))) for _ in range(num_words))
+    return {word: source.randint(1, 50) for word in words}
+
+
+def test_the_order_of_the_words_does_not_matter():
+    counts = random_word_counts(seed=1)
+    shuffled = list(counts.items())
+    random.Random(2).shuffle(shuffled)
+    assert learn_wordpieces(counts, 400) == learn_wordpieces(dict(shuffled), 400)
+
+
+def slow_reference(word_counts, num_merges, min_frequency):
+    """The same rule with every pair counted anew before every merge."""
+    spelled = {word: [word[0], *("##" + character for character in word[1:])] for word in word_counts}
+    learned = []
+    while len(learned) < num_merges:
+        pair_counts = {}
+        for word, pieces in spelled.items():
+            for pair in zip(pieces, pieces[1:], strict=False):
+                pair_counts[pair] = pair_counts.get(pair, 0) + word_counts[word]
+        if not pair_counts:
+            break
+        best = min(pair_counts, key=lambda pair: (-pair_counts[pair], pair))
+        if pair_counts[best] < min_frequency:
+            break
+        merged = best[0] + best[1][2:]
+        if merged not in learned:
+            learned.append(merged)
+        for pieces in spelled.values():
+            for i in range(len(pieces) - 1):  # the list shrinks: later places may be gone
+                if tuple(pieces[i : i + 2]) == best:
+                    pieces[i : i + 2] = [merged]
+    return learned
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    word_counts=st.dictionaries(
+        st.text("abc", min_size=1, max_size=7), st.integers(1, 9), min_size=1, max_size=15
+    ),
+    num_merges=st.integers(0, 30),
+    min_frequency=st.integers(1, 4),
+)
+def test_incremental_counting_learns_what_counting_anew_learns(word_counts, num_merges, min_frequency):
+    spelled = [characters(word) for word in word_counts]
+    merges = learn_merges(spelled, list(word_counts.values()), num_merges, min_frequency, known=())
+    assert merges == slow_reference(word_counts, num_merges, min_frequency)
+
+
+def test_special_tokens_take_the_published_ids_by_default():
+    tokens = learn_wordpieces(random_word_counts(seed=3), 300)
+    assert tokens[0] == "[PAD]"
+    assert tokens[1:100] == [f"[unused{i}]" for i in range(99)]
+    assert tokens[100:104] == ["[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+@pytest.mark.parametrize("vocab_size", [21, 22, 100, 333])
+def test_the_size_is_exact(vocab_size):
+    tokens = learn_wordpieces(random_word_counts(seed=4), vocab_size, num_unused_tokens=0)
+    assert len(tokens) == vocab_size
+    assert len(set(tokens)) == vocab_size
+
+
+def test_every_word_of_known_characters_is_spelled_without_unknown_pieces():
+    counts = random_word_counts(seed=5)
+    tokens = set(learn_wordpieces(counts, 60, num_unused_tokens=0))
+    assert all("[UNK]" not in wordpieces(word, tokens) for word in counts)
+
+
+def test_the_most_frequent_words_are_whole():
+    counts = random_word_counts(seed=6) | {"headache": 5000, "beach": 4000, "cafe": 3000}
+    tokens = learn_wordpieces(counts, 100, num_unused_tokens=0)
+    assert {"headache", "beach", "cafe"} <= set(tokens)
+
+
+def test_characters_beyond_the_limit_are_left_out_with_their_words():
+    counts = {"ab": 10, "ba": 10, "az": 3, "aza": 3}
+    tokens = learn_wordpieces(counts, 100, num_unused_tokens=0, alphabet_limit=2)
+    assert tokens[5:] == ["a", "b", "##a", "##b", "ab", "ba"]
+
+
+def test_the_base_alphabet_is_kept_whether_it_occurs_or_not():
+    tokens = learn_wordpieces({"ab": 3}, 100, num_unused_tokens=0, base_alphabet="a1?é")
+    assert tokens[5:] == ["1", "?", "a", "b", "é", "##1", "##a", "##b", "##é", "ab"]
+
+
+def test_the_base_alphabet_does_not_count_against_the_limit():
+    tokens = learn_wordpieces(
+        {"ab": 3, "c": 2}, 100, num_unused_tokens=0, alphabet_limit=2, base_alphabet="c"
+    )
+    assert {"a", "b", "c"} <= set(tokens)
+
+
+def test_user_defined_tokens_stand_before_all_that_is_learned():
+    counts = {"playing": 9, "played": 5, "plays": 2}
+    tokens = learn_wordpieces(counts, 60, num_unused_tokens=1, user_defined_tokens=["playing", "##ed", "zz"])
+    assert tokens[:9] == ["[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "playing", "##ed", "zz"]
+    assert len(tokens) == len(set(tokens))
+    assert "play" in tokens  # "played" and "plays" still need it
+    assert not {"##ing", "playi", "##ying"} & set(tokens)  # "playing" is whole already
+
+
+# ------------------------------------------------------------------------------ dropping pieces
+
+
+def unpruned(counts, room):
+    """The first `room` merges, as Hugging Face's trainer keeps them."""
+    words = sorted(counts)
+    alphabet = {piece for word in words for piece in characters(word)} | set("".join(words))
+    spelled = [characters(word) for word in words]
+    return [*alphabet, *learn_merges(spelled, [counts[word] for word in words], room, 2, alphabet)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_dropping_the_least_useful_pieces_leaves_fewer_pieces_per_word_than_never_learning_them(seed):
+    source = random.Random(seed)
+    stems = ["".join(source.choices("abcdefghijkl", k=source.randint(2, 5))) for _ in range(60)]
+    endings = ["", "", *("".join(source.choices("mnopqrst", k=source.randint(1, 3))) for _ in range(12))]
+    words = [source.choice(stems) + source.choice(endings) for _ in range(500)]
+    counts = {word: 1 + int(200 / rank) for rank, word in enumerate(dict.fromkeys(words), start=1)}
+    plain = unpruned(counts, room=60)
+    tokens = learn_wordpieces(counts, len(plain) + len(SPECIAL), num_unused_tokens=0)
+    assert len(tokens) - len(SPECIAL) == len(plain)
+    assert coverage(counts, tokens).num_pieces < coverage(counts, plain).num_pieces
+
+
+# ------------------------------------------------------------------------------ extending a vocabulary
+
+
+OLD = [*SPECIAL, *"abcdlowenrst", *(f"##{letter}" for letter in "abcdlowenrst"), "low", "##er", "new"]
+
+
+def test_new_pieces_are_merged_from_the_old_ones():
+    pieces = learn_more_wordpieces(OLD, {"lower": 9, "newest": 5, "newer": 3}, 3)
+    # "low ##er" 9 times; then of the pairs that occur 5 times "##e ##s" sorts first and leads to "##est".
+    assert pieces[0] == "lower"
+    assert not set(pieces) & set(OLD)
+
+
+def test_the_pieces_that_save_most_are_kept():
+    counts = {"lower": 9, "newest": 5, "newer": 3}
+    (only,) = learn_more_wordpieces(OLD, counts, 1)
+    saved = {}
+    for piece in ("lower", "newest", "newer", "##est", "##es"):
+        saved[piece] = coverage(counts, OLD).num_pieces - coverage(counts, [*OLD, piece]).num_pieces
+    # "lower" is the first merge and saves 9, but three are learned and one is kept.
+    assert only == "##est" and saved[only] == 10 > saved["lower"] == 9
+
+
+def test_characters_that_the_vocabulary_lacks_come_first():
+    pieces = learn_more_wordpieces(OLD, {"жар": 9, "lower": 2, "яр": 1}, 20)
+    assert pieces[:3] == ["##р", "##а", "ж"]  # "я" occurs once only
+    assert "жар" in pieces and "lower" in pieces
+    assert coverage({"жар": 1, "яр": 1}, [*OLD, *pieces]).num_unknown == 1
+
+
+def test_characters_take_at_most_half_of_the_new_pieces():
+    counts = {"жар": 9, "lower": 5, "lowest": 5}
+    pieces = learn_more_wordpieces(OLD, counts, 4)
+    assert len(pieces) == 4 and sum(len(piece.removeprefix("##")) == 1 for piece in pieces) == 2
+
+
+def test_special_tokens_are_no_pieces_of_words():
+    assert learn_more_wordpieces([*SPECIAL, "a", "##b"], {"ab": 2}, 5) == ["ab"]
+
+
+# ------------------------------------------------------------------------------ what cannot be learned
+
+
+def test_too_small_a_corpus_gives_fewer_pieces_and_says_so(caplog):
+    with caplog.at_level(logging.WARNING):
+        tokens = learn_wordpieces({"ab": 2, "ac": 1}, 50, num_unused_tokens=0)
+    assert tokens[5:] == ["a", "b", "c", "##b", "##c", "ab"]
+    assert "only 11 pieces to give, 50 were asked for" in caplog.text
+
+
+def test_no_piece_is_longer_than_the_wordpiece_op_allows():
+    import tensorflow as tf
+
+    from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+
+    word = "".join(chr(0x10400 + i % 40) for i in range(200))  # four bytes a character
+    tokens = learn_wordpieces({word: 9}, 1000)
+    assert max(len(token.removeprefix("##")) for token in tokens) <= MAX_CHARACTERS_PER_PIECE
+    assert WordPieceTokenizer(Vocabulary(tokens, False))(tf.constant([word])).row_lengths()[0] < 200
+
+
+def test_no_words_are_refused():
+    with pytest.raises(ValueError, match="no words to learn from"):
+        learn_wordpieces({}, 100)
+
+
+def test_too_small_a_vocabulary_is_refused_with_the_smallest_possible():
+    with pytest.raises(ValueError, match=r"vocab_size=107 has no room .* expected at least 108"):
+        learn_wordpieces({"ab": 3, "bab": 1}, 107)
+    assert len(learn_wordpieces({"ab": 3, "bab": 1}, 108)) == 108
+
+
+@pytest.mark.parametrize("wrong", [{"min_frequency": 0}, {"alphabet_limit": 0}, {"num_unused_tokens": -1}])
+def test_impossible_settings_are_refused(wrong):
+    name = next(iter(wrong))
+    with pytest.raises(ValueError, match=f"{name}={wrong[name]} must be at least"):
+        learn_wordpieces({"ab": 3}, 1000, **wrong)

@@ -1,0 +1,42 @@
+import operator
+
+import pytest
+
+from tfrecords_tools.work.worker_pool import WorkerPool, num_cores
+
+
+@pytest.mark.parametrize("num_workers", [1, 3])
+def test_answers_come_in_the_order_of_the_items(num_workers):
+    with WorkerPool(num_workers) as pool:
+        assert list(pool.map(operator.neg, range(50))) == [-i for i in range(50)]
+        assert list(pool.map(abs, [])) == [], "the workers serve any number of maps"
+
+
+def test_an_error_of_a_worker_is_raised_here():
+    with WorkerPool(2) as pool, pytest.raises(ZeroDivisionError):
+        list(pool.map(operator.inv, [1, 2])) and list(pool.map(_one_over, [1, 0, 2]))
+
+
+def _one_over(number):
+    return 1 / number
+
+
+def test_items_are_drawn_as_they_are_needed():
+    drawn = []
+
+    def items():
+        for number in range(1000):
+            drawn.append(number)
+            yield number
+
+    with WorkerPool(2) as pool:
+        answers = pool.map(operator.neg, items())
+        next(answers)
+        assert len(drawn) < 50
+        answers.close()
+
+
+def test_zero_workers_are_one_for_each_core_and_fewer_are_refused():
+    assert WorkerPool(0).num_workers == num_cores() >= 1
+    with pytest.raises(ValueError, match="num_workers=-2 must be at least 1"):
+        WorkerPool(-2)

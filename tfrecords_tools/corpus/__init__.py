@@ -1,0 +1,1 @@
+"""Corpus files -> documents of lines -> documents of pieces."""

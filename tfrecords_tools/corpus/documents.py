@@ -1,0 +1,251 @@
+"""Corpus files -> units of work -> documents of lines. Standard library only.
+
+Text is in the original's format: one sentence (or paragraph) a line, a blank line between documents; a new
+file begins a new document. Of JSON lines each object is a document, the lines of its text field the
+sentences.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from tfrecords_tools.corpus.corpus_files import input_files, is_compressed, is_json_lines
+from tfrecords_tools.corpus.problems import Place, Problem, Problems
+from tfrecords_tools.corpus.sentence_splitter import SentenceSplitter
+from tfrecords_tools.corpus.text_lines import not_utf8, read_line_blocks, start_of_line, strip
+
+__all__ = [
+    "Problems",
+    "TextFormat",
+    "Unit",
+    "input_files",
+    "plan_units",
+    "read_documents",
+    "read_lines",
+    "read_lines_of_unit",
+]
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How to read a corpus.
+
+    Attributes:
+      text_field: the key of an object's text in JSON lines.
+      split_sentences: the code of a language whose rules cut every line into sentences, or empty.
+      errors: "fail" stops at the first line that cannot be read, "skip" leaves it out and counts it.
+    """
+
+    text_field: str = "text"
+    split_sentences: str = ""
+    errors: str = "fail"
+
+    def __post_init__(self):
+        if not self.text_field:
+            raise ValueError("text_field is empty; name the field of the JSON objects that holds the text.")
+        if self.errors not in ("fail", "skip"):
+            raise ValueError(f"errors={self.errors!r} is unknown; choose 'fail' or 'skip'.")
+        if self.split_sentences:
+            SentenceSplitter(self.split_sentences)
+
+
+class Unit(NamedTuple):
+    """A piece of work: the documents that begin in the bytes [start, end) of a file; end -1 is the file's."""
+
+    file: str
+    start: int
+    end: int
+
+
+def plan_units(files, unit_bytes: int) -> list[Unit]:
+    """Cuts files into units, in the order of the files. Depends on names and sizes only.
+
+    Args:
+      files: as of `input_files`. A compressed file is one unit, an empty file none.
+      unit_bytes: the size of a unit of a file that is not compressed.
+    """
+    if unit_bytes < 1:
+        raise ValueError(f"unit_bytes={unit_bytes} must be at least 1.")
+    units = []
+    for file in files:
+        size = Path(file).stat().st_size
+        if is_compressed(file):
+            units += [Unit(str(file), 0, -1)] if size else []
+        else:
+            starts = range(0, size, unit_bytes)
+            units += [Unit(str(file), start, min(start + unit_bytes, size)) for start in starts]
+    return units
+
+
+def read_documents(unit: Unit, text_format: TextFormat, problems: Problems) -> Iterator[list[bytes]]:
+    """Yields the documents whose first byte lies in a unit.
+
+    So the documents of a file's units, one after the other, are the file's, wherever it is cut: a unit reads
+    on past its end to finish its last document. One document is held at a time, and a chunk of the file.
+
+    Args:
+      unit: which documents.
+      text_format: how to read them.
+      problems: is told what was left out, with `errors="skip"`. Of a compressed file that is damaged the
+        whole lines before the damage are kept.
+
+    Yields:
+      A non-empty list of non-empty UTF-8 lines, stripped as `str.strip` does it.
+
+    Raises:
+      ValueError: with `errors="fail"`, naming file and line of what cannot be read.
+    """
+    # Whether the line is blank that holds the byte before a unit decides if the unit begins in a document.
+    first_byte = start_of_line(unit.file, unit.start - 1)
+    report = _reporter(unit.file, first_byte, text_format, problems)
+    blocks = read_line_blocks(unit.file, first_byte, report)
+    end = unit.end if unit.end >= 0 else float("inf")
+    if is_json_lines(unit.file):
+        documents = _json_documents(blocks, unit.start, end, text_format.text_field, report)
+    else:
+        documents = _text_documents(blocks, unit.start, end, report)
+    if not text_format.split_sentences:
+        yield from documents
+        return
+    split = SentenceSplitter(text_format.split_sentences)
+    for document in documents:
+        yield [sentence for line in document for sentence in split(line)]
+
+
+def read_lines_of_unit(unit: Unit, text_format: TextFormat, problems: Problems) -> Iterator[list[bytes]]:
+    """Yields the lines that begin in a unit, for whoever does not ask which document they belong to.
+
+    So text without a blank line is shared out over many units as well, and a part of a document is held at
+    a time. Of JSON lines the units are the same as for `read_documents`. Arguments and errors are those of
+    `read_documents`; sentences are not split.
+
+    Yields:
+      Lists of non-empty UTF-8 lines, stripped.
+    """
+    first_byte = start_of_line(unit.file, unit.start)
+    report = _reporter(unit.file, first_byte, text_format, problems)
+    blocks = read_line_blocks(unit.file, first_byte, report)
+    end = unit.end if unit.end >= 0 else float("inf")
+    if is_json_lines(unit.file):
+        yield from _json_documents(blocks, unit.start, end, text_format.text_field, report)
+        return
+    for block in blocks:
+        first, past_last = block.index_at(unit.start), block.index_at(end)
+        for index in range(first, past_last):
+            if block.stripped[index] is None:
+                report(block.number + index, not_utf8(block.raw[index]))
+        if lines := [line for line in block.stripped[first:past_last] if line]:
+            yield lines
+        if past_last < len(block.raw):
+            return
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    """Yields the lines of a text file, stripped.
+
+    Raises:
+      ValueError: naming file and line for bytes that are not UTF-8, or a damaged compressed file.
+    """
+
+    def report(number, problem):
+        raise ValueError(f"{Place(str(path), 0, number)} {problem.what}; {problem.remedy}.")
+
+    for block in read_line_blocks(path, 0, report):
+        for index, line in enumerate(block.stripped):
+            if line is None:
+                report(block.number + index, not_utf8(block.raw[index]))
+            yield line.decode("utf-8")
+
+
+def _reporter(file, first_byte, text_format, problems):
+    """What to do about a problem: a function of (the line, counted from `first_byte` on; the problem)."""
+
+    def report(number, problem):
+        place = Place(file, first_byte, number)
+        if text_format.errors == "fail":
+            raise ValueError(f"{place} {problem.what}; {problem.remedy}, or leave it out with --errors=skip.")
+        problems.add(place, problem)
+
+    return report
+
+
+# ------------------------------------------------------------------------------ documents from lines
+
+
+def _text_documents(blocks, start, end, report) -> Iterator[list[bytes]]:
+    document = []
+    is_ours = None  # whether the document of this line begins in [start, end); None between documents
+    for block in blocks:
+        first, past_last = block.index_at(start), block.index_at(end)
+        for index, line in enumerate(block.stripped):
+            if line == b"":
+                if document:
+                    yield document
+                    document = []
+                is_ours = None
+                continue
+            if not is_ours:
+                if index >= past_last:
+                    return
+                if is_ours is None:
+                    is_ours = index >= first
+                if not is_ours:
+                    continue
+            if line is not None:
+                document.append(line)
+            else:
+                # It is left out but no blank line: it neither ends a document nor moves where one begins.
+                report(block.number + index, not_utf8(block.raw[index]))
+    if document:
+        yield document
+
+
+def _json_documents(blocks, start, end, text_field, report) -> Iterator[list[bytes]]:
+    for block in blocks:
+        first, past_last = block.index_at(start), block.index_at(end)
+        for index in range(first, past_last):
+            line = block.stripped[index]
+            if line is None:
+                report(block.number + index, not_utf8(block.raw[index]))
+            elif line:
+                text = _text_of_object(line, text_field)
+                if isinstance(text, Problem):
+                    report(block.number + index, text)
+                elif document := [stripped for part in text.split(b"\n") if (stripped := strip(part))]:
+                    yield document
+        if past_last < len(block.raw):
+            return
+
+
+def _text_of_object(line, text_field) -> bytes | Problem:
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError) as error:  # nesting too deep for the parser
+        return _not_an_object(f"is not JSON ({error})")
+    if not isinstance(fields, dict):
+        return _not_an_object(f"holds a JSON {_json_name(fields)}, not an object")
+    text = fields.get(text_field)
+    if isinstance(text, str):
+        try:
+            return text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            half = f"U+{ord(text[error.start]):04X}"
+            what = f"has text with half a surrogate pair ({half}), which has no UTF-8"
+            return Problem("lines left out, text that has no UTF-8", what, "write the file anew")
+    if text_field in fields:
+        what = f"has a JSON {_json_name(text)} as {text_field!r}, not a string"
+    else:
+        what = f"has no field {text_field!r}, only {', '.join(map(repr, list(fields)[:8])) or 'nothing'}"
+    return Problem("lines left out, no text in the JSON object", what, "name the field that holds the text")
+
+
+def _not_an_object(what) -> Problem:
+    remedy = "a .json, .jsonl or .ndjson file has one object a line, with the text in one of its fields"
+    return Problem("lines left out, no JSON object", what, remedy)
+
+
+def _json_name(value) -> str:
+    names = {type(None): "null", bool: "true or false", str: "string", list: "list", dict: "object"}
+    return names.get(type(value), "number")

@@ -1,0 +1,140 @@
+"""Corpus files -> lines, in UTF-8 bytes, a block of them at a time. Standard library only.
+
+What is asked of every line costs more than reading it, so it is asked of a whole block where that will do:
+whether it is UTF-8, whether it holds anything but ASCII, whether a line begins before a place in the file.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+from tfrecords_tools.corpus.corpus_files import CHUNK_BYTES, DamagedFile, read_chunks
+from tfrecords_tools.corpus.problems import Problem
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+# What str.strip takes off: the ASCII part for bytes.strip, the rest (up to U+3000) in UTF-8.
+_ASCII_SPACES = bytes(code for code in range(0x80) if chr(code).isspace())
+_OTHER_SPACES = frozenset(chr(code).encode() for code in range(0x80, 0x3001) if chr(code).isspace())
+
+
+class LineBlock(NamedTuple):
+    """Lines that follow each other in a file.
+
+    Attributes:
+      number: of the first line, counted from 1 where the reading began.
+      offset: the byte of the file where the first line begins.
+      end: the byte after the last line.
+      raw: the lines as they are, less the line feeds.
+      stripped: the lines less the white space at both ends; None for one that is not UTF-8.
+    """
+
+    number: int
+    offset: int
+    end: int
+    raw: list[bytes]
+    stripped: list[bytes | None]
+
+    def index_at(self, position: float) -> int:
+        """The index of the first line that begins at the byte `position` or later; past all, their number."""
+        if position <= self.offset:
+            return 0
+        if position > self.end:
+            return len(self.raw)
+        for index, begin in enumerate(accumulate(map(len, self.raw), initial=self.offset)):
+            if begin + index >= position:  # there are `index` line feeds before
+                return index
+        return len(self.raw)
+
+
+def read_line_blocks(
+    path: str | Path, start: int, report: Callable[[int, Problem], None]
+) -> Iterator[LineBlock]:
+    """Yields the lines of a file from byte `start` on, where one begins. They end at line feeds only.
+
+    Args:
+      path: the file. A byte order mark at its beginning is left out.
+      start: where to begin.
+      report: is told (number of the line that could not be read any more, why) of a damaged compressed file.
+    """
+    number, offset = 1, start
+    try:
+        for text in _whole_lines(path, start):
+            if offset == 0 and text.startswith(_BYTE_ORDER_MARK):
+                offset = len(_BYTE_ORDER_MARK)
+                text = text[offset:]
+            raw = text.split(b"\n")
+            end = offset + len(text)
+            yield LineBlock(number, offset, end, raw, _stripped_lines(text, raw))
+            number += len(raw)
+            offset = end + 1  # the line feed
+    except DamagedFile as error:
+        what = f"cannot be unpacked: {error}"
+        report(number, Problem("ends left out, damaged compressed files", what, "get or pack it anew"))
+
+
+def start_of_line(path: str | Path, position: int) -> int:
+    """The byte where the line begins that the byte at `position` belongs to; a line feed ends its line."""
+    if position <= 0:
+        return 0
+    with open(path, "rb") as stream:
+        while position > 0:
+            begin = max(0, position - CHUNK_BYTES)
+            stream.seek(begin)
+            line_feed = stream.read(position - begin).rfind(b"\n")
+            if line_feed >= 0:
+                return begin + line_feed + 1
+            position = begin
+    return 0
+
+
+def strip(line: bytes) -> bytes:
+    """`str.strip` of a line of UTF-8: the white space of Unicode counts, not only that of ASCII."""
+    line = line.strip(_ASCII_SPACES)
+    if line and (line[0] >= 0x80 or line[-1] >= 0x80):
+        # In UTF-8 no character is the beginning or the end of another; these have two or three bytes.
+        ends = (line[:2], line[:3], line[-2:], line[-3:])
+        if not _OTHER_SPACES.isdisjoint(ends):
+            return line.decode("utf-8").strip().encode("utf-8")
+    return line
+
+
+def not_utf8(line: bytes) -> Problem:
+    """What is wrong with a line that is not UTF-8."""
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        what = f"is not UTF-8 (byte 0x{line[error.start]:02x})"
+    remedy = "convert it, for example: iconv -f WINDOWS-1252 -t UTF-8"
+    return Problem("lines left out, not UTF-8", what, remedy)
+
+
+def _stripped_lines(text, lines) -> list[bytes | None]:
+    if text.isascii():
+        return [line.strip(_ASCII_SPACES) for line in lines]
+    if _is_utf8(text):
+        return list(map(strip, lines))
+    return [strip(line) if _is_utf8(line) else None for line in lines]
+
+
+def _is_utf8(text) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _whole_lines(path, start) -> Iterator[bytes]:
+    """Yields lines joined by line feeds, the last line feed left out."""
+    begun = []  # the pieces of a line whose end has not come
+    for chunk in read_chunks(path, start):
+        head, line_feed, tail = chunk.rpartition(b"\n")
+        if line_feed:
+            yield b"".join([*begun, head])
+            begun = [tail] if tail else []
+        else:
+            begun.append(chunk)
+    if begun:
+        yield b"".join(begun)

@@ -1,0 +1,1 @@
+"""Documents of pieces -> masked examples: the settings, the three stages, and what they leave on disk."""

@@ -1,0 +1,174 @@
+"""Unfinished pretraining records: a folder that a killed run leaves and the next one takes up."""
+
+import fcntl
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kbert.manifest import VOCABULARY_FILE_NAME
+from kbert.tokenization.vocabulary import Vocabulary
+from tfrecords_tools.corpus.documents import TextFormat
+from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
+
+_PLAN_FILE = "plan.json"
+_LOCK_FILE = "lock"
+_FORMAT = 1  # of what lies in the folder; another number is never taken up
+
+
+@dataclass(frozen=True)
+class PretrainingJob:
+    """Where everything of one unfinished set of records lies, and what it is made with.
+
+    Small, so that it travels to the workers with each piece of work. The folder holds
+
+      plan.json    settings, input files and vocabulary: a run with others is refused
+      vocab.txt
+      tokens/      the tokenised corpus in blocks of documents
+      examples/    for each block its examples, sorted into buckets
+      parts/       for each bucket its records in random order, which the shards are put together from
+
+    Beside each finished piece lies a JSON file of its name with what there is to say of it, written last: a
+    piece without one is made again.
+
+    Args:
+      directory: the folder.
+      settings: the `PretrainingSettings`.
+      vocab_size: how many pieces the vocabulary has.
+    """
+
+    directory: str
+    settings: PretrainingSettings
+    vocab_size: int
+
+    @property
+    def path(self) -> Path:
+        return Path(self.directory)
+
+    @property
+    def vocabulary_file(self) -> Path:
+        return self.path / VOCABULARY_FILE_NAME
+
+    @property
+    def tokens(self) -> Path:
+        return self.path / "tokens"
+
+    @property
+    def examples(self) -> Path:
+        return self.path / "examples"
+
+    @property
+    def parts(self) -> Path:
+        return self.path / "parts"
+
+    @property
+    def piece_dtype(self) -> np.dtype:
+        """Two bytes where the vocabulary allows."""
+        return np.dtype(np.uint16 if self.vocab_size <= 1 << 16 else np.int32)
+
+    @property
+    def text_format(self) -> TextFormat:
+        settings = self.settings
+        return TextFormat(
+            text_field=settings.text_field, split_sentences=settings.split_sentences, errors=settings.errors
+        )
+
+    def generator(self, *numbers: int) -> np.random.Generator:
+        """A random generator of its own for each piece of work, by its numbers."""
+        return np.random.default_rng([self.settings.seed, *numbers])
+
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary.from_file(self.vocabulary_file, self.settings.do_lower_case)
+
+    @classmethod
+    def create_or_resume(
+        cls, output_dir: str | Path, settings: PretrainingSettings, vocabulary: Vocabulary, files: list[Path]
+    ) -> "PretrainingJob":
+        """Makes the folder `OUTPUT_DIR.unfinished`, or takes up the one that is there.
+
+        Raises:
+          ValueError: when it cannot be made, or holds the unfinished work of other settings, files or another
+            vocabulary; the differing keys are named.
+        """
+        output_dir = Path(output_dir).resolve()
+        directory = output_dir.with_name(f"{output_dir.name}.unfinished")
+        plan = {
+            "format": _FORMAT,
+            "settings": settings.to_dict(),
+            "vocabulary": vocabulary.describe(),
+            # A changed file would give other documents than those that are done.
+            "input_files": {str(file): [file.stat().st_size, file.stat().st_mtime_ns] for file in files},
+        }
+        job = cls(str(directory), settings, len(vocabulary))
+        try:
+            for folder in (job.tokens, job.examples, job.parts):
+                folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(
+                f"cannot make the folder {directory} ({error.strerror}); the records are made there and then "
+                "renamed, so the folder around output_dir must be writable."
+            ) from None
+        plan_file = directory / _PLAN_FILE
+        if plan_file.is_file():
+            _refuse_other_plan(plan_file, plan)
+        else:
+            vocabulary.write(job.vocabulary_file)
+            write_json(plan_file, plan)
+        return job
+
+    def lock(self):
+        """Takes the folder for this process, until it ends, however it ends.
+
+        Returns:
+          The open lock file: the lock is gone when it is closed.
+
+        Raises:
+          ValueError: when another process works in the folder.
+        """
+        file = open(self.path / _LOCK_FILE, "w")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise ValueError(
+                f"another process is working in {self.path}; wait for it, or give another output_dir."
+            ) from None
+        return file
+
+
+def _refuse_other_plan(plan_file, plan):
+    try:
+        was = json.loads(plan_file.read_text(encoding="utf-8"))
+    except ValueError:
+        raise ValueError(
+            f"{plan_file} is broken; delete the folder {plan_file.parent} and begin again."
+        ) from None
+    differing = [
+        f"{key} (was {was.get(section, {}).get(key)!r}, now {values.get(key)!r})"
+        for section, values in plan.items()
+        if isinstance(values, dict) and section != "input_files"
+        for key in sorted({*values, *was.get(section, {})})
+        if was.get(section, {}).get(key) != values.get(key)
+    ]
+    if was.get("input_files") != plan["input_files"]:
+        differing.append("the input files")
+    if was.get("format") != plan["format"]:
+        differing.append("the version of kbert")
+    if differing:
+        raise ValueError(
+            f"{plan_file.parent} holds unfinished work that differs in {'; '.join(differing)}. Repeat its "
+            "settings to go on with it, or delete that folder to begin again."
+        )
+
+
+def write_json(path: Path, values):
+    """Writes aside, then renames: the file is whole or absent."""
+    aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    aside.write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    aside.replace(path)
+
+
+def read_json(path: Path):
+    return json.loads(path.read_text(encoding="utf-8"))

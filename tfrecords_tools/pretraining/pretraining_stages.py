@@ -1,0 +1,277 @@
+"""The three stages of pretraining records: text -> token blocks -> sampled examples -> parts of shards.
+
+Each function does one piece of work in a process of its own, on one machine or on a cluster. What it makes
+depends on the job, the seed and the piece's number alone. Its summary is written last, as JSON beside what it
+made: a piece is done when its summary is there.
+"""
+
+import functools
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tfrecords_tools.corpus.documents import Unit, read_documents
+from tfrecords_tools.corpus.duplicates import Fingerprinter
+from tfrecords_tools.corpus.problems import Problems
+from tfrecords_tools.corpus.tokenized_corpus import TokenizedCorpus
+from tfrecords_tools.pretraining.example_buckets import Examples, read_bucket, write_buckets
+from tfrecords_tools.pretraining.full_sentences import pack_full_sentences
+from tfrecords_tools.pretraining.pretraining_job import PretrainingJob, write_json
+from tfrecords_tools.pretraining.sentence_pairs import PairSampler, truncate_pairs
+from tfrecords_tools.records.record_statistics import RecordStatistics
+
+# A block is what pairs are sampled from at a time, and what is done again after a crash.
+BLOCK_BYTES = 1 << 20
+PARTNER_BLOCKS = 16  # whose documents the random next texts of a block come from
+_TEXT_BYTES_AT_ONCE = 1 << 18
+_EXAMPLES_AT_ONCE = 2048
+FIRST_EXAMPLES = "first_examples.npz"  # to show
+# First numbers of the seeds, so that no two stages draw the same numbers.
+_SAMPLING, _SHUFFLING = 1, 2
+
+
+class TextGroup(NamedTuple):
+    """A piece of the first stage: consecutive parts of the corpus, about a block of text."""
+
+    name: str
+    units: tuple[Unit, ...]
+
+
+class BlockToSample(NamedTuple):
+    """A piece of the second stage: a block, and for each pass those its random texts come from."""
+
+    name: str
+    number: int
+    partners: tuple[tuple[str, ...], ...]
+
+
+class Part(NamedTuple):
+    """A piece of the third stage: a bucket of examples, one part of a shard."""
+
+    name: str
+    bucket: int
+    num_buckets: int
+
+
+def summary_file(folder: Path, name: str) -> Path:
+    return folder / f"{name}.json"
+
+
+# ------------------------------------------------------------------------------ text -> token blocks
+
+
+def tokenize_group(job: PretrainingJob, group: TextGroup):
+    """Reads and tokenises a group of documents, and writes them as blocks `tokens/NAME-0000.npz` ...
+
+    The summary holds for each block its `name`, `documents`, `sentences`, `tokens` and `unknown`, and the
+    `problems` that were skipped. With deduplication, `tokens/NAME.fingerprints.npy` has a row a document.
+    """
+    tokenizer, unk_id = _tokenizer(job)
+    fingerprinter = None if job.settings.deduplicate == "none" else Fingerprinter(job.settings.deduplicate)
+    problems = Problems()
+    blocks, fingerprints, num_bytes = [], [], 0
+    for documents in _blocks_of_documents(group.units, job.text_format, problems):
+        lines, numbers, pieces, lengths = [], [], [], []
+        for number, document in enumerate(documents):
+            lines.extend(document)
+            numbers.extend([number] * len(document))
+        num_bytes += sum(map(len, lines)) + len(lines)
+        for part in _text_batches(lines):
+            part_pieces, part_lengths = tokenizer(part)
+            pieces.append(part_pieces)
+            lengths.append(part_lengths)
+        lengths = np.concatenate(lengths)
+        corpus = TokenizedCorpus.from_lengths(np.concatenate(pieces), lengths, numbers)
+        if fingerprinter is not None:
+            # Documents without a single piece are no documents.
+            kept = np.unique(np.array(numbers)[lengths > 0])
+            fingerprints.extend(fingerprinter(documents[number]) for number in kept.tolist())
+        name = f"{group.name}-{len(blocks):04d}"
+        corpus.save(job.tokens / f"{name}.npz")
+        blocks.append(
+            {
+                "name": name,
+                "documents": corpus.num_documents,
+                "sentences": corpus.num_sentences,
+                "tokens": len(corpus.pieces),
+                "unknown": int(np.count_nonzero(corpus.pieces == unk_id)),
+            }
+        )
+    if fingerprinter is not None:
+        with open(job.tokens / f"{group.name}.fingerprints.npy", "wb") as file:
+            np.save(file, np.array(fingerprints, np.uint64).reshape(-1, fingerprinter.num_numbers))
+    write_json(
+        summary_file(job.tokens, group.name),
+        {"bytes": num_bytes, "blocks": blocks, "problems": problems.to_json()},
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _tokenizer(job):
+    """The tokenizer of this process, and the id of unknown pieces."""
+    # Late: TensorFlow takes seconds to import, and the parent process does without it.
+    from tfrecords_tools.corpus.chunk_tokenizer import ChunkTokenizer
+
+    vocabulary = job.vocabulary()
+    return ChunkTokenizer(vocabulary), vocabulary.unk_id
+
+
+def _blocks_of_documents(units, text_format, problems) -> Iterator[list[list[bytes]]]:
+    """Documents in lists of about `BLOCK_BYTES`."""
+    documents, num_bytes = [], 0
+    for unit in units:
+        for document in read_documents(unit, text_format, problems):
+            documents.append(document)
+            num_bytes += sum(map(len, document))
+            if num_bytes >= BLOCK_BYTES:
+                yield documents
+                documents, num_bytes = [], 0
+    if documents:
+        yield documents
+
+
+def _text_batches(lines) -> Iterator[list[bytes]]:
+    batch, num_bytes = [], 0
+    for line in lines:
+        batch.append(line)
+        num_bytes += len(line)
+        if num_bytes >= _TEXT_BYTES_AT_ONCE:
+            yield batch
+            batch, num_bytes = [], 0
+    if batch:
+        yield batch
+
+
+# ------------------------------------------------------------------------------ token blocks -> examples
+
+
+def sample_block(job: PretrainingJob, block: BlockToSample, num_buckets: int):
+    """Samples the examples of a block, all passes, into `examples/NAME.bin`.
+
+    The summary holds the number of `examples`.
+    """
+    settings = job.settings
+    own = load_block(job, block.name)
+    generator = job.generator(_SAMPLING, block.number)
+    passes, pool, pool_names = [], None, None
+    for number, partners in enumerate(block.partners):
+        rng = random.Random(f"{settings.seed}/{block.number}/{number}")
+        documents = list(range(own.num_documents))
+        rng.shuffle(documents)
+        if not settings.has_pairs:
+            pieces, lengths = pack_full_sentences(
+                own, documents, max_seq_length=settings.max_seq_length, sep_id=job.vocabulary().sep_id
+            )
+            nothing = np.zeros_like(lengths)
+            passes.append(Examples(pieces, lengths, nothing, nothing))
+            continue
+        if partners != pool_names:
+            pool = TokenizedCorpus.concatenate([own, *(load_block(job, name) for name in partners)])
+            pool_names = partners
+        sampler = PairSampler(
+            pool,
+            max_seq_length=settings.max_seq_length,
+            short_seq_prob=settings.short_seq_prob,
+            rng=rng,
+            sentence_order=settings.strategy == "sentence_order",
+        )
+        pairs = truncate_pairs(sampler.pairs(documents), settings.max_seq_length, generator)
+        pieces, lengths = pool.take(pairs[:, 0:4:2].ravel(), pairs[:, 1:4:2].ravel())
+        first_lengths, second_lengths = lengths.reshape(-1, 2).T
+        passes.append(Examples(pieces, first_lengths, second_lengths, pairs[:, 4]))
+    examples = Examples.concatenate(passes)
+    write_buckets(job.examples / f"{block.name}.bin", examples, num_buckets, generator)
+    write_json(summary_file(job.examples, block.name), {"examples": len(examples)})
+
+
+def load_block(job: PretrainingJob, name: str) -> TokenizedCorpus:
+    """A block without the documents that were found to be duplicates."""
+    corpus = TokenizedCorpus.load(job.tokens / f"{name}.npz")
+    dropped = job.tokens / f"{name}.dropped.npy"
+    return corpus.without(np.load(dropped)) if dropped.is_file() else corpus
+
+
+# ------------------------------------------------------------------------------ examples -> parts of shards
+
+
+def write_part(job: PretrainingJob, part: Part):
+    """Lays out, masks and writes the examples of a bucket in random order to `parts/NAME.tfrecord`.
+
+    The summary holds the number of `examples`; their `RecordStatistics.counts` are in `parts/NAME.npz`.
+    """
+    import tensorflow as tf
+
+    from tfrecords_tools.records.record_writer import encode_examples
+
+    settings = job.settings
+    features = settings.features()
+    statistics = RecordStatistics(features, job.vocabulary())
+    generator = job.generator(_SHUFFLING, part.bucket)
+    paths = sorted(job.examples.glob("*.bin"))
+    examples = read_bucket(paths, part.bucket, part.num_buckets, job.piece_dtype)
+    order = generator.permutation(len(examples))
+    path = job.parts / f"{part.name}{settings.shard_suffix}"
+    options = tf.io.TFRecordOptions(compression_type="GZIP") if settings.compression == "gzip" else None
+    with tf.io.TFRecordWriter(str(path), options) as writer:
+        for start in range(0, len(order), _EXAMPLES_AT_ONCE):
+            batch = _lay_out(job, examples.take(order[start : start + _EXAMPLES_AT_ONCE]), generator)
+            statistics.update(batch)
+            for record in encode_examples(batch, features):
+                writer.write(record)
+    np.savez(job.parts / f"{part.name}.npz", **statistics.counts)
+    if part.bucket == 0 and statistics.examples:
+        columns = {name: np.stack([example[name] for example in statistics.examples]) for name in features}
+        np.savez(job.parts / FIRST_EXAMPLES, **columns)
+    write_json(summary_file(job.parts, part.name), {"examples": len(examples)})
+
+
+def _lay_out(job, examples: Examples, generator) -> dict[str, np.ndarray]:
+    """The features of a batch of examples."""
+    pack, masker = _packer_and_masker(job)
+    has_pairs = job.settings.has_pairs
+    first, second = examples.split_texts()
+    packed = pack(*first, *second) if has_pairs else pack(*first)
+    batch = {name: values.numpy() for name, values in packed.items()}
+    if masker is not None:
+        masked = masker(batch["input_ids"], batch["input_mask"].sum(axis=1), generator)
+        batch |= {
+            "input_ids": masked.input_ids,
+            "masked_lm_positions": masked.positions,
+            "masked_lm_ids": masked.answers,
+            "masked_lm_weights": masked.weights,
+        }
+    if has_pairs:
+        batch["next_sentence_labels"] = examples.labels[:, np.newaxis].astype(np.int32)
+    return batch
+
+
+@functools.lru_cache(maxsize=1)
+def _packer_and_masker(job):
+    """A function (pieces, lengths) x 1 or 2 texts -> encoder inputs, and the masker or None."""
+    import tensorflow as tf
+
+    from kbert.input_pipelines.masking import PieceMasker
+    from kbert.tokenization.segment_packer import SegmentPacker
+
+    settings, vocabulary = job.settings, job.vocabulary()
+    packer = SegmentPacker(vocabulary, settings.max_seq_length)
+    text = [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
+
+    @tf.function(input_signature=text * 2 if settings.has_pairs else text)
+    def pack(*texts):
+        ragged = tf.RaggedTensor.from_row_lengths
+        return packer(*(ragged(*text, validate=False) for text in zip(texts[::2], texts[1::2], strict=True)))
+
+    if settings.masking == "dynamic":
+        return pack, None
+    masker = PieceMasker(
+        vocabulary,
+        max_predictions_per_seq=settings.max_predictions_per_seq,
+        masked_lm_prob=settings.masked_lm_prob,
+        do_whole_word_mask=settings.do_whole_word_mask,
+        max_ngram_size=settings.max_ngram_size,
+    )
+    return pack, masker

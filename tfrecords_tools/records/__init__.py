@@ -1,0 +1,1 @@
+"""Features -> TFRecords, and TFRecords -> what a person reads."""

@@ -1,0 +1,83 @@
+"""Tokens of one's own for a vocabulary: read, and held against what WordPiece can match."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS
+from tfrecords_tools.corpus.documents import read_lines
+from tfrecords_tools.vocabulary.greedy_match import CONTINUATION
+from tfrecords_tools.vocabulary.vocabulary_merge import UNUSED_TOKEN
+
+# Markers such as [E1]: no text is ever cut into them, but a program may put their ids.
+_MARKER = re.compile(r"\[[^\[\]\s]+\]")
+
+
+def read_tokens(value: str) -> list[str]:
+    """The tokens of a file, one a line, or of a list separated by commas.
+
+    Raises:
+      ValueError: when there are none, one stands twice, or one is a special token or empty.
+    """
+    is_file = Path(value).is_file()
+    lines = read_lines(value) if is_file else (token.strip() for token in value.split(","))
+    tokens = [token for token in lines if token]
+    if not tokens:
+        raise ValueError(
+            f"user_defined_tokens={value!r} names no token; expected tokens separated by commas, or a file."
+        )
+    token, number = Counter(tokens).most_common(1)[0]
+    if number > 1:
+        raise ValueError(f"the user-defined token {token!r} stands there {number} times; name it once.")
+    if CONTINUATION in tokens:
+        raise ValueError(f"the user-defined token '{CONTINUATION}' marks the inside of a word and has none.")
+    for token in tokens:
+        if token in SPECIAL_TOKENS or UNUSED_TOKEN.fullmatch(token):
+            raise ValueError(
+                f"the user-defined token {token!r} is a special token of every vocabulary; leave it out."
+            )
+    return tokens
+
+
+def is_marker(token: str) -> bool:
+    """Whether a token stands in square brackets, so that no text is cut into it."""
+    return _MARKER.fullmatch(token) is not None
+
+
+def check_tokens(tokens: Sequence[str], do_lower_case: bool):
+    """Refuses tokens that WordPiece can never match, because the words it sees are other ones.
+
+    Args:
+      tokens: whole words, or parts of words that begin with `##`. Markers pass.
+      do_lower_case: as for `split_words`.
+
+    Raises:
+      ValueError: naming the first such token, and what it is split into.
+    """
+    # Late: TensorFlow takes seconds to import, and what is wrong with the flags has been said by now.
+    import tensorflow as tf
+
+    from kbert.tokenization.word_splitter import split_words
+    from kbert.tokenization.wordpiece_tokenizer import MAX_CHARACTERS_PER_WORD
+
+    tokens = [token for token in tokens if not is_marker(token)]
+    # A letter before it shows what becomes of the inside of a word.
+    words = [re.sub(f"^{CONTINUATION}", "a", token) for token in tokens]
+    split = split_words(tf.constant([word.encode("utf-8") for word in words], tf.string), do_lower_case)
+    changes = "split at white space and punctuation"
+    if do_lower_case:
+        changes = f"lower-cased, stripped of accents and {changes}"
+    for token, word, parts in zip(tokens, words, split.to_list(), strict=True):
+        seen = [part.decode("utf-8") for part in parts]
+        if seen != [word]:
+            raise ValueError(
+                f"the user-defined token {token!r} can never be matched: before WordPiece sees it, text is "
+                f"{changes}, which makes {' '.join(seen)!r} of {word!r}. Give the words that come out, or a "
+                "marker such as [E1] for ids that only a program puts."
+            )
+        if len(word) > MAX_CHARACTERS_PER_WORD:
+            raise ValueError(
+                f"the user-defined token {token[:20]!r}... has {len(word)} characters; words of more than "
+                f"{MAX_CHARACTERS_PER_WORD} are [UNK]."
+            )
