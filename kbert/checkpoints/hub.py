@@ -99,7 +99,8 @@ def download(name: str) -> Path:
     except errors.LocalEntryNotFoundError as error:
         raise ValueError(
             f"{name} is not in the cache ({huggingface_hub.constants.HF_HUB_CACHE}) and could not be "
-            f"downloaded ({_one_line(error)}); connect, unset HF_HUB_OFFLINE, or give a folder."
+            f"downloaded ({_one_line(error.__cause__ or error)}); connect, unset HF_HUB_OFFLINE, or give a "
+            "folder."
         ) from None
     except (OSError, errors.HfHubHTTPError) as error:
         raise ValueError(f"{name} could not be downloaded ({_one_line(error)}); try again.") from None

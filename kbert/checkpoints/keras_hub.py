@@ -15,6 +15,7 @@ from kbert.checkpoints.keras_hub_config import (
     MASKED_LM_SETTINGS,
     add_own_keys,
     backbone_arguments,
+    embedding_settings,
     is_preset,
     parse_preset,
 )
@@ -28,7 +29,14 @@ from kbert.checkpoints.stored_tensor import StoredTensor
 from kbert.checkpoints.vocabulary_checks import check_sizes
 from kbert.config import EncoderConfig
 
-__all__ = ["FORMAT", "download_preset", "is_preset", "read_keras_hub", "write_keras_hub"]
+__all__ = [
+    "FORMAT",
+    "download_preset",
+    "embedding_settings",
+    "is_preset",
+    "read_keras_hub",
+    "write_keras_hub",
+]
 
 FORMAT = "keras_hub"
 PRESET_SCHEME, KAGGLE_SCHEME = "keras_hub://", "kaggle://"

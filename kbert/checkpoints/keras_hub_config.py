@@ -76,6 +76,25 @@ def is_preset(path) -> bool:
     return file.is_file() and "registered_name" in read_json_object(file)
 
 
+def embedding_settings(path) -> dict:
+    """How a sentence embedder (BertTextEmbedder) makes one vector of many; {} for everything else.
+
+    Args:
+      path: any path.
+
+    Returns:
+      {"pooling": a mode of `SequencePooling`, "normalize": bool}, or {}.
+    """
+    file = Path(path) / TASK_FILE
+    if not is_preset(path) or not file.is_file():
+        return {}
+    values = read_json_object(file)
+    if registered_class(values, file) != "BertTextEmbedder":
+        return {}
+    settings = values["config"]
+    return {"pooling": settings.get("pooling_mode", "mean"), "normalize": settings.get("normalize", True)}
+
+
 def registered_class(values: dict, path) -> str:
     """The class of a serialized object, without its package.
 
@@ -187,7 +206,8 @@ def _task(values, folder, backbone, allowance, report):
     if name == "BertTextEmbedder":
         report.note(
             f"a sentence embedder: pooling_mode={settings.get('pooling_mode')!r}, "
-            f"normalize={settings.get('normalize')}; kbert.load(...).embed takes 'mean' and True unless told"
+            f"normalize={settings.get('normalize')}, which kbert.load(...).embed takes over and a checkpoint "
+            "cannot hold"
         )
     return class_name, task, settings
 

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.checkpoints.formats import local_path, read_checkpoint
+from kbert.checkpoints.keras_hub import embedding_settings
 from kbert.checkpoints.model_loading import build_model
 from kbert.checkpoints.sentence_transformers import is_sentence_transformers, read_sentence_modules
 from kbert.features import ENCODER_INPUTS
@@ -48,7 +49,8 @@ def load(path, do_lower_case: bool | None = None, allow_unmatched=()) -> "Loaded
     elif is_sentence_transformers(folder):
         loaded = _load_sentence_transformers(folder, do_lower_case, allow_unmatched)
     else:
-        loaded = _from_checkpoint(read_checkpoint(folder, do_lower_case, allow_unmatched))
+        checkpoint = read_checkpoint(folder, do_lower_case, allow_unmatched)
+        loaded = _from_checkpoint(checkpoint, **embedding_settings(folder))
     loaded.source = str(path)
     return loaded
 

@@ -451,6 +451,7 @@ def _script(module, *arguments, **kwargs):
     )
 
 
+@pytest.mark.slow
 def test_scripts_serve_ask_and_end_on_sigterm(text_length_dir):
     base_path = str(pathlib.Path(text_length_dir).parent)
     flags = [f"--model_base_path={base_path}", f"--model_name={MODEL}"]

@@ -28,6 +28,7 @@ def test_the_example_of_every_public_name_runs(name, finetuned_run, pretraining_
     assert results.failed == 0, "".join(report)
 
 
+@pytest.mark.slow
 def test_the_guide_shows_every_public_name_and_its_examples_run(
     finetuned_run, pretraining_run, tmp_path, monkeypatch
 ):

@@ -9,6 +9,11 @@ LANGUAGES = tuple(
 )
 
 
+# sentencex 1.0.32 takes every white space behind an initial for one byte and aborts on the others ("J.\xa0S.").
+# WordPiece reads them as spaces too, and drops U+0085, a control character.
+_PLAIN_SPACES = {code: " " for code in range(0x80, 0x3001) if chr(code).isspace()} | {0x85: None}
+
+
 class SentenceSplitter:
     """Cuts a line into sentences.
 
@@ -19,7 +24,8 @@ class SentenceSplitter:
       line: UTF-8.
 
     Returns:
-      A list of non-empty UTF-8 sentences, stripped; joined they are the line but for white space.
+      A list of non-empty UTF-8 sentences, stripped; joined they are the line but for white space, all of
+      which is plain spaces in them.
 
     Raises:
       ValueError: when the language is not known, or sentencex is not installed.
@@ -47,5 +53,5 @@ class SentenceSplitter:
         self._segment = segment
 
     def __call__(self, line: bytes) -> list[bytes]:
-        sentences = self._segment(self._language, line.decode("utf-8"))
+        sentences = self._segment(self._language, line.decode("utf-8").translate(_PLAIN_SPACES))
         return [stripped.encode("utf-8") for sentence in sentences if (stripped := sentence.strip())]

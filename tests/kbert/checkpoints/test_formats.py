@@ -156,6 +156,7 @@ def test_a_failure_half_way_leaves_nothing(tmp_path, format):
 # ------------------------------------------------------------------- runs that others take
 
 
+@pytest.mark.slow
 def test_a_converted_classifier_answers_and_is_evaluated(tmp_path):
     convert_checkpoint(STORED / "BertForSequenceClassification", tmp_path / "run", "kbert")
     run = RunDirectory(tmp_path / "run")
@@ -253,6 +254,7 @@ def run_script(*arguments):
     return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_report(tmp_path):
     result = run_script(
         f"--from={STORED / 'BertModel'}",

@@ -159,6 +159,7 @@ def test_a_preset_of_keras_hub_answers_the_same_in_kbert(saved, name):
     assert checkpoint.max_seq_length == (16 if name == "BertBackbone" else LENGTH)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
 def test_what_kbert_writes_keras_hub_loads_as_it_is(saved, keras_hub, tmp_path, name):
     convert_checkpoint(saved[name][1], tmp_path / "run", "kbert")
@@ -298,6 +299,21 @@ def test_a_preset_is_loaded_and_answers(saved, tmp_path):
     loaded = load(saved["BertTextClassifier"][1])
     assert loaded.task.name == "sequence_classification" and loaded.max_seq_length == LENGTH
     assert loaded.model(loaded.inputs(["the play"]))["probabilities"].shape == (1, 3)
+
+
+@pytest.mark.parametrize(("pooling", "normalize"), [("mean", True), ("cls", False), ("max", True)])
+def test_a_sentence_embedder_gives_its_own_vectors(keras_hub, tmp_path, pooling, normalize):
+    backbone = build(keras_hub, "BertBackbone")
+    length = {"sequence_length": LENGTH}
+    preprocessor = keras_hub.models.BertTextEmbedderPreprocessor(tokenizer(keras_hub), **length)
+    model = keras_hub.models.BertTextEmbedder(
+        backbone, preprocessor=preprocessor, pooling_mode=pooling, normalize=normalize
+    )
+    model.save_to_preset(str(tmp_path / "preset"))
+    texts = ["the play", "jumping, a b c"]
+    loaded = load(tmp_path / "preset")
+    assert (loaded.pooling, loaded.normalize, loaded.max_seq_length) == (pooling, normalize, LENGTH)
+    np.testing.assert_allclose(loaded.embed(texts), model.predict(texts, verbose=0), atol=TOLERANCE)
 
 
 # -------------------------------------------------------------------------------------- failures

@@ -36,6 +36,7 @@ def test_evaluation_of_the_finished_run_says_the_same(finetuned_run, labelled_fi
     assert metrics["baseline_accuracy"] == pytest.approx(7 / 13) and metrics["num_examples"] == 13
 
 
+@pytest.mark.slow
 def test_the_encoder_starts_from_the_pretrained_weights(pretraining_run, labelled_files, tmp_path):
     """At a learning rate of almost nothing the encoder stays what it was."""
     config = tiny_finetuning_config(num_train_epochs=0.2)

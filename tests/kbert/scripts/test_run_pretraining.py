@@ -117,6 +117,7 @@ def test_records_of_one_text_train_the_masked_lm_alone(text_records, text_run):
     assert not any("pooler" in name or "next_sentence" in name for name in tensors(text_run))
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_to_the_very_same_masks(text_records, text_run, tmp_path, monkeypatch):
     arguments = (CONFIG, tmp_path / "run", text_records / "train", text_records / "heldout")
     interrupted_and_resumed(monkeypatch, 6, *arguments)
@@ -141,6 +142,7 @@ def test_a_run_without_next_sentence_fills_masks(text_run):
     assert len(candidates) == 3
 
 
+@pytest.mark.slow
 def test_a_run_without_next_sentence_is_fine_tuned(text_run, labelled_files, tmp_path):
     """With a fresh pooler, and everything else its own."""
     config = dataclasses.replace(

@@ -95,6 +95,7 @@ def test_summary_names_the_encoder_and_counts_it(case):
 PRECISIONS = itertools.cycle(["float32", "mixed_bfloat16", "mixed_float16"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "precision"), list(zip(NAMES, PRECISIONS, strict=False)))
 def test_fit_on_dicts_learns_the_tasks_loss(name, precision):
     config = calm_config()
@@ -141,6 +142,7 @@ def test_a_loss_of_ones_own_replaces_the_tasks():
     assert loss == pytest.approx(np.mean((logits - targets) ** 2), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_encoder_and_task_models_compose_with_other_layers(tmp_path):
     config = tiny_encoder_config(num_hidden_layers=1)
     encoder = BertEncoder(config, outputs=["sequence_output"])

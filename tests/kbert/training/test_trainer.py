@@ -49,6 +49,7 @@ def test_a_run_leaves_what_it_promises(pretraining_run):
     assert lines[1]["learning_rate"] == pytest.approx(2e-3 * (1 - 3 / 12))
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_to_the_very_same_numbers(pretraining_run, records_dir, tmp_path, monkeypatch):
     """Dropout on, killed in the middle of an epoch and of a log interval after the last checkpoint."""
 

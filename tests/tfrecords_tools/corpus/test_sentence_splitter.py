@@ -46,6 +46,15 @@ def test_nothing_but_white_space_is_lost(language, line):
     assert all(sentence and sentence == sentence.strip() for sentence in sentences)
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_white_space_of_unicode_is_taken(language):
+    for code in range(0x80, 0x3001):
+        if chr(code).isspace():
+            assert SentenceSplitter(language)(
+                f"'((\u201d\u2026\u201d.B{chr(code)}.\t\t J.{chr(code)}S. Bach.".encode()
+            )
+
+
 def test_lines_of_documents_become_sentences(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("Mr. Brown came. He sat.\nIt rained.\n\nNew. Day.\n", encoding="utf-8")

@@ -148,6 +148,7 @@ def test_leaving_without_finish_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_kill_leaves_nothing_that_could_be_taken_for_whole(tmp_path):
     program = """
 import os, signal, sys

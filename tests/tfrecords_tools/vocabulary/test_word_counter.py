@@ -54,6 +54,7 @@ def test_all_kinds_of_files_are_counted(corpus, tmp_path):
     assert counted.counts == Counter({word: 3 * count for word, count in expected_counts(TEXT).items()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit_bytes", [1, 300, 5000])
 def test_cutting_into_units_makes_no_difference(tmp_path, monkeypatch, unit_bytes):
     # No blank line: one document, which has to be shared out all the same.
