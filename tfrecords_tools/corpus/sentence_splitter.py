@@ -9,7 +9,7 @@ LANGUAGES = tuple(
 )
 
 
-# sentencex 1.0.32 takes every white space behind an initial for one byte and aborts on the others ("J.\xa0S.").
+# sentencex 1.0.32 takes every white space behind an initial for one byte and aborts on others ("J.\xa0S.").
 # WordPiece reads them as spaces too, and drops U+0085, a control character.
 _PLAIN_SPACES = {code: " " for code in range(0x80, 0x3001) if chr(code).isspace()} | {0x85: None}
 
