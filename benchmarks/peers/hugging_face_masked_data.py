@@ -9,7 +9,6 @@ import argparse
 import glob
 
 import numpy as np
-from tokenizers import BertWordPieceTokenizer
 from transformers import BertTokenizerFast, DataCollatorForLanguageModeling
 
 parser = argparse.ArgumentParser()
@@ -20,7 +19,8 @@ parser.add_argument("--max_seq_length", type=int)
 parser.add_argument("--dupe_factor", type=int)
 arguments = parser.parse_args()
 
-tokenizer = BertWordPieceTokenizer(arguments.vocab_file, lowercase=True)
+fast = BertTokenizerFast(vocab_file=arguments.vocab_file)
+tokenizer = fast.backend_tokenizer
 room = arguments.max_seq_length - 2
 ids = []
 for path in sorted(glob.glob(arguments.input_files)):
@@ -31,9 +31,7 @@ for path in sorted(glob.glob(arguments.input_files)):
 cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
 blocks = [[cls_id, *ids[start : start + room], sep_id] for start in range(0, len(ids) - room, room)]
 
-collator = DataCollatorForLanguageModeling(
-    BertTokenizerFast(vocab_file=arguments.vocab_file), mlm_probability=0.15, return_tensors="np"
-)
+collator = DataCollatorForLanguageModeling(fast, mlm_probability=0.15, return_tensors="np")
 order = np.random.default_rng(0).permutation(len(blocks))
 for number in range(arguments.dupe_factor):
     masked = [
