@@ -43,7 +43,7 @@ clean:  ## removes .venv and what quickstart made
 # The environment is ready when the stamp is there: an interrupted installation begins again.
 $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
 	@$(PYTHON) kbert/scripts/platform_check.py
-	@echo "setting up $(VENV) (once; about 2.5 GB on disk) ..."
+	@echo "setting up $(VENV) (once; about 3 GB on disk) ..."
 	@rm -rf $(VENV) && $(PYTHON) -m venv $(VENV)
 	@awk '/^uv==/ {on = 1} on {print} on && !/\\$$/ {exit}' requirements.lock > $(VENV)/uv.txt
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r $(VENV)/uv.txt
