@@ -25,7 +25,7 @@ from tfrecords_tools import create_pretraining_data as script
 from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_documents
 from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
-from tfrecords_tools.pretraining import pretraining_stages
+from tfrecords_tools.pretraining import pretraining_stages, stage_runner
 from tfrecords_tools.records.record_text import inconsistencies
 from tfrecords_tools.show_records import read_records
 
@@ -42,10 +42,10 @@ def corpus(tmp_path):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """So that a small corpus is many pieces of work, and pairs come from a sample of the blocks."""
-    for module in (pretraining_stages, script):
+    for module in (pretraining_stages, stage_runner):
         monkeypatch.setattr(module, "BLOCK_BYTES", 300)
-    monkeypatch.setattr(script, "PARTNER_BLOCKS", 2)
-    monkeypatch.setattr(script, "BUCKET_BYTES", 2000)
+    monkeypatch.setattr(stage_runner, "PARTNER_BLOCKS", 2)
+    monkeypatch.setattr(stage_runner, "BUCKET_BYTES", 2000)
     monkeypatch.setattr(pretraining_stages, "_EXAMPLES_AT_ONCE", 7)
 
 
@@ -261,7 +261,7 @@ def test_compressed_shards_hold_the_same_records(tmp_path, corpus, small_blocks)
 def test_what_is_stopped_goes_on_and_gives_the_same_bytes(tmp_path, small_blocks, monkeypatch, stage):
     files, _ = write_numbered_corpus(tmp_path)
     create_pretraining_data(*files, tmp_path / "whole", **SMALL)
-    real, done = getattr(script, stage), []
+    real, done = getattr(stage_runner, stage), []
 
     def stopped_half_way(job, piece, *arguments):
         if len(done) == 2:
@@ -272,19 +272,19 @@ def test_what_is_stopped_goes_on_and_gives_the_same_bytes(tmp_path, small_blocks
         done.append(piece)
 
     with monkeypatch.context() as patch:
-        patch.setattr(script, stage, stopped_half_way)
+        patch.setattr(stage_runner, stage, stopped_half_way)
         with pytest.raises(OSError, match="full"):
             create_pretraining_data(*files, tmp_path / "out", **SMALL)
     monkeypatch.undo()
-    for module in (pretraining_stages, script):
+    for module in (pretraining_stages, stage_runner):
         monkeypatch.setattr(module, "BLOCK_BYTES", 300)
-    monkeypatch.setattr(script, "PARTNER_BLOCKS", 2)
-    monkeypatch.setattr(script, "BUCKET_BYTES", 2000)
+    monkeypatch.setattr(stage_runner, "PARTNER_BLOCKS", 2)
+    monkeypatch.setattr(stage_runner, "BUCKET_BYTES", 2000)
     monkeypatch.setattr(pretraining_stages, "_EXAMPLES_AT_ONCE", 7)
     assert not (tmp_path / "out").exists() and len(done) == 2
     again = []
     monkeypatch.setattr(
-        script, stage, lambda job, piece, *rest: (again.append(piece), real(job, piece, *rest))
+        stage_runner, stage, lambda job, piece, *rest: (again.append(piece), real(job, piece, *rest))
     )
     create_pretraining_data(*files, tmp_path / "out", **SMALL)
     assert again and not set(again) & set(done), "finished pieces are not made again"
@@ -509,7 +509,7 @@ def distributions(columns, vocabulary, continuing):
     ],
 )
 def test_wrong_settings_are_named_before_any_work(tmp_path, corpus, monkeypatch, settings, sentence):
-    monkeypatch.setattr(script, "tokenize_group", lambda *_: pytest.fail("the work has begun"))
+    monkeypatch.setattr(stage_runner, "tokenize_group", lambda *_: pytest.fail("the work has begun"))
     arguments = {"input_files": corpus[0], "vocab_file": corpus[1], "output_dir": tmp_path / "out"}
     with pytest.raises(ValueError, match=sentence):
         create_pretraining_data(**arguments | SMALL | settings)
@@ -518,7 +518,7 @@ def test_wrong_settings_are_named_before_any_work(tmp_path, corpus, monkeypatch,
 
 def test_a_single_document_is_refused_before_any_work(tmp_path, monkeypatch):
     corpus = small_corpus.write_corpus(tmp_path, num_documents=1)
-    monkeypatch.setattr(script, "tokenize_group", lambda *_: pytest.fail("the work has begun"))
+    monkeypatch.setattr(stage_runner, "tokenize_group", lambda *_: pytest.fail("the work has begun"))
     with pytest.raises(ValueError, match="the input holds 1 document, .* put a blank line between documents"):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
 
@@ -540,7 +540,7 @@ def test_an_output_dir_with_records_is_kept_unless_overwrite(tmp_path, corpus):
 
 def test_unfinished_work_of_other_settings_is_refused_with_the_differences(tmp_path, corpus, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(script, "write_part", lambda *_: (_ for _ in ()).throw(OSError("full")))
+        patch.setattr(stage_runner, "write_part", lambda *_: (_ for _ in ()).throw(OSError("full")))
         with pytest.raises(OSError):
             create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
     with pytest.raises(ValueError, match=r"differs in seed \(was 12345, now 7\)\. Repeat its settings"):
@@ -554,7 +554,7 @@ def test_two_runs_do_not_share_a_folder(tmp_path, corpus, monkeypatch):
     def another_run(*_):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
 
-    monkeypatch.setattr(script, "tokenize_group", another_run)
+    monkeypatch.setattr(stage_runner, "tokenize_group", another_run)
     with pytest.raises(ValueError, match="another process is working in .*out.unfinished"):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
 

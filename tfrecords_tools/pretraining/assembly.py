@@ -1,0 +1,65 @@
+"""Finished parts -> a folder of records: shards, manifest, vocabulary, statistics."""
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from kbert.manifest import VOCABULARY_FILE_NAME, Shard
+from tfrecords_tools.pretraining.pretraining_job import read_json
+from tfrecords_tools.pretraining.pretraining_stages import FIRST_EXAMPLES, summary_file
+from tfrecords_tools.records.record_statistics import RecordStatistics
+from tfrecords_tools.records.record_writer import replace_output_dir
+from tfrecords_tools.records.statistics_page import write_statistics
+
+
+def assemble(job, parts, num_parts_of_shard) -> tuple[Path, tuple[Shard, ...], RecordStatistics]:
+    """Puts the shards together from their parts; records follow one another in a file, so bytes do too.
+
+    Returns:
+      (the folder they are in, the shards, the statistics of all records).
+    """
+    num_shards, suffix = job.settings.num_shards, job.settings.shard_suffix
+    finished = job.path / "finished"
+    shutil.rmtree(finished, ignore_errors=True)
+    finished.mkdir()
+    statistics = RecordStatistics(job.settings.features(), job.vocabulary())
+    shards = []
+    for number in range(num_shards):
+        name = f"pretraining-{number:05d}-of-{num_shards:05d}{suffix}"
+        num_examples = 0
+        of_shard = parts[number * num_parts_of_shard : (number + 1) * num_parts_of_shard]
+        for part in of_shard:
+            found = read_json(summary_file(job.parts, part.name))
+            num_examples += found["examples"]
+            with np.load(job.parts / f"{part.name}.npz") as counts:
+                statistics.add(counts)
+        _join_files([job.parts / f"{part.name}{suffix}" for part in of_shard], finished / name)
+        shards.append(Shard(name, num_examples))
+    if (job.parts / FIRST_EXAMPLES).is_file():
+        with np.load(job.parts / FIRST_EXAMPLES) as columns:
+            rows = zip(*(columns[name] for name in columns), strict=True)
+            statistics.examples = [dict(zip(columns, row, strict=True)) for row in rows]
+    return finished, tuple(shards), statistics
+
+
+def _join_files(paths, target):
+    if len(paths) == 1:
+        with contextlib.suppress(OSError):  # a file system without links: copied below
+            os.link(paths[0], target)
+            return
+    with open(target, "wb") as joined:
+        for path in paths:
+            with open(path, "rb") as file:
+                shutil.copyfileobj(file, joined, 1 << 20)
+
+
+def finish(job, finished, output_dir, manifest, statistics, overwrite):
+    """Completes the folder of finished records, gives it its name, and clears the work away."""
+    job.vocabulary().write(finished / VOCABULARY_FILE_NAME)
+    manifest.write(finished)
+    write_statistics(finished, manifest, statistics)
+    replace_output_dir(finished, output_dir, overwrite)
+    shutil.rmtree(job.path, ignore_errors=True)
