@@ -14,6 +14,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 NAMES = [name for name in kbert.__all__ if name != "__version__"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_example_of_every_public_name_runs(name, finetuned_run, pretraining_run):
     value = getattr(kbert, name)

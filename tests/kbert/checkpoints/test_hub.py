@@ -18,6 +18,8 @@ from kbert.checkpoints.formats import read_checkpoint
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.local_hub import LocalHub, sha
 
+pytestmark = pytest.mark.slow  # KerasHub and the hub's client take long to import
+
 REPOSITORY = Path(__file__).resolve().parents[3]
 NOWHERE = "http://127.0.0.1:9"  # the port of "discard": nobody listens
 DOWNLOAD = """

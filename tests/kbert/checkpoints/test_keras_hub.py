@@ -20,6 +20,8 @@ from kbert.inference.loaded_model import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.kbert.checkpoints.foreign_files import SHAPE, TOKENS
 
+pytestmark = pytest.mark.slow  # KerasHub and the hub's client take long to import
+
 STORED = Path(__file__).with_name("stored")
 REPOSITORY = Path(__file__).resolve().parents[3]
 TOLERANCE = 1e-5
