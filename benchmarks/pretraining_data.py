@@ -38,22 +38,22 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def define_flags():
-    flags.DEFINE_string("input_files", None, "Plain text files, a glob; a blank line between documents.")
-    flags.DEFINE_string("vocab_file", None, "An uncased vocab.txt.")
+    flags.DEFINE_string("input_files", None, "Plain text files, a glob; by default CPython's documentation.")
+    flags.DEFINE_string("vocab_file", None, "An uncased vocab.txt; by default one learned from the text.")
     flags.DEFINE_string("bert_checkout", None, "Folder with the original create_pretraining_data.py.")
     flags.DEFINE_string("peers_python", None, "Python with tests/peers/requirements.txt installed.")
     flags.DEFINE_integer("dupe_factor", 5, "Passes over the corpus.", lower_bound=1)
     flags.DEFINE_integer("max_seq_length", 128, "Length of the sequences.", lower_bound=8)
     flags.DEFINE_integer("cores", 2, "Cores for each contestant.", lower_bound=1)
     flags.DEFINE_integer("repetitions", 3, "Timed runs of every contestant.", lower_bound=1)
-    flags.mark_flags_as_required(["input_files", "vocab_file"])
 
 
 def main(argv):
     del argv
-    num_bytes = sum(file.stat().st_size for file in input_files(FLAGS.input_files))
-    print(f"{num_bytes / 1e6:.1f} MB, dupe_factor {FLAGS.dupe_factor}, {FLAGS.cores} cores", flush=True)
     with tempfile.TemporaryDirectory() as folder:
+        _complete_flags(folder)
+        num_bytes = sum(file.stat().st_size for file in input_files(FLAGS.input_files))
+        print(f"{num_bytes / 1e6:.1f} MB, dupe_factor {FLAGS.dupe_factor}, {FLAGS.cores} cores", flush=True)
         contestants = {"kbert": lambda: _kbert(folder, FLAGS.input_files)}
         if FLAGS.bert_checkout:
             contestants["original"] = lambda: _original(folder)
@@ -70,6 +70,20 @@ def main(argv):
         costs["kbert, 4 copies of the corpus"] = [_kbert(folder, _four_copies(folder))]
     print(_table(costs))
     print(json.dumps({name: [cost._asdict() for cost in found] for name, found in costs.items()}))
+
+
+def _complete_flags(folder):
+    """Makes the text and the vocabulary that are not given."""
+    tool = [sys.executable, "-m"]
+    if not FLAGS.input_files:
+        command = [*tool, "tfrecords_tools.write_embedded_text", f"--output_dir={folder}/embedded"]
+        process_tree.run(command, FLAGS.cores, cwd=_REPOSITORY)
+        FLAGS.input_files = f"{folder}/embedded/text/train.txt"
+    if not FLAGS.vocab_file:
+        FLAGS.vocab_file = f"{folder}/vocab.txt"
+        command = [*tool, "tfrecords_tools.build_vocabulary", f"--input_files={FLAGS.input_files}"]
+        command += [f"--output_file={FLAGS.vocab_file}", "--vocab_size=6000"]
+        process_tree.run(command, FLAGS.cores, cwd=_REPOSITORY)
 
 
 def _kbert(folder, files):

@@ -262,6 +262,7 @@ def record_dirs(labelled_files, pretraining_run, tmp_path_factory):
     return folder / "train", folder / "dev"
 
 
+@pytest.mark.slow
 def test_evaluation_on_records_is_that_on_live_text(finetuned_run, labelled_files, record_dirs):
     _, live = evaluate_classification(finetuned_run, labelled_files[1], batch_size=5)
     _, stored = evaluate_labelled_records(finetuned_run, record_dirs[1], batch_size=5)
@@ -303,6 +304,7 @@ def test_training_on_records_resumes_with_the_very_next_example(record_dirs, pre
     assert len(whole) == 10 and again == pytest.approx(whole, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_records_alone_are_enough_to_start_from_random_weights(record_dirs, tmp_path):
     config = tiny_finetuning_config(encoder=tiny_encoder_config(), num_train_epochs=0.4)
     _, metrics = run_finetuning(config, tmp_path / "run", train_dir=record_dirs[0], dev_dir=record_dirs[1])

@@ -112,6 +112,7 @@ CONTENTS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(content=CONTENTS, chunk_bytes=st.integers(1, 40))
 @example(content=b"a\n\xe4\n\nb", chunk_bytes=1)
