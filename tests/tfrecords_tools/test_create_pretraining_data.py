@@ -228,6 +228,16 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path, co
     assert contents(tmp_path / "a") != contents(tmp_path / "c")
 
 
+def test_another_vocabulary_in_the_same_place_is_not_taken_for_the_one_before(tmp_path, corpus):
+    create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+    special = len(SPECIAL_TOKENS)
+    turned = [*small_corpus.TOKENS[:special], *reversed(small_corpus.TOKENS[special:])]
+    Vocabulary(turned, True).write(corpus[1])
+    create_pretraining_data(*corpus, tmp_path / "out", overwrite=True, **SMALL)
+    create_pretraining_data(*corpus, tmp_path / "elsewhere", **SMALL)
+    assert shards_of(tmp_path / "out") == shards_of(tmp_path / "elsewhere")
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".jsonl"])
 def test_other_kinds_of_files_give_the_same_records(tmp_path, corpus, suffix):
     text = corpus[0].read_bytes()

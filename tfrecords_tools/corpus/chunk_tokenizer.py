@@ -6,13 +6,14 @@ are those of its chunks `line.split(b" ")`, one after the other, and running tex
 rules themselves stay where they are, in `WordPieceTokenizer`, which sees each chunk that is new.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+from tfrecords_tools.corpus.byte_batches import byte_batches
 
 # Longer chunks hardly come back (a line of Chinese is one), so they are not kept.
 _MAX_BYTES_OF_KEPT_CHUNK = 64
@@ -85,7 +86,7 @@ class ChunkTokenizer:
         """The ids of new chunks, which are remembered but for those that are too long."""
         learned = {}
         size = self.dtype.itemsize
-        for batch in _batches(chunks):
+        for batch in byte_batches(chunks, _BYTES_PER_CALL):
             flat, lengths = self._tokenize_chunks(tf.constant(batch, tf.string))
             content = flat.numpy().astype(self.dtype).tobytes()
             ends = np.cumsum(lengths.numpy()) * size
@@ -108,15 +109,3 @@ class _KnownChunks(dict):
 
     def __missing__(self, chunk):
         self.misses.append(chunk)
-
-
-def _batches(chunks) -> Iterator[list[bytes]]:
-    batch, num_bytes = [], 0
-    for chunk in chunks:
-        batch.append(chunk)
-        num_bytes += len(chunk)
-        if num_bytes >= _BYTES_PER_CALL:
-            yield batch
-            batch, num_bytes = [], 0
-    if batch:
-        yield batch

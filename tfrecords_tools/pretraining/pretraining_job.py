@@ -37,11 +37,14 @@ class PretrainingJob:
       directory: the folder.
       settings: the `PretrainingSettings`.
       vocab_size: how many pieces the vocabulary has.
+      fingerprint: the vocabulary's. Workers keep what they make of a job, and another vocabulary in the same
+        folder is another job.
     """
 
     directory: str
     settings: PretrainingSettings
     vocab_size: int
+    fingerprint: str
 
     @property
     def path(self) -> Path:
@@ -101,7 +104,7 @@ class PretrainingJob:
             # A changed file would give other documents than those that are done.
             "input_files": {str(file): [file.stat().st_size, file.stat().st_mtime_ns] for file in files},
         }
-        job = cls(str(directory), settings, len(vocabulary))
+        job = cls(str(directory), settings, len(vocabulary), vocabulary.fingerprint)
         try:
             for folder in (job.tokens, job.examples, job.parts):
                 folder.mkdir(parents=True, exist_ok=True)

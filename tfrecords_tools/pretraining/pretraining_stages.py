@@ -7,12 +7,12 @@ made: a piece is done when its summary is there.
 
 import functools
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from tfrecords_tools.corpus.byte_batches import byte_batches
 from tfrecords_tools.corpus.documents import Unit, read_documents
 from tfrecords_tools.corpus.duplicates import Fingerprinter
 from tfrecords_tools.corpus.problems import Problems
@@ -73,13 +73,14 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
     fingerprinter = None if job.settings.deduplicate == "none" else Fingerprinter(job.settings.deduplicate)
     problems = Problems()
     blocks, fingerprints, num_bytes = [], [], 0
-    for documents in _blocks_of_documents(group.units, job.text_format, problems):
+    found = (document for unit in group.units for document in read_documents(unit, job.text_format, problems))
+    for documents in byte_batches(found, BLOCK_BYTES, size=lambda document: sum(map(len, document))):
         lines, numbers, pieces, lengths = [], [], [], []
         for number, document in enumerate(documents):
             lines.extend(document)
             numbers.extend([number] * len(document))
         num_bytes += sum(map(len, lines)) + len(lines)
-        for part in _text_batches(lines):
+        for part in byte_batches(lines, _TEXT_BYTES_AT_ONCE):
             part_pieces, part_lengths = tokenizer(part)
             pieces.append(part_pieces)
             lengths.append(part_lengths)
@@ -117,32 +118,6 @@ def _tokenizer(job):
 
     vocabulary = job.vocabulary()
     return ChunkTokenizer(vocabulary), vocabulary.unk_id
-
-
-def _blocks_of_documents(units, text_format, problems) -> Iterator[list[list[bytes]]]:
-    """Documents in lists of about `BLOCK_BYTES`."""
-    documents, num_bytes = [], 0
-    for unit in units:
-        for document in read_documents(unit, text_format, problems):
-            documents.append(document)
-            num_bytes += sum(map(len, document))
-            if num_bytes >= BLOCK_BYTES:
-                yield documents
-                documents, num_bytes = [], 0
-    if documents:
-        yield documents
-
-
-def _text_batches(lines) -> Iterator[list[bytes]]:
-    batch, num_bytes = [], 0
-    for line in lines:
-        batch.append(line)
-        num_bytes += len(line)
-        if num_bytes >= _TEXT_BYTES_AT_ONCE:
-            yield batch
-            batch, num_bytes = [], 0
-    if batch:
-        yield batch
 
 
 # ------------------------------------------------------------------------------ token blocks -> examples

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from absl import logging
 
+from tfrecords_tools.corpus.byte_batches import byte_batches
 from tfrecords_tools.corpus.documents import Problems, TextFormat, Unit, plan_units, read_lines_of_unit
 from tfrecords_tools.work.progress import Progress
 from tfrecords_tools.work.worker_pool import WorkerPool
@@ -178,7 +179,7 @@ def _add_words_of_chunks(words, chunks, do_lower_case) -> int:
     from kbert.tokenization.wordpiece_tokenizer import MAX_CHARACTERS_PER_WORD
 
     num_long = 0
-    for batch in _batches(chunks):
+    for batch in byte_batches(chunks, _BYTES_PER_SPLIT):
         split = split_words(tf.constant(batch, tf.string), do_lower_case)
         flat = split.flat_values
         counts = np.repeat(np.fromiter(map(chunks.__getitem__, batch), np.int64), split.row_lengths().numpy())
@@ -188,18 +189,6 @@ def _add_words_of_chunks(words, chunks, do_lower_case) -> int:
         for word, number in zip(flat.numpy()[is_short].tolist(), counts[is_short].tolist(), strict=True):
             words[word] += number
     return num_long
-
-
-def _batches(chunks) -> Iterator[list[bytes]]:
-    batch, num_bytes = [], 0
-    for chunk in chunks:
-        batch.append(chunk)
-        num_bytes += len(chunk)
-        if num_bytes >= _BYTES_PER_SPLIT:
-            yield batch
-            batch, num_bytes = [], 0
-    if batch:
-        yield batch
 
 
 # ------------------------------------------------------------------------------ sorted runs
