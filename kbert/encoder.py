@@ -5,12 +5,16 @@ import dataclasses
 import keras
 
 from kbert.config import EncoderConfig
-from kbert.features import ENCODER_INPUTS
+from kbert.features import ENCODER_INPUTS, PACKED_PLACES
 from kbert.layers.bert_embeddings import BertEmbeddings
+from kbert.layers.packed_rows import PackedRows
+from kbert.layers.padded_output import PaddedOutput
 from kbert.layers.pooler import Pooler
+from kbert.layers.real_tokens import RealTokens
 from kbert.layers.transformer_block import TransformerBlock
 
 ENCODER_OUTPUTS = ("sequence_output", "pooled_output", "hidden_states", "attention_probabilities")
+PADDINGS = ("keep", "skip", "pack")
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -22,6 +26,12 @@ class BertEncoder(keras.Model):
       dtype: a Keras dtype policy, for example "float32" or "mixed_bfloat16".
       outputs: names among ENCODER_OUTPUTS. Without "pooled_output" there is no pooler, and so no weight
         that a loss on tokens would leave without a gradient.
+      padding: what becomes of the padding inside, the outputs at real tokens being the same:
+        "keep" works on it like on any token; "skip" runs all but the attention on real tokens alone, whose
+        number varies, so that it does not go with XLA's fixed shapes; "pack" runs rows that hold several
+        texts, as the further input `packed_places` says (see kbert.input_pipelines.packing), attention
+        staying within each text. With the last two, `sequence_output` is 0 at padding.
+      recompute: keep only each block's input for the backward pass and run the block again there.
 
     Call arguments:
       a dict of int32 tensors of shape `(batch, seq_length)`: `input_ids`; `input_mask`, 1 at real tokens
@@ -36,7 +46,8 @@ class BertEncoder(keras.Model):
       shape `(batch, heads, from_length, to_length)`, before dropout.
 
     Raises:
-      ValueError: for an output that is not known.
+      ValueError: for an output or a padding that is not known, and for hidden states or attention where the
+        padding is not kept.
 
     Example:
       >>> import keras
@@ -63,6 +74,8 @@ class BertEncoder(keras.Model):
         outputs=("sequence_output", "pooled_output"),
         name="encoder",
         *,
+        padding="keep",
+        recompute=False,
         sharing: "BertEncoder | None" = None,
         **kwargs,
     ):
@@ -71,11 +84,16 @@ class BertEncoder(keras.Model):
             raise ValueError(
                 f"outputs={list(outputs)} of an encoder must be among {', '.join(ENCODER_OUTPUTS)}."
             )
+        if padding not in PADDINGS:
+            raise ValueError(f"padding={padding!r} of an encoder must be one of {', '.join(PADDINGS)}.")
+        inner = [output for output in outputs if output in ENCODER_OUTPUTS[2:]]
+        if padding != "keep" and inner:
+            raise ValueError(f"an encoder gives {', '.join(inner)} only with padding='keep'.")
         policy = keras.dtype_policies.get(dtype)
 
         # Layers
         if sharing is None:
-            embeddings, blocks, pooler = _layers(config, policy)
+            embeddings, blocks, pooler = _layers(config, policy, padding, recompute)
         else:
             embeddings, blocks, pooler = sharing.embeddings, sharing.blocks, sharing.pooler
         if "pooled_output" not in outputs:
@@ -84,16 +102,19 @@ class BertEncoder(keras.Model):
             raise ValueError("this encoder has no pooler; build it with outputs that name pooled_output.")
 
         # Functional model
-        inputs = {key: keras.Input((None,), dtype="int32", name=key) for key in ENCODER_INPUTS}
-        hidden_states = [embeddings(inputs["input_ids"], inputs["segment_ids"])]
+        names = (*ENCODER_INPUTS, PACKED_PLACES) if padding == "pack" else ENCODER_INPUTS
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
+        embedded, mask, layout, padded = _ENTRANCES[padding](inputs, embeddings)
+        hidden_states = [embedded]
         probabilities = []
         for block in blocks:
             if "attention_probabilities" in outputs:
-                hidden, attention = _BlockWithProbabilities(block)(hidden_states[-1], inputs["input_mask"])
+                hidden, attention = _BlockWithProbabilities(block)(hidden_states[-1], mask)
                 probabilities.append(attention)
             else:
-                hidden = block(hidden_states[-1], inputs["input_mask"])
+                hidden = block(hidden_states[-1], mask, layout)
             hidden_states.append(hidden)
+        hidden_states[-1] = padded(hidden_states[-1])
         tensors = {
             "sequence_output": hidden_states[-1],
             "pooled_output": pooler and pooler(hidden_states[-1]),
@@ -106,6 +127,8 @@ class BertEncoder(keras.Model):
         # Config
         self.config = config
         self.policy = policy
+        self.padding = padding
+        self.recompute = recompute
         self.embeddings = embeddings
         self.blocks = blocks
         self.pooler = pooler
@@ -118,7 +141,17 @@ class BertEncoder(keras.Model):
         """
         if set(outputs) == set(self.output):
             return self
-        return BertEncoder(self.config, self.policy, outputs, self.name, sharing=self)
+        kept = set(outputs) & set(ENCODER_OUTPUTS[2:])
+        padding = "keep" if kept else self.padding
+        return BertEncoder(
+            self.config,
+            self.policy,
+            outputs,
+            self.name,
+            padding=padding,
+            recompute=self.recompute,
+            sharing=self,
+        )
 
     def get_config(self):
         return {
@@ -126,11 +159,13 @@ class BertEncoder(keras.Model):
             "dtype": keras.dtype_policies.serialize(self.policy),
             "outputs": list(self.output),
             "name": self.name,
+            "padding": self.padding,
+            "recompute": self.recompute,
         }
 
     @classmethod
     def from_config(cls, config):
-        return cls(EncoderConfig(**config["config"]), config["dtype"], config["outputs"], config["name"])
+        return cls(**config | {"config": EncoderConfig(**config["config"])})
 
 
 class _BlockWithProbabilities(keras.layers.Layer):
@@ -154,7 +189,31 @@ class _BlockWithProbabilities(keras.layers.Layer):
         return self.block.compute_output_spec(hidden_states, input_mask, with_probabilities=True)
 
 
-def _layers(config, policy):
+def _keep_padding(inputs, embeddings):
+    """(what the first block gets, its mask, the layout for all blocks, the way back to the padded batch)"""
+    embedded = embeddings(inputs["input_ids"], inputs["segment_ids"])
+    return embedded, inputs["input_mask"], (), lambda hidden: hidden
+
+
+def _skip_padding(inputs, embeddings):
+    layout = RealTokens(name="real_tokens")(inputs["input_mask"])
+    embedded = embeddings(inputs["input_ids"], inputs["segment_ids"], layout=layout)
+    padded = PaddedOutput(name="padded_output", dtype=embeddings.dtype_policy)
+    return embedded, inputs["input_mask"], layout, lambda hidden: padded(hidden, *layout)
+
+
+def _pack_texts(inputs, embeddings):
+    places = inputs[PACKED_PLACES]
+    packed = PackedRows(name="packed_rows")(places, inputs["input_ids"], inputs["segment_ids"])
+    embedded = embeddings(packed["input_ids"], packed["segment_ids"], packed["position_ids"])
+    padded = PaddedOutput(name="padded_output", dtype=embeddings.dtype_policy)
+    return embedded, packed["text_numbers"], (), lambda hidden: padded(hidden, places, packed["rows"])
+
+
+_ENTRANCES = {"keep": _keep_padding, "skip": _skip_padding, "pack": _pack_texts}
+
+
+def _layers(config, policy, padding, recompute):
     """(embeddings, list of transformer blocks, pooler), fresh."""
     embeddings = BertEmbeddings(
         config.vocab_size,
@@ -177,6 +236,8 @@ def _layers(config, policy):
             attention_dropout=config.attention_probs_dropout_prob,
             layer_norm_eps=config.layer_norm_eps,
             initializer_range=config.initializer_range,
+            packed=padding == "pack",
+            recompute=recompute,
             dtype=policy,
             name=f"layer_{index}",
         )

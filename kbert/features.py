@@ -13,6 +13,8 @@ PRETRAINING_LABELS = (
     "next_sentence_labels",
 )
 ENCODER_INPUTS = ("input_ids", "input_mask", "segment_ids")
+# For an encoder that packs several texts into a row: no feature of an example, but of a batch.
+PACKED_PLACES = "packed_places"
 
 
 class Feature(NamedTuple):

@@ -1,11 +1,15 @@
 """What several tests share: a tiny encoder, vocabulary and corpus, and one tiny run of each kind."""
 
+import os
 import random
 
 import pytest
 
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, OptimizerConfig, PretrainingConfig
 from tests.tfrecords_tools import small_corpus
+
+# Tests of tiny models: compiling kernels for every shape would take longer than all the rest.
+os.environ.setdefault("KBERT_COMPILE_KERNELS", "0")
 
 MAX_SEQ_LENGTH = 24
 LABELS = ("quiet", "loud")

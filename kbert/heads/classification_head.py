@@ -1,6 +1,8 @@
 import keras
 from keras import ops
 
+from kbert.layers.dropout import Dropout
+
 
 @keras.saving.register_keras_serializable(package="kbert")
 class ClassificationHead(keras.layers.Layer):
@@ -37,7 +39,7 @@ class ClassificationHead(keras.layers.Layer):
             name="dense",
         )
         self.dense.build(input_shape)
-        self.dropout_layer = keras.layers.Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
+        self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
     def call(self, pooled_output, training=False):

@@ -1,8 +1,9 @@
 import keras
 from keras import ops
 
-from kbert.layers.activation import activation
-from kbert.layers.flat_dense import FlatDense, flat_matmul
+from kbert.kernels.norm import norm_dropout
+from kbert.kernels.vocabulary_logits import vocabulary_logits
+from kbert.layers.flat_dense import FlatDense
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -36,8 +37,8 @@ class MaskedLMHead(keras.layers.Layer):
         hidden_size = sequence_output_shape[-1]
         self.transform = FlatDense(
             hidden_size,
-            activation=activation(self.hidden_act),
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
+            self.hidden_act,
+            self.initializer_range,
             dtype=self.dtype_policy,
             name="transform",
         )
@@ -51,23 +52,28 @@ class MaskedLMHead(keras.layers.Layer):
         )
         self.built = True
 
-    def call(self, sequence_output, masked_lm_positions):
+    def call(self, sequence_output, masked_lm_positions, training=False):
         # Only the masked positions go through the large product with the vocabulary.
         batch, seq_length, hidden_size = ops.shape(sequence_output)
         rows = ops.expand_dims(ops.arange(batch, dtype="int32") * seq_length, 1)  # (B, 1)
         flat = ops.reshape(sequence_output, (-1, hidden_size))  # (B * S, H)
-        masked = ops.take(flat, masked_lm_positions + rows, axis=0)  # (B, P, H)
+        masked = ops.take(flat, ops.reshape(masked_lm_positions + rows, (-1,)), axis=0)  # (B * P, H)
 
-        masked = self.layer_norm(self.transform(masked))
+        masked = self.transform(masked, training=training)
+        if training:
+            gamma, beta, no_seed = self.layer_norm.gamma, self.layer_norm.beta, ops.zeros((2,), "uint32")
+            masked = norm_dropout(masked, gamma, beta, no_seed, rate=0.0, epsilon=self.layer_norm_eps)
+        else:
+            masked = self.layer_norm(masked)
 
         table = ops.cast(self.embeddings.word_embeddings, self.compute_dtype)  # (V, H)
-        logits = flat_matmul(masked, ops.transpose(table))  # (B, P, V)
-        return ops.cast(logits, "float32") + self.output_bias
+        logits = vocabulary_logits(masked, table, ops.cast(self.output_bias, "float32"))
+        return ops.reshape(logits, (batch, -1, self.embeddings.vocab_size))  # (B, P, V)
 
     def compute_output_shape(self, sequence_output_shape, masked_lm_positions_shape):
         return (*masked_lm_positions_shape, self.embeddings.vocab_size)
 
-    def compute_output_spec(self, sequence_output, masked_lm_positions):
+    def compute_output_spec(self, sequence_output, masked_lm_positions, training=False):
         shape = self.compute_output_shape(sequence_output.shape, masked_lm_positions.shape)
         return keras.KerasTensor(shape, dtype="float32")
 

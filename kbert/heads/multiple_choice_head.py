@@ -1,6 +1,8 @@
 import keras
 from keras import ops
 
+from kbert.layers.dropout import Dropout
+
 
 @keras.saving.register_keras_serializable(package="kbert")
 class MultipleChoiceHead(keras.layers.Layer):
@@ -34,7 +36,7 @@ class MultipleChoiceHead(keras.layers.Layer):
             name="dense",
         )
         self.dense.build(pooled_output_shape)
-        self.dropout_layer = keras.layers.Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
+        self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
     def call(self, pooled_output, input_ids, training=False):

@@ -28,7 +28,7 @@ class SpanHead(keras.layers.Layer):
     def build(self, input_shape):
         self.dense = FlatDense(
             2,
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
+            initializer_range=self.initializer_range,
             dtype=self.dtype_policy,
             name="dense",
         )

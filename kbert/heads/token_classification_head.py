@@ -1,6 +1,7 @@
 import keras
 from keras import ops
 
+from kbert.layers.dropout import Dropout
 from kbert.layers.flat_dense import FlatDense
 
 
@@ -31,12 +32,12 @@ class TokenClassificationHead(keras.layers.Layer):
     def build(self, input_shape):
         self.dense = FlatDense(
             self.num_labels,
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
+            initializer_range=self.initializer_range,
             dtype=self.dtype_policy,
             name="dense",
         )
         self.dense.build(input_shape)
-        self.dropout_layer = keras.layers.Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
+        self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
     def call(self, sequence_output, training=False):

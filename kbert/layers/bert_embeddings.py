@@ -1,6 +1,8 @@
 import keras
 from keras import ops
 
+from kbert.kernels.norm import norm_dropout
+from kbert.layers.dropout import Dropout
 from kbert.layers.flat_dense import flat_matmul
 
 
@@ -20,9 +22,12 @@ class BertEmbeddings(keras.layers.Layer):
     Call arguments:
       input_ids: int tensor of shape `(batch, seq_length)`.
       segment_ids: int tensor of shape `(batch, seq_length)`.
+      position_ids: int tensor of shape `(batch, seq_length)`, the row of the position table for each token;
+        by default they count through the row.
+      layout: `(places, rows)` of `RealTokens`, to embed the real tokens alone.
 
     Returns:
-      Tensor of shape `(batch, seq_length, hidden_size)`.
+      Tensor of shape `(batch, seq_length, hidden_size)`, or with `layout` `(tokens, hidden_size)`.
 
     Reference: google-research/bert, modeling.py, `embedding_lookup` and `embedding_postprocessor`.
     """
@@ -65,21 +70,42 @@ class BertEmbeddings(keras.layers.Layer):
             epsilon=self.layer_norm_eps, dtype=self.dtype_policy, name="layer_norm"
         )
         self.layer_norm.build((*input_ids_shape, self.hidden_size))
-        self.dropout_layer = keras.layers.Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
+        self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
-    def call(self, input_ids, segment_ids, training=False):
+    def call(self, input_ids, segment_ids, position_ids=None, layout=(), training=False):
         seq_length = ops.shape(input_ids)[1]
+        if layout:
+            places, _ = layout
+            if position_ids is None:
+                position_ids = ops.broadcast_to(ops.arange(seq_length, dtype="int32"), ops.shape(input_ids))
+            last = ops.size(input_ids) - 1  # what fills up takes any token
+            input_ids, segment_ids, position_ids = (
+                ops.take(ops.reshape(ids, (-1,)), ops.minimum(places, last))
+                for ids in (input_ids, segment_ids, position_ids)
+            )
 
         embeddings = ops.take(self.word_embeddings, input_ids, axis=0)  # (B, S, H)
         # A product with one-hot rows, as in the original: its gradient is a product too, where that of a
         # lookup in a table of two rows would be one long sum.
         segments = ops.one_hot(segment_ids, self.type_vocab_size, dtype="float32")
         embeddings += flat_matmul(segments, self.token_type_embeddings)
-        embeddings += ops.expand_dims(self.position_embeddings[:seq_length], 0)
+        if position_ids is None:
+            embeddings += ops.expand_dims(self.position_embeddings[:seq_length], 0)
+        else:
+            embeddings += ops.take(self.position_embeddings, position_ids, axis=0)
 
-        embeddings = self.layer_norm(embeddings)
-        return self.dropout_layer(embeddings, training=training)
+        if not training:
+            return self.layer_norm(embeddings)
+        shape = ops.shape(embeddings)
+        gamma, beta = self.layer_norm.gamma, self.layer_norm.beta
+        flat = ops.cast(ops.reshape(embeddings, (-1, self.hidden_size)), self.compute_dtype)
+        seed = self.dropout_layer.next_seed()
+        return ops.reshape(norm_dropout(flat, gamma, beta, seed, self.dropout, self.layer_norm_eps), shape)
+
+    def compute_output_spec(self, input_ids, segment_ids, position_ids=None, layout=(), training=False):
+        leading = layout[0].shape if layout else input_ids.shape
+        return keras.KerasTensor((*leading, self.hidden_size), dtype=self.compute_dtype)
 
     def compute_output_shape(self, input_ids_shape, segment_ids_shape):
         return (*input_ids_shape, self.hidden_size)

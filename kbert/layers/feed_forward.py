@@ -1,6 +1,5 @@
 import keras
 
-from kbert.layers.activation import activation
 from kbert.layers.flat_dense import FlatDense
 
 
@@ -32,22 +31,16 @@ class FeedForward(keras.layers.Layer):
 
     def build(self, input_shape):
         def dense(name, units, act=None):
-            return FlatDense(
-                units,
-                activation=act,
-                kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
-                dtype=self.dtype_policy,
-                name=name,
-            )
+            return FlatDense(units, act, self.initializer_range, dtype=self.dtype_policy, name=name)
 
-        self.intermediate = dense("intermediate", self.intermediate_size, activation(self.hidden_act))
+        self.intermediate = dense("intermediate", self.intermediate_size, self.hidden_act)
         self.intermediate.build(input_shape)
         self.output_dense = dense("output", self.hidden_size)
         self.output_dense.build((*input_shape[:-1], self.intermediate_size))
         self.built = True
 
-    def call(self, hidden_states):
-        return self.output_dense(self.intermediate(hidden_states))
+    def call(self, hidden_states, training=False):
+        return self.output_dense(self.intermediate(hidden_states, training=training))
 
     def compute_output_shape(self, input_shape):
         return input_shape

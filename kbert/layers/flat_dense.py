@@ -1,6 +1,9 @@
 import keras
 from keras import ops
 
+from kbert.kernels.bias_activation import bias_activation
+from kbert.layers.activation import activation
+
 
 def flat_matmul(inputs, matrix):
     """`inputs @ matrix` for inputs of shape `(..., m)` and a matrix `(m, n)`, as one flat product.
@@ -14,10 +17,13 @@ def flat_matmul(inputs, matrix):
 
 
 @keras.saving.register_keras_serializable(package="kbert")
-class FlatDense(keras.layers.Dense):
+class FlatDense(keras.layers.Layer):
     """A dense layer over the last axis that runs as one flat product, whatever the rank of its input.
 
-    Arguments, weights and results are those of `keras.layers.Dense`.
+    Args:
+      units: width of the output.
+      hidden_act: name of an activation, see kbert.config.ACTIVATIONS, or None.
+      initializer_range: standard deviation of the truncated normal initializer.
 
     Call arguments:
       inputs: tensor of shape `(..., m)`.
@@ -26,8 +32,38 @@ class FlatDense(keras.layers.Dense):
       Tensor of shape `(..., units)`.
     """
 
-    def call(self, inputs, training=None):
-        outputs = flat_matmul(inputs, self.kernel)
-        if self.use_bias:
-            outputs = outputs + self.bias
-        return outputs if self.activation is None else self.activation(outputs)
+    def __init__(self, units, hidden_act=None, initializer_range=0.02, **kwargs):
+        super().__init__(**kwargs)
+        self.units = units
+        self.hidden_act = hidden_act
+        self.initializer_range = initializer_range
+
+    def build(self, input_shape):
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(input_shape[-1], self.units),
+            initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
+        )
+        # Not cast with the kernel: where training adds it, it does so in float32.
+        self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros", autocast=False)
+        self.built = True
+
+    def product(self, inputs):
+        """`inputs @ kernel` without bias and activation, of shape `(..., units)`."""
+        return flat_matmul(inputs, ops.cast(self.kernel, self.compute_dtype))
+
+    def call(self, inputs, training=False):
+        outputs = self.product(inputs)
+        if training and self.hidden_act:
+            shape = ops.shape(outputs)
+            flat = ops.reshape(outputs, (-1, self.units))
+            return ops.reshape(bias_activation(flat, self.bias, self.hidden_act), shape)
+        outputs = outputs + ops.cast(self.bias, outputs.dtype)
+        return activation(self.hidden_act)(outputs) if self.hidden_act else outputs
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-1], self.units)
+
+    def get_config(self):
+        names = ("units", "hidden_act", "initializer_range")
+        return super().get_config() | {name: getattr(self, name) for name in names}

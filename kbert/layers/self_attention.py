@@ -3,11 +3,11 @@ import math
 import keras
 from keras import ops
 
+from kbert.kernels.attention_heads import merge_heads, split_heads
+from kbert.kernels.attention_softmax import attention_softmax, mask_adder
+from kbert.kernels.rows import gather_rows
+from kbert.layers.dropout import Dropout
 from kbert.layers.flat_dense import FlatDense, flat_matmul
-
-# modeling.py, `attention_layer`: added to the scores of padding. exp(-10000) is exactly 0 in float32,
-# and unlike -1e9 the number exists in float16.
-PADDING_ADDER = -10000.0
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -21,21 +21,24 @@ class SelfAttention(keras.layers.Layer):
       num_attention_heads: heads; must divide `hidden_size`.
       dropout: share of the attention probabilities dropped in training.
       initializer_range: standard deviation of the truncated normal initializer.
+      packed: whether `input_mask` numbers several texts in a row, see `mask_adder`.
 
     Call arguments:
-      hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
+      hidden_states: tensor of shape `(batch, seq_length, hidden_size)`, or with `layout`
+        `(tokens, hidden_size)`.
       input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding, which
         nobody attends to. A row of padding alone gives finite numbers.
+      layout: `(places, rows)` of `RealTokens`, where the hidden states are those of real tokens alone.
       with_probabilities: also return how much each position attends to each, before dropout.
 
     Returns:
-      Tensor of shape `(batch, seq_length, hidden_size)`; with `with_probabilities` a pair of it and a
-      float32 tensor of shape `(batch, heads, from_length, to_length)`.
+      Tensor like `hidden_states`; with `with_probabilities` a pair of it and a float32 tensor of shape
+      `(batch, heads, from_length, to_length)`.
 
     Reference: google-research/bert, modeling.py, `attention_layer`.
     """
 
-    def __init__(self, hidden_size, num_attention_heads, dropout, initializer_range, **kwargs):
+    def __init__(self, hidden_size, num_attention_heads, dropout, initializer_range, packed=False, **kwargs):
         super().__init__(**kwargs)
         if hidden_size % num_attention_heads:
             raise ValueError(
@@ -45,12 +48,13 @@ class SelfAttention(keras.layers.Layer):
         self.num_attention_heads = num_attention_heads
         self.dropout = dropout
         self.initializer_range = initializer_range
+        self.packed = packed
 
     def build(self, hidden_states_shape, input_mask_shape):
         def dense(name):
             layer = FlatDense(
                 self.hidden_size,
-                kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
+                initializer_range=self.initializer_range,
                 dtype=self.dtype_policy,
                 name=name,
             )
@@ -59,44 +63,73 @@ class SelfAttention(keras.layers.Layer):
 
         self.query, self.key, self.value = dense("query"), dense("key"), dense("value")
         self.output_dense = dense("output")
-        self.dropout_layer = keras.layers.Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
+        self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
-    def call(self, hidden_states, input_mask, with_probabilities=False, training=False):
+    def call(self, hidden_states, input_mask, layout=(), with_probabilities=False, training=False):
+        if training and not with_probabilities:
+            seed = self.dropout_layer.next_seed()
+            context = self.trained_context(hidden_states, input_mask, layout, seed)
+            return ops.reshape(self.output_dense(context), ops.shape(hidden_states))
         # B batch, S sequence, H width, N heads, D head size
-        _, seq_length, _ = ops.shape(hidden_states)
+        batch, seq_length = ops.shape(input_mask)
         head_size = self.hidden_size // self.num_attention_heads
 
-        # One product for query, key and value.
-        projections = (self.query, self.key, self.value)
-        kernel = ops.concatenate([ops.cast(p.kernel, self.compute_dtype) for p in projections], axis=1)
-        bias = ops.concatenate([ops.cast(p.bias, self.compute_dtype) for p in projections], axis=0)
-        joined = flat_matmul(hidden_states, kernel) + bias  # (B, S, 3H)
+        kernel, bias = self._joined_weights()
+        joined = flat_matmul(hidden_states, kernel) + ops.cast(bias, self.compute_dtype)  # (B, S, 3H)
+        if layout:
+            places, rows = layout
+            joined = gather_rows(joined, rows)
         joined = ops.reshape(joined, (-1, seq_length, 3, self.num_attention_heads, head_size))
         query, key, value = ops.unstack(ops.transpose(joined, (2, 0, 3, 1, 4)), 3)  # 3 x (B, N, S, D)
 
         # Scores in float32 whatever the policy: a sum over a long row loses too much in 16 bits.
         query *= 1.0 / math.sqrt(head_size)
         scores = ops.cast(ops.einsum("bnfd,bntd->bnft", query, key), "float32")
-        adder = (1.0 - ops.cast(input_mask, "float32")) * PADDING_ADDER  # (B, S)
-        scores += adder[:, None, None, :]
-        probabilities = ops.softmax(scores, axis=-1)  # (B, N, S, S)
+        probabilities = ops.softmax(scores + mask_adder(input_mask, self.packed), axis=-1)  # (B, N, S, S)
         kept = self.dropout_layer(ops.cast(probabilities, self.compute_dtype), training=training)
 
         context = ops.einsum("bnft,bntd->bnfd", kept, value)
         context = ops.transpose(context, (0, 2, 1, 3))  # (B, S, N, D)
         context = ops.reshape(context, (-1, seq_length, self.hidden_size))
+        if layout:
+            context = gather_rows(ops.reshape(context, (-1, self.hidden_size)), places)
         context = self.output_dense(context)
         return (context, probabilities) if with_probabilities else context
 
-    def compute_output_spec(self, hidden_states, input_mask, with_probabilities=False, training=False):
+    def trained_context(self, hidden_states, input_mask, layout, seed):
+        """What training gives to the output projection, by kernels with gradients of their own.
+
+        Args:
+          hidden_states, input_mask, layout: as for a call.
+          seed: of the dropout, uint32 `(2,)`.
+
+        Returns:
+          Tensor of shape `(tokens, hidden_size)`.
+        """
+        kernel, bias = self._joined_weights()
+        product = flat_matmul(ops.reshape(hidden_states, (-1, self.hidden_size)), kernel)
+        query, key, value = split_heads(product, bias, input_mask, layout, self.num_attention_heads)
+        scores = ops.einsum("bnfd,bntd->bnft", query, key)
+        kept = attention_softmax(scores, input_mask, seed, self.dropout, self.packed)
+        return merge_heads(ops.matmul(kept, value), input_mask, layout)
+
+    def _joined_weights(self):
+        """Query, key and value beside each other: (H, 3H) in the compute dtype, and (3H,) in float32."""
+        projections = (self.query, self.key, self.value)
+        kernel = ops.concatenate([ops.cast(p.kernel, self.compute_dtype) for p in projections], axis=1)
+        return kernel, ops.concatenate([ops.convert_to_tensor(p.bias) for p in projections], axis=0)
+
+    def compute_output_spec(
+        self, hidden_states, input_mask, layout=(), with_probabilities=False, training=False
+    ):
         context = keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
         if not with_probabilities:
             return context
-        batch, seq_length, _ = hidden_states.shape
+        batch, seq_length = input_mask.shape
         shape = (batch, self.num_attention_heads, seq_length, seq_length)
         return context, keras.KerasTensor(shape, dtype="float32")
 
     def get_config(self):
-        names = ("hidden_size", "num_attention_heads", "dropout", "initializer_range")
+        names = ("hidden_size", "num_attention_heads", "dropout", "initializer_range", "packed")
         return super().get_config() | {name: getattr(self, name) for name in names}

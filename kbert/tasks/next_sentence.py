@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from kbert.features import ENCODER_INPUTS
 from kbert.heads.classification_head import ClassificationHead
 from kbert.tasks.task import Task, cross_entropies, example_weights, hits
 from kbert.tasks.task_model import TaskModel
@@ -33,7 +32,7 @@ class NextSentence(Task):
     def build_model(self, encoder):
         """Encoder inputs -> float32 `next_sentence_logits` and `probabilities`, both (batch, 2)."""
         config, encoder = encoder.config, encoder.with_outputs("pooled_output")
-        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
         head = ClassificationHead(
             num_labels=2,
             dropout=0.0,

@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from kbert.features import ENCODER_INPUTS
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.masked_lm_head import MaskedLMHead
 from kbert.tasks.task import Task, cross_entropies, example_weights, hits
@@ -39,6 +38,7 @@ class Pretraining(Task):
     """
 
     name = "pretraining"
+    best_metric = "masked_lm_loss"
 
     def __init__(self, next_sentence: bool = True):
         self.next_sentence = next_sentence
@@ -55,9 +55,9 @@ class Pretraining(Task):
             encoder = encoder.with_outputs("sequence_output")
         inputs = {
             name: keras.Input((None,), dtype="int32", name=name)
-            for name in (*ENCODER_INPUTS, "masked_lm_positions")
+            for name in (*encoder.input, "masked_lm_positions")
         }
-        encoded = encoder({name: inputs[name] for name in ENCODER_INPUTS})
+        encoded = encoder({name: inputs[name] for name in encoder.input})
         hidden_act, layer_norm_eps = config.masked_lm_settings
         masked_lm = MaskedLMHead(
             encoder.embeddings,

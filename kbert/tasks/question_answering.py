@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from kbert.features import ENCODER_INPUTS
 from kbert.heads.span_head import SpanHead
 from kbert.tasks.task import Task, cross_entropies, example_weights, hits
 from kbert.tasks.task_model import TaskModel
@@ -36,7 +35,7 @@ class QuestionAnswering(Task):
     def build_model(self, encoder):
         """Encoder inputs -> float32 `start_logits` and `end_logits`, both (batch, seq_length)."""
         config, encoder = encoder.config, encoder.with_outputs("sequence_output")
-        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
         head = SpanHead(initializer_range=config.initializer_range, dtype=encoder.policy, name="span")
         logits = head(encoder(inputs)["sequence_output"])  # (B, 2, S)
         outputs = {"start_logits": logits[:, 0], "end_logits": logits[:, 1]}

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kbert.features import ENCODER_INPUTS, Feature, encoder_features
+from kbert.features import Feature, encoder_features
 from kbert.heads.classification_head import ClassificationHead
 from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.labelled_files import labels_of, stream_rows
@@ -37,6 +37,7 @@ class SequenceClassification(Task):
     """
 
     name = "sequence_classification"
+    best_metric = "accuracy"
 
     def __init__(self, labels, positive_label=None):
         if len(labels) < 2:
@@ -52,7 +53,7 @@ class SequenceClassification(Task):
     def build_model(self, encoder):
         """Encoder inputs -> float32 `logits` and `probabilities`, both (batch, labels)."""
         config = encoder.config
-        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
         head = ClassificationHead(
             num_labels=len(self.labels),
             dropout=config.hidden_dropout_prob,

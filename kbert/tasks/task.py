@@ -8,6 +8,7 @@ from keras import ops
 
 from kbert.features import Feature
 from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS
+from kbert.kernels.cross_entropy import cross_entropy
 
 
 class Task:
@@ -44,6 +45,7 @@ class Task:
     """
 
     name: str
+    best_metric: str = "loss"  # what tells the best of several checkpoints, unless a config names another
 
     def build_model(self, encoder) -> keras.Model:
         """A Keras model from a dict of features to a dict of outputs, on top of `encoder`."""
@@ -68,6 +70,10 @@ class Task:
     def summarize(self, means: dict) -> dict:
         """Turns means of losses and metrics into what is reported; by default just that."""
         return means
+
+    def higher_is_better(self, metric: str) -> bool:
+        """Whether more of a metric is better: of everything but losses."""
+        return not metric.endswith("loss")
 
     @staticmethod
     def stream_rows(path, dataset) -> Iterator:
@@ -102,10 +108,13 @@ def example_weights(batch):
 
 def cross_entropies(logits, labels):
     """Per-element cross-entropy in float32; logits (..., classes), int labels (...)."""
-    return ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+    flat = ops.reshape(ops.cast(logits, "float32"), (-1, logits.shape[-1]))
+    losses = cross_entropy(flat, ops.reshape(ops.cast(labels, "int32"), (-1,)))
+    return ops.reshape(losses, ops.shape(labels))
 
 
 def hits(logits, labels):
-    """1.0 where the largest logit is the label's, else 0.0."""
-    predicted = ops.argmax(logits, axis=-1)
-    return ops.cast(ops.equal(predicted, ops.cast(labels, predicted.dtype)), "float32")
+    """1.0 where no logit is larger than the label's, else 0.0."""
+    chosen = ops.take_along_axis(logits, ops.expand_dims(ops.cast(labels, "int32"), -1), axis=-1)
+    # Not argmax, which is a slow sum of pairs on a CPU.
+    return ops.cast(chosen[..., 0] >= ops.max(logits, axis=-1), "float32")

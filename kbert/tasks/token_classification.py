@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from kbert.features import ENCODER_INPUTS
 from kbert.heads.token_classification_head import TokenClassificationHead
 from kbert.tasks.sequence_classification import LABEL_FEATURE
 from kbert.tasks.task import Task, cross_entropies, example_weights, hits
@@ -50,7 +49,7 @@ class TokenClassification(Task):
     def build_model(self, encoder):
         """Encoder inputs -> float32 `logits` and `probabilities`, both (batch, seq_length, labels)."""
         config, encoder = encoder.config, encoder.with_outputs("sequence_output")
-        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
         head = TokenClassificationHead(
             num_labels=len(self.labels),
             dropout=config.hidden_dropout_prob,

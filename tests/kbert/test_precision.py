@@ -7,7 +7,8 @@ import tensorflow as tf
 
 from kbert.encoder import ENCODER_OUTPUTS, BertEncoder
 from kbert.features import ENCODER_INPUTS
-from kbert.layers.self_attention import PADDING_ADDER, SelfAttention
+from kbert.kernels.attention_softmax import PADDING_ADDER
+from kbert.layers.self_attention import SelfAttention
 from kbert.tasks.pretraining import Pretraining
 from kbert.tasks.token_classification import TokenClassification
 from tests.conftest import tiny_encoder_config

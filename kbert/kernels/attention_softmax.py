@@ -1,0 +1,67 @@
+"""Mask, softmax and dropout of attention scores in one pass."""
+
+from keras import ops
+
+from kbert.kernels.kernel import Kernel
+from kbert.kernels.random_bits import kept_share
+
+# modeling.py, `attention_layer`: added to the scores of padding. exp(-10000) is exactly 0 in float32,
+# and unlike -1e9 the number exists in float16.
+PADDING_ADDER = -10000.0
+
+
+def mask_adder(input_mask, packed: bool):
+    """What is added to scores (B, N, from, to): 0 where attention may go and -10000 elsewhere, float32.
+
+    Args:
+      input_mask: int tensor `(B, S)`: 0 at padding and 1 at tokens; with `packed` the number of the text
+        that a token belongs to, counted from 1, and attention stays within a text.
+      packed: whether rows hold several texts.
+    """
+    to = input_mask[:, None, None, :]
+    allowed = ops.not_equal(to, 0)
+    if packed:
+        own = input_mask[:, None, :, None]
+        # Padding attends to all tokens, as it does in rows of a single text.
+        allowed = ops.logical_and(allowed, ops.logical_or(ops.equal(own, to), ops.equal(own, 0)))
+    return (1.0 - ops.cast(allowed, "float32")) * PADDING_ADDER
+
+
+def _forward(scores, input_mask, seed, *, rate, packed):
+    x = ops.cast(scores, "float32") + mask_adder(input_mask, packed)
+    powers = ops.exp(x - ops.max(x, axis=-1, keepdims=True))
+    exact = powers / ops.sum(powers, axis=-1, keepdims=True)
+    probabilities = ops.cast(exact, scores.dtype)
+    if not rate:
+        return probabilities, (probabilities, seed)
+    dropped = exact * kept_share(ops.shape(scores), rate, seed)
+    return ops.cast(dropped, scores.dtype), (probabilities, seed)
+
+
+def _backward(kept, upstream, *, rate, packed):
+    probabilities, seed = kept
+    dtype = probabilities.dtype
+    probabilities = ops.cast(probabilities, "float32")
+    gradient = ops.cast(upstream, "float32")
+    if rate:
+        gradient = gradient * kept_share(ops.shape(gradient), rate, seed)
+    inner = ops.sum(gradient * probabilities, axis=-1, keepdims=True)
+    return ops.cast(probabilities * (gradient - inner), dtype), None, None
+
+
+_kernel = Kernel(_forward, _backward)
+
+
+def attention_softmax(scores, input_mask, seed, rate: float, packed: bool):
+    """Attention probabilities after dropout.
+
+    Args:
+      scores: tensor `(B, N, S, S)`, queries times keys, scaled.
+      input_mask, packed: see `mask_adder`.
+      seed: uint32 tensor `(2,)`, see `kept_share`.
+      rate: share of the probabilities dropped.
+
+    Returns:
+      Tensor like `scores`; inside all is float32.
+    """
+    return _kernel(scores, input_mask, seed, rate=rate, packed=packed)

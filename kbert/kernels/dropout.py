@@ -1,0 +1,26 @@
+"""Dropout by itself, for what no other kernel takes along."""
+
+from keras import ops
+
+from kbert.kernels.kernel import Kernel
+from kbert.kernels.random_bits import kept_share
+
+
+def _scaled(x, seed, rate):
+    return ops.cast(ops.cast(x, "float32") * kept_share(ops.shape(x), rate, seed), x.dtype)
+
+
+def _forward(x, seed, *, rate):
+    return _scaled(x, seed, rate), (seed,)
+
+
+def _backward(kept, upstream, *, rate):
+    return _scaled(upstream, *kept, rate), None
+
+
+_kernel = Kernel(_forward, _backward)
+
+
+def dropout(x, seed, rate: float):
+    """`x` with a share of `rate` of its elements 0 and the others scaled up; see `kept_share` for `seed`."""
+    return _kernel(x, seed, rate=rate)

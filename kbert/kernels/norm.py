@@ -1,0 +1,59 @@
+"""Layer norm and dropout in one pass: what ends the embeddings, and what precedes the output matrix."""
+
+from keras import ops
+
+from kbert.kernels.kernel import Kernel
+from kbert.kernels.random_bits import kept_share
+
+
+def normalized(x, epsilon):
+    """(x - mean) / deviation over the last axis, and 1 / deviation of shape `(..., 1)`; float32."""
+    centered = x - ops.mean(x, axis=-1, keepdims=True)
+    variance = ops.mean(centered * centered, axis=-1, keepdims=True)
+    scale = ops.rsqrt(variance + epsilon)
+    return centered * scale, scale
+
+
+def normalized_gradient(gradient, scaled, scale):
+    """The gradient for x from that for `normalized(x)`."""
+    mean = ops.mean(gradient, axis=-1, keepdims=True)
+    along = ops.mean(gradient * scaled, axis=-1, keepdims=True)
+    return scale * (gradient - mean - scaled * along)
+
+
+def _forward(x, gamma, beta, seed, *, rate, epsilon):
+    scaled, scale = normalized(ops.cast(x, "float32"), epsilon)
+    output = scaled * gamma + beta
+    if rate:
+        output = output * kept_share(ops.shape(output), rate, seed)
+    return ops.cast(output, x.dtype), (ops.cast(scaled, x.dtype), scale, gamma, seed)
+
+
+def _backward(kept, upstream, *, rate, epsilon):
+    scaled, scale, gamma, seed = kept
+    dtype = scaled.dtype
+    scaled = ops.cast(scaled, "float32")
+    gradient = ops.cast(upstream, "float32")
+    if rate:
+        gradient = gradient * kept_share(ops.shape(gradient), rate, seed)
+    for_x = normalized_gradient(gradient * gamma, scaled, scale)
+    return ops.cast(for_x, dtype), ops.sum(gradient * scaled, axis=0), ops.sum(gradient, axis=0), None
+
+
+_kernel = Kernel(_forward, _backward)
+
+
+def norm_dropout(x, gamma, beta, seed, rate: float, epsilon: float):
+    """`dropout(layer_norm(x))`.
+
+    Args:
+      x: tensor of shape `(tokens, width)`.
+      gamma, beta: float32 tensors of shape `(width,)`.
+      seed: uint32 tensor of shape (2,), see `kept_share`; without effect where `rate` is 0.
+      rate: share of the output that is dropped.
+      epsilon: of the layer norm.
+
+    Returns:
+      Tensor like `x`; inside all is float32.
+    """
+    return _kernel(x, gamma, beta, seed, rate=rate, epsilon=epsilon)

@@ -1,0 +1,40 @@
+import keras
+from keras import ops
+
+from kbert.kernels.dropout import dropout
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class Dropout(keras.layers.Layer):
+    """Drops a share of the elements in training, by bits that a seed and a place determine.
+
+    Args:
+      rate: share of the elements that become 0; the others are scaled by 1 / (1 - rate).
+
+    Call arguments:
+      inputs: a floating tensor of any shape.
+
+    Returns:
+      A tensor like `inputs`; in inference `inputs` itself.
+
+    Reference: google-research/bert, modeling.py, `dropout`.
+    """
+
+    def __init__(self, rate, **kwargs):
+        super().__init__(**kwargs)
+        self.rate = rate
+        self.seed_generator = keras.random.SeedGenerator()
+        self.built = True
+
+    def next_seed(self):
+        """uint32 tensor of shape (2,), another one at every call: for a kernel that drops on its own."""
+        return ops.cast(self.seed_generator.next(), "uint32")
+
+    def call(self, inputs, training=False):
+        return dropout(inputs, self.next_seed(), self.rate) if training and self.rate else inputs
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return super().get_config() | {"rate": self.rate}

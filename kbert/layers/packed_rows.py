@@ -1,0 +1,48 @@
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class PackedRows(keras.layers.Layer):
+    """A padded batch -> rows that hold several texts each, with fixed shapes.
+
+    Letters: B batch, S sequence, R rows that the texts of the batch fit into, at most B.
+
+    Call arguments:
+      packed_places: int32 `(R, S)`: for each place of the rows the place of its token in the flattened
+        batch, and B * S where there is none. See kbert.input_pipelines.packing.
+      input_ids, segment_ids: int32 `(B, S)`.
+
+    Returns:
+      dict of int32 tensors, `(R, S)` but for the last: `input_ids`, `segment_ids`, `position_ids` that
+      count through each text, `text_numbers`, counted from 1 and 0 at padding, and `rows` `(B, S)`, where
+      in the rows each place of the batch went, R * S for padding.
+    """
+
+    def call(self, packed_places, input_ids, segment_ids):
+        batch, seq_length = ops.shape(input_ids)
+        end = batch * seq_length
+        real = ops.cast(packed_places < end, "int32")
+        places = ops.minimum(packed_places, end - 1)
+        flat = ops.reshape(packed_places, (-1,))
+        number = ops.shape(flat)[0]
+        # Where each place went; what stands at `end` for padding is written into one more place and cut off.
+        rows = ops.scatter_update(
+            ops.broadcast_to(ops.cast(number, "int32"), (end + 1,)),
+            ops.expand_dims(flat, -1),
+            ops.where(flat < end, ops.arange(number, dtype="int32"), number),
+        )
+        return {
+            "input_ids": ops.take(ops.reshape(input_ids, (-1,)), places) * real,
+            "segment_ids": ops.take(ops.reshape(segment_ids, (-1,)), places) * real,
+            "position_ids": places % seq_length * real,
+            "text_numbers": (places // seq_length + 1) * real,
+            "rows": ops.reshape(rows[:end], (batch, seq_length)),
+        }
+
+    def compute_output_spec(self, packed_places, input_ids, segment_ids):
+        packed = {
+            name: keras.KerasTensor(packed_places.shape, "int32")
+            for name in ("input_ids", "segment_ids", "position_ids", "text_numbers")
+        }
+        return packed | {"rows": keras.KerasTensor(input_ids.shape, "int32")}

@@ -1,0 +1,189 @@
+"""Every kernel gives the values and the gradients of the plain formula, written in float64."""
+
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.kernels.attention_heads import merge_heads, split_heads
+from kbert.kernels.attention_softmax import attention_softmax
+from kbert.kernels.bias_activation import bias_activation
+from kbert.kernels.cross_entropy import cross_entropy
+from kbert.kernels.dropout import dropout
+from kbert.kernels.kernel import Kernel
+from kbert.kernels.norm import norm_dropout
+from kbert.kernels.random_bits import kept_share
+from kbert.kernels.residual_norm import residual_norm
+from kbert.kernels.rows import exchange_rows
+
+SEED = tf.constant([3, 4], tf.uint32)
+RATE = 0.3
+
+
+def numbers(*shape, seed=0, scale=1.0):
+    return np.random.default_rng(seed).normal(size=shape) * scale
+
+
+def share(*shape):
+    return tf.cast(kept_share(shape, RATE, SEED), tf.float64)
+
+
+def layer_norm(x, gamma, beta, epsilon=1e-12):
+    mean, variance = tf.nn.moments(x, [-1], keepdims=True)
+    return (x - mean) / tf.sqrt(variance + epsilon) * gamma + beta
+
+
+ACTIVATIONS = {
+    "gelu": lambda x: 0.5 * x * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "gelu_erf": lambda x: 0.5 * x * (1 + tf.math.erf(x / math.sqrt(2))),
+    "relu": tf.nn.relu,
+    "tanh": tf.tanh,
+}
+MASK = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
+TEXTS = np.array([[1, 1, 2, 2, 0], [1, 2, 2, 3, 3]], np.int32)
+# The places of MASK's tokens, two that fill up, and where in that list each place is.
+LAYOUT = (
+    np.array([0, 1, 2, 5, 6, 7, 8, 9, 10, 10], np.int32),
+    np.array([[0, 1, 2, 10, 10], [3, 4, 5, 6, 7]], np.int32),
+)
+
+
+def plain_softmax(scores, allowed):
+    return tf.nn.softmax(scores + (1 - tf.cast(allowed, tf.float64)) * -10000.0)
+
+
+def split_plain(product, bias):
+    x = tf.reshape(product + bias, (2, 5, 3, 2, 4))
+    query, key, value = tf.unstack(tf.transpose(x, (2, 0, 3, 1, 4)))
+    return query / 2.0, key, value
+
+
+def split_rows_plain(product, bias):
+    rows = tf.concat([product + bias, tf.zeros((1, 24), tf.float64)], 0)
+    return split_plain(tf.gather(rows, LAYOUT[1].ravel()), 0.0)
+
+
+def merge_plain(context):
+    return tf.reshape(tf.transpose(context, (0, 2, 1, 3)), (10, 8))
+
+
+# name -> (kernel on float tensors, plain formula on float64 tensors, the tensors)
+CASES = {
+    **{
+        f"bias_activation {name}": (
+            lambda x, b, name=name: bias_activation(x, b, name),
+            lambda x, b, f=function: f(x + b),
+            (numbers(7, 6, scale=2), numbers(6, seed=1)),
+        )
+        for name, function in ACTIVATIONS.items()
+    },
+    "norm_dropout": (
+        lambda x, g, b: norm_dropout(x, g, b, SEED, RATE, 1e-12),
+        lambda x, g, b: layer_norm(x, g, b) * share(7, 6),
+        (numbers(7, 6), numbers(6, seed=1), numbers(6, seed=2)),
+    ),
+    "residual_norm": (
+        lambda x, bias, r, g, b: residual_norm(x, bias, r, g, b, SEED, RATE, 1e-12),
+        lambda x, bias, r, g, b: layer_norm(r + (x + bias) * share(7, 6), g, b),
+        (numbers(7, 6), numbers(6, seed=1), numbers(7, 6, seed=2), numbers(6, seed=3), numbers(6, seed=4)),
+    ),
+    "attention_softmax": (
+        lambda s: attention_softmax(s, tf.constant(MASK), SEED, RATE, False),
+        lambda s: plain_softmax(s, MASK[:, None, None, :]) * share(2, 3, 5, 5),
+        (numbers(2, 3, 5, 5),),
+    ),
+    "attention_softmax packed": (
+        lambda s: attention_softmax(s, tf.constant(TEXTS), SEED, RATE, True),
+        lambda s: (
+            plain_softmax(
+                s,
+                (TEXTS[:, None, None, :] > 0)
+                & ((TEXTS[:, None, None, :] == TEXTS[:, None, :, None]) | (TEXTS[:, None, :, None] == 0)),
+            )
+            * share(2, 3, 5, 5)
+        ),
+        (numbers(2, 3, 5, 5),),
+    ),
+    "split_heads": (
+        lambda x, b: split_heads(x, b, tf.constant(MASK), (), 2),
+        split_plain,
+        (numbers(10, 24), numbers(24, seed=1)),
+    ),
+    "split_heads of real tokens": (
+        lambda x, b: split_heads(x, b, tf.constant(MASK), tuple(map(tf.constant, LAYOUT)), 2),
+        split_rows_plain,
+        (numbers(10, 24), numbers(24, seed=1)),
+    ),
+    "merge_heads": (
+        lambda c: merge_heads(c, tf.constant(MASK), ()),
+        merge_plain,
+        (numbers(2, 2, 5, 4),),
+    ),
+    "merge_heads of real tokens": (
+        lambda c: merge_heads(c, tf.constant(MASK), tuple(map(tf.constant, LAYOUT))),
+        lambda c: tf.gather(tf.concat([merge_plain(c), tf.zeros((1, 8), tf.float64)], 0), LAYOUT[0]),
+        (numbers(2, 2, 5, 4),),
+    ),
+    "exchange_rows": (
+        lambda x: exchange_rows(x, tf.constant(LAYOUT[1]), tf.constant(LAYOUT[0])),
+        lambda x: tf.gather(tf.concat([x[:10], tf.zeros((1, 4), tf.float64)], 0), LAYOUT[1]),
+        (numbers(10, 4),),
+    ),
+    "cross_entropy": (
+        lambda x: cross_entropy(x, tf.constant([3, 0, 8], tf.int32)),
+        lambda x: tf.nn.sparse_softmax_cross_entropy_with_logits([3, 0, 8], x),
+        (numbers(3, 9, scale=5),),
+    ),
+    "dropout": (
+        lambda x: dropout(x, SEED, RATE),
+        lambda x: x * share(7, 6),
+        (numbers(7, 6),),
+    ),
+}
+
+
+@pytest.fixture(autouse=True, params=[True, False], ids=["compiled", "plain"])
+def compiled(request, monkeypatch):
+    monkeypatch.setattr(Kernel, "compiled", request.param)
+
+
+def values_and_gradients(function, tensors):
+    with tf.GradientTape() as tape:
+        tape.watch(tensors)
+        outputs = function(*tensors)
+        # Weights that differ from element to element, so that no mistake cancels in the sum.
+        flat = tf.concat([tf.reshape(o, [-1]) for o in tf.nest.flatten(outputs)], 0)
+        total = tf.reduce_sum(flat * tf.cast(numbers(*flat.shape, seed=9), flat.dtype))
+    return tf.nest.flatten(outputs), tape.gradient(total, tensors)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_kernel_is_the_plain_formula(name):
+    kernel, plain, arrays = CASES[name]
+    outputs, gradients = values_and_gradients(kernel, [tf.constant(a, tf.float32) for a in arrays])
+    expected, expected_gradients = values_and_gradients(plain, [tf.constant(a) for a in arrays])
+    for got, want in zip(outputs + gradients, expected + expected_gradients, strict=True):
+        assert got.dtype == tf.float32
+        np.testing.assert_allclose(got, want, atol=5e-6, rtol=2e-5)
+
+
+@pytest.mark.parametrize("name", sorted(CASES.keys() - {"cross_entropy"}))  # logits are float32 in any policy
+def test_a_kernel_keeps_sixteen_bits(name):
+    """Large tensors in and out are bfloat16, parameters float32; the numbers are near the plain ones."""
+    kernel, plain, arrays = CASES[name]
+    tensors = [tf.constant(a, tf.float32 if a.ndim == 1 else tf.bfloat16) for a in arrays]
+    exact = [tf.cast(t, tf.float64) for t in tensors]
+    outputs, gradients = values_and_gradients(kernel, tensors)
+    expected, expected_gradients = values_and_gradients(plain, exact)
+    assert all(output.dtype == tf.bfloat16 for output in outputs)
+    assert [g.dtype for g in gradients] == [t.dtype for t in tensors]
+    for got, want in zip(outputs + gradients, expected + expected_gradients, strict=True):
+        got, want = np.asarray(tf.cast(got, tf.float64)), np.asarray(want)
+        assert np.abs(got - want).max() < 0.04 * max(np.abs(want).max(), 1.0)
+
+
+def test_logits_far_apart_stay_finite():
+    logits = tf.constant([[1e4, -1e4, 0.0], [-3e4, 3e4, 3e4]])
+    losses = cross_entropy(logits, tf.constant([0, 1]))
+    np.testing.assert_allclose(losses, [0.0, math.log(2)], atol=1e-6)

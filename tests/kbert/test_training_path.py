@@ -1,0 +1,179 @@
+"""What training runs inside the encoder is the encoder: kernels, skipped padding, packed rows, recomputation.
+
+The plain path is that of inference, differentiated by TensorFlow.
+"""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.encoder import BertEncoder
+from kbert.kernels.kernel import Kernel
+from kbert.tasks.pretraining import Pretraining
+from tests.conftest import tiny_encoder_config
+
+LENGTHS = (9, 4, 1, 6, 2)
+BATCH, SEQ_LENGTH = len(LENGTHS), 9
+
+
+def batch():
+    rng = np.random.default_rng(0)
+    mask = (np.arange(SEQ_LENGTH) < np.array(LENGTHS)[:, None]).astype(np.int32)
+    return {
+        "input_ids": rng.integers(5, 22, size=mask.shape).astype(np.int32) * mask,
+        "input_mask": mask,
+        "segment_ids": ((np.arange(SEQ_LENGTH) > 2) * mask).astype(np.int32),
+    }
+
+
+# Texts 0 | 1, 2, 4 | 3, laid out by hand.
+PACKED_PLACES = np.array(
+    [
+        list(range(9)),
+        [9, 10, 11, 12, 18, 36, 37, 45, 45],
+        [27, 28, 29, 30, 31, 32, 45, 45, 45],
+    ],
+    np.int32,
+)
+
+
+def encoder(dropout=0.0, dtype="float32", **settings):
+    keras.utils.set_random_seed(3)
+    config = tiny_encoder_config(
+        hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, hidden_act="gelu"
+    )
+    return BertEncoder(config, dtype=dtype, **settings)
+
+
+def inputs_of(model):
+    return batch() | ({"packed_places": PACKED_PLACES} if "packed_places" in model.input else {})
+
+
+def answer_and_gradients(model, training):
+    """Outputs at real tokens, and the gradient of each weight of a sum that differs from place to place."""
+    features = inputs_of(model)
+    rng = np.random.default_rng(1)
+    weights = [rng.normal(size=(BATCH, SEQ_LENGTH, 16)) * features["input_mask"][:, :, None]]
+    weights.append(rng.normal(size=(BATCH, 16)))
+    variables = {v.path.split("/", 1)[1]: v.value for v in model.trainable_variables}
+
+    @tf.function
+    def run(features):
+        with tf.GradientTape() as tape:
+            outputs = model(features, training=training)
+            named = [tf.cast(outputs[name], tf.float32) for name in ("sequence_output", "pooled_output")]
+            named[0] *= tf.cast(features["input_mask"][:, :, None], tf.float32)
+            total = tf.add_n([tf.reduce_sum(v * w) for v, w in zip(named, weights, strict=True)])
+        gradients = tape.gradient(total, list(variables.values()))
+        return named, [tf.convert_to_tensor(gradient) for gradient in gradients]
+
+    outputs, gradients = run({name: tf.constant(value) for name, value in features.items()})
+    return [o.numpy() for o in outputs], dict(zip(variables, (g.numpy() for g in gradients), strict=True))
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return answer_and_gradients(encoder(), training=False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "training"),
+    [
+        ({}, True),
+        ({"recompute": True}, True),
+        ({"padding": "skip"}, True),
+        ({"padding": "skip"}, False),
+        ({"padding": "pack"}, True),
+        ({"padding": "pack"}, False),
+        ({"padding": "skip", "recompute": True}, True),
+        ({"padding": "pack", "recompute": True}, True),
+    ],
+    ids=str,
+)
+def test_every_way_through_the_encoder_gives_the_same_answers_and_gradients(plain, settings, training):
+    outputs, gradients = answer_and_gradients(encoder(**settings), training)
+    for got, want in zip(outputs, plain[0], strict=True):
+        np.testing.assert_allclose(got, want, atol=2e-6)
+    assert gradients.keys() == plain[1].keys()
+    for name, want in plain[1].items():
+        np.testing.assert_allclose(
+            gradients[name], want, atol=3e-5 * max(np.abs(want).max(), 1), err_msg=name
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("padding", ["keep", "skip", "pack"])
+def test_compiled_kernels_give_the_same_answers_and_gradients(plain, padding, monkeypatch):
+    monkeypatch.setattr(Kernel, "compiled", True)
+    outputs, gradients = answer_and_gradients(encoder(padding=padding, recompute=padding != "keep"), True)
+    for got, want in zip(outputs, plain[0], strict=True):
+        np.testing.assert_allclose(got, want, atol=2e-6)
+    for name, want in plain[1].items():
+        np.testing.assert_allclose(
+            gradients[name], want, atol=3e-5 * max(np.abs(want).max(), 1), err_msg=name
+        )
+
+
+@pytest.mark.parametrize("padding", ["keep", "skip", "pack"])
+def test_recomputation_draws_the_same_dropout(padding):
+    kept = answer_and_gradients(encoder(dropout=0.3, padding=padding), training=True)
+    again = answer_and_gradients(encoder(dropout=0.3, padding=padding, recompute=True), training=True)
+    for got, want in zip(again[0], kept[0], strict=True):
+        np.testing.assert_array_equal(got, want)
+    for name, want in kept[1].items():
+        np.testing.assert_allclose(again[1][name], want, atol=1e-5, err_msg=name)
+
+
+def test_dropout_changes_the_answers_in_training_alone():
+    model = encoder(dropout=0.3)
+    still = answer_and_gradients(model, training=False)
+    first, second = (answer_and_gradients(model, training=True) for _ in range(2))
+    assert np.abs(first[0][0] - still[0][0]).max() > 0.1
+    assert np.abs(first[0][0] - second[0][0]).max() > 0.1
+    np.testing.assert_array_equal(still[0][0], answer_and_gradients(model, training=False)[0][0])
+
+
+@pytest.mark.parametrize("dtype", ["mixed_bfloat16", "mixed_float16"])
+@pytest.mark.parametrize("padding", ["keep", "skip", "pack"])
+def test_half_precision_is_near(plain, dtype, padding):
+    outputs, gradients = answer_and_gradients(encoder(dtype=dtype, padding=padding), training=True)
+    assert np.abs(outputs[0] - plain[0][0]).max() < 0.15
+    for name, want in plain[1].items():
+        assert gradients[name].dtype == np.float32
+        assert np.linalg.norm(gradients[name] - want) < 0.1 * np.linalg.norm(want) + 1e-2, name
+
+
+def test_padding_is_zero_where_it_was_left_out():
+    for padding in ("skip", "pack"):
+        model = encoder(padding=padding)
+        hidden = model(inputs_of(model))["sequence_output"].numpy()
+        assert not hidden[batch()["input_mask"] == 0].any()
+        assert hidden[batch()["input_mask"] == 1].all()
+
+
+@pytest.mark.parametrize("padding", ["skip", "pack"])
+def test_pretraining_gives_the_same_answers(padding):
+    """The heads above take what comes back as they take a padded batch."""
+
+    def answers(**settings):
+        model = Pretraining().build_model(encoder(**settings))
+        positions = np.minimum(np.array([[1, 3]]), np.array(LENGTHS)[:, None] - 1).astype(np.int32)
+        return model(inputs_of(model) | {"masked_lm_positions": positions}, training=True)
+
+    expected, outputs = answers(), answers(padding=padding)
+    assert expected.keys() == outputs.keys() == {"masked_lm_logits", "next_sentence_logits"}
+    for name, value in expected.items():
+        np.testing.assert_allclose(outputs[name], value, atol=5e-6)
+
+
+def test_hidden_states_come_from_the_padded_batch():
+    model = encoder(padding="skip")
+    states = model.with_outputs("hidden_states")(batch())["hidden_states"]
+    want = encoder().with_outputs("hidden_states")(batch())["hidden_states"]
+    for got, expected in zip(states, want, strict=True):
+        np.testing.assert_allclose(got, expected, atol=2e-6)
+    with pytest.raises(ValueError, match="gives hidden_states only with padding='keep'"):
+        encoder(padding="pack", outputs=("hidden_states",))
+    with pytest.raises(ValueError, match="padding='none' of an encoder must be one of keep, skip, pack"):
+        encoder(padding="none")

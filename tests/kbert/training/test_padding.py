@@ -1,0 +1,101 @@
+"""Whatever becomes of padding, whole trainings come out the same."""
+
+import dataclasses
+import types
+
+import pytest
+import tensorflow as tf
+
+from kbert.config import FinetuningConfig, PretrainingConfig
+from kbert.scripts.run_finetuning import run_finetuning
+from kbert.training.padding import packing, resolve_padding
+from kbert.training.progress import read_metrics
+from tests.conftest import tiny_encoder_config, tiny_finetuning_config
+
+ONE = tf.distribute.get_strategy()
+
+
+@pytest.fixture(scope="module")
+def trained(labelled_files, tmp_path_factory, vocabulary):
+    """Function from settings to (losses of all steps, metrics of the evaluation) of a fine-tuning."""
+
+    def train(**settings):
+        config = tiny_finetuning_config(
+            encoder=tiny_encoder_config(), dropout_prob=0.0, num_train_epochs=1.0, log_every_steps=1,
+            pad_to_longest=False, **settings,
+        )  # fmt: skip
+        path = tmp_path_factory.mktemp("runs") / "run"
+        _, metrics = run_finetuning(config, path, *labelled_files, vocabulary=vocabulary)
+        lines = [line for line in read_metrics(path / "metrics.jsonl") if line["split"] == "train"]
+        return [line["loss"] for line in lines], metrics
+
+    return train
+
+
+@pytest.fixture(scope="module")
+def vocabulary():
+    from tests.tfrecords_tools import small_corpus
+
+    return small_corpus.vocabulary()
+
+
+@pytest.fixture(scope="module")
+def kept(trained):
+    return trained(padding="keep")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"padding": "skip"},
+        {"padding": "pack", "packed_rows": 6},
+        {"padding": "pack", "packed_rows": 8, "gradient_accumulation_steps": 2},
+        {"padding": "pack", "packed_rows": 6, "jit_compile": True},
+        {"padding": "keep", "recompute_activations": True},
+    ],
+    ids=str,
+)
+def test_a_training_comes_out_the_same(kept, trained, settings):
+    losses, metrics = trained(**settings)
+    assert losses == pytest.approx(kept[0], abs=2e-5)
+    assert losses[0] != pytest.approx(losses[-1], abs=1e-3)
+    assert metrics["loss"] == pytest.approx(kept[1]["loss"], abs=2e-5)
+    assert metrics["confusion"] == kept[1]["confusion"]
+
+
+def test_auto_skips_where_shapes_vary_anyway():
+    varying, fixed = (FinetuningConfig(pad_to_longest=value) for value in (True, False))
+    assert resolve_padding(varying, ONE) == "skip"
+    assert resolve_padding(fixed, ONE) == "keep"
+    assert resolve_padding(PretrainingConfig(), ONE) == "keep"
+    assert resolve_padding(PretrainingConfig(length_buckets=(32,)), ONE) == "skip"
+    assert resolve_padding(dataclasses.replace(fixed, padding="skip"), ONE) == "skip"
+    assert resolve_padding(dataclasses.replace(fixed, padding="pack", packed_rows=4), ONE) == "pack"
+
+
+def test_rows_must_divide_by_what_a_batch_is_cut_into():
+    two = types.SimpleNamespace(num_replicas_in_sync=2)
+    config = PretrainingConfig(padding="pack", packed_rows=6)
+    assert packing(PretrainingConfig(), two) is None
+    assert packing(config, two, num_parts=3) is not None
+    with pytest.raises(ValueError, match="packed_rows=6 is not divisible by the 2 replicas x"):
+        packing(config, two, num_parts=2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"padding": "no"}, "padding='no' is not known; choose one of auto, keep, skip, pack."),
+        ({"padding": "pack"}, 'padding="pack" needs packed_rows, and nothing else takes it'),
+        ({"packed_rows": 4}, "packed_rows=4 does not go with padding='auto'"),
+        ({"padding": "pack", "packed_rows": 99}, "packed_rows=99 must lie between 1 and train_batch_size=32"),
+        ({"padding": "skip", "jit_compile": True}, 'padding="skip" makes them vary: use padding="pack"'),
+        ({"padding": "pack", "packed_rows": 8, "length_buckets": (32,)}, "needs batches of one shape"),
+    ],
+    ids=str,
+)
+def test_what_does_not_go_together_is_refused(settings, sentence):
+    with pytest.raises(ValueError) as error:
+        PretrainingConfig(**settings)
+    assert sentence in str(error.value)
