@@ -1,0 +1,67 @@
+"""Adam with decoupled weight decay, as the original BERT has it and as AdamW has it."""
+
+import tensorflow as tf
+
+from kbert.training.optimizers.optimizer import Optimizer
+
+
+class AdamWeightDecay(Optimizer):
+    """`variable -= rate * (c * m / (sqrt(v) + epsilon) + weight_decay * variable)`.
+
+    Without bias correction c is 1: google-research/bert, optimization.py, `AdamWeightDecayOptimizer`. With
+    it, the default of `adamw`, c is `sqrt(1 - beta_2^t) / (1 - beta_1^t)` at the t-th update: AdamW (arXiv
+    1711.05101, algorithm 2) in the form that Keras and TensorFlow compute, where epsilon stands beside the
+    uncorrected root (arXiv 1412.6980, end of section 2).
+    """
+
+    def scalars(self, step):
+        config = self.config
+        if not config.corrects_bias:
+            return []
+        beta_1_power, beta_2_power = beta_powers(config, step)
+        return [tf.sqrt(1.0 - beta_2_power) / (1.0 - beta_1_power)]
+
+    def new_values(
+        self, variable, first_moment, second_moment, gradient, rate, weight_decay, adapted, correction=None
+    ):
+        config = self.config
+        m, v = new_moments(config, first_moment, second_moment, gradient)
+        step_size = rate if correction is None else rate * correction
+        new = variable - step_size * m / (tf.sqrt(v) + config.epsilon)
+        if weight_decay:
+            new -= rate * weight_decay * variable
+        return new, m, v
+
+    def update_small(self, handles, gradient, weight_decay, adapted, rate, correction=None):
+        config = self.config
+        variable, first_moment, second_moment = handles
+        if weight_decay:
+            value = tf.ensure_shape(
+                tf.raw_ops.ReadVariableOp(resource=variable, dtype=tf.float32), gradient.shape
+            )
+            tf.raw_ops.AssignSubVariableOp(resource=variable, value=rate * weight_decay * value)
+        tf.raw_ops.ResourceApplyAdam(
+            var=variable,
+            m=first_moment,
+            v=second_moment,
+            beta1_power=0.0,  # makes the operation's own correction a factor of 1
+            beta2_power=0.0,
+            lr=rate if correction is None else rate * correction,
+            beta1=config.beta_1,
+            beta2=config.beta_2,
+            epsilon=config.epsilon,
+            grad=gradient,
+        )
+
+
+def new_moments(config, first_moment, second_moment, gradient):
+    """Decaying means of the gradient and of its square."""
+    first = config.beta_1 * first_moment + (1.0 - config.beta_1) * gradient
+    second = config.beta_2 * second_moment + (1.0 - config.beta_2) * tf.square(gradient)
+    return first, second
+
+
+def beta_powers(config, step):
+    """`beta_1` and `beta_2` to the power of the number of updates, this one included."""
+    updates = tf.cast(step + 1, tf.float32)
+    return tf.pow(config.beta_1, updates), tf.pow(config.beta_2, updates)

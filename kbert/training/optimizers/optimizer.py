@@ -1,0 +1,133 @@
+"""What optimizers share: two moments a variable, and updates that pass over memory once."""
+
+import abc
+
+import tensorflow as tf
+
+from kbert.config import OptimizerConfig
+from kbert.training.optimizers.parameter_groups import is_decayed, rate_shares
+
+# A variable of at least this many numbers is updated by a loop of its own that XLA makes: it reads each
+# number of weight, moments and gradient once and writes it once, where separate operations go over memory
+# again and again (benchmarks/optimizer_update.py). For smaller ones compiling does not pay.
+FUSED_FROM = 2**15
+
+
+class Optimizer(abc.ABC):
+    """Updates every variable from its gradient and two moments; each replica does so to its own copy.
+
+    Create it inside the strategy's scope. It runs eagerly, in a graph, in a graph compiled by XLA as a whole,
+    and inside a replica of a strategy; there, gradients must be the same on all replicas.
+
+    Args:
+      config: an `OptimizerConfig`.
+      variables: dict of name -> trainable Keras variable. Names decide about weight decay and the share of
+        the rate, see parameter_groups.py.
+
+    Attributes:
+      config: as given.
+      names: the variables' names, in the order in which `apply` expects gradients.
+    """
+
+    def __init__(self, config: OptimizerConfig, variables: dict):
+        self.config = config
+        self.names = list(variables)
+        self._variables = [variable.value for variable in variables.values()]
+        self._weight_decays = [
+            config.weight_decay if is_decayed(name, config.exclude_from_weight_decay) else 0.0
+            for name in self.names
+        ]
+        self._rate_shares = rate_shares(self.names, config.layer_decay)
+        self._first_moments = [_slot(variable, "adam_m") for variable in self._variables]
+        self._second_moments = [_slot(variable, "adam_v") for variable in self._variables]
+        self._fused_updates = {}
+
+    def slots(self) -> dict[str, tf.Variable]:
+        """The moments by name: `<variable>/adam_m` and `<variable>/adam_v`, as the original names them."""
+        first = {f"{name}/adam_m": m for name, m in zip(self.names, self._first_moments, strict=True)}
+        second = {f"{name}/adam_v": v for name, v in zip(self.names, self._second_moments, strict=True)}
+        return first | second
+
+    def apply(self, gradients, learning_rate, step, gradient_scale=1.0):
+        """Updates this replica's copy of every variable.
+
+        Args:
+          gradients: dense float32 tensors in the order of `names`.
+          learning_rate: float32 scalar tensor.
+          step: int scalar tensor, updates made before this one.
+          gradient_scale: float32 scalar tensor that gradients are multiplied by on the way in, such as the
+            factor of clipping by the global norm, which so needs no pass over memory of its own.
+        """
+        scalars = self.scalars(tf.convert_to_tensor(step))
+        learning_rate = tf.convert_to_tensor(learning_rate, tf.float32)
+        gradient_scale = tf.convert_to_tensor(gradient_scale, tf.float32)
+        for place, gradient in enumerate(gradients):
+            self._updater(place, gradient.shape)(
+                # A handle, in replica context, is that of the replica's own copy.
+                self._variables[place].handle,
+                self._first_moments[place].handle,
+                self._second_moments[place].handle,
+                gradient,
+                gradient_scale,
+                learning_rate * self._rate_shares[place],
+                *scalars,
+            )
+
+    def _updater(self, place, shape):
+        """The update of a variable as a function; large ones of the same kind share a compiled one."""
+        weight_decay, adapted = self._weight_decays[place], self.is_adapted(self.names[place])
+
+        def update(variable, first_moment, second_moment, gradient, gradient_scale, *scalars):
+            handles, gradient = (variable, first_moment, second_moment), gradient * gradient_scale
+            self.update_by_formula(handles, gradient, weight_decay, adapted, *scalars)
+
+        def update_small(variable, first_moment, second_moment, gradient, gradient_scale, *scalars):
+            handles, gradient = (variable, first_moment, second_moment), gradient * gradient_scale
+            self.update_small(handles, gradient, weight_decay, adapted, *scalars)
+
+        if shape.num_elements() < FUSED_FROM:
+            return update_small
+        kind = (tuple(shape), weight_decay, adapted)
+        if kind not in self._fused_updates:
+            self._fused_updates[kind] = tf.function(update, jit_compile=True, autograph=False)
+        return self._fused_updates[kind]
+
+    def update_by_formula(self, handles, gradient, weight_decay, adapted, rate, *scalars):
+        """Reads, computes `new_values`, and assigns; arguments as there, `handles` in place of values."""
+        read = [
+            tf.ensure_shape(tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32), gradient.shape)
+            for handle in handles
+        ]
+        new = self.new_values(*read, gradient, rate, weight_decay, adapted, *scalars)
+        for handle, value in zip(handles, new, strict=True):
+            tf.raw_ops.AssignVariableOp(resource=handle, value=value)
+
+    def update_small(self, handles, gradient, weight_decay, adapted, rate, *scalars):
+        """What `update_by_formula` does, for small variables, where fewer operations may be had."""
+        self.update_by_formula(handles, gradient, weight_decay, adapted, rate, *scalars)
+
+    def is_adapted(self, name: str) -> bool:
+        """Whether the variable of this name takes part in what the optimizer does for whole variables."""
+        return False
+
+    @abc.abstractmethod
+    def scalars(self, step) -> list[tf.Tensor]:
+        """What `new_values` needs to know of the step, as float32 scalar tensors."""
+
+    @abc.abstractmethod
+    def new_values(
+        self, variable, first_moment, second_moment, gradient, rate, weight_decay, adapted, *scalars
+    ):
+        """The formula: (variable, first moment, second moment) after the update.
+
+        Args:
+          variable, first_moment, second_moment, gradient: float32 tensors of one shape.
+          rate: float32 scalar tensor.
+          weight_decay: float, 0.0 where the variable is not decayed.
+          adapted: what `is_adapted` says of the variable.
+          *scalars: what `scalars` gave.
+        """
+
+
+def _slot(variable, name):
+    return tf.Variable(tf.zeros(variable.shape, variable.dtype), trainable=False, name=name)

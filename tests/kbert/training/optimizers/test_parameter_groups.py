@@ -1,0 +1,67 @@
+"""Weight decay and rates by name, on the names of real models and of the original's checkpoints."""
+
+import keras
+import numpy as np
+import pytest
+
+from kbert.checkpoints.names import GOOGLE_TF1, rows
+from kbert.config import OptimizerConfig
+from kbert.encoder import BertEncoder
+from kbert.tasks.pretraining import Pretraining
+from kbert.training.optimizers import make_optimizer
+from kbert.training.optimizers.parameter_groups import is_decayed, rate_shares
+from kbert.training.run_directory import trained_weights
+from tests.conftest import tiny_encoder_config
+
+PATTERNS = OptimizerConfig().exclude_from_weight_decay
+
+
+def pretraining_names():
+    return list(trained_weights(Pretraining().build_model(BertEncoder(tiny_encoder_config()))))
+
+
+def test_every_variable_of_the_model_is_decayed_unless_it_is_a_norm_or_a_bias():
+    names = pretraining_names()
+    assert {name.rsplit("/", 1)[1] for name in names if not is_decayed(name, PATTERNS)} == {
+        "gamma", "beta", "bias", "output_bias",
+    }  # fmt: skip
+    assert {name.rsplit("/", 1)[1] for name in names if is_decayed(name, PATTERNS)} == {
+        "kernel", "word_embeddings", "position_embeddings", "token_type_embeddings",
+    }  # fmt: skip
+
+
+def test_the_originals_names_fall_into_the_same_groups():
+    parts = ("pooler", "masked_lm", "next_sentence", "classification", "span")
+    table = rows(GOOGLE_TF1, parts, num_layers=2)
+    for row in table:
+        assert is_decayed(row.outside, PATTERNS) == is_decayed(row.kbert, PATTERNS), row
+    assert rate_shares([row.outside for row in table], 0.8) == rate_shares([row.kbert for row in table], 0.8)
+
+
+def test_patterns_are_searched_for_as_regular_expressions():
+    assert not is_decayed("embeddings/word_embeddings", ("^embeddings/",))
+    assert is_decayed("layer_0/attention/query/bias", ("^embeddings/",))
+    assert is_decayed("layer_0/attention/query/bias", ())
+
+
+def test_rates_fall_from_the_head_to_the_embeddings():
+    names = pretraining_names()  # two layers
+    shares = dict(zip(names, rate_shares(names, 0.5), strict=True))
+    by_depth = {"embeddings": 0.125, "layer_0": 0.25, "layer_1": 0.5}
+    for name, share in shares.items():
+        assert share == by_depth.get(name.split("/")[0], 1.0), name
+    assert shares["pooler/dense/kernel"] == shares["masked_lm/transform/kernel"] == 1.0
+
+
+def test_without_layer_decay_all_variables_have_the_whole_rate():
+    assert rate_shares(["embeddings/word_embeddings", "kernel"], 1.0) == [1.0, 1.0]
+
+
+def test_layer_decay_without_layers_is_refused():
+    variables = {"kernel": keras.Variable(np.zeros(3))}
+    with pytest.raises(ValueError) as error:
+        make_optimizer(OptimizerConfig(layer_decay=0.9), variables)
+    assert str(error.value) == (
+        "optimizer.layer_decay=0.9 needs variables whose names tell their layer, such as "
+        "layer_0/attention/query/kernel, but none of 1 does, for example 'kernel'; set layer_decay=1.0."
+    )
