@@ -3,7 +3,7 @@
 import io
 from pathlib import Path
 
-from kbert.training.progress import read_metrics
+from kbert.reporting.run_metrics import RunMetrics, is_loss, is_score, words
 
 _WIDTH_INCHES = 12
 _DOTS_PER_INCH = 100
@@ -16,8 +16,6 @@ _ROW_INCHES = _PANEL_INCHES + _LEGEND_INCHES + _STEPS_INCHES
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9")
 _INK = "#333333"
 _PALE = "#999999"
-
-_SCORES = ("accuracy", "f1")
 
 
 def draw_curves(runs: dict[str, str | Path], title: str) -> bytes:
@@ -39,7 +37,7 @@ def draw_curves(runs: dict[str, str | Path], title: str) -> bytes:
     """
     if not runs:
         raise ValueError("there is no run to draw; give at least one run folder.")
-    lines_by_run = {name: _metric_lines(Path(folder)) for name, folder in runs.items()}
+    read = [RunMetrics.read(folder, name) for name, folder in runs.items()]
 
     # Late: matplotlib takes a while to load. Without pyplot, no global state and no display is touched.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -57,10 +55,10 @@ def draw_curves(runs: dict[str, str | Path], title: str) -> bytes:
         top=1 - (_TITLE_INCHES + _LEGEND_INCHES) / height, bottom=_STEPS_INCHES / height,
         hspace=(_LEGEND_INCHES + _STEPS_INCHES) / _PANEL_INCHES,
     )  # fmt: skip
-    for (name, lines), (losses, scores) in zip(lines_by_run.items(), rows, strict=True):
-        _draw_panel(losses, lines, _names(lines, _is_loss), "loss", name)
-        _draw_learning_rate(losses, lines)
-        _draw_panel(scores, lines, _names(lines, _is_score), "score", "")
+    for run, (losses, scores) in zip(read, rows, strict=True):
+        _draw_panel(losses, run, run.names(is_loss), "loss", run.name)
+        _draw_learning_rate(losses, run)
+        _draw_panel(scores, run, run.names(is_score), "score", "")
         scores.set_ylim(-0.02, 1.02)
 
     png = io.BytesIO()
@@ -68,39 +66,16 @@ def draw_curves(runs: dict[str, str | Path], title: str) -> bytes:
     return png.getvalue()
 
 
-def _metric_lines(folder):
-    metrics_file = folder / "metrics.jsonl"
-    if not metrics_file.is_file():
-        raise ValueError(f"{folder} holds no metrics.jsonl; give the --run_dir of a training.")
-    lines = read_metrics(metrics_file)
-    if not lines:
-        raise ValueError(f"{metrics_file} holds no metrics yet; let its training reach a log interval.")
-    return lines
-
-
-def _is_loss(name):
-    return name.endswith("loss")
-
-
-def _is_score(name):
-    return name.endswith(_SCORES) and not name.startswith("baseline")
-
-
-def _names(lines, is_wanted):
-    """The wanted metrics, in the order in which the run wrote them."""
-    return list(dict.fromkeys(name for line in lines for name in line if is_wanted(name)))
-
-
-def _draw_panel(axes, lines, names, label, title):
+def _draw_panel(axes, run, names, label, title):
     _plain_axes(axes, label)
     axes.set_title(_literal(title), fontsize=11, color=_INK, loc="left", pad=26)
     has_evaluation = False
     for name, colour in zip(names, _COLOURS, strict=False):
-        steps, values = _points(lines, name, is_training=True)
+        steps, values = run.training(name)
         # A run with a single log interval has a point, not a line.
-        axes.plot(steps, values, color=colour, linewidth=1.8, label=_words(name),
+        axes.plot(steps, values, color=colour, linewidth=1.8, label=words(name),
                   marker="." if len(steps) < 3 else None)  # fmt: skip
-        steps, values = _points(lines, name, is_training=False)
+        steps, values = run.evaluations(name)
         has_evaluation |= bool(steps)
         axes.plot(steps, values, color=colour, linewidth=0.8, linestyle=":", marker="o", markersize=6,
                   markeredgecolor="white", clip_on=False, zorder=3)  # fmt: skip
@@ -114,8 +89,8 @@ def _draw_panel(axes, lines, names, label, title):
         )  # fmt: skip
 
 
-def _draw_learning_rate(losses, lines):
-    steps, rates = _points(lines, "learning_rate", is_training=True)
+def _draw_learning_rate(losses, run):
+    steps, rates = run.training("learning_rate")
     if not steps:
         return
     axes = losses.twinx()
@@ -132,11 +107,6 @@ def _draw_learning_rate(losses, lines):
         spine.set_visible(False)
 
 
-def _points(lines, name, is_training):
-    chosen = [line for line in lines if name in line and (line["split"] == "train") == is_training]
-    return [line["step"] for line in chosen], [line[name] for line in chosen]
-
-
 def _plain_axes(axes, label):
     axes.set_xlabel("step", fontsize=9, color=_INK)
     axes.set_ylabel(label, fontsize=9, color=_INK)
@@ -146,11 +116,6 @@ def _plain_axes(axes, label):
     for side, spine in axes.spines.items():
         spine.set_visible(side == "bottom")
         spine.set_color(_PALE)
-
-
-def _words(name):
-    """masked_lm_accuracy -> "masked LM accuracy"."""
-    return name.replace("_", " ").replace(" lm ", " LM ").replace("f1", "F1")
 
 
 def _literal(text):

@@ -1,9 +1,12 @@
-r"""Script: the metrics of a run -> a picture of its curves.
+r"""Script: the metrics of a run, or of several to compare -> a page or a picture of their curves.
 
   python -m kbert.scripts.draw_curves --run_dir=runs/phase1
-  python -m kbert.scripts.draw_curves --run_dir=runs/scratch,runs/pretrained --output_file=both.png
+  python -m kbert.scripts.draw_curves --run_dir=runs/scratch --run_dir=runs/pretrained \
+      --output_file=both.html
 
-A run that is still going on may be drawn at any time; several runs come below one another.
+A run that is still going on may be drawn at any time. The page (.html) holds losses, scores, learning rate,
+gradient norm and speed by step, the results and the settings, all in one file without scripts; several runs
+share its pictures. A picture (.png) holds losses and scores alone, several runs below one another.
 """
 
 import os
@@ -17,34 +20,43 @@ FLAGS = flags.FLAGS
 
 
 def define_flags():
-    flags.DEFINE_list("run_dir", None, "The run to draw; several are separated by commas.")
-    flags.DEFINE_string("output_file", None, "The PNG to write; by default curves.png in the run's folder.")
-    flags.DEFINE_string("title", None, "Heading of the picture; by default the run's name.")
+    flags.DEFINE_multi_string("run_dir", None, "The run to draw; give it several times to compare runs.")
+    flags.DEFINE_string(
+        "output_file", None, "The .html or .png to write; by default curves.html in the run's folder."
+    )
+    flags.DEFINE_string("title", None, "Heading; by default the run's name.")
     flags.mark_flags_as_required(["run_dir"])
 
 
 def main(argv):
     del argv
-    folders = [Path(folder) for folder in FLAGS.run_dir]
+    folders = [Path(folder) for flag in FLAGS.run_dir for folder in flag.split(",")]
     if len(folders) > 1 and not FLAGS.output_file:
-        raise ValueError("several runs need --output_file: there is no one folder to put curves.png in.")
-    output_file = Path(FLAGS.output_file or folders[0] / "curves.png")
-    if output_file.suffix != ".png":
-        raise ValueError(f"--output_file={output_file} should end in .png, the only kind written.")
+        raise ValueError("several runs need --output_file: there is no one folder to put curves.html in.")
 
-    from kbert.reporting.curves import draw_curves
+    from kbert.reporting.run_page import PAGE_FILE, write_run_page
 
+    output_file = Path(FLAGS.output_file or folders[0] / PAGE_FILE)
+    if output_file.suffix not in (".html", ".png"):
+        raise ValueError(f"--output_file={output_file} should end in .html or .png, the kinds written.")
     names = [folder.resolve().name for folder in folders]
     if len(set(names)) < len(names):  # runs/a/scratch and runs/b/scratch
         names = [str(folder) for folder in folders]
-    # A row's name would only repeat the title of a single run.
-    runs = dict(zip(names if len(names) > 1 else [""], folders, strict=True))
-    png = draw_curves(runs, FLAGS.title or ", ".join(names))
+    if len(set(names)) < len(names):
+        raise ValueError(f"--run_dir names {max(names, key=names.count)} twice; name each run once.")
+    title = FLAGS.title or ", ".join(names)
 
-    output_file.parent.mkdir(parents=True, exist_ok=True)
-    aside = output_file.with_name(f"{output_file.name}.{os.getpid()}.tmp")
-    aside.write_bytes(png)
-    aside.replace(output_file)
+    if output_file.suffix == ".html":
+        write_run_page(dict(zip(names, folders, strict=True)), output_file, title)
+    else:
+        from kbert.reporting.curves import draw_curves
+
+        # A row's name would only repeat the title of a single run.
+        png = draw_curves(dict(zip(names if len(names) > 1 else [""], folders, strict=True)), title)
+        output_file.parent.mkdir(parents=True, exist_ok=True)
+        aside = output_file.with_name(f"{output_file.name}.{os.getpid()}.tmp")
+        aside.write_bytes(png)
+        aside.replace(output_file)
     print(f"Curves written to {output_file}.")
 
 

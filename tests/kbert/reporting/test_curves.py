@@ -104,13 +104,13 @@ def run_script(*flags):
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_the_script_writes_into_the_run_folder(run_folder):
-    folder = run_folder("phase1", pretraining_rows())
-    result = run_script(f"--run_dir={folder}")
+def test_the_script_writes_a_picture_where_the_name_ends_in_png(run_folder, tmp_path):
+    folder, png = run_folder("phase1", pretraining_rows()), tmp_path / "pictures" / "phase1.png"
+    result = run_script(f"--run_dir={folder}", f"--output_file={png}")
     assert result.returncode == 0, result.stderr
-    assert str(folder / "curves.png") in result.stdout
-    assert sorted(path.name for path in folder.iterdir()) == ["curves.png", "metrics.jsonl"]
-    picture((folder / "curves.png").read_bytes())
+    assert str(png) in result.stdout
+    assert [path.name for path in png.parent.iterdir()] == ["phase1.png"]
+    picture(png.read_bytes())
 
 
 def test_the_script_ends_with_one_line_when_there_is_no_run(tmp_path):

@@ -1,0 +1,99 @@
+"""What a run has left behind -> the series of numbers that pictures and pages show."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kbert.training.progress import read_metrics
+
+_SCORES = ("accuracy", "f1")
+
+
+@dataclass(frozen=True)
+class RunMetrics:
+    """The metrics of one run, and what its folder says about it.
+
+    Args:
+      name: how the run is called.
+      lines: the lines of metrics.jsonl.
+      config: the content of config.json, or {} where there is none.
+      details: the content of run.json, or {}.
+    """
+
+    name: str
+    lines: list
+    config: dict = field(default_factory=dict)
+    details: dict = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, folder: str | Path, name: str) -> "RunMetrics":
+        """Reads a run's folder, also while the run goes on.
+
+        Raises:
+          ValueError: when it holds no metrics yet; the folder is named.
+        """
+        folder = Path(folder)
+        metrics_file = folder / "metrics.jsonl"
+        if not metrics_file.is_file():
+            raise ValueError(f"{folder} holds no metrics.jsonl; give the --run_dir of a training.")
+        lines = read_metrics(metrics_file)
+        if not lines:
+            raise ValueError(f"{metrics_file} holds no metrics yet; let its training reach a log interval.")
+        return cls(name, lines, _read_json(folder / "config.json"), _read_json(folder / "run.json"))
+
+    def names(self, is_wanted) -> list[str]:
+        """The metrics for which `is_wanted(name)`, in the order in which the run wrote them."""
+        return list(dict.fromkeys(name for line in self.lines for name in line if is_wanted(name)))
+
+    def training(self, name: str) -> tuple[list, list]:
+        """(steps, values) of a metric, means over the log intervals."""
+        return self._series(name, is_training=True)
+
+    def evaluations(self, name: str) -> tuple[list, list]:
+        """(steps, values) of a metric on held-out data."""
+        return self._series(name, is_training=False)
+
+    def last(self, name: str):
+        """The newest value of a field in any line, or None."""
+        return next((line[name] for line in reversed(self.lines) if line.get(name) is not None), None)
+
+    def phases(self) -> list[tuple[int, str]]:
+        """(last step before it, name) of every phase but the first; [] where lines name no phases."""
+        changes, phase, step = [], None, 0
+        for line in self.lines:
+            if line["split"] != "train" or "phase" not in line:
+                continue
+            if phase is not None and line["phase"] != phase:
+                changes.append((step, _phase_name(line["phase"])))
+            phase, step = line["phase"], line["step"]
+        return changes
+
+    def _series(self, name, is_training):
+        chosen = {
+            line["step"]: line[name]
+            for line in self.lines
+            if line.get(name) is not None and (line["split"] == "train") == is_training
+        }
+        return list(chosen), list(chosen.values())
+
+
+def is_loss(name: str) -> bool:
+    return name.endswith("loss")
+
+
+def is_score(name: str) -> bool:
+    """Accuracy and the like: between 0 and 1, more is better."""
+    return name.endswith(_SCORES) and not name.startswith("baseline")
+
+
+def words(name: str) -> str:
+    """masked_lm_accuracy -> "masked LM accuracy"."""
+    return name.replace("_", " ").replace(" lm ", " LM ").replace("f1", "F1")
+
+
+def _phase_name(phase):
+    return phase if isinstance(phase, str) else f"phase {phase}"
+
+
+def _read_json(path):
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

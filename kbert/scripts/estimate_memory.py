@@ -1,0 +1,129 @@
+r"""Script: a config -> how much memory its training needs, without training.
+
+  python -m kbert.scripts.estimate_memory --config=configs/pretraining/phase1_seq128.json --length=128,512
+  python -m kbert.scripts.estimate_memory --config=configs/finetuning/sst2.json --override=encoder=bert_base \
+      --batch=16 --memory_gib=16
+
+It prints a column for each length, without and with recomputation, and the largest batch that fits.
+"""
+
+from absl import flags
+
+from kbert import command_line
+from kbert.config import FinetuningConfig, PretrainingConfig, load_config
+from kbert.training.device_memory import DeviceMemory, memory_of_cpu, memory_of_gpu
+from kbert.training.memory_estimate import (
+    TrainingShape,
+    estimate_memory,
+    largest_batch,
+    num_parameters,
+    readable_bytes,
+)
+from kbert.training.training_flops import Heads
+
+FLAGS = flags.FLAGS
+
+_DEFAULT_LENGTH = 128  # of pretraining records, whose length a config does not know
+
+
+def define_flags():
+    flags.DEFINE_string("config", None, "JSON file of a pretraining or fine-tuning.")
+    flags.DEFINE_multi_string("override", [], "One changed number, for example encoder=bert_large.")
+    flags.DEFINE_integer(
+        "batch", None, "Examples that a device works on at a time; by default the config's train_batch_size "
+        "over its gradient_accumulation_steps.", lower_bound=1,
+    )  # fmt: skip
+    flags.DEFINE_list("length", None, "Tokens of a sequence; several are separated by commas.")
+    flags.DEFINE_integer(
+        "predictions", None, "Masked positions of a sequence; by default 15% of its length.", lower_bound=0
+    )
+    flags.DEFINE_integer("num_labels", 2, "Labels of a fine-tuning.", lower_bound=1)
+    flags.DEFINE_float(
+        "memory_gib",
+        None,
+        "Memory of the device; by default that of the GPU here, or what this CPU has left.",
+        lower_bound=0.0,
+    )
+    flags.mark_flags_as_required(["config"])
+
+
+def main(argv):
+    del argv
+    config = _load_config(FLAGS.config, FLAGS.override)
+    if config.encoder is None:
+        raise ValueError("the config names no encoder; add for example --override=encoder=bert_base.")
+    shapes = _shapes(config)
+    if FLAGS.memory_gib:
+        memory = DeviceMemory(int(FLAGS.memory_gib * 2**30), "--memory_gib")
+    else:
+        memory = memory_of_gpu() or memory_of_cpu()
+    print(memory_table(config.encoder, shapes, memory))
+
+
+def _load_config(path, overrides):
+    """A config of either kind: a pretraining, unless only a fine-tuning knows one of the file's keys."""
+    try:
+        return load_config(PretrainingConfig, path, overrides)
+    except ValueError as as_pretraining:
+        try:
+            return load_config(FinetuningConfig, path, overrides)
+        except ValueError:
+            raise as_pretraining from None
+
+
+def _shapes(config) -> list[TrainingShape]:
+    batch = FLAGS.batch or -(-config.train_batch_size // config.gradient_accumulation_steps)
+    pretrains = isinstance(config, PretrainingConfig)
+    own = _DEFAULT_LENGTH if pretrains else config.max_seq_length
+    lengths = FLAGS.length or [str(own)]
+    if not all(length.isdigit() and int(length) for length in lengths):
+        raise ValueError(f"--length={','.join(lengths)}: expected whole numbers such as 128,512.")
+    longest, room = max(map(int, lengths)), config.encoder.max_position_embeddings
+    if longest > room:
+        raise ValueError(f"--length={longest}, but the encoder has only max_position_embeddings={room}.")
+    heads = Heads(masked_lm=True, pooled_labels=2) if pretrains else Heads(pooled_labels=FLAGS.num_labels)
+    return [
+        TrainingShape(
+            batch,
+            int(length),
+            0 if not pretrains else _predictions(int(length)),
+            heads,
+            config.precision,
+            recompute,
+            config.gradient_accumulation_steps > 1,
+        )
+        for length in lengths
+        for recompute in (False, True)
+    ]
+
+
+def _predictions(length):
+    return round(0.15 * length) if FLAGS.predictions is None else FLAGS.predictions
+
+
+def memory_table(encoder, shapes: list[TrainingShape], memory: DeviceMemory) -> str:
+    """The estimates as text: a row for each part, a column for each shape."""
+    estimates = [estimate_memory(encoder, shape) for shape in shapes]
+    rows = [
+        ["tokens", *(f"{shape.batch_size} x {shape.seq_length}" for shape in shapes)],
+        ["recomputation", *("on" if shape.recompute else "off" for shape in shapes)],
+    ]
+    for name, _ in estimates[0].rows():
+        rows.append([name, *(readable_bytes(getattr(estimate, name)) for estimate in estimates)])
+    rows.append(["at the worst moment", *(readable_bytes(estimate.total) for estimate in estimates)])
+    rows.append(["fits", *("yes" if one.total <= memory.available else "NO" for one in estimates)])
+    rows.append(["largest batch", *(f"{largest_batch(encoder, s, memory.available)}" for s in shapes)])
+    left = max(len(row[0]) for row in rows)
+    width = max(len(cell) for row in rows for cell in row[1:]) + 2
+    lines = [row[0].ljust(left) + "".join(cell.rjust(width) for cell in row[1:]) for row in rows]
+    parameters = num_parameters(encoder, shapes[0].heads)
+    head = (
+        f"{encoder.num_hidden_layers} layers, {encoder.hidden_size} wide, {parameters:,} parameters, "
+        f"{shapes[0].precision}; {memory.device} has {readable_bytes(memory.available)}"
+    )
+    return "\n".join([head, "", *lines])
+
+
+if __name__ == "__main__":
+    define_flags()
+    command_line.run(main)

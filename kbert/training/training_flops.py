@@ -1,0 +1,92 @@
+"""How much arithmetic a training step needs: its matrix products, counted from the shape of the model.
+
+Nothing here imports TensorFlow.
+"""
+
+from dataclasses import dataclass
+
+from kbert.config import EncoderConfig
+
+
+@dataclass(frozen=True)
+class Heads:
+    """What a task puts on top of the encoder, as far as arithmetic and memory go.
+
+    Args:
+      masked_lm: a masked-LM head, which works on the masked positions alone.
+      pooled_labels: logits for each sequence from the pooled output; 0 means that there is no pooler.
+      token_labels: logits for each token.
+    """
+
+    masked_lm: bool = False
+    pooled_labels: int = 0
+    token_labels: int = 0
+
+
+@dataclass(frozen=True)
+class StepWork:
+    """How much of everything a step, or several, had to learn from; padding does not count.
+
+    Args:
+      examples: examples of the batch.
+      sequences: rows of tokens; more than `examples` where an example has several (multiple choice).
+      tokens: tokens that are no padding.
+      token_pairs: sum over sequences of their tokens squared, what attention works on.
+      predictions: masked positions that the loss counts.
+      positions: places of the batch, padding included. No arithmetic is counted for them.
+    """
+
+    examples: float
+    sequences: float
+    tokens: float
+    token_pairs: float
+    predictions: float
+    positions: float
+
+    def __add__(self, other):
+        return StepWork(*(a + b for a, b in zip(self.numbers(), other.numbers(), strict=True)))
+
+    def numbers(self) -> tuple:
+        """The fields in order, as `StepWork(*numbers)` takes them."""
+        return tuple(getattr(self, name) for name in self.__dataclass_fields__)
+
+    @classmethod
+    def of_batch(cls, batch_size: int, seq_length: int, predictions: int = 0) -> "StepWork":
+        """A batch without padding; `predictions` are those of one sequence."""
+        tokens = batch_size * seq_length
+        return cls(batch_size, batch_size, tokens, tokens * seq_length, batch_size * predictions, tokens)
+
+
+def training_flops(config: EncoderConfig, work: StepWork, heads: Heads) -> float:
+    """Floating-point operations of forward and backward pass: matrix products, a multiply-add being two.
+
+    For L layers of width H and inner width I, V pieces of vocabulary, K labels, the forward pass needs
+
+      2 L (4 H^2 + 2 H I)  for each token: query, key, value and output; the two feed-forward products;
+      4 L H                for each pair of tokens of a sequence: attention scores, and their sum of values;
+      2 (H^2 + H V)        for each masked position: transform, and product with the tied token table;
+      2 (H^2 + H K)        for each sequence: pooler, and labels from the pooled output;
+      2 H K                for each token with labels of its own.
+
+    The backward pass needs twice as much: for every product, one for the gradient of each factor. Counted
+    are the real tokens alone, and every product once: padding that is computed and activations that are
+    computed twice (recomputation) cost time and are no useful work. That is the model FLOPs of "model
+    FLOPs utilization", arXiv 2204.02311, appendix B, there for the decoder's 6 N + 12 L H Q T a token.
+    Lookups, norms, softmax, GELU, dropout and the optimizer are not counted.
+
+    Example:
+      >>> from kbert.config import EncoderConfig
+      >>> work = StepWork.of_batch(batch_size=256, seq_length=128, predictions=20)
+      >>> flops = training_flops(EncoderConfig(), work, Heads(masked_lm=True, pooled_labels=2))
+      >>> f"{flops / 1e12:.2f} TFLOP a step of BERT-base"
+      '17.90 TFLOP a step of BERT-base'
+    """
+    hidden, inner = config.hidden_size, config.intermediate_size
+    per_layer = work.tokens * (4 * hidden**2 + 2 * hidden * inner) + 2 * work.token_pairs * hidden
+    products = config.num_hidden_layers * per_layer
+    if heads.masked_lm:
+        products += work.predictions * (hidden**2 + hidden * config.vocab_size)
+    if heads.pooled_labels:
+        products += work.sequences * (hidden**2 + hidden * heads.pooled_labels)
+    products += work.tokens * hidden * heads.token_labels
+    return 3 * 2 * products
