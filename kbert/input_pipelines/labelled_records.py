@@ -4,6 +4,7 @@ import dataclasses
 
 from kbert.config import DatasetConfig, from_dict
 from kbert.input_pipelines.damaged_records import leave_out_damaged
+from kbert.input_pipelines.record_shares import WHOLE
 from kbert.input_pipelines.record_vocabulary import require_vocabulary
 from kbert.manifest import FILE_NAME, read_manifest
 
@@ -81,21 +82,31 @@ class LabelledRecords:
 
         return record_reader.naming_damaged_records((self.directory, self.manifest))
 
-    def training_batches(self, batch_size: int, seed: int, start_example: int, pad_to_longest: bool):
+    def training_batches(
+        self, batch_size: int, seed: int, start_example: int, pad_to_longest: bool, *, share=WHOLE
+    ):
         """Endless shuffled batches; see record_reader.training_batches."""
         from kbert.input_pipelines import record_reader
 
         batches = record_reader.training_batches(
-            self.directory, self.manifest, batch_size, seed, start_example, damaged_shards=self._damaged
+            self.directory,
+            self.manifest,
+            batch_size,
+            seed,
+            start_example,
+            share=share,
+            damaged_shards=self._damaged,
         )
         return _trimmed(batches, pad_to_longest)
 
-    def evaluation_batches(self, batch_size: int, pad_to_longest: bool, with_fill: bool = False):
+    def evaluation_batches(
+        self, batch_size: int, pad_to_longest: bool, with_fill: bool = False, *, share=WHOLE
+    ):
         """Every example once, in order, with `example_weights`; see record_reader.evaluation_batches."""
         from kbert.input_pipelines import record_reader
 
         batches = record_reader.evaluation_batches(
-            self.directory, self.manifest, batch_size, with_fill, damaged_shards=self._damaged
+            self.directory, self.manifest, batch_size, with_fill, share=share, damaged_shards=self._damaged
         )
         return _trimmed(batches, pad_to_longest)
 

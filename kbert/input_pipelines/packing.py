@@ -21,8 +21,8 @@ def packed_places(lengths, seq_length: int, num_rows: int) -> np.ndarray:
       num_rows: R.
 
     Returns:
-      int32 array `(R, S)`: for each place of the rows the place b * S + s of its token in the flattened batch;
-      B * S where there is none.
+      int32 array `(R, S)`: for each place of the rows the place b * S + s of its token in the flattened
+      batch; B * S where there is none.
 
     Raises:
       ValueError: when the texts need more rows.

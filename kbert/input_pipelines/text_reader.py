@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
+from kbert.input_pipelines.record_shares import WHOLE, require_share
 
 _ROWS_AT_ONCE = 2048
 # Lengths are rounded up so that few shapes occur: each new one costs the runtime some set-up.
@@ -30,15 +31,25 @@ def tokenize_rows(rows, text_to_inputs) -> dict[str, np.ndarray]:
 
 
 def training_batches(
-    features: dict[str, np.ndarray], batch_size: int, seed: int, start_example: int, pad_to_longest: bool
+    features: dict[str, np.ndarray],
+    batch_size: int,
+    seed: int,
+    start_example: int,
+    pad_to_longest: bool,
+    *,
+    share=WHOLE,
 ) -> tf.data.Dataset:
     """Endless batches; every epoch is a new permutation that depends on `seed` and the epoch alone.
 
+    `share` is which of several input pipelines this is (a `Share` or a `tf.distribute.InputContext`): each
+    gives its part of every batch, so that together they give the batches of one.
+
     Raises:
-      ValueError: when there are fewer rows than one batch.
+      ValueError: when there are fewer rows than one batch, or a batch does not divide by the pipelines.
     """
     (num_examples,) = {len(values) for values in features.values()}
     require_one_batch(num_examples, batch_size)
+    require_share(share, batch_size)
 
     def epoch(seed):
         order = tf.random.experimental.stateless_shuffle(
@@ -47,6 +58,8 @@ def training_batches(
         return tf.data.Dataset.from_tensor_slices(order)
 
     batches = endless_epochs(epoch, num_examples, seed, start_example).batch(batch_size, drop_remainder=True)
+    if share.num_input_pipelines > 1:
+        batches = batches.map(lambda rows: own_rows(rows, batch_size, share))
     return _gather(batches, features, pad_to_longest).prefetch(tf.data.AUTOTUNE)
 
 
@@ -60,13 +73,34 @@ def require_one_batch(num_examples: int, batch_size: int):
 
 
 def evaluation_batches(
-    features: dict[str, np.ndarray], batch_size: int, pad_to_longest: bool, with_fill: bool = False
+    features: dict[str, np.ndarray],
+    batch_size: int,
+    pad_to_longest: bool,
+    with_fill: bool = False,
+    *,
+    share=WHOLE,
 ) -> tf.data.Dataset:
-    """Every row once, in order, with `example_weights`; see `pad_last_batch` for `with_fill`."""
+    """Every row once, in order, with `example_weights`; see `pad_last_batch` for `with_fill`.
+
+    Several input pipelines (see `training_batches`) give their parts of every batch, the last one filled up.
+    """
+    require_share(share, batch_size)
     (num_examples,) = {len(values) for values in features.values()}
     batches = tf.data.Dataset.range(num_examples).batch(batch_size)
     batches = _gather(batches, features, pad_to_longest)
-    return pad_last_batch(batches, batch_size, with_fill).prefetch(tf.data.AUTOTUNE)
+    if share.num_input_pipelines == 1:
+        return pad_last_batch(batches, batch_size, with_fill).prefetch(tf.data.AUTOTUNE)
+
+    def own(batch):
+        return {name: own_rows(value, batch_size, share) for name, value in batch.items()}
+
+    return pad_last_batch(batches, batch_size, with_fill=True).map(own).prefetch(tf.data.AUTOTUNE)
+
+
+def own_rows(value, batch_size: int, share):
+    """The rows of a whole batch that belong to a share."""
+    size = batch_size // share.num_input_pipelines
+    return value[share.input_pipeline_id * size : (share.input_pipeline_id + 1) * size]
 
 
 def _gather(batches, features, pad_to_longest):

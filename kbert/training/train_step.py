@@ -1,31 +1,51 @@
-"""The training step and the evaluation step, the same under every strategy."""
+"""The training step, the same under every strategy."""
 
-import numpy as np
 import tensorflow as tf
 
-from kbert.training.optimizer import AdamWeightDecay
+from kbert.training.evaluation_step import model_inputs
+from kbert.training.gradient_accumulation import summed_over_parts
+from kbert.training.loss_scale import SMALLEST_SCALE, DynamicLossScale
+from kbert.training.step_work import count_work
 
 
 class TrainStep:
     """Losses summed and divided by the global weight, gradients all-reduced, clipped, then applied.
 
-    In this order the result does not depend on the number of replicas: 1 x N equals N x 1 to rounding.
-    (Keras's own `fit` clips each replica's gradient before the sum.) Dropout is a function of seed, step
-    and replica alone, so no random state needs saving.
+    In this order the result depends neither on the number of replicas nor on the parts of a batch: 1 x N
+    equals N x 1 to rounding. (Keras's own `fit` clips each replica's gradient before the sum.) Dropout is a
+    function of seed, step, part and replica alone, so no random state needs saving.
+
+    With XLA on one replica the whole step is one compiled program, from dropout's seeds to the update. On
+    several it is forward and backward pass; what lies between replicas is TensorFlow's. On a TPU the
+    strategy compiles everything itself.
 
     Args:
       task: the `Task`.
       model: its Keras model, built inside the strategy's scope.
-      optimizer: an `AdamWeightDecay` over the model's trainable variables.
+      optimizer: over the model's trainable variables; `apply(gradients, learning_rate, step)` updates them.
       schedule: learning rate by step.
-      global_step: int64 variable, the optimizer steps taken.
+      global_step: int64 variable, the steps taken, skipped ones included: with it goes the data position.
       strategy: a tf.distribute strategy.
-      jit_compile: compile forward and backward pass with XLA; needs fixed shapes.
+      jit_compile: compile with XLA; needs fixed shapes.
       seed: the run's seed.
+      gradient_accumulation_steps: parts of a batch that are worked on one after the other.
+      precision: the model's; "mixed_float16" scales the loss, see `DynamicLossScale`.
+      first_update: the step at which the optimizer's moments were 0; it counts its updates from there.
     """
 
     def __init__(
-        self, task, model, optimizer: AdamWeightDecay, schedule, global_step, strategy, jit_compile, seed
+        self,
+        task,
+        model,
+        optimizer,
+        schedule,
+        global_step,
+        strategy,
+        jit_compile,
+        seed,
+        gradient_accumulation_steps=1,
+        precision="float32",
+        first_update=0,
     ):
         self._task = task
         self._model = model
@@ -34,11 +54,27 @@ class TrainStep:
         self._global_step = global_step
         self._strategy = strategy
         self._seed = seed
+        self._num_parts = gradient_accumulation_steps
+        self._first_update = first_update
         self._trainable = [variable.value for variable in model.trainable_variables]
         self._random_states = [
             variable.value for variable in model.non_trainable_variables if "seed_generator" in variable.path
         ]
-        self._forward_backward = tf.function(self._gradients_and_sums, jit_compile=jit_compile)
+        self._loss_scale = None
+        if precision == "mixed_float16":
+            with strategy.scope():
+                self._loss_scale = DynamicLossScale()
+        self._alone = strategy.num_replicas_in_sync == 1
+        jit_compile = jit_compile and not isinstance(strategy, tf.distribute.TPUStrategy)
+        self._gradients_of_part = tf.function(self._gradients_and_sums)
+        self._gradients_of_batch = tf.function(
+            self._gradients_of_all_parts, jit_compile=jit_compile and not self._alone
+        )
+        self._whole_step = tf.function(self._updating_step, jit_compile=jit_compile and self._alone)
+
+    def state(self) -> dict[str, tf.Variable]:
+        """Name -> variable of what a checkpoint must hold beside weights and optimizer."""
+        return self._loss_scale.state() if self._loss_scale else {}
 
     @tf.function(reduce_retracing=True)
     def run(self, iterator, num_steps):
@@ -46,7 +82,8 @@ class TrainStep:
 
         Returns:
           dict name -> (sum, weight) of every loss and metric over these steps and all replicas, and
-          `gradient_norm` (before clipping).
+          `gradient_norm` (before clipping), and the counts `step_work`, see `count_work`; under loss scaling
+          also `loss_scale` and the number of `skipped_steps`.
         """
         sums = self._global_step_on(next(iterator))
         for _ in tf.range(num_steps - 1):
@@ -56,37 +93,77 @@ class TrainStep:
 
     @tf.function(reduce_retracing=True)  # traced once, although it is called from two places
     def _global_step_on(self, batch):
-        sums = self._strategy.run(self._replica_step, args=(batch,))
+        step = self._global_step.read_value()
+        sums = self._strategy.run(self._replica_step, args=(batch, step))
         self._global_step.assign_add(1)
         # Already summed over replicas: all hold the same.
         return tf.nest.map_structure(lambda value: self._strategy.experimental_local_results(value)[0], sums)
 
-    def _replica_step(self, batch):
-        replica = tf.distribute.get_replica_context()
-        step = self._global_step.read_value()
-        self._seed_dropout(step, replica.replica_id_in_sync_group)
+    def _replica_step(self, batch, step):
+        replica_id = tf.distribute.get_replica_context().replica_id_in_sync_group
+        replica_id = tf.convert_to_tensor(replica_id, tf.int32)
+        step_function = self._whole_step if self._alone else self._updating_step
+        return step_function(batch, step, replica_id)
 
-        weights = replica.all_reduce("sum", self._task.loss_weights(batch))
-        gradients, sums = self._forward_backward(batch, weights)
-        gradients = replica.all_reduce("sum", gradients)
-        sums = replica.all_reduce("sum", sums)
-
-        norm = tf.linalg.global_norm(gradients)
-        gradients, _ = tf.clip_by_global_norm(
-            gradients, self._optimizer.config.global_clipnorm, use_norm=norm
+    def _updating_step(self, batch, step, replica_id):
+        weights = self._over_replicas(self._task.loss_weights(batch))
+        scale = self._loss_scale.read() if self._loss_scale else None
+        gradients, sums = self._over_replicas(
+            self._gradients_of_batch(batch, weights, step, replica_id, scale)
         )
-        self._optimizer.apply(gradients, self._schedule(step), step)
-        losses = {name: (sums["losses"][name], weights[name]) for name in weights}
-        return losses | sums["metrics"] | {"gradient_norm": (norm, tf.constant(1.0))}
+        records = {name: (sums["losses"][name], weights[name]) for name in weights} | sums["metrics"]
+        return records | self._update(gradients, step, scale)
 
-    def _gradients_and_sums(self, batch, weights):
-        """This replica's share of the gradients of the global loss, and its sums for the record."""
+    def _over_replicas(self, values):
+        return values if self._alone else tf.distribute.get_replica_context().all_reduce("sum", values)
+
+    def _update(self, gradients, step, scale):
+        """Clips, and updates weights, moments and scale; `scale` is the loss's factor or None."""
+        norm, inverse = tf.linalg.global_norm(gradients), 1.0
+        if scale is not None:
+            inverse = 1.0 / scale
+            norm *= inverse
+        clipnorm = self._optimizer.config.global_clipnorm
+        factor = inverse * clipnorm * tf.minimum(1.0 / norm, 1.0 / clipnorm)
+        learning_rate = self._schedule(step)
+
+        def apply(updates):
+            self._optimizer.apply(gradients, learning_rate, updates, gradient_scale=factor)
+
+        if scale is None:
+            apply(step - self._first_update)
+            return {"gradient_norm": (norm, tf.constant(1.0))}
+        finite = tf.math.is_finite(norm)
+        updates = step - self._first_update - self._loss_scale.skipped_steps()
+        tf.cond(finite, lambda: apply(updates), lambda: None)
+        self._loss_scale.update(finite)
+        # An overflow is no news, unless no smaller scale can help.
+        known = finite | (scale <= SMALLEST_SCALE)
+        return {
+            "gradient_norm": (tf.where(known, norm, 0.0), tf.cast(known, tf.float32)),
+            "loss_scale": (scale, tf.constant(1.0)),
+            "skipped_steps": (tf.cast(~finite, tf.float32), tf.constant(0.0)),  # a count, see `means`
+        }
+
+    def _gradients_of_all_parts(self, batch, weights, step, replica_id, scale):
+        """This replica's share of the gradients of the global loss (x `scale`), and its sums of metrics."""
+        first_draw = step * self._num_parts
+        arguments = (weights, first_draw, replica_id, scale)
+        if self._num_parts == 1:
+            return self._gradients_and_sums(batch, tf.constant(0), *arguments)
+        return summed_over_parts(self._gradients_of_part, batch, self._num_parts, *arguments)
+
+    def _gradients_and_sums(self, batch, part, weights, first_draw, replica_id, scale):
+        self._seed_dropout(first_draw + tf.cast(part, tf.int64), replica_id)
         with tf.GradientTape() as tape:
             outputs = self._model(model_inputs(self._model, batch), training=True)
             losses = self._task.loss_sums(outputs, batch)
             loss = tf.add_n([losses[name] / weights[name] for name in losses])
+            if scale is not None:
+                loss *= scale
         gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self._trainable)]
-        return gradients, {"losses": losses, "metrics": self._task.metric_sums(outputs, batch)}
+        work = {"step_work": (count_work(batch), tf.constant(0.0))}  # a count, see `means`
+        return gradients, {"losses": losses, "metrics": self._task.metric_sums(outputs, batch) | work}
 
     def _seed_dropout(self, step, replica_id):
         """Sets the state of every random generator of this replica from seed, step, place and replica."""
@@ -97,39 +174,3 @@ class TrainStep:
                 tf.cast(step, state.dtype) * 1024,  # Keras counts draws up from here
             ]
             tf.raw_ops.AssignVariableOp(resource=state.handle, value=tf.stack(seed))
-
-
-class EvaluationStep:
-    """Sums of losses and metrics over batches, without dropout and without updates."""
-
-    def __init__(self, task, model, strategy):
-        self._task = task
-        self._model = model
-        self._strategy = strategy
-
-    @tf.function(reduce_retracing=True)
-    def run(self, batch):
-        """dict name -> (sum, weight) over all replicas for one (distributed) batch."""
-        sums = self._strategy.run(self._replica_step, args=(batch,))
-        return tf.nest.map_structure(lambda value: self._strategy.experimental_local_results(value)[0], sums)
-
-    def _replica_step(self, batch):
-        outputs = self._model(model_inputs(self._model, batch), training=False)
-        weights = self._task.loss_weights(batch)
-        losses = self._task.loss_sums(outputs, batch)
-        sums = {name: (losses[name], weights[name]) for name in losses}
-        sums |= self._task.metric_sums(outputs, batch)
-        return tf.distribute.get_replica_context().all_reduce("sum", sums)
-
-
-def model_inputs(model, batch):
-    """The features of a batch that the model takes; labels and weights stay out."""
-    return {name: batch[name] for name in model.input}
-
-
-def means(sums: dict) -> dict:
-    """(sum, weight) pairs -> NumPy means; where the weight is 0, the sum itself (see Task.metric_sums)."""
-    return {
-        name: np.asarray(total) / np.asarray(weight) if weight else np.asarray(total)
-        for name, (total, weight) in sums.items()
-    }

@@ -122,7 +122,26 @@ REFUSED = {
     ),
     "fraction for an integer": (PretrainingConfig, {"seed": 1.5}, "seed: expected int, received 1.5."),
     "bool for an integer": (PretrainingConfig, {"seed": True}, "seed: expected int, received True."),
-    "number for a bool": (PretrainingConfig, {"jit_compile": 1}, "jit_compile: expected bool, received 1."),
+    "number for a bool": (
+        PretrainingConfig,
+        {"jit_compile": 1},
+        "jit_compile: expected bool or str, received 1.",
+    ),
+    "another word for a bool": (
+        PretrainingConfig,
+        {"jit_compile": "on"},
+        "jit_compile='on' is not known; choose true, false or \"auto\".",
+    ),
+    "no parts": (
+        PretrainingConfig,
+        {"gradient_accumulation_steps": 0},
+        "gradient_accumulation_steps=0 must be positive.",
+    ),
+    "parts of batches of many sizes": (
+        PretrainingConfig,
+        {"gradient_accumulation_steps": 2, "length_buckets": [12]},
+        "length_buckets gives batches of many sizes, which gradient_accumulation_steps cannot cut",
+    ),
     "text for a list": (
         FinetuningConfig,
         {"dataset": {"labels": "yes"}},
@@ -157,7 +176,7 @@ REFUSED = {
     "unknown precision": (
         PretrainingConfig,
         {"precision": "float16"},
-        "precision='float16' is not known; choose one of float32, mixed_bfloat16.",
+        "precision='float16' is not known; choose one of float32, mixed_bfloat16, mixed_float16.",
     ),
     "negative batch": (PretrainingConfig, {"train_batch_size": -1}, "train_batch_size=-1 must be positive."),
     "negative seed": (PretrainingConfig, {"seed": -1}, "seed=-1 must lie between 0 and 4294967295."),
@@ -170,7 +189,73 @@ REFUSED = {
     "unknown optimizer": (
         PretrainingConfig,
         {"optimizer": {"name": "sgd"}},
-        "optimizer.name='sgd' is not known; choose one of adam_weight_decay, adamw.",
+        "optimizer.name='sgd' is not known; choose one of adam_weight_decay, adamw, lamb.",
+    ),
+    "unknown decay": (
+        PretrainingConfig,
+        {"optimizer": {"decay": "exponential"}},
+        "optimizer.decay='exponential' is not known; choose one of linear, polynomial, cosine, constant, "
+        "budget.",
+    ),
+    "power of a linear decay": (
+        PretrainingConfig,
+        {"optimizer": {"decay_power": 2}},
+        "optimizer.decay_power=2.0 needs decay=\"polynomial\", not 'linear'.",
+    ),
+    "an end above the start": (
+        PretrainingConfig,
+        {"optimizer": {"end_learning_rate": 1}},
+        "optimizer.end_learning_rate=1.0 must lie between 0 and learning_rate=0.0001.",
+    ),
+    "an end of a constant rate": (
+        PretrainingConfig,
+        {"optimizer": {"decay": "constant", "end_learning_rate": 1e-5}},
+        "optimizer.end_learning_rate=1e-05 is never reached with decay=\"constant\"; leave it out.",
+    ),
+    "a budget without time": (
+        PretrainingConfig,
+        {"optimizer": {"decay": "budget"}},
+        "optimizer.train_minutes=None does not go with decay='budget': decay=\"budget\" needs train_minutes,",
+    ),
+    "time without a budget": (
+        PretrainingConfig,
+        {"optimizer": {"train_minutes": 5}},
+        "optimizer.train_minutes=5.0 does not go with decay='linear'",
+    ),
+    "no time": (
+        PretrainingConfig,
+        {"optimizer": {"decay": "budget", "train_minutes": 0}},
+        "optimizer.train_minutes=0.0 must be positive.",
+    ),
+    "a budget of warm-up": (
+        PretrainingConfig,
+        {"optimizer": {"decay": "budget", "train_minutes": 5, "budget_warmup_proportion": 1}},
+        "optimizer.budget_warmup_proportion=1.0 must be at least 0 and below 1.",
+    ),
+    "a budget for phases": (
+        PretrainingConfig,
+        {"optimizer": {"decay": "budget", "train_minutes": 5}, "phases": [{}, {}]},
+        "optimizer.decay=\"budget\" ends the training with its time, so it does not go with phases",
+    ),
+    "layers that learn faster below": (
+        FinetuningConfig,
+        {"optimizer": {"layer_decay": 1.5}},
+        "optimizer.layer_decay=1.5 must be above 0 and at most 1, which is no decay.",
+    ),
+    "a broken pattern": (
+        FinetuningConfig,
+        {"optimizer": {"exclude_from_weight_decay": ["bias", "("]}},
+        "optimizer.exclude_from_weight_decay holds '(', which is not a regular expression (",
+    ),
+    "negative weight decay": (
+        FinetuningConfig,
+        {"optimizer": {"weight_decay": -0.1}},
+        "optimizer.weight_decay=-0.1 must not be negative.",
+    ),
+    "no memory of squares": (
+        FinetuningConfig,
+        {"optimizer": {"beta_2": 1}},
+        "optimizer.beta_2=1.0 must be at least 0 and below 1.",
     ),
     "no learning rate": (
         PretrainingConfig,

@@ -6,11 +6,14 @@ import tensorflow as tf
 
 from kbert.config import OptimizerConfig
 from kbert.encoder import BertEncoder
+from kbert.input_pipelines.text_reader import own_rows
 from kbert.tasks.pretraining import Pretraining
-from kbert.training.optimizer import AdamWeightDecay
+from kbert.training.distribution import distribute
+from kbert.training.evaluation_step import means
+from kbert.training.optimizers import make_optimizer
 from kbert.training.run_directory import trained_weights
 from kbert.training.schedule import LinearWarmupDecay
-from kbert.training.train_step import TrainStep, means
+from kbert.training.train_step import TrainStep
 from tests.conftest import tiny_encoder_config
 
 SEQ_LENGTH, PREDICTIONS, VOCAB_SIZE = 10, 3, 22
@@ -37,6 +40,13 @@ def random_batches(num_batches, batch_size, seed=0):
     }
 
 
+def parts_of(batches, share):
+    """The same batches again and again; each input pipeline has a part of every one."""
+    dataset = tf.data.Dataset.from_tensor_slices(batches).repeat()
+    size = len(batches["input_ids"][0])
+    return dataset.map(lambda batch: {name: own_rows(value, size, share) for name, value in batch.items()})
+
+
 class SmallTraining:
     """A tiny model from a fixed start, and its training step over the given batches, again and again."""
 
@@ -51,17 +61,22 @@ class SmallTraining:
         num_train_steps=1000,
         clipnorm=1.0,
         dtype="float32",
+        gradient_accumulation_steps=1,
+        optimizer_name="adam_weight_decay",
+        precision=None,
     ):
         strategy = strategy or tf.distribute.get_strategy()
         encoder = tiny_encoder_config(
             hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, num_hidden_layers=1
         )
-        optimizer_config = OptimizerConfig(learning_rate=learning_rate, global_clipnorm=clipnorm)
+        optimizer_config = OptimizerConfig(
+            name=optimizer_name, learning_rate=learning_rate, global_clipnorm=clipnorm
+        )
         keras.utils.set_random_seed(1)
         with strategy.scope():
             self.model = Pretraining().build_model(BertEncoder(encoder, dtype=dtype))
             self.weights = trained_weights(self.model)
-            self.optimizer = AdamWeightDecay(optimizer_config, self.weights)
+            self.optimizer = make_optimizer(optimizer_config, self.weights)
             self.global_step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.step = TrainStep(
             Pretraining(),
@@ -72,9 +87,10 @@ class SmallTraining:
             strategy,
             jit_compile,
             seed,
+            gradient_accumulation_steps,
+            precision or dtype,
         )
-        dataset = tf.data.Dataset.from_tensor_slices(batches).repeat()
-        self._dataset = strategy.experimental_distribute_dataset(dataset)
+        self._dataset = distribute(strategy, lambda share: parts_of(batches, share))
         self._start = self.snapshot()
         self.restart()
 
@@ -88,11 +104,14 @@ class SmallTraining:
         return [(float(v["masked_lm_loss"]), float(v["next_sentence_loss"])) for v in values]
 
     def snapshot(self) -> dict:
-        return {name: v.numpy() for name, v in (self.weights | self.optimizer.slots()).items()}
+        return {name: v.numpy() for name, v in self._variables().items()}
+
+    def _variables(self):
+        return self.weights | self.optimizer.slots() | self.step.state()
 
     def restart(self):
         """Weights, moments, step counter and data as they were at first."""
-        for name, variable in (self.weights | self.optimizer.slots()).items():
+        for name, variable in self._variables().items():
             variable.assign(self._start[name])
         self.global_step.assign(0)
         self._batches = iter(self._dataset)

@@ -99,3 +99,45 @@ def test_a_checkpoint_of_another_shape_is_refused(pretraining_run, tmp_path):
         ValueError, match="lacks 32 of .* tensors, for example 'layer_1/attention/query/kernel'"
     ):
         copy.load_model()
+
+
+# ------------------------------------------------------------------- which checkpoint, what may change
+
+
+def test_best_last_or_a_step(pretraining_run):
+    run = pretraining_run
+    assert [run.checkpoint(which).name for which in ("last", "best", "6", 12, None)] == [
+        "step-00000012", "step-00000012", "step-00000006", "step-00000012", "step-00000012",
+    ]  # fmt: skip
+    for wrong in (7, "newest", "-6"):
+        with pytest.raises(ValueError, match=f"no checkpoint {wrong!r}; choose last, best or one of the st"):
+            run.checkpoint(wrong)
+
+
+def test_a_run_that_was_never_evaluated_has_no_best(pretraining_run, tmp_path):
+    copy = RunDirectory(shutil.copytree(pretraining_run.path, tmp_path / "copy"))
+    (copy.checkpoints / "best.json").unlink()
+    with pytest.raises(ValueError, match="has no best checkpoint: it was not evaluated while it trained."):
+        copy.checkpoint("best")
+
+
+def test_an_earlier_checkpoint_is_loaded_when_asked_for(pretraining_run):
+    from safetensors.numpy import load_file
+
+    import kbert
+
+    expected = load_file(pretraining_run.checkpoint(6) / "model.safetensors")
+    loaded = kbert.load(pretraining_run.path, checkpoint=6)
+    for variable in loaded.model.trainable_variables:
+        np.testing.assert_array_equal(variable.numpy(), expected[variable.path], err_msg=variable.path)
+    with pytest.raises(ValueError, match="checkpoint=6 chooses among those of a run, but .* is no run"):
+        kbert.load(pretraining_run.checkpoint(6), checkpoint=6)
+
+
+def test_what_changes_rounding_alone_is_a_warning(run, vocabulary, caplog):
+    changed = tiny_pretraining_config(jit_compile=False, gradient_accumulation_steps=2)
+    RunDirectory.create_or_resume(run.path, changed, DETAILS, vocabulary)
+    assert "gradient_accumulation_steps (was 1, now 2); jit_compile (was 'auto', now False)" in caplog.text
+    with pytest.raises(ValueError, match=r"differs in precision \(was 'float32', now 'mixed_bfloat16'\)"):
+        other = tiny_pretraining_config(jit_compile=False, precision="mixed_bfloat16")
+        RunDirectory.create_or_resume(run.path, other, DETAILS, vocabulary)

@@ -85,7 +85,8 @@ def test_dropout_differs_between_seeds_and_places(training):
         return [tuple(state.numpy()) for state in step._random_states]
 
     drawn = states(7) + states(8) + states(2**32 - 1)
-    assert len(training.step._random_states) == 3 and len(set(drawn)) == 9
+    places = len(training.step._random_states)
+    assert places >= 3 and len(set(drawn)) == 3 * places
 
 
 def test_gradients_are_clipped_by_their_global_norm(calm_training):

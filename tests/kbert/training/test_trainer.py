@@ -1,37 +1,28 @@
 """The training routine over real records: resuming, stopping, refusing."""
 
 import dataclasses
+import errno
+import json
+import os
 import shutil
 
-import numpy as np
 import pytest
-from safetensors.numpy import load_file
 
-from kbert.config import OptimizerConfig
+from kbert.config import OptimizerConfig, to_dict
 from kbert.scripts.run_pretraining import run_pretraining
+from kbert.stop_signal import StoppedBySignal
 from kbert.training import checkpoint, trainer
 from kbert.training.progress import Progress, read_metrics
 from kbert.training.run_directory import RunDirectory
+from kbert.training.training_state import config_hash
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
-
-
-def numbers(run):
-    """metrics.jsonl without the clock."""
-    return [
-        {name: value for name, value in line.items() if name != "examples_per_second"}
-        for line in read_metrics(run.metrics_file)
-    ]
-
-
-def tensors(run):
-    folder = run.latest_checkpoint()
-    return load_file(folder / "model.safetensors") | load_file(folder / "optimizer.safetensors")
+from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_after_call
 
 
 def test_a_run_leaves_what_it_promises(pretraining_run):
     run = pretraining_run
     assert {path.name for path in run.path.iterdir()} == {
-        "checkpoints", "config.json", "metrics.jsonl", "run.json", "vocab.txt",
+        "checkpoints", "config.json", "curves.html", "metrics.jsonl", "run.json", "vocab.txt",
     }  # fmt: skip
     assert [path.name for path in checkpoint.list_checkpoints(run.checkpoints)] == [
         "step-00000006",
@@ -43,6 +34,10 @@ def test_a_run_leaves_what_it_promises(pretraining_run):
         (12, "eval"),
     ]
     assert lines[-1].keys() >= {"masked_lm_loss", "next_sentence_loss", "masked_lm_accuracy"}
+    seen = [line["tokens_seen"] for line in lines[:-1]]
+    assert 2 * 8 * 4 < seen[0] < 2 * 8 * 24 and seen == sorted(set(seen))
+    speeds = read_metrics(run.metrics_file)[-2]
+    assert speeds["tokens_per_second"] > 0 and 0 < speeds["share_of_peak"] < 1
     assert lines[0]["learning_rate"] == pytest.approx(
         2e-3 * 1 / 2
     )  # of step 2, after one of two warm-up steps
@@ -70,18 +65,105 @@ def test_a_killed_run_resumes_to_the_very_same_numbers(pretraining_run, records_
     with pytest.raises(Killed):
         run_pretraining(*arguments)
     run = RunDirectory(path)
-    assert run.latest_checkpoint().name == "step-00000006"
+    assert run.checkpoint().name == "step-00000006"
     assert run.details["num_train_examples"] % (6 * 8) != 0  # not at the end of an epoch
     (run.checkpoints / "step-00000008.tmp").mkdir()  # killed while it wrote
 
     monkeypatch.setattr(Progress, "train", train_line)
     metrics = run_pretraining(*arguments)
-    assert numbers(run) == numbers(pretraining_run)
+    assert_same_runs(run, pretraining_run)
     assert metrics.items() <= numbers(run)[-1].items()
-    resumed, uninterrupted = tensors(run), tensors(pretraining_run)
-    assert resumed.keys() == uninterrupted.keys()
-    for name, value in resumed.items():
-        np.testing.assert_array_equal(value, uninterrupted[name], err_msg=name)
+
+
+def test_a_signal_in_an_open_interval_loses_nothing(records_dir, tmp_path, monkeypatch):
+    """SIGTERM during the call that reaches step 7: after a line at step 4, before a checkpoint."""
+    config = tiny_pretraining_config(log_every_steps=4, num_train_steps=8, steps_per_call=1)
+    runs = []
+    for name, at_step in (("whole", None), ("stopped", 7)):
+        arguments = (config, tmp_path / name, records_dir / "train")
+        if at_step:
+            with monkeypatch.context() as patch:
+                signal_after_call(patch, at_step)
+                with pytest.raises(StoppedBySignal) as stop:
+                    run_pretraining(*arguments)
+            state = checkpoint.read_state(RunDirectory(tmp_path / name).checkpoint())
+        run_pretraining(*arguments)
+        runs.append(RunDirectory(tmp_path / name))
+    assert stop.value.exit_code == 143
+    assert str(stop.value) == (
+        f"stopped by SIGTERM at step 7 of 8; all is saved in {tmp_path / 'stopped'}, and the same command "
+        "goes on from there."
+    )
+    assert (state["step"], state["examples_consumed"], state["seed"]) == (7, 56, 12345)
+    assert state["config_hash"] == config_hash(to_dict(config)) and state["config"] == to_dict(config)
+    assert_same_runs(*runs)
+
+
+@pytest.mark.slow
+def test_deterministic_ops_change_nothing_on_a_cpu(pretraining_run, records_dir, tmp_path):
+    """All of training's kernels have a deterministic form, and on a CPU no other."""
+    from tensorflow.python.framework import config as tensorflow_config
+
+    try:
+        run_pretraining(
+            tiny_pretraining_config(deterministic_ops=True),
+            tmp_path / "run",
+            records_dir / "train",
+            records_dir / "heldout",
+        )
+        assert tensorflow_config.is_op_determinism_enabled()
+    finally:
+        tensorflow_config.disable_op_determinism()
+    assert_same_runs(RunDirectory(tmp_path / "run"), pretraining_run)
+
+
+def test_a_damaged_newest_checkpoint_costs_only_time(pretraining_run, records_dir, tmp_path, caplog):
+    path = shutil.copytree(pretraining_run.path, tmp_path / "run")
+    weights = path / "checkpoints" / "step-00000012" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"!")
+    with pytest.raises(ValueError, match="model.safetensors is not what was written .* of the steps 6, 12"):
+        RunDirectory(path).load_model()
+    run_pretraining(tiny_pretraining_config(), path, records_dir / "train", records_dir / "heldout")
+    assert "DAMAGED CHECKPOINT" in caplog.text and "Going back to step-00000006 instead." in caplog.text
+    assert_same_runs(RunDirectory(path), pretraining_run)
+    assert sorted(p.name for p in (path / "checkpoints").iterdir()) == [
+        "best.json", "step-00000006", "step-00000012",
+    ]  # fmt: skip
+
+
+def test_a_checkpoint_of_another_config_is_refused(pretraining_run, records_dir, tmp_path):
+    path = shutil.copytree(pretraining_run.path, tmp_path / "run")
+    config = json.loads((path / "config.json").read_text()) | {"seed": 3}
+    (path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=r"step-00000012 belongs to another run; it differs in seed \(was"):
+        run_pretraining(tiny_pretraining_config(seed=3), path, records_dir / "train", records_dir / "heldout")
+
+
+def test_a_full_disk_is_a_warning_until_the_last_checkpoint(
+    pretraining_run, records_dir, tmp_path, monkeypatch, caplog
+):
+    """The disk is full at step 3 and, in a second run, at the end."""
+    write = checkpoint.write_safetensors
+    full_at = set()
+
+    def write_on_full_disk(path, tensors, metadata):
+        if path.parent.name in full_at:
+            path.write_bytes(b"half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return write(path, tensors, metadata)
+
+    monkeypatch.setattr(checkpoint, "write_safetensors", write_on_full_disk)
+    arguments = (tmp_path / "run", records_dir / "train", records_dir / "heldout")
+    config = tiny_pretraining_config(save_checkpoints_steps=3, keep_checkpoints=9)
+    full_at |= {"step-00000003.tmp", "step-00000012.tmp"}
+    with pytest.raises(OSError, match="No space left on device"):
+        run_pretraining(config, *arguments)
+    assert "CHECKPOINT NOT WRITTEN at step 3" in caplog.text and "No space left on device" in caplog.text
+    run = RunDirectory(tmp_path / "run")
+    assert sorted(path.name for path in run.checkpoints.iterdir()) == ["step-00000006", "step-00000009"]
+    full_at.clear()
+    run_pretraining(config, *arguments)
+    assert_same_runs(run, pretraining_run)
 
 
 def test_a_finished_run_is_evaluated_again_and_nothing_else(pretraining_run, records_dir, tmp_path):
@@ -157,7 +239,7 @@ def test_evaluation_counts_every_example_once(pretraining_run, records_dir):
 
     from kbert.input_pipelines import record_reader
     from kbert.manifest import read_manifest
-    from kbert.training.train_step import EvaluationStep
+    from kbert.training.evaluation_step import EvaluationStep
 
     manifest = read_manifest(records_dir / "heldout")
     task, model = pretraining_run.load_model()

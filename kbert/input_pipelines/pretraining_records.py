@@ -1,0 +1,96 @@
+"""Pretraining records, from the folder to the batches; what does not fit is refused without TensorFlow."""
+
+from kbert.input_pipelines.damaged_records import leave_out_damaged
+from kbert.input_pipelines.record_vocabulary import require_vocabulary
+from kbert.manifest import read_manifest
+
+_PAIR_FEATURE = "next_sentence_labels"
+
+
+class PretrainingRecords:
+    """A folder that tfrecords_tools.create_pretraining_data has made.
+
+    Args:
+      directory: the folder.
+
+    Attributes:
+      directory, manifest: as given and read.
+
+    Raises:
+      ValueError: when the folder holds no finished set of records, or records of another kind.
+    """
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.manifest = read_manifest(directory)
+        if self.manifest.kind != "pretraining":
+            raise ValueError(
+                f"{directory} holds records of kind {self.manifest.kind!r}, not pretraining records."
+            )
+        self._damaged = frozenset()
+
+    @property
+    def max_seq_length(self) -> int:
+        return self.manifest.features["input_ids"].shape[0]
+
+    @property
+    def next_sentence(self) -> bool:
+        """Whether they hold pairs of texts and what they are to each other."""
+        return _PAIR_FEATURE in self.manifest.features
+
+    def require_like(self, other: "PretrainingRecords"):
+        """Raises ValueError unless what `other` trains can be evaluated, or trained on, here as well."""
+        require_vocabulary(self.directory, self.manifest, other.directory, other.manifest.vocabulary)
+        if other.next_sentence and not self.next_sentence:
+            raise ValueError(
+                f"{self.directory} holds no {_PAIR_FEATURE}, which {other.directory} trains; make its "
+                "records with the same --strategy."
+            )
+
+    def require_room(self, encoder):
+        """Raises ValueError when an `EncoderConfig` has too few positions or pieces for them."""
+        if self.max_seq_length > encoder.max_position_embeddings:
+            raise ValueError(
+                f"{self.directory} has max_seq_length={self.max_seq_length}, but the encoder has only "
+                f"max_position_embeddings={encoder.max_position_embeddings}; make shorter records or a "
+                "longer position table."
+            )
+        size = self.manifest.vocabulary["size"]
+        if size > encoder.vocab_size:
+            raise ValueError(
+                f"the records' vocabulary has {size} pieces, but the encoder's vocab_size is "
+                f"{encoder.vocab_size}: ids would fall outside its table."
+            )
+
+    def leave_out_damaged(self):
+        """Looks for damaged records now, and goes without them."""
+        self.manifest, self._damaged = leave_out_damaged(self.directory, self.manifest)
+
+    def require_one_batch(self, batch_size: int):
+        """Raises ValueError when they are fewer than one batch."""
+        from kbert.input_pipelines import record_reader
+
+        record_reader.require_one_batch(self.directory, self.manifest, batch_size)
+
+    def training_batches(self, batch_size: int, seed: int, start_example: int, share, length_buckets=()):
+        """Endless shuffled batches; see record_reader.training_batches."""
+        from kbert.input_pipelines import record_reader
+
+        return record_reader.training_batches(
+            self.directory,
+            self.manifest,
+            batch_size,
+            seed,
+            start_example,
+            share=share,
+            length_buckets=length_buckets,
+            damaged_shards=self._damaged,
+        )
+
+    def evaluation_batches(self, batch_size: int, **settings):
+        """Every example once, in order, with `example_weights`; see record_reader.evaluation_batches."""
+        from kbert.input_pipelines import record_reader
+
+        return record_reader.evaluation_batches(
+            self.directory, self.manifest, batch_size, damaged_shards=self._damaged, **settings
+        )

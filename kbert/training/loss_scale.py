@@ -1,0 +1,55 @@
+"""Dynamic loss scaling: what keeps small gradients from vanishing in float16."""
+
+import tensorflow as tf
+
+# NVIDIA's Apex, apex/amp/scaler.py, after arXiv 1710.03740, section 3.2: doubled after 2,000 good steps,
+# halved at an overflow, at most 2**24.
+FIRST_SCALE, LARGEST_SCALE, SMALLEST_SCALE = 2.0**15, 2.0**24, 1.0
+STEPS_TO_GROW = 2000
+
+
+class DynamicLossScale:
+    """The factor of the loss, which rises while all goes well and falls where gradients overflow.
+
+    A step whose gradients are not finite is skipped: nothing is updated but this scale. Create it in the
+    strategy's scope; all replicas, which hold the same gradients, make the same change to their own copies.
+    """
+
+    def __init__(self):
+        self._scale = tf.Variable(FIRST_SCALE, trainable=False, name="loss_scale")
+        self._good_steps = tf.Variable(0, dtype=tf.int64, trainable=False, name="good_steps")
+        self._skipped_steps = tf.Variable(0, dtype=tf.int64, trainable=False, name="skipped_steps")
+
+    def state(self) -> dict[str, tf.Variable]:
+        """Name -> variable: the scale, good steps since its last change, steps skipped so far."""
+        return {
+            "loss_scale/scale": self._scale,
+            "loss_scale/good_steps": self._good_steps,
+            "loss_scale/skipped_steps": self._skipped_steps,
+        }
+
+    def read(self):
+        """float32 scalar: the factor of this step's loss, a power of 2."""
+        return self._scale.read_value()
+
+    def skipped_steps(self):
+        """int64 scalar: steps before this one that updated nothing."""
+        return self._skipped_steps.read_value()
+
+    def update(self, finite):
+        """Records how a step went; in replica context.
+
+        Args:
+          finite: bool scalar, whether all its gradients were finite.
+        """
+        scale, good_steps = self._scale.read_value(), self._good_steps.read_value() + 1
+        grows = finite & (good_steps >= STEPS_TO_GROW)
+        larger = tf.where(grows, tf.minimum(2.0 * scale, LARGEST_SCALE), scale)
+        smaller = tf.maximum(0.5 * scale, SMALLEST_SCALE)
+        # By handle: in replica context that is the replica's own copy.
+        for variable, value in (
+            (self._scale, tf.where(finite, larger, smaller)),
+            (self._good_steps, tf.where(finite & ~grows, good_steps, 0)),
+            (self._skipped_steps, self._skipped_steps.read_value() + tf.cast(~finite, tf.int64)),
+        ):
+            tf.raw_ops.AssignVariableOp(resource=variable.handle, value=value)

@@ -1,0 +1,175 @@
+"""Real processes, killed at any moment: the same command again ends with the very same bytes."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kbert.config import to_dict
+from kbert.training.checkpoint import list_checkpoints
+from kbert.training.run_directory import RunDirectory
+from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, tiny_pretraining_config
+from tests.kbert.training.run_contents import assert_same_runs
+from tests.tfrecords_tools import small_corpus
+from tfrecords_tools.create_pretraining_data import create_pretraining_data
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+PRETRAINING = tiny_pretraining_config(
+    num_train_steps=60,
+    log_every_steps=4,  # neither divides the other: a kill falls into an open log interval
+    save_checkpoints_steps=3,
+    eval_every_steps=20,
+    steps_per_call=2,
+)
+
+
+@pytest.fixture(scope="module")
+def dynamic_records(tmp_path_factory):
+    """Records that are masked anew while they are read, fewer than 60 batches of 8."""
+    folder = tmp_path_factory.mktemp("dynamic")
+    corpus, vocab_file = small_corpus.write_corpus(folder, 12, 1)
+    create_pretraining_data(
+        str(corpus),
+        vocab_file,
+        folder / "records",
+        max_seq_length=MAX_SEQ_LENGTH,
+        max_predictions_per_seq=4,
+        dupe_factor=1,
+        num_shards=3,
+        masking="dynamic",
+    )
+    return folder / "records"
+
+
+class Process:
+    """A training script in a process of its own."""
+
+    def __init__(self, script, config, run_dir, *arguments):
+        config_file = run_dir.with_name("config.json")
+        config_file.write_text(json.dumps(to_dict(config)))
+        command = [sys.executable, "-m", f"kbert.scripts.{script}", f"--config={config_file}"]
+        self.run_dir = run_dir
+        self._process = subprocess.Popen(
+            [*command, f"--run_dir={run_dir}", *arguments],
+            cwd=REPOSITORY,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def wait_until(self, condition):
+        """Waits for it, or for the end of the process; whether the process lives."""
+        while self._process.poll() is None and not condition():
+            time.sleep(0.0002)
+        return self._process.poll() is None
+
+    def send(self, number):
+        self._process.send_signal(number)
+
+    def finish(self):
+        """(exit code, standard error)."""
+        _, errors = self._process.communicate(timeout=300)
+        return self._process.returncode, errors
+
+    def num_lines(self):
+        path = self.run_dir / "metrics.jsonl"
+        return path.read_bytes().count(b"\n") if path.is_file() else 0
+
+    def newest_step(self):
+        there = list_checkpoints(self.run_dir / "checkpoints")
+        return int(there[-1].name[5:]) if there else 0
+
+    def is_writing(self):
+        return any((self.run_dir / "checkpoints").glob("step-*.tmp"))
+
+
+def train_through_kills(moments, *arguments):
+    """Starts the same command again after each SIGKILL; how often it was killed, and how often in writing."""
+    kills = kills_in_writing = 0
+    for moment in moments:
+        process = Process(*arguments)
+        if process.wait_until(lambda process=process, moment=moment: moment(process)):
+            process.send(signal.SIGKILL)
+            kills += 1
+        code, errors = process.finish()
+        assert code in (0, -signal.SIGKILL), errors
+        kills_in_writing += process.is_writing()
+    code, errors = Process(*arguments).finish()
+    assert code == 0, errors
+    return kills, kills_in_writing
+
+
+@pytest.mark.slow
+def test_pretraining_killed_at_any_moment_ends_with_the_same_bytes(dynamic_records, tmp_path):
+    """Dropout, shuffling and masks anew, in the middle of epochs and log intervals, and while saving."""
+    assert PRETRAINING.encoder.hidden_dropout_prob > 0
+    data = (f"--input_dir={dynamic_records}", f"--eval_input_dir={dynamic_records}")
+    (tmp_path / "whole").mkdir()
+    code, errors = Process("run_pretraining", PRETRAINING, tmp_path / "whole" / "run", *data).finish()
+    assert code == 0, errors
+
+    rng = random.Random(5)
+    moments = [
+        lambda process: process.num_lines() >= 2,
+        lambda process: process.newest_step() >= 15 and process.is_writing(),
+        lambda process: process.newest_step() >= 24 + rng.randrange(20),
+    ]
+    (tmp_path / "killed").mkdir()
+    kills, in_writing = train_through_kills(
+        moments, "run_pretraining", PRETRAINING, tmp_path / "killed" / "run", *data
+    )
+    assert kills == 3 and in_writing >= 1
+    assert_same_runs(RunDirectory(tmp_path / "whole" / "run"), RunDirectory(tmp_path / "killed" / "run"))
+
+
+@pytest.mark.slow
+def test_fine_tuning_killed_at_any_moment_ends_with_the_same_bytes(pretraining_run, labelled_files, tmp_path):
+    config = tiny_finetuning_config(
+        num_train_epochs=8.0, log_every_steps=4, save_checkpoints_steps=3, eval_every_epochs=1.0,
+        steps_per_call=2,
+    )  # fmt: skip
+    data = (
+        f"--train_file={labelled_files[0]}",
+        f"--dev_file={labelled_files[1]}",
+        f"--init_checkpoint={pretraining_run.path}",
+    )
+    (tmp_path / "whole").mkdir()
+    code, errors = Process("run_finetuning", config, tmp_path / "whole" / "run", *data).finish()
+    assert code == 0, errors
+    (tmp_path / "killed").mkdir()
+    moments = [
+        lambda process: process.num_lines() >= 3,
+        lambda process: process.newest_step() >= 18 and process.is_writing(),
+    ]
+    kills, _ = train_through_kills(moments, "run_finetuning", config, tmp_path / "killed" / "run", *data)
+    assert kills == 2
+    one, other = RunDirectory(tmp_path / "whole" / "run"), RunDirectory(tmp_path / "killed" / "run")
+    assert_same_runs(one, other)
+    best = [(run.checkpoints / "best.json").read_text() for run in (one, other)]
+    assert best[0] == best[1]
+
+
+@pytest.mark.slow
+def test_a_signal_saves_and_says_how_to_go_on(dynamic_records, tmp_path):
+    arguments = ("run_pretraining", PRETRAINING, tmp_path / "run", f"--input_dir={dynamic_records}")
+    for number, code, name in ((signal.SIGTERM, 143, "SIGTERM"), (signal.SIGINT, 130, "SIGINT")):
+        process = Process(*arguments)
+        lines = process.num_lines()
+        assert process.wait_until(lambda process=process, lines=lines: process.num_lines() > lines)
+        process.send(number)
+        exit_code, errors = process.finish()
+        assert exit_code == code, errors
+        sentence = errors.strip().splitlines()[-1]
+        step = process.newest_step()
+        assert sentence == (
+            f"stopped by {name} at step {step} of 60; all is saved in {tmp_path / 'run'}, and the same "
+            "command goes on from there."
+        )
+    code, errors = Process(*arguments).finish()
+    assert code == 0, errors
+    assert RunDirectory(tmp_path / "run").checkpoint().name == "step-00000060"

@@ -1,0 +1,142 @@
+"""Dynamic loss scaling: invisible while all goes well, and a step is skipped where gradients overflow."""
+
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from safetensors.numpy import load_file
+
+from kbert.scripts.run_pretraining import run_pretraining
+from kbert.training.checkpoint import list_checkpoints
+from kbert.training.loss_scale import FIRST_SCALE, LARGEST_SCALE, STEPS_TO_GROW, DynamicLossScale
+from kbert.training.progress import read_metrics
+from tests.conftest import tiny_pretraining_config
+from tests.kbert.training.small_training import SmallTraining, random_batches
+
+STEP = {"dropout": 0.0, "learning_rate": 5e-3}
+
+
+@pytest.fixture(scope="module")
+def scaled_float32():
+    """Scaled like float16, but computed in float32, where a power of 2 changes no digit."""
+    return SmallTraining(random_batches(2, batch_size=8), precision="mixed_float16", **STEP)
+
+
+def numbers(state):
+    return [float(variable.numpy()) for variable in state.values()]
+
+
+def test_the_scale_doubles_after_many_good_steps_and_halves_at_an_overflow():
+    scale = DynamicLossScale()
+    update = tf.function(scale.update)
+    state = scale.state()
+    for _ in range(STEPS_TO_GROW - 1):
+        update(tf.constant(True))
+    assert numbers(state) == [FIRST_SCALE, STEPS_TO_GROW - 1, 0]
+    update(tf.constant(True))
+    assert numbers(state) == [2 * FIRST_SCALE, 0, 0]
+    update(tf.constant(True))
+    update(tf.constant(False))
+    assert numbers(state) == [FIRST_SCALE, 0, 1]
+    state["loss_scale/scale"].assign(LARGEST_SCALE)
+    state["loss_scale/good_steps"].assign(STEPS_TO_GROW - 1)
+    update(tf.constant(True))
+    assert numbers(state) == [LARGEST_SCALE, 0, 1]
+    state["loss_scale/scale"].assign(1.0)
+    update(tf.constant(False))
+    assert numbers(state) == [1.0, 0, 2]
+
+
+def test_in_float32_scaling_changes_no_digit(scaled_float32):
+    plain = SmallTraining(random_batches(2, batch_size=8), **STEP)
+    scaled_float32.restart()
+    assert scaled_float32.losses(4) == plain.losses(4)
+    for name, value in plain.snapshot().items():
+        np.testing.assert_array_equal(scaled_float32.snapshot()[name], value, err_msg=name)
+
+
+def test_an_overflow_skips_the_step_but_not_the_data(scaled_float32):
+    training = scaled_float32
+    training.restart()
+    scale = training.step.state()["loss_scale/scale"]
+    scale.assign(3e38)
+    before = training.snapshot()
+    skipped = training.run()
+    assert training.global_step.numpy() == 1
+    assert skipped["skipped_steps"] == 1 and skipped["loss_scale"] == np.float32(3e38)
+    assert all(np.isfinite(value).all() for value in skipped.values())
+    after = training.snapshot()
+    assert after["loss_scale/scale"] == np.float32(1.5e38) and after["loss_scale/skipped_steps"] == 1
+    for name in training.weights | training.optimizer.slots():
+        np.testing.assert_array_equal(after[name], before[name], err_msg=name)
+
+    scale.assign(1024.0)
+    second = training.run()
+    assert second["skipped_steps"] == 0
+    training.restart()
+    training.run()
+    # From the same weights, on the second batch: the first step was another one only by its update.
+    assert second["masked_lm_loss"] != training.run()["masked_lm_loss"]
+
+
+def test_the_optimizer_counts_only_the_steps_it_took(scaled_float32, monkeypatch):
+    training = SmallTraining(
+        random_batches(1, batch_size=8), precision="mixed_float16", optimizer_name="adamw", **STEP
+    )
+    training.step.state()["loss_scale/scale"].assign(3e38)
+    training.run()
+    training.step.state()["loss_scale/scale"].assign(1024.0)
+    training.run()
+    after_skip = training.snapshot()
+    plain = SmallTraining(random_batches(1, batch_size=8), optimizer_name="adamw", **STEP)
+    plain.global_step.assign(1)  # for the learning rate
+    plain.step._first_update = 1
+    plain.run()
+    for name, value in plain.snapshot().items():
+        np.testing.assert_allclose(after_skip[name], value, rtol=1e-6, atol=1e-7, err_msg=name)
+
+
+def test_what_no_smaller_scale_can_mend_is_not_hidden(scaled_float32):
+    training = scaled_float32
+    training.restart()
+    training.step.state()["loss_scale/scale"].assign(1.0)
+    kernel = next(iter(training.weights.values()))
+    kernel.assign(np.full(kernel.shape, np.nan, np.float32))
+    values = training.run()
+    assert not np.isfinite(values["gradient_norm"]) and not np.isfinite(values["masked_lm_loss"])
+
+
+@pytest.mark.slow
+def test_float16_learns_as_float32_does():
+    batches = random_batches(1, batch_size=8)
+    half = SmallTraining(batches, dtype="mixed_float16", **STEP)
+    expected, losses = SmallTraining(batches, **STEP).losses(10), half.losses(10)
+    np.testing.assert_allclose(losses, expected, atol=0.02)
+    assert losses != expected
+    assert half.snapshot()["loss_scale/skipped_steps"] == 0
+
+
+@pytest.mark.slow
+def test_a_float16_run_keeps_its_scale_in_the_checkpoint(records_dir, tmp_path):
+    """With two parts a batch; resumed after step 3, it ends with the very same numbers."""
+    config = tiny_pretraining_config(
+        precision="mixed_float16",
+        gradient_accumulation_steps=2,
+        num_train_steps=6,
+        save_checkpoints_steps=3,
+        log_every_steps=3,
+    )
+    run_pretraining(config, tmp_path / "run", records_dir / "train")
+    resumed = shutil.copytree(tmp_path / "run", tmp_path / "resumed")
+    shutil.rmtree(list_checkpoints(resumed / "checkpoints")[-1])
+    run_pretraining(config, resumed, records_dir / "train")
+    last = read_metrics(resumed / "metrics.jsonl")[-1]
+    assert last["step"] == 6 and last["loss_scale"] == FIRST_SCALE and last["skipped_steps"] == 0
+    ours, theirs = (
+        load_file(list_checkpoints(run / "checkpoints")[-1] / "optimizer.safetensors")
+        for run in (resumed, tmp_path / "run")
+    )
+    assert ours["loss_scale/good_steps"] == 6 and ours["loss_scale/scale"] == FIRST_SCALE
+    for name, value in theirs.items():
+        np.testing.assert_array_equal(ours[name], value, err_msg=name)
