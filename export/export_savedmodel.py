@@ -102,7 +102,7 @@ def _write_extra_assets(directory, serving_model, run, report):
         "labels": list(serving_model.task.labels),
         "max_seq_length": run.config.max_seq_length,
         "vocabulary": run.details["vocabulary"],
-        "run": str(run.latest_checkpoint()),
+        "run": str(run.checkpoint()),
     }
     (extra / "kbert.json").write_text(json.dumps(about | report, indent=2, ensure_ascii=False) + "\n")
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from absl import app, flags, logging
 
+from kbert.stop_signal import StoppedBySignal
+
 _LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 _PROJECT = Path(__file__).resolve().parent.parent
 
@@ -23,8 +25,8 @@ def run(main):
 
     A ValueError, an OSError (a missing file, an existing one, a full disk) or a FloatingPointError (a loss
     that is no number any more) is what a user can mend: it becomes the single line `error: ...` on standard
-    error and exit code 1; `--verbosity=1` shows the traceback as well. Ctrl-C gives exit code 130. Anything
-    else is a defect and keeps its traceback.
+    error and exit code 1; `--verbosity=1` shows the traceback as well. Ctrl-C gives exit code 130, and a
+    training that SIGTERM stopped, 143. Anything else is a defect and keeps its traceback.
 
     Args:
       main: function of one argument, the command line that absl's flags left over: the program's name.
@@ -43,6 +45,9 @@ def run(main):
             logging.debug("Traceback of the error below:", exc_info=True)
             print(f"error: {error}", file=sys.stderr)
             return 1
+        except StoppedBySignal as stop:
+            print(stop, file=sys.stderr)
+            return stop.exit_code
         except KeyboardInterrupt:
             print("stopped by Ctrl-C", file=sys.stderr)
             return 130

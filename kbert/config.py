@@ -8,6 +8,7 @@ at once.
 import dataclasses
 import difflib
 import json
+import re
 import types
 import typing
 from dataclasses import dataclass, field
@@ -16,8 +17,10 @@ from pathlib import Path
 PRESET_DIRECTORY = Path(__file__).resolve().parent.parent / "configs" / "encoders"
 
 ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh")
-PRECISIONS = ("float32", "mixed_bfloat16")
-OPTIMIZERS = ("adam_weight_decay", "adamw")
+PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
+OPTIMIZERS = ("adam_weight_decay", "adamw", "lamb")
+PADDINGS = ("auto", "keep", "skip", "pack")
+DECAYS = ("linear", "polynomial", "cosine", "constant", "budget")
 FINETUNING_TASKS = ("sequence_classification",)
 # Models without a training script: runs of them come from checkpoints.
 CONVERTED_TASKS = (
@@ -120,9 +123,16 @@ class EncoderConfig:
 
 @dataclass(frozen=True)
 class OptimizerConfig:
-    """`adam_weight_decay` is the original's Adam (optimization.py: no bias correction); `adamw` corrects.
+    """How weights are updated, and the learning rate by step or time; formulas in docs/optimizers.md.
 
-    Learning rate rises linearly from 0 over the warm-up steps, then falls linearly to 0.
+    `adam_weight_decay` is the original's Adam (optimization.py: no bias correction), `adamw` corrects, `lamb`
+    is for batches of thousands; `bias_correction` decides otherwise. Variables whose name one of the regular
+    expressions `exclude_from_weight_decay` is found in are not decayed. `layer_decay` below 1 lets a layer
+    learn at that many times the rate of the layer above it.
+
+    The rate rises linearly from 0 to `learning_rate` over the warm-up steps, then follows `decay` to
+    `end_learning_rate`: "linear", "polynomial" (of `decay_power`), "cosine", "constant", or "budget": linear
+    in wall-clock time over `train_minutes`, of which `budget_warmup_proportion` warms up, then training ends.
     """
 
     name: str = "adam_weight_decay"
@@ -132,15 +142,82 @@ class OptimizerConfig:
     beta_2: float = 0.999
     epsilon: float = 1e-6
     global_clipnorm: float = 1.0
+    bias_correction: bool | None = None
+    # optimization.py, `create_optimizer`: searched for in the name.
+    exclude_from_weight_decay: tuple[str, ...] = ("LayerNorm", "layer_norm", "bias")
+    layer_decay: float = 1.0
+    decay: str = "linear"
+    decay_power: float = 1.0
+    end_learning_rate: float = 0.0
+    train_minutes: float | None = None
+    budget_warmup_proportion: float = 0.06
 
     def __post_init__(self):
         _require(
             self.name in OPTIMIZERS,
             f"optimizer.name={self.name!r} is not known; choose one of {', '.join(OPTIMIZERS)}.",
         )
-        for name in ("learning_rate", "global_clipnorm", "epsilon"):
+        for name in ("learning_rate", "global_clipnorm", "epsilon", "decay_power"):
             value = getattr(self, name)
             _require(value > 0, f"optimizer.{name}={value} must be positive.")
+        for name in ("beta_1", "beta_2"):
+            value = getattr(self, name)
+            _require(0 <= value < 1, f"optimizer.{name}={value} must be at least 0 and below 1.")
+        _require(self.weight_decay >= 0, f"optimizer.weight_decay={self.weight_decay} must not be negative.")
+        for pattern in self.exclude_from_weight_decay:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(
+                    f"optimizer.exclude_from_weight_decay holds {pattern!r}, which is not a regular "
+                    f"expression ({error})."
+                ) from None
+        _require(
+            0 < self.layer_decay <= 1,
+            f"optimizer.layer_decay={self.layer_decay} must be above 0 and at most 1, which is no decay.",
+        )
+        self._check_schedule()
+
+    def _check_schedule(self):
+        _require(
+            self.decay in DECAYS,
+            f"optimizer.decay={self.decay!r} is not known; choose one of {', '.join(DECAYS)}.",
+        )
+        _require(
+            self.decay_power == 1 or self.decay == "polynomial",
+            f'optimizer.decay_power={self.decay_power} needs decay="polynomial", not {self.decay!r}.',
+        )
+        _require(
+            0 <= self.end_learning_rate <= self.learning_rate,
+            f"optimizer.end_learning_rate={self.end_learning_rate} must lie between 0 and "
+            f"learning_rate={self.learning_rate}.",
+        )
+        _require(
+            self.end_learning_rate == 0 or self.decay != "constant",
+            f"optimizer.end_learning_rate={self.end_learning_rate} is never reached with "
+            'decay="constant"; leave it out.',
+        )
+        _require(
+            (self.train_minutes is not None) == (self.decay == "budget"),
+            f"optimizer.train_minutes={self.train_minutes} does not go with decay={self.decay!r}: "
+            'decay="budget" needs train_minutes, and nothing else takes it.',
+        )
+        _require(
+            self.train_minutes is None or self.train_minutes > 0,
+            f"optimizer.train_minutes={self.train_minutes} must be positive.",
+        )
+        _require(
+            0 <= self.budget_warmup_proportion < 1,
+            f"optimizer.budget_warmup_proportion={self.budget_warmup_proportion} must be at least 0 and "
+            "below 1.",
+        )
+
+    @property
+    def corrects_bias(self) -> bool:
+        """Whether moments are corrected for having begun at 0."""
+        if self.bias_correction is None:
+            return self.name != "adam_weight_decay"
+        return self.bias_correction
 
 
 @dataclass(frozen=True)
@@ -150,7 +227,19 @@ class TrainingConfig:
     `encoder` may be a preset's name ("bert_mini"), an object of EncoderConfig's keys, or an object with
     `preset` and the keys that differ; left out, it comes with the `init_checkpoint`. Steps are optimizer
     steps; `steps_per_call` of them run in one graph call, which is cut short where an interval ends.
-    `train_batch_size` is the global batch, over all replicas.
+    `train_batch_size` is the global batch, over all replicas; `gradient_accumulation_steps` cuts it into as
+    many parts that are worked on one after the other, for the memory of one, with the same result.
+    `jit_compile` is XLA: true, false or "auto", see `kbert.training.jit`. The checkpoint with the best
+    `best_metric` on the evaluation data is kept beside the newest; null takes the task's own metric.
+    `deterministic_ops` forbids TensorFlow's kernels to add up in an order that changes from run to run, as
+    some do on a GPU; on a CPU they do not anyway (docs/runs.md).
+    `peak_flops` is the peak FLOP/s of one device, which speed is compared with; left out, it is known by the
+    device's name, or measured.
+
+    `padding` is what becomes of padding inside the encoder, with the same result: "keep", "skip" (all but
+    attention works on real tokens alone), "pack" (several texts in a row: `packed_rows` rows for a batch), or
+    "auto": skip where shapes vary. `recompute_activations` runs each block again for its gradient instead of
+    keeping what is inside: less memory, more work, the same result.
     """
 
     description: str = ""
@@ -162,8 +251,15 @@ class TrainingConfig:
     log_every_steps: int = 50
     save_checkpoints_steps: int = 1000
     keep_checkpoints: int = 2
+    best_metric: str | None = None
     precision: str = "float32"
-    jit_compile: bool = False
+    jit_compile: bool | str = "auto"
+    gradient_accumulation_steps: int = 1
+    padding: str = "auto"
+    packed_rows: int | None = None
+    recompute_activations: bool = False
+    peak_flops: float | None = None
+    deterministic_ops: bool = False
     seed: int = 12345
 
     def __post_init__(self):
@@ -174,13 +270,70 @@ class TrainingConfig:
             "log_every_steps",
             "save_checkpoints_steps",
             "keep_checkpoints",
+            "gradient_accumulation_steps",
         ):
             _require(getattr(self, name) > 0, f"{name}={getattr(self, name)} must be positive.")
+        _require(
+            isinstance(self.jit_compile, bool) or self.jit_compile == "auto",
+            f'jit_compile={self.jit_compile!r} is not known; choose true, false or "auto".',
+        )
         _require(
             self.precision in PRECISIONS,
             f"precision={self.precision!r} is not known; choose one of {', '.join(PRECISIONS)}.",
         )
+        _require(
+            self.peak_flops is None or self.peak_flops > 0, f"peak_flops={self.peak_flops} must be positive."
+        )
         _require(0 <= self.seed < 2**32, f"seed={self.seed} must lie between 0 and {2**32 - 1}.")
+        self._check_padding()
+
+    def _check_padding(self):
+        _require(
+            self.padding in PADDINGS,
+            f"padding={self.padding!r} is not known; choose one of {', '.join(PADDINGS)}.",
+        )
+        _require(
+            (self.packed_rows is not None) == (self.padding == "pack"),
+            f"packed_rows={self.packed_rows} does not go with padding={self.padding!r}: "
+            'padding="pack" needs packed_rows, and nothing else takes it.',
+        )
+        _require(
+            self.packed_rows is None or 0 < self.packed_rows <= self.train_batch_size,
+            f"packed_rows={self.packed_rows} must lie between 1 and "
+            f"train_batch_size={self.train_batch_size}.",
+        )
+        _require(
+            self.padding != "pack" or self.fixed_shapes,
+            'padding="pack" needs batches of one shape: set pad_to_longest=false and leave out '
+            "length_buckets.",
+        )
+        _require(
+            not (self.jit_compile is True and self.padding == "skip"),
+            'jit_compile=true needs fixed shapes, and padding="skip" makes them vary: use padding="pack".',
+        )
+
+    @property
+    def fixed_shapes(self) -> bool:
+        """Whether all training batches have the same shape, as XLA wants them."""
+        return self.padding != "skip"
+
+
+@dataclass(frozen=True)
+class PhaseConfig:
+    """What one phase of a pretraining changes of the run's own settings; null leaves them.
+
+    Each phase has records, warm-up and decay of its own, over its own `num_train_steps`. `fresh_optimizer`
+    sets the moments to 0 and begins to count updates anew, as where the original recipe started a second
+    run from the first one's weights; without it they go on.
+    """
+
+    num_train_steps: int | None = None
+    num_warmup_steps: int | None = None
+    train_batch_size: int | None = None
+    gradient_accumulation_steps: int | None = None
+    learning_rate: float | None = None
+    length_buckets: tuple[int, ...] | None = None
+    fresh_optimizer: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,6 +343,9 @@ class PretrainingConfig(TrainingConfig):
     `length_buckets` are lengths such as [32, 64, 96, 128]: batches then hold examples of like length, cut to
     it, and shorter ones more of them, so that each has about as many tokens as `train_batch_size` examples
     of the longest. Shapes vary, so it does not go with `jit_compile`.
+
+    `phases`, a list of PhaseConfig's keys, trains several phases in a row, such as 128 and then 512 tokens:
+    steps are counted on, and the run's `num_train_steps` is that of a phase which names none.
     """
 
     num_train_steps: int = 100_000
@@ -197,6 +353,7 @@ class PretrainingConfig(TrainingConfig):
     eval_every_steps: int = 10_000
     max_eval_steps: int = 100
     length_buckets: tuple[int, ...] = ()
+    phases: tuple[PhaseConfig, ...] = ()
 
     def __post_init__(self):
         super().__post_init__()
@@ -208,9 +365,42 @@ class PretrainingConfig(TrainingConfig):
             f"num_train_steps={self.num_train_steps}.",
         )
         _require(
-            not (self.jit_compile and self.length_buckets),
+            not (self.jit_compile is True and self.length_buckets),
             "jit_compile=true needs fixed shapes: leave length_buckets out.",
         )
+        _require(
+            not (self.gradient_accumulation_steps > 1 and self.length_buckets),
+            "length_buckets gives batches of many sizes, which gradient_accumulation_steps cannot cut into "
+            "equal parts: leave one of them out.",
+        )
+        _require(
+            not (self.optimizer.decay == "budget" and self.phases),
+            'optimizer.decay="budget" ends the training with its time, so it does not go with phases: leave '
+            "one of them out.",
+        )
+        for number, phase in enumerate(self.phases):
+            try:
+                self.of_phase(phase)
+            except ValueError as error:
+                raise ValueError(f"phases.{number}: {error}") from None
+
+    def of_phase(self, phase: PhaseConfig) -> "PretrainingConfig":
+        """The settings of a phase, as of a run of its own."""
+        changes = {name: value for name, value in vars(phase).items() if value is not None}
+        del changes["fresh_optimizer"]
+        if "learning_rate" in changes:
+            rate = changes.pop("learning_rate")
+            changes["optimizer"] = dataclasses.replace(self.optimizer, learning_rate=rate)
+        return dataclasses.replace(self, phases=(), **changes)
+
+    @property
+    def phase_configs(self) -> tuple["PretrainingConfig", ...]:
+        """The settings of every phase in order; those of the run itself where it names no phases."""
+        return tuple(self.of_phase(phase) for phase in self.phases) or (self,)
+
+    @property
+    def fixed_shapes(self) -> bool:
+        return super().fixed_shapes and not self.length_buckets
 
 
 @dataclass(frozen=True)
@@ -257,7 +447,9 @@ class FinetuningConfig(TrainingConfig):
     `dropout_prob` replaces the encoder's dropout rates, for an encoder that was pretrained without.
     `pad_to_longest` pads each training batch to its longest text (rounded up to a multiple of 8)
     instead of `max_seq_length`: less work on a CPU, but shapes vary, so it does not go with
-    `jit_compile`.
+    `jit_compile`. Evaluation comes at the end, and before that every `eval_every_steps` steps or
+    `eval_every_epochs` (0.5: twice an epoch). `early_stopping_patience` evaluations in a row that are no
+    better than the best end the training; the best checkpoint is then the run's answer.
     """
 
     task: str = "sequence_classification"
@@ -267,9 +459,24 @@ class FinetuningConfig(TrainingConfig):
     warmup_proportion: float = 0.1
     dropout_prob: float | None = None
     pad_to_longest: bool = True
+    eval_every_steps: int | None = None
+    eval_every_epochs: float | None = None
+    early_stopping_patience: int | None = None
 
     def __post_init__(self):
         super().__post_init__()
+        for name in ("eval_every_steps", "eval_every_epochs", "early_stopping_patience"):
+            value = getattr(self, name)
+            _require(value is None or value > 0, f"{name}={value} must be positive.")
+        _require(
+            self.eval_every_steps is None or self.eval_every_epochs is None,
+            "eval_every_steps and eval_every_epochs say the same: give one of them.",
+        )
+        _require(
+            self.early_stopping_patience is None or self.eval_every_steps or self.eval_every_epochs,
+            "early_stopping_patience counts evaluations during training: give eval_every_steps or "
+            "eval_every_epochs, for example 0.5.",
+        )
         _require(
             self.task in FINETUNING_TASKS + CONVERTED_TASKS,
             f"task={self.task!r} is not known; choose one of {', '.join(FINETUNING_TASKS)}.",
@@ -285,9 +492,13 @@ class FinetuningConfig(TrainingConfig):
             f"dropout_prob={self.dropout_prob} must be at least 0 and below 1.",
         )
         _require(
-            not (self.jit_compile and self.pad_to_longest),
+            not (self.jit_compile is True and self.pad_to_longest),
             "jit_compile=true needs fixed shapes: set pad_to_longest=false as well.",
         )
+
+    @property
+    def fixed_shapes(self) -> bool:
+        return super().fixed_shapes and not self.pad_to_longest
 
 
 # ---------------------------------------------------------------------------------------- JSON
@@ -384,9 +595,15 @@ def _expand_encoder(values, where):
 
 def _convert(hint, value, where):
     if isinstance(hint, types.UnionType):
-        if value is None:
+        kinds = typing.get_args(hint)
+        if value is None and type(None) in kinds:
             return None
-        (hint,) = (part for part in typing.get_args(hint) if part is not type(None))
+        kinds = [kind for kind in kinds if kind is not type(None)]
+        if len(kinds) > 1:
+            names = " or ".join(kind.__name__ for kind in kinds)
+            _require(type(value) in kinds, f"{where}: expected {names}, received {value!r}.")
+            return value
+        (hint,) = kinds
     if dataclasses.is_dataclass(hint):
         return from_dict(hint, value, where)
     if typing.get_origin(hint) is tuple:
@@ -419,11 +636,17 @@ def _apply_override(values, override):
     )
     *parents, leaf = name.split(".")
     for parent in parents:
-        child = values.setdefault(parent, {})
+        if isinstance(values, list):  # phases.0.num_train_steps
+            known = parent.isdigit() and int(parent) < len(values)
+            _require(known, f"--override={override!r}: there is no {parent!r} in a list of {len(values)}.")
+            child = values[int(parent)]
+        else:
+            child = values.setdefault(parent, {})
         if isinstance(child, str):  # an encoder preset: keep it and change one of its keys
             child = values[parent] = {"preset": child}
-        _require(isinstance(child, dict), f"--override={override!r}: {parent!r} holds no settings.")
+        _require(isinstance(child, dict | list), f"--override={override!r}: {parent!r} holds no settings.")
         values = child
+    _require(isinstance(values, dict), f"--override={override!r} must name a setting, not a list's entry.")
     try:
         values[leaf] = json.loads(text)
     except json.JSONDecodeError:

@@ -17,7 +17,7 @@ RUN_FILE = "run.json"
 def read_kbert_run(
     path, do_lower_case: bool | None = None, allowance: Allowance | None = None
 ) -> BertCheckpoint:
-    """Reads the newest checkpoint of a run directory.
+    """Reads the checkpoint that a run directory hands on, see `RunDirectory.checkpoint`.
 
     Args:
       path: the run directory.
@@ -46,7 +46,7 @@ def read_kbert_run(
     if task not in PARTS:
         raise ValueError(f"{path} is a {task} run, which checkpoints cannot express.")
     dataset = getattr(run.config, "dataset", None)
-    weights = run.latest_checkpoint() / training_checkpoint.WEIGHTS_FILE
+    weights = run.checkpoint() / training_checkpoint.WEIGHTS_FILE
     result = BertCheckpoint(
         source=str(path),
         encoder=run.config.encoder,
@@ -130,9 +130,13 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     if checkpoint.task == "masked_lm":
         details["next_sentence"] = False
     run = RunDirectory.create_or_resume(folder, _config(checkpoint), details, checkpoint.vocabulary)
-    arrays = {name: _Array(tensor.read()) for name, tensor in checkpoint.complete().items()}
     training_checkpoint.save_checkpoint(
-        run.checkpoints, step=0, weights=arrays, slots={}, state={"examples_consumed": 0}, keep=1
+        run.checkpoints,
+        step=0,
+        weights=checkpoint.complete(),
+        slots={},
+        state={"examples_consumed": 0},
+        keep=1,
     )
     return report
 
@@ -150,13 +154,3 @@ def _config(checkpoint):
         ),
         max_seq_length=checkpoint.max_seq_length,
     )
-
-
-class _Array:
-    """An array in the place of a variable."""
-
-    def __init__(self, array):
-        self._array = array
-
-    def numpy(self):
-        return self._array

@@ -3,8 +3,10 @@
 import json
 import math
 import struct
+import zlib
 from pathlib import Path
 
+import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from kbert.checkpoints.stored_tensor import StoredTensor
@@ -21,6 +23,7 @@ _DTYPES = {
     "U8": "uint8",
     "BOOL": "bool",
 }
+_NAMES = {name: stored for stored, name in _DTYPES.items()}
 
 
 def read_safetensors(path: Path) -> dict[str, StoredTensor]:
@@ -41,26 +44,40 @@ def read_safetensors(path: Path) -> dict[str, StoredTensor]:
         raise ValueError(f"{path} is not a whole safetensors file ({error}); download it again.") from None
 
 
-def write_safetensors(path: Path, tensors: dict[str, StoredTensor], metadata: dict[str, str]):
-    """Writes float32 tensors, holding no more than one of them in memory.
+def write_safetensors(path: Path, tensors: dict[str, StoredTensor], metadata: dict[str, str]) -> int:
+    """Writes tensors, floats as float32 and the rest as it is, holding no more than one of them in memory.
 
     The library's own writer takes all tensors at once, and makes files that only their owner can read.
 
+    Returns:
+      The CRC-32 of the file.
+
     Source: the format's description in huggingface/safetensors, README.
     """
-    header, end = {"__metadata__": metadata}, 0
+    header, end, written = {"__metadata__": metadata}, 0, {}
     for name, tensor in tensors.items():
-        start, end = end, end + 4 * math.prod(tensor.shape)
-        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [start, end]}
+        tensor = written[name] = tensor.as_float32() if tensor.is_float else tensor
+        start, end = end, end + np.dtype(tensor.dtype).itemsize * math.prod(tensor.shape)
+        header[name] = {
+            "dtype": _NAMES[tensor.dtype],
+            "shape": list(tensor.shape),
+            "data_offsets": [start, end],
+        }
     text = json.dumps(header).encode("utf-8")
     text += b" " * (-len(text) % 8)  # so that the numbers are aligned
     with Path(path).open("wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for name, tensor in tensors.items():
-            numbers = tensor.as_float32().read()
+        start = struct.pack("<Q", len(text)) + text
+        file.write(start)
+        crc = zlib.crc32(start)
+        for name, tensor in written.items():
+            numbers = np.asarray(tensor.read())
             if numbers.shape != tensor.shape:
                 raise ValueError(f"{name} has shape {numbers.shape}, but {tensor.shape} was announced.")
-            file.write(numbers.astype("<f4", copy=False).tobytes())
+            # Little-endian, flat: also a scalar has bytes then.
+            numbers = np.ascontiguousarray(numbers, np.dtype(tensor.dtype).newbyteorder("<")).reshape(-1)
+            file.write(numbers.view(np.uint8))
+            crc = zlib.crc32(numbers.view(np.uint8), crc)
+    return crc
 
 
 def _reader(path, name):

@@ -18,7 +18,9 @@ from kbert.training.run_directory import RunDirectory
 _TEXTS_AT_ONCE = 32
 
 
-def load(path, do_lower_case: bool | None = None, allow_unmatched=()) -> "LoadedModel":
+def load(
+    path, do_lower_case: bool | None = None, allow_unmatched=(), checkpoint: str | int | None = None
+) -> "LoadedModel":
     """Loads a model with its tokenizer and config, in float32.
 
     Args:
@@ -27,6 +29,7 @@ def load(path, do_lower_case: bool | None = None, allow_unmatched=()) -> "Loaded
         `hf://org/name@revision` or `keras_hub://preset`.
       do_lower_case: the casing, for a checkpoint that does not say it.
       allow_unmatched: names and globs of a checkpoint's tensors and settings that may stay unmatched.
+      checkpoint: which of a run's checkpoints: "last", "best" or a step; see `RunDirectory.checkpoint`.
 
     Returns:
       A `LoadedModel`.
@@ -45,12 +48,14 @@ def load(path, do_lower_case: bool | None = None, allow_unmatched=()) -> "Loaded
     """
     folder = local_path(path)
     if (folder / "run.json").is_file():
-        loaded = LoadedModel.from_run(RunDirectory(folder))
+        loaded = LoadedModel.from_run(RunDirectory(folder), checkpoint)
+    elif checkpoint is not None:
+        raise ValueError(f"checkpoint={checkpoint!r} chooses among those of a run, but {path} is no run.")
     elif is_sentence_transformers(folder):
         loaded = _load_sentence_transformers(folder, do_lower_case, allow_unmatched)
     else:
-        checkpoint = read_checkpoint(folder, do_lower_case, allow_unmatched)
-        loaded = _from_checkpoint(checkpoint, **embedding_settings(folder))
+        published = read_checkpoint(folder, do_lower_case, allow_unmatched)
+        loaded = _from_checkpoint(published, **embedding_settings(folder))
     loaded.source = str(path)
     return loaded
 
@@ -104,9 +109,9 @@ class LoadedModel:
         self._embedders = {}  # (pooling, normalize) -> traced function
 
     @classmethod
-    def from_run(cls, run: RunDirectory) -> "LoadedModel":
-        """The newest checkpoint of a run directory."""
-        task, model = run.load_model()
+    def from_run(cls, run: RunDirectory, checkpoint: str | int | None = None) -> "LoadedModel":
+        """A checkpoint of a run directory, see `RunDirectory.checkpoint`."""
+        task, model = run.load_model(checkpoint)
         dataset = getattr(run.config, "dataset", None)
         return cls(
             run.path,

@@ -282,7 +282,7 @@ def _export(road, at):
     from kbert.training.checkpoint import WEIGHTS_FILE
     from kbert.training.run_directory import RunDirectory
 
-    weights = RunDirectory(at["classifier run"]).latest_checkpoint() / WEIGHTS_FILE
+    weights = RunDirectory(at["classifier run"]).checkpoint() / WEIGHTS_FILE
     return {
         "sizes": [
             {"what": "checkpoint, weights only", "bytes": weights.stat().st_size},
@@ -406,7 +406,7 @@ def _num_weights(run) -> int:
 
     from kbert.training.checkpoint import WEIGHTS_FILE
 
-    with safe_open(run.latest_checkpoint() / WEIGHTS_FILE, framework="numpy") as file:
+    with safe_open(run.checkpoint() / WEIGHTS_FILE, framework="numpy") as file:
         return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())
 
 

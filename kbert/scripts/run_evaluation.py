@@ -18,7 +18,7 @@ from kbert.input_pipelines.labelled_files import read_rows
 from kbert.input_pipelines.labelled_records import LabelledRecords
 from kbert.input_pipelines.record_vocabulary import require_vocabulary
 from kbert.manifest import read_manifest
-from kbert.scripts.training_flags import define_records_errors_flag
+from kbert.scripts.training_flags import define_checkpoint_flag, define_records_errors_flag
 
 FLAGS = flags.FLAGS
 
@@ -28,12 +28,13 @@ def define_flags():
     flags.DEFINE_string("eval_file", None, "Labelled file, for a classification run.")
     flags.DEFINE_string("input_dir", None, "Records, for a run of either kind.")
     define_records_errors_flag()
+    define_checkpoint_flag()
     flags.DEFINE_integer("batch_size", 64, "Examples at a time.", lower_bound=1)
     flags.mark_flags_as_required(["run_dir"])
 
 
-def evaluate_classification(run, eval_file, batch_size=64):
-    """(task, metrics) of a classification run on a labelled file."""
+def evaluate_classification(run, eval_file, batch_size=64, checkpoint=None):
+    """(task, metrics) of a classification run on a labelled file; `checkpoint` as in `RunDirectory`."""
     rows = read_rows(eval_file, run.config.dataset)
 
     from kbert.input_pipelines import text_reader
@@ -41,27 +42,29 @@ def evaluate_classification(run, eval_file, batch_size=64):
 
     features = run.task().rows_to_features(rows, TextInputs(run.vocabulary(), run.config.max_seq_length))
     return _evaluate_labelled(
-        run, lambda: text_reader.evaluation_batches(features, batch_size, run.config.pad_to_longest)
+        run,
+        lambda: text_reader.evaluation_batches(features, batch_size, run.config.pad_to_longest),
+        checkpoint,
     )
 
 
-def evaluate_labelled_records(run, input_dir, batch_size=64, records_errors="fail"):
+def evaluate_labelled_records(run, input_dir, batch_size=64, records_errors="fail", checkpoint=None):
     """(task, metrics) of a classification run on records of labelled texts; damaged ones as in training."""
     records = LabelledRecords(input_dir, run.details["task"], run.config.max_seq_length, records_errors)
     records.agreed_dataset(run.config.dataset)
     records.require_vocabulary(run.path, run.details["vocabulary"])
     with records.naming_damaged_records():
         return _evaluate_labelled(
-            run, lambda: records.evaluation_batches(batch_size, run.config.pad_to_longest)
+            run, lambda: records.evaluation_batches(batch_size, run.config.pad_to_longest), checkpoint
         )
 
 
-def _evaluate_labelled(run, make_batches):
+def _evaluate_labelled(run, make_batches, checkpoint):
     import numpy as np
 
     from kbert.tasks.sequence_classification import LABEL_FEATURE
 
-    task, model = run.load_model()
+    task, model = run.load_model(checkpoint)
     metrics = _evaluate(task, model, make_batches())
     counts = np.zeros(len(task.labels), np.int64)
     for batch in make_batches():
@@ -72,7 +75,7 @@ def _evaluate_labelled(run, make_batches):
     }
 
 
-def evaluate_pretraining(run, input_dir, batch_size=64, records_errors="fail"):
+def evaluate_pretraining(run, input_dir, batch_size=64, records_errors="fail", checkpoint=None):
     """(task, metrics) of a pretraining run on a folder of records; damaged ones as in run_pretraining."""
     manifest = read_manifest(input_dir)
     if manifest.kind != "pretraining":
@@ -98,7 +101,7 @@ def evaluate_pretraining(run, input_dir, batch_size=64, records_errors="fail"):
 
     from kbert.input_pipelines import record_reader
 
-    task, model = run.load_model()
+    task, model = run.load_model(checkpoint)
     batches = record_reader.evaluation_batches(input_dir, manifest, batch_size, damaged_shards=damaged)
     counts = np.zeros(run.config.encoder.vocab_size)
     with record_reader.naming_damaged_records((input_dir, manifest)):
@@ -115,7 +118,7 @@ def evaluate_pretraining(run, input_dir, batch_size=64, records_errors="fail"):
 def _evaluate(task, model, batches):
     import tensorflow as tf
 
-    from kbert.training.train_step import EvaluationStep
+    from kbert.training.evaluation_step import EvaluationStep
     from kbert.training.trainer import evaluate_batches
 
     return evaluate_batches(task, EvaluationStep(task, model, tf.distribute.get_strategy()), batches)
@@ -132,14 +135,16 @@ def main(argv):
     if FLAGS.eval_file and is_pretraining:
         raise ValueError(f"{run.path} is a pretraining run, but --eval_file is for classification runs.")
     if is_pretraining:
-        _, metrics = evaluate_pretraining(run, FLAGS.input_dir, FLAGS.batch_size, FLAGS.records_errors)
+        _, metrics = evaluate_pretraining(
+            run, FLAGS.input_dir, FLAGS.batch_size, FLAGS.records_errors, FLAGS.checkpoint
+        )
     else:
         if FLAGS.input_dir:
             task, metrics = evaluate_labelled_records(
-                run, FLAGS.input_dir, FLAGS.batch_size, FLAGS.records_errors
+                run, FLAGS.input_dir, FLAGS.batch_size, FLAGS.records_errors, FLAGS.checkpoint
             )
         else:
-            task, metrics = evaluate_classification(run, FLAGS.eval_file, FLAGS.batch_size)
+            task, metrics = evaluate_classification(run, FLAGS.eval_file, FLAGS.batch_size, FLAGS.checkpoint)
         print(task.confusion_table(metrics["confusion"]))
     print(json.dumps(metrics))
 

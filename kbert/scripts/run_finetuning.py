@@ -4,6 +4,8 @@ r"""Script: a labelled file + a pretrained checkpoint -> a classifier's run dire
       --train_file=sst2/train.tsv --dev_file=sst2/dev.tsv \
       --config=configs/finetuning/sst2.json --init_checkpoint=runs/phase1 --run_dir=runs/sst2
 
+--seeds=1,2,3 trains once for each and gives mean and deviation of every metric.
+
 --init_checkpoint takes a run of kbert, a Hugging Face folder or a TF1 checkpoint of Google's, found from
 its content; a head that fits is taken too. Without it the encoder starts from random weights: give
 --vocab_file, and an `encoder` in the config.
@@ -16,6 +18,7 @@ import contextlib
 import dataclasses
 import functools
 import json
+from pathlib import Path
 
 from absl import flags, logging
 
@@ -25,7 +28,9 @@ from kbert.input_pipelines.labelled_files import labels_of, read_rows
 from kbert.input_pipelines.labelled_records import LabelledRecords
 from kbert.input_pipelines.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
+from kbert.reporting.seed_summary import seed_table, summarize_seeds, write_summary
 from kbert.scripts.training_flags import (
+    config_overrides,
     define_init_checkpoint_flags,
     define_records_errors_flag,
     define_training_flags,
@@ -50,6 +55,12 @@ def define_flags():
         "pretraining is worth.",
     )
     flags.DEFINE_string("vocab_file", None, "Vocabulary, when starting from random weights.")
+    flags.DEFINE_list(
+        "seeds",
+        [],
+        "Train once for each of these, for example 1,2,3, in --run_dir/seed-N; mean and deviation of every "
+        "metric are printed and written to --run_dir/summary.json.",
+    )
 
 
 def run_finetuning(
@@ -67,6 +78,8 @@ def run_finetuning(
     train_dir=None,
     dev_dir=None,
     records_errors="fail",
+    cluster="tf_config",
+    tpu=None,
 ):
     """Fine-tunes a classifier as `config` says.
 
@@ -78,7 +91,7 @@ def run_finetuning(
         random weights.
       from_scratch: take vocabulary and encoder shape of `init_checkpoint`, but not its weights.
       vocabulary: needed when there is neither `init_checkpoint` nor `train_dir`.
-      strategy, num_devices: see kbert.training.distribution.
+      strategy, num_devices, cluster, tpu: see `kbert.training.distribution.make_strategy`.
       do_lower_case, allow_unmatched: see `read_checkpoint`.
       train_dir, dev_dir: records in the place of the files; they bring labels and vocabulary.
       records_errors: "fail" stops at a damaged record; "skip" looks for them first and goes without.
@@ -97,6 +110,11 @@ def run_finetuning(
         raise ValueError("give either --train_file or --train_dir, the records of create_finetuning_data.")
     if dev_file and dev_dir:
         raise ValueError("give either --dev_file or --dev_dir, not both.")
+    if config.early_stopping_patience and not (dev_file or dev_dir):
+        raise ValueError(
+            f"early_stopping_patience={config.early_stopping_patience} needs data to evaluate on: give "
+            "--dev_file or --dev_dir."
+        )
     train_records, dev_records = (
         LabelledRecords(directory, config.task, config.max_seq_length, records_errors) if directory else None
         for directory in (train_dir, dev_dir)
@@ -119,12 +137,16 @@ def run_finetuning(
     from kbert.checkpoints import model_loading
     from kbert.checkpoints.formats import read_checkpoint
     from kbert.input_pipelines import record_reader, text_reader
+    from kbert.reporting.run_page import write_page_of_run
     from kbert.tasks.sequence_classification import LABEL_FEATURE, SequenceClassification
     from kbert.tokenization.text_inputs import TextInputs
-    from kbert.training.distribution import make_strategy, require_whole_shares
+    from kbert.training.distribution import chief_first, is_chief, make_strategy, require_whole_shares
+    from kbert.training.jit import needs_whole_batches
+    from kbert.training.phases import Phase, Plan
     from kbert.training.run_directory import RunDirectory
-    from kbert.training.trainer import Plan, train
+    from kbert.training.trainer import train
 
+    strategy = make_strategy(strategy, num_devices, cluster, tpu)  # before any other use of TensorFlow
     task = SequenceClassification(dataset.labels, dataset.positive_label)
     initialize = None
     if init_checkpoint:
@@ -175,8 +197,7 @@ def run_finetuning(
             "num_train_epochs."
         )
 
-    strategy = make_strategy(strategy, num_devices)
-    require_whole_shares(config.train_batch_size, strategy)
+    require_whole_shares(config, strategy)
     details = {
         "task": task.name,
         "max_seq_length": config.max_seq_length,
@@ -185,7 +206,7 @@ def run_finetuning(
         "init_checkpoint": str(init_checkpoint) if init_checkpoint else None,
         "from_scratch": from_scratch or not init_checkpoint,
     }
-    run = RunDirectory.create_or_resume(run_dir, config, details, vocabulary)
+    run = chief_first(strategy, lambda: RunDirectory.create_or_resume(run_dir, config, details, vocabulary))
     text_inputs = TextInputs(vocabulary, config.max_seq_length)
     if train_records:
         training_batches = train_records.training_batches
@@ -197,30 +218,79 @@ def run_finetuning(
         first_examples = {name: values[:2] for name, values in train_features.items()}
     _log_examples(first_examples, first_examples[LABEL_FEATURE], dataset.labels, vocabulary)
 
-    def dev_batches():
+    def dev_batches(share):
         arguments = (config.eval_batch_size, config.pad_to_longest)
-        with_fill = config.jit_compile or strategy.num_replicas_in_sync > 1
+        with_fill = needs_whole_batches(config, strategy)
         if dev_records:
-            return dev_records.evaluation_batches(*arguments, with_fill=with_fill)
+            return dev_records.evaluation_batches(*arguments, with_fill=with_fill, share=share)
         features = task.rows_to_features(dev_rows, text_inputs)
-        return text_reader.evaluation_batches(features, *arguments, with_fill=with_fill)
+        return text_reader.evaluation_batches(features, *arguments, with_fill=with_fill, share=share)
 
-    plan = Plan(
+    phase = Phase(
+        config=config,
         num_train_steps=num_train_steps,
         num_warmup_steps=int(num_train_steps * config.warmup_proportion),
-        make_train_batches=lambda consumed: training_batches(
-            config.train_batch_size, config.seed, consumed, config.pad_to_longest
+        make_train_batches=lambda consumed, share: training_batches(
+            config.train_batch_size, config.seed, consumed, config.pad_to_longest, share=share
         ),
         make_eval_batches=dev_batches if dev_rows or dev_records else None,
-        eval_every_steps=num_train_steps,
+    )
+    plan = Plan(
+        phases=(phase,),
+        eval_every_steps=_eval_every_steps(config, num_train_examples) or num_train_steps,
+        early_stopping_patience=config.early_stopping_patience,
         initialize=initialize,
     )
     with contextlib.ExitStack() as stack:
         for records in filter(None, (train_records, dev_records)):
             stack.enter_context(records.naming_damaged_records())
         metrics = train(task, config, plan, run, strategy)
+    if is_chief(strategy):
+        write_page_of_run(run.path)
     logging.info("the run lies in %s", run.path)
     return task, metrics
+
+
+def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
+    """Fine-tunes once for each seed, in `run_dir/seed-N`; finished ones are not trained again.
+
+    Args:
+      config: as of `run_finetuning`; its own seed is not used.
+      run_dir: a folder for the runs and, when all are done, summary.json.
+      seeds: whole numbers, each once.
+      arguments: as of `run_finetuning`; there must be data to evaluate on.
+
+    Returns:
+      What summary.json holds, see `summarize_seeds`.
+
+    Raises:
+      ValueError: as `run_finetuning` does.
+    """
+    run_dir, seeds = Path(run_dir), list(seeds)
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(f"--seeds={','.join(map(str, seeds))} names a seed twice; each gives one run.")
+    if not (arguments.get("dev_file") or arguments.get("dev_dir")):
+        raise ValueError("--seeds compares metrics: give --dev_file or --dev_dir.")
+    if arguments.get("strategy") == "multi_worker":
+        raise ValueError(
+            "--seeds trains one run after the other, but --strategy=multi_worker only one a process."
+        )
+    if (run_dir / "run.json").is_file():
+        raise ValueError(f"--run_dir={run_dir} holds a single run; choose a new folder for several seeds.")
+    configs = [dataclasses.replace(config, seed=seed) for seed in seeds]  # refuses impossible ones at once
+    metrics = {}
+    for number, seeded in enumerate(configs, start=1):
+        logging.info("seed %d, run %d of %d", seeded.seed, number, len(seeds))
+        _, metrics[seeded.seed] = run_finetuning(seeded, run_dir / f"seed-{seeded.seed}", **arguments)
+    summary = summarize_seeds(metrics)
+    write_summary(run_dir, summary)
+    return summary
+
+
+def _eval_every_steps(config, num_train_examples):
+    if config.eval_every_epochs is None:
+        return config.eval_every_steps
+    return max(1, round(config.eval_every_epochs * num_train_examples / config.train_batch_size))
 
 
 def _log_examples(features, label_ids, labels, vocabulary):
@@ -243,24 +313,37 @@ def main(argv):
     elif FLAGS.train_dir and not FLAGS.init_checkpoint:
         vocabulary = read_vocabulary(FLAGS.train_dir, read_manifest(FLAGS.train_dir))
     config = load_config(
-        FinetuningConfig, FLAGS.config, FLAGS.override, vocab_size=len(vocabulary) if vocabulary else None
+        FinetuningConfig, FLAGS.config, config_overrides(), vocab_size=len(vocabulary) if vocabulary else None
     )
-    task, metrics = run_finetuning(
-        config,
-        FLAGS.run_dir,
-        FLAGS.train_file,
-        FLAGS.dev_file,
-        FLAGS.init_checkpoint,
-        FLAGS.from_scratch,
-        vocabulary,
-        FLAGS.strategy,
-        FLAGS.num_devices,
-        FLAGS.do_lower_case,
-        FLAGS.allow_unmatched,
-        FLAGS.train_dir,
-        FLAGS.dev_dir,
-        FLAGS.records_errors,
-    )
+    arguments = {
+        "vocabulary": vocabulary,
+        **{
+            name: FLAGS[name].value
+            for name in (
+                "train_file",
+                "dev_file",
+                "train_dir",
+                "dev_dir",
+                "init_checkpoint",
+                "from_scratch",
+                "do_lower_case",
+                "allow_unmatched",
+                "records_errors",
+                "strategy",
+                "num_devices",
+                "cluster",
+                "tpu",
+            )
+        },
+    }
+    if FLAGS.seeds:
+        if not all(seed.strip().isdigit() for seed in FLAGS.seeds):
+            raise ValueError(f"--seeds={','.join(FLAGS.seeds)}: expected whole numbers such as 1,2,3.")
+        summary = run_seeds(config, FLAGS.run_dir, map(int, FLAGS.seeds), **arguments)
+        print(seed_table(summary))
+        print(json.dumps(summary["metrics"]))
+        return
+    task, metrics = run_finetuning(config, FLAGS.run_dir, **arguments)
     if metrics:
         print(task.confusion_table(metrics["confusion"]))
     print(json.dumps(metrics))

@@ -15,6 +15,7 @@ import sys
 from absl import flags
 
 from kbert import command_line
+from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
 _TEXTS_AT_ONCE = 32
@@ -22,13 +23,14 @@ _TEXTS_AT_ONCE = 32
 
 def define_flags():
     flags.DEFINE_string("run_dir", None, "The run that answers.")
+    define_checkpoint_flag()
     flags.DEFINE_multi_string("text", [], "A text; may be given several times.")
     flags.DEFINE_multi_string("text_pair", [], "The second text of each --text, for a run on pairs.")
     flags.DEFINE_integer("top_k", 5, "Tokens to show for each [MASK].", lower_bound=1)
     flags.mark_flags_as_required(["run_dir"])
 
 
-def predictions(run, texts, text_pairs=None, top_k=5):
+def predictions(run, texts, text_pairs=None, top_k=5, checkpoint=None):
     """Yields one JSON-ready answer a text.
 
     Args:
@@ -36,19 +38,21 @@ def predictions(run, texts, text_pairs=None, top_k=5):
       texts: an iterable of strings.
       text_pairs: an iterable of second texts for a run on pairs, else None.
       top_k: tokens for each [MASK] of a pretraining run.
+      checkpoint: which of the run's, as in `RunDirectory.checkpoint`.
     """
+    from kbert.inference.loaded_model import LoadedModel
     from kbert.inference.mask_filler import MaskFiller
     from kbert.inference.text_classifier import TextClassifier
 
     if run.details["task"] == "pretraining":
         if text_pairs is not None:
             raise ValueError(f"{run.path} is a pretraining run: it fills masks of single texts.")
-        fill = MaskFiller(run)
+        fill = MaskFiller(LoadedModel.from_run(run, checkpoint))
         for batch in _batched(texts):
             for text, masks in zip(batch, fill(batch, top_k), strict=True):
                 yield {"text": text, "masks": masks}
         return
-    classify = TextClassifier(run)
+    classify = TextClassifier(LoadedModel.from_run(run, checkpoint))
     examples = zip(texts, itertools.repeat(None) if text_pairs is None else text_pairs, strict=False)
     for batch in _batched(examples):
         firsts = [text for text, _ in batch]
@@ -85,7 +89,7 @@ def main(argv):
         if takes_pairs:
             first, second = itertools.tee(_pairs_from_lines(texts))
             texts, pairs = (a for a, _ in first), (b for _, b in second)
-    for answer in predictions(run, texts, pairs, FLAGS.top_k):
+    for answer in predictions(run, texts, pairs, FLAGS.top_k, FLAGS.checkpoint):
         print(json.dumps(answer, ensure_ascii=False), flush=True)
 
 

@@ -4,22 +4,25 @@ r"""Script: pretraining records -> a run directory, with masked LM and, on pairs
       --input_dir=records/train --eval_input_dir=records/heldout \
       --config=configs/pretraining/phase1_seq128.json --run_dir=runs/phase1
 
-The same command again resumes at the newest checkpoint. --init_checkpoint goes on from a published model:
-a run of kbert, a Hugging Face folder or a TF1 checkpoint of Google's; the records must have been made with
-its vocabulary.
+The same command again resumes at the newest checkpoint. A config with several phases takes --input_dir once
+for each, in order, and --eval_input_dir once for each or once for all. --init_checkpoint goes on from a
+published model: a run of kbert, a Hugging Face folder or a TF1 checkpoint of Google's; the records must have
+been made with its vocabulary.
 """
 
 import dataclasses
 import json
+from os import PathLike
 
 from absl import flags, logging
 
 from kbert import command_line
 from kbert.config import PretrainingConfig, load_config
-from kbert.input_pipelines.damaged_records import leave_out_damaged
+from kbert.input_pipelines.pretraining_records import PretrainingRecords
 from kbert.input_pipelines.record_vocabulary import read_vocabulary, require_vocabulary
-from kbert.manifest import Manifest, read_manifest
+from kbert.manifest import read_manifest
 from kbert.scripts.training_flags import (
+    config_overrides,
     define_init_checkpoint_flags,
     define_records_errors_flag,
     define_training_flags,
@@ -31,8 +34,14 @@ FLAGS = flags.FLAGS
 def define_flags():
     define_training_flags()
     define_init_checkpoint_flags()
-    flags.DEFINE_string("input_dir", None, "Records to train on, from create_pretraining_data.")
-    flags.DEFINE_string("eval_input_dir", None, "Held-out records, evaluated during and after training.")
+    flags.DEFINE_multi_string(
+        "input_dir", None, "Records to train on, from create_pretraining_data; once for each phase, in order."
+    )
+    flags.DEFINE_multi_string(
+        "eval_input_dir",
+        None,
+        "Held-out records, evaluated during and after training; for several phases once for all or for each.",
+    )
     define_records_errors_flag()
     flags.mark_flags_as_required(["input_dir"])
 
@@ -48,6 +57,8 @@ def run_pretraining(
     do_lower_case=None,
     allow_unmatched=(),
     records_errors="fail",
+    cluster="tf_config",
+    tpu=None,
 ):
     """Pretrains as `config` says, from the newest checkpoint in `run_dir` if there is one.
 
@@ -55,8 +66,9 @@ def run_pretraining(
       config: a complete `PretrainingConfig`; its encoder must have room for the vocabulary. With
         `init_checkpoint` the encoder may be None or must agree.
       run_dir: where the run lies.
-      input_dir, eval_input_dir: folders of records with a manifest; the second may be None.
-      strategy, num_devices: see kbert.training.distribution.
+      input_dir: a folder of records with a manifest, or a list of one for each phase.
+      eval_input_dir: the same, or None; one folder serves all phases.
+      strategy, num_devices, cluster, tpu: see `kbert.training.distribution.make_strategy`.
       init_checkpoint, do_lower_case, allow_unmatched: a checkpoint to start from, see
         `kbert.checkpoints.formats.read_checkpoint`.
       records_errors: "fail" stops at a damaged record; "skip" looks for them first and goes without.
@@ -68,83 +80,130 @@ def run_pretraining(
       ValueError: before any heavy work, for records that do not fit the config or each other; later, for a
         damaged record.
     """
-    manifest = _pretraining_manifest(input_dir)
-    eval_manifest = _pretraining_manifest(eval_input_dir) if eval_input_dir else None
-    pretrained = None
-    if init_checkpoint:
-        config, pretrained = _start_from(
-            config, init_checkpoint, do_lower_case, allow_unmatched, input_dir, manifest
-        )
-    _check_lengths(config, manifest, input_dir)
-    if eval_manifest:
-        _check_evaluation(manifest, input_dir, eval_manifest, eval_input_dir)
-    vocabulary = read_vocabulary(input_dir, manifest)
-    next_sentence = "next_sentence_labels" in manifest.features
-    damaged = eval_damaged = frozenset()
+    phase_configs = config.phase_configs
+    records = [PretrainingRecords(path) for path in _once_a_phase("--input_dir", input_dir, phase_configs)]
+    eval_records = [None] * len(records)
+    if eval_input_dir:
+        paths = [eval_input_dir] if isinstance(eval_input_dir, str | PathLike) else list(eval_input_dir)
+        paths = paths * len(records) if len(paths) == 1 else paths
+        paths = _once_a_phase("--eval_input_dir", paths, phase_configs)
+        eval_records = [PretrainingRecords(path) for path in paths]
+    if not init_checkpoint:
+        _require_room(config.encoder, records)
+    next_sentence = records[0].next_sentence
+    for others in records[1:]:
+        others.require_like(records[0])
+        records[0].require_like(others)
+    for held_out in filter(None, eval_records):
+        held_out.require_like(records[0])
+        if config.encoder is not None:
+            held_out.require_room(config.encoder)
+    vocabulary = read_vocabulary(records[0].directory, records[0].manifest)
     if records_errors == "skip":
-        manifest, damaged = leave_out_damaged(input_dir, manifest)
-        if eval_manifest:
-            eval_manifest, eval_damaged = leave_out_damaged(eval_input_dir, eval_manifest)
+        for one in [*records, *filter(None, eval_records)]:
+            one.leave_out_damaged()
 
     # TensorFlow loads here, after everything that can be wrong without it.
     from kbert.checkpoints import model_loading
     from kbert.input_pipelines import record_reader
+    from kbert.reporting.run_page import write_page_of_run
     from kbert.tasks.pretraining import Pretraining
-    from kbert.training.distribution import make_strategy, require_whole_shares
+    from kbert.training.distribution import chief_first, is_chief, make_strategy, require_whole_shares
+    from kbert.training.jit import needs_whole_batches
+    from kbert.training.phases import Phase, Plan
     from kbert.training.run_directory import RunDirectory
-    from kbert.training.trainer import Plan, train
+    from kbert.training.trainer import train
 
-    strategy = make_strategy(strategy, num_devices)
-    require_whole_shares(config.train_batch_size, strategy)
-    if config.length_buckets and strategy.num_replicas_in_sync > 1:
-        raise ValueError(
-            f"length_buckets gives batches of many sizes, which {strategy.num_replicas_in_sync} replicas "
-            "cannot share; leave it out, or train with --strategy=one_device."
+    strategy = make_strategy(strategy, num_devices, cluster, tpu)  # before any other use of TensorFlow
+    pretrained = None
+    if init_checkpoint:
+        config, pretrained = _start_from(
+            config, init_checkpoint, do_lower_case, allow_unmatched, records[0].directory, records[0].manifest
         )
-    record_reader.require_one_batch(input_dir, manifest, config.train_batch_size)
+        phase_configs = config.phase_configs
+        _require_room(config.encoder, records)
+    for phase_config, one in zip(phase_configs, records, strict=True):
+        require_whole_shares(phase_config, strategy)
+        if phase_config.length_buckets and strategy.num_replicas_in_sync > 1:
+            raise ValueError(
+                f"length_buckets gives batches of many sizes, which {strategy.num_replicas_in_sync} replicas "
+                "cannot share; leave it out, or train with --strategy=one_device."
+            )
+        one.require_one_batch(phase_config.train_batch_size)
     details = {
         "task": Pretraining.name,
-        "max_seq_length": manifest.features["input_ids"].shape[0],
-        "num_train_examples": manifest.num_examples,
-        "records": manifest.settings,
+        "max_seq_length": max(one.max_seq_length for one in records),
+        "num_train_examples": sum(one.manifest.num_examples for one in records),
+        "records": records[0].manifest.settings,
         "init_checkpoint": str(init_checkpoint) if init_checkpoint else None,
     }
+    if len(records) > 1:
+        details["records_of_phases"] = [
+            {"num_train_examples": one.manifest.num_examples, "records": one.manifest.settings}
+            for one in records
+        ]
     if not next_sentence:  # runs from before there was a choice do not say it, and have the head
         details["next_sentence"] = False
-    run = RunDirectory.create_or_resume(run_dir, config, details, vocabulary)
-    plan = Plan(
-        num_train_steps=config.num_train_steps,
-        num_warmup_steps=config.num_warmup_steps,
-        make_train_batches=lambda consumed: record_reader.training_batches(
-            input_dir,
-            manifest,
-            config.train_batch_size,
-            config.seed,
-            consumed,
-            length_buckets=config.length_buckets,
-            damaged_shards=damaged,
-        ),
-        make_eval_batches=eval_manifest
-        and (
-            lambda: record_reader.evaluation_batches(
-                eval_input_dir,
-                eval_manifest,
-                config.eval_batch_size,
-                with_fill=config.jit_compile or strategy.num_replicas_in_sync > 1,
-                max_batches=config.max_eval_steps,
-                damaged_shards=eval_damaged,
+    run = chief_first(strategy, lambda: RunDirectory.create_or_resume(run_dir, config, details, vocabulary))
+
+    def make_phase(number, phase_config, records, eval_records):
+        def train_batches(consumed, share):
+            # Each phase has an order and masks of its own, also on the same records.
+            return records.training_batches(
+                phase_config.train_batch_size,
+                phase_config.seed + number,
+                consumed,
+                share,
+                phase_config.length_buckets,
             )
-        ),
+
+        def eval_batches(share):
+            return eval_records.evaluation_batches(
+                config.eval_batch_size,
+                with_fill=needs_whole_batches(phase_config, strategy),
+                max_batches=config.max_eval_steps,
+                share=share,
+            )
+
+        return Phase(
+            config=phase_config,
+            num_train_steps=phase_config.num_train_steps,
+            num_warmup_steps=phase_config.num_warmup_steps,
+            make_train_batches=train_batches,
+            make_eval_batches=eval_batches if eval_records else None,
+            fresh_optimizer=bool(config.phases) and config.phases[number].fresh_optimizer,
+        )
+
+    plan = Plan(
+        phases=tuple(map(make_phase, range(len(records)), phase_configs, records, eval_records)),
         eval_every_steps=config.eval_every_steps,
         initialize=pretrained and (lambda model: model_loading.initialize(model, pretrained)),
     )
-    sets = [(input_dir, manifest)] + ([(eval_input_dir, eval_manifest)] if eval_manifest else [])
+    sets = [(one.directory, one.manifest) for one in [*records, *filter(None, eval_records)]]
     with record_reader.naming_damaged_records(*sets):
-        first_examples = record_reader.evaluation_batches(input_dir, manifest, 2, damaged_shards=damaged)
-        _log_first_examples(first_examples, vocabulary)
+        _log_first_examples(records[0].evaluation_batches(2), vocabulary)
         metrics = train(Pretraining(next_sentence), config, plan, run, strategy)
+    if is_chief(strategy):
+        write_page_of_run(run.path)
     logging.info("the run lies in %s", run.path)
     return metrics
+
+
+def _once_a_phase(flag, paths, phase_configs):
+    paths = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    if len(paths) != len(phase_configs):
+        raise ValueError(
+            f"{flag} was given {len(paths)} time(s), but the config has {len(phase_configs)} phase(s); give "
+            "it once for each, in order."
+        )
+    return paths
+
+
+def _require_room(encoder, records):
+    if encoder is None:
+        raise ValueError('the config names no encoder; add for example "encoder": "bert_mini".')
+    for one in records:
+        one.require_room(encoder)
 
 
 def _start_from(config, init_checkpoint, do_lower_case, allow_unmatched, input_dir, manifest):
@@ -155,40 +214,6 @@ def _start_from(config, init_checkpoint, do_lower_case, allow_unmatched, input_d
     pretrained = read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched)
     require_vocabulary(input_dir, manifest, init_checkpoint, pretrained.vocabulary.describe())
     return dataclasses.replace(config, encoder=agreed_encoder(config.encoder, pretrained)), pretrained
-
-
-def _pretraining_manifest(directory) -> Manifest:
-    manifest = read_manifest(directory)
-    if manifest.kind != "pretraining":
-        raise ValueError(f"{directory} holds records of kind {manifest.kind!r}, not pretraining records.")
-    return manifest
-
-
-def _check_evaluation(manifest, input_dir, eval_manifest, eval_input_dir):
-    require_vocabulary(eval_input_dir, eval_manifest, input_dir, manifest.vocabulary)
-    label = "next_sentence_labels"
-    if label in manifest.features and label not in eval_manifest.features:
-        raise ValueError(
-            f"{eval_input_dir} holds no {label}, which {input_dir} trains; make the held-out records with "
-            "the same --strategy."
-        )
-
-
-def _check_lengths(config, manifest, directory):
-    if config.encoder is None:
-        raise ValueError('the config names no encoder; add for example "encoder": "bert_mini".')
-    length = manifest.features["input_ids"].shape[0]
-    if length > config.encoder.max_position_embeddings:
-        raise ValueError(
-            f"{directory} has max_seq_length={length}, but the encoder has only "
-            f"max_position_embeddings={config.encoder.max_position_embeddings}; make shorter records or a "
-            "longer position table."
-        )
-    if manifest.vocabulary["size"] > config.encoder.vocab_size:
-        raise ValueError(
-            f"the records' vocabulary has {manifest.vocabulary['size']} pieces, but the encoder's vocab_size "
-            f"is {config.encoder.vocab_size}: ids would fall outside its table."
-        )
 
 
 def _log_first_examples(batches, vocabulary):
@@ -208,8 +233,8 @@ def _log_first_examples(batches, vocabulary):
 
 def main(argv):
     del argv
-    size = read_manifest(FLAGS.input_dir).vocabulary["size"]
-    config = load_config(PretrainingConfig, FLAGS.config, FLAGS.override, vocab_size=size)
+    size = read_manifest(FLAGS.input_dir[0]).vocabulary["size"]
+    config = load_config(PretrainingConfig, FLAGS.config, config_overrides(), vocab_size=size)
     metrics = run_pretraining(
         config,
         FLAGS.run_dir,
@@ -221,6 +246,8 @@ def main(argv):
         FLAGS.do_lower_case,
         FLAGS.allow_unmatched,
         FLAGS.records_errors,
+        FLAGS.cluster,
+        FLAGS.tpu,
     )
     print(json.dumps(metrics))
 

@@ -2,15 +2,34 @@
 
 from absl import flags
 
+from kbert.config import PRECISIONS
+
 
 def define_training_flags():
-    """--config, --run_dir, --override, --strategy, --num_devices."""
+    """--config, --run_dir, --override, --jit, --precision, --strategy, --num_devices, --cluster, --tpu."""
     flags.DEFINE_string("config", None, "JSON file: the model, the optimizer, batches and steps.")
     flags.DEFINE_string("run_dir", None, "Folder for checkpoints and metrics; holding this run, it resumes.")
     flags.DEFINE_multi_string("override", [], "One changed number, for example num_train_steps=500.")
-    flags.DEFINE_string("strategy", "auto", "auto, one_device or mirrored.")
+    flags.DEFINE_enum("jit", None, ["auto", "on", "off"], "XLA; in the place of the config's jit_compile.")
+    flags.DEFINE_string("precision", None, f"{', '.join(PRECISIONS)}; in the place of the config's.")
+    flags.DEFINE_string("strategy", "auto", "auto, one_device, mirrored, multi_worker or tpu.")
     flags.DEFINE_integer("num_devices", None, "Devices of the mirrored strategy; by default all GPUs.")
+    flags.DEFINE_enum(
+        "cluster", "tf_config", ["tf_config", "slurm"], "Where multi_worker learns of its workers."
+    )
+    flags.DEFINE_string("tpu", None, 'Name or address of the TPU; "local" on a TPU virtual machine.')
     flags.mark_flags_as_required(["config", "run_dir"])
+
+
+def config_overrides() -> list[str]:
+    """What the command line changes of the config, for `load_config`."""
+    values = flags.FLAGS
+    overrides = list(values.override)
+    if values.jit:
+        overrides.append("jit_compile=" + {"auto": "auto", "on": "true", "off": "false"}[values.jit])
+    if values.precision:
+        overrides.append(f"precision={values.precision}")
+    return overrides
 
 
 def define_init_checkpoint_flags():
@@ -39,4 +58,14 @@ def define_records_errors_flag():
         "fail",
         ["fail", "skip"],
         "At a damaged record: stop and name file and byte, or look for damages first and go without them.",
+    )
+
+
+def define_checkpoint_flag():
+    """--checkpoint, for scripts that take a run's weights."""
+    flags.DEFINE_string(
+        "checkpoint",
+        None,
+        "Which checkpoint of the run: last, best, or a step. By default the last, and the best of a run with "
+        "early stopping.",
     )

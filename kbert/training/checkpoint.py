@@ -1,44 +1,89 @@
-"""Checkpoints: one folder a step, tensors by name in safetensors files, whole or absent."""
+"""Checkpoints: one folder a step, tensors by name in safetensors files, whole or absent.
 
+checkpoints/step-NNNNNNNN/
+  model.safetensors       the weights
+  optimizer.safetensors   the optimizer's variables
+  state.json              the step and whatever else training needs to go on, and each file's size and CRC-32
+"""
+
+import errno
 import json
+import os
 import re
 import shutil
+import zlib
 from pathlib import Path
 
-import numpy as np
+from absl import logging
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+
+from kbert.checkpoints.safetensors_file import read_safetensors, write_safetensors
+from kbert.checkpoints.stored_tensor import StoredTensor
 
 WEIGHTS_FILE = "model.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
 STATE_FILE = "state.json"
 _FOLDER = re.compile(r"step-(\d{8,})")
+_UNFINISHED, _DAMAGED = ".tmp", ".damaged"  # endings that no finished checkpoint has
+_BYTES_AT_ONCE = 1 << 22
 
 
-def save_checkpoint(directory, step: int, weights: dict, slots: dict, state: dict, keep: int) -> Path:
-    """Writes `directory/step-NNNNNNNN/` aside, renames it into place, and deletes all but the newest `keep`.
+class DamagedCheckpoint(ValueError):
+    """A checkpoint whose files are missing, unreadable, or not what was written."""
+
+
+def save_checkpoint(
+    directory, step: int, weights: dict, slots: dict, state: dict, keep: int, spared=()
+) -> Path:
+    """Writes `directory/step-NNNNNNNN/` aside, brings it to the disk, renames it, and deletes older ones.
 
     Args:
       directory: the folder of checkpoints.
       step: optimizer steps taken.
-      weights: name -> variable of the model.
-      slots: name -> variable of the optimizer.
-      state: JSON-ready values; `step` is added.
-      keep: how many checkpoints stay.
+      weights: name -> variable of the model, or `StoredTensor`.
+      slots: the same of the optimizer.
+      state: JSON-ready values; `step` and `files` are added.
+      keep: how many of the newest checkpoints stay.
+      spared: steps whose checkpoints stay as well.
+
+    Raises:
+      OSError: when it cannot be written. Nothing of it remains then, and the older ones are untouched.
     """
-    target = Path(directory) / f"step-{step:08d}"
-    aside = target.with_name(target.name + ".tmp")
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
-    save_file(_to_numpy(weights), aside / WEIGHTS_FILE)
-    save_file(_to_numpy(slots), aside / OPTIMIZER_FILE)
-    (aside / STATE_FILE).write_text(json.dumps({"step": step} | state, indent=2) + "\n")
-    if target.exists():  # the same step again, after a resume from an older checkpoint
-        shutil.rmtree(target)
-    aside.rename(target)
-    for old in list_checkpoints(directory)[:-keep]:
-        shutil.rmtree(old)
+    directory = Path(directory)
+    for leftover in directory.glob(f"step-*{_UNFINISHED}"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    target = folder_of(directory, step)
+    aside = target.with_name(target.name + _UNFINISHED)
+    try:
+        aside.mkdir(parents=True)
+        files = {}
+        for name, tensors in ((WEIGHTS_FILE, weights), (OPTIMIZER_FILE, slots)):
+            stored = {tensor: _stored(value) for tensor, value in tensors.items()}
+            crc = write_safetensors(aside / name, stored, {})
+            files[name] = {"bytes": (aside / name).stat().st_size, "crc32": f"{crc:08x}"}
+            _bring_to_disk(aside / name)
+        _write_state(aside / STATE_FILE, {"step": step} | state | {"files": files})
+        _bring_to_disk(aside / STATE_FILE)
+        _bring_to_disk(aside)
+        if target.exists():
+            target.rename(target.with_name(f"{target.name}.replaced{_UNFINISHED}"))
+        aside.rename(target)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+    _bring_to_disk(directory)
+    _delete_old(directory, step, keep, spared)
     return target
+
+
+def folder_of(directory, step: int) -> Path:
+    """Where the checkpoint of a step lies."""
+    return Path(directory) / f"step-{step:08d}"
+
+
+def step_of(checkpoint) -> int:
+    """The step in the name of a checkpoint's folder."""
+    return int(_FOLDER.fullmatch(Path(checkpoint).name)[1])
 
 
 def list_checkpoints(directory) -> list[Path]:
@@ -47,12 +92,85 @@ def list_checkpoints(directory) -> list[Path]:
     if not directory.is_dir():
         return []
     folders = [path for path in directory.iterdir() if _FOLDER.fullmatch(path.name) and path.is_dir()]
-    return sorted(folders, key=lambda path: int(_FOLDER.fullmatch(path.name)[1]))
+    return sorted(folders, key=step_of)
+
+
+def newest_whole_checkpoint(directory, set_aside: bool = True) -> Path | None:
+    """The newest checkpoint that can be read; None when there is none at all.
+
+    Args:
+      directory: the folder of checkpoints.
+      set_aside: rename newer, damaged ones to `step-NNNNNNNN.damaged`, so that they take no good one's
+        place. Several workers on one folder leave that to one of them.
+
+    Raises:
+      ValueError: when there are checkpoints, but none of them can be read.
+    """
+    damaged = []
+    for path in reversed(list_checkpoints(directory)):
+        try:
+            verify(path)
+        except DamagedCheckpoint as error:
+            damaged.append((path, error))
+            continue
+        for bad, error in damaged:
+            logging.warning("DAMAGED CHECKPOINT: %s Going back to %s instead.", error, path.name)
+            if set_aside:
+                _set_aside(bad)
+        return path
+    if damaged:
+        raise ValueError(
+            f"{directory} holds {len(damaged)} checkpoint(s), none of which can be read: "
+            f"{' '.join(str(error) for _, error in damaged)} Restore one from a copy, or begin again in a "
+            "new --run_dir."
+        )
+    return None
+
+
+def verify(checkpoint, names=(WEIGHTS_FILE, OPTIMIZER_FILE)):
+    """Reads files of a checkpoint once and compares their sizes and CRC-32 with those written.
+
+    Raises:
+      DamagedCheckpoint: saying what is wrong.
+    """
+    checkpoint = Path(checkpoint)
+    files = read_state(checkpoint).get("files")
+    if files is None:  # written before there were checksums
+        for name in names:
+            try:
+                read_safetensors(checkpoint / name)
+            except ValueError as error:
+                raise DamagedCheckpoint(str(error)) from None
+        return
+    for name in names:
+        path, expected = checkpoint / name, files[name]
+        try:
+            size = path.stat().st_size
+            if size != expected["bytes"]:
+                raise DamagedCheckpoint(f"{path} has {size} bytes, but {expected['bytes']} were written.")
+            crc = _crc32(path)
+        except OSError as error:
+            raise DamagedCheckpoint(f"{path} cannot be read ({error.strerror}).") from None
+        if f"{crc:08x}" != expected["crc32"]:
+            raise DamagedCheckpoint(
+                f"{path} is not what was written (CRC-32 {crc:08x}, expected {expected['crc32']})."
+            )
 
 
 def read_state(checkpoint) -> dict:
-    """The state.json of a checkpoint: at least `step`."""
-    return json.loads((Path(checkpoint) / STATE_FILE).read_text())
+    """The state.json of a checkpoint: at least `step`. Raises DamagedCheckpoint when it is not whole."""
+    path = Path(checkpoint) / STATE_FILE
+    try:
+        state = json.loads(path.read_text(encoding="utf-8"))
+        step = state["step"]
+        expected = state.pop("crc32", None)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise DamagedCheckpoint(f"{path} is not whole.") from None
+    except OSError as error:
+        raise DamagedCheckpoint(f"{path} cannot be read ({error.strerror}).") from None
+    if step != step_of(checkpoint) or expected not in (None, _state_crc(state)):
+        raise DamagedCheckpoint(f"{path} is not what was written.")
+    return state
 
 
 def restore(path, variables: dict, allow_unused: bool = False):
@@ -98,5 +216,64 @@ def _check(path, shapes, variables, allow_unused):
         raise ValueError(f"{path} holds tensors that this model has no place for, for example {unused[0]!r}.")
 
 
-def _to_numpy(variables):
-    return {name: np.ascontiguousarray(variable.numpy()) for name, variable in variables.items()}
+def _stored(value) -> StoredTensor:
+    if isinstance(value, StoredTensor):
+        return value
+    dtype = getattr(value.dtype, "name", value.dtype)  # TensorFlow's and NumPy's have a name, Keras's is one
+    return StoredTensor(tuple(value.shape), dtype, value.numpy)
+
+
+def _write_state(path, state):
+    state = state | {"crc32": _state_crc(state)}
+    path.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+
+
+def _state_crc(state):
+    return f"{zlib.crc32(json.dumps(state, sort_keys=True).encode()):08x}"
+
+
+def _crc32(path):
+    crc, buffer = 0, memoryview(bytearray(_BYTES_AT_ONCE))
+    with path.open("rb", buffering=0) as file:
+        while count := file.readinto(buffer):
+            crc = zlib.crc32(buffer[:count], crc)
+    return crc
+
+
+def _bring_to_disk(path):
+    """fsync: after it, a power cut cannot take the file, or a folder's list of names, away again."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # some network file systems do not sync folders
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _delete_old(directory, newest_step, keep, spared):
+    old = [path for path in list_checkpoints(directory)[:-keep] if step_of(path) not in spared]
+    # What was damaged has been gone past.
+    damaged = [
+        path
+        for path in directory.glob(f"step-*{_DAMAGED}")
+        if _FOLDER.fullmatch(path.stem) and step_of(path.stem) <= newest_step
+    ]
+    replaced = list(directory.glob(f"step-*.replaced{_UNFINISHED}"))
+    try:
+        for path in old:  # never half a checkpoint under a finished one's name
+            path.rename(path.with_name(path.name + _UNFINISHED))
+        for path in [*(path.with_name(path.name + _UNFINISHED) for path in old), *damaged, *replaced]:
+            shutil.rmtree(path)
+    except OSError as error:
+        logging.warning("an old checkpoint could not be deleted: %s", error)
+
+
+def _set_aside(path):
+    target = path.with_name(path.name + _DAMAGED)
+    try:
+        shutil.rmtree(target, ignore_errors=True)
+        path.rename(target)
+    except OSError as error:
+        logging.warning("%s could not be set aside: %s", path, error)

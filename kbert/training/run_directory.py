@@ -4,13 +4,17 @@ run_dir/
   config.json     the whole config; can be passed back as --config
   run.json        task, vocabulary and casing, lengths, labels, where the run began
   vocab.txt
-  checkpoints/    step-NNNNNNNN/ {model,optimizer}.safetensors, state.json
+  checkpoints/    step-NNNNNNNN/ {model,optimizer}.safetensors, state.json; best.json names the best of them
   metrics.jsonl   one line a log interval and evaluation
+  curves.html     the same as a page, when training has ended
+  events/         the same for TensorBoard, where it is installed
 """
 
 import json
 import os
 from pathlib import Path
+
+from absl import logging
 
 from kbert.config import FinetuningConfig, PretrainingConfig, TrainingConfig, from_dict, to_dict
 from kbert.encoder import BertEncoder
@@ -18,15 +22,27 @@ from kbert.tasks import TASKS
 from kbert.tasks.task import Task
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.training import checkpoint
+from kbert.training.best_checkpoint import read_index
 
 _CONFIG_CLASSES = {name: FinetuningConfig for name in TASKS} | {"pretraining": PretrainingConfig}
-# What may change when a run is taken up again: it does not touch the numbers that come out.
+# What may change when a run is taken up again. The first do not touch the numbers that come out; the second
+# change them by rounding, and by which numbers dropout draws, as another number of devices does.
 _FREE_KEYS = (
     "description",
     "steps_per_call",
     "log_every_steps",
     "save_checkpoints_steps",
     "keep_checkpoints",
+    "peak_flops",
+    "packed_rows",
+)
+_ROUNDING_KEYS = (
+    "jit_compile",
+    "deterministic_ops",
+    "gradient_accumulation_steps",
+    "padding",
+    "recompute_activations",
+    "eval_batch_size",
 )
 
 
@@ -47,7 +63,7 @@ class RunDirectory:
     Example:
       >>> from kbert import RunDirectory
       >>> run = RunDirectory(run_dir)  # for example "runs/classifier"
-      >>> run.details["task"], run.latest_checkpoint().name[:5]
+      >>> run.details["task"], run.checkpoint().name[:5]
       ('sequence_classification', 'step-')
     """
 
@@ -93,13 +109,14 @@ class RunDirectory:
         return cls(path)
 
     def _refuse_other(self, config, details):
-        was = _flatten(to_dict(self.config)) | _flatten(self.details)
-        now = _flatten(to_dict(config)) | _flatten(json.loads(json.dumps(details)))
-        differing = [
-            f"{key} (was {was.get(key)!r}, now {now.get(key)!r})"
-            for key in sorted(was.keys() | now.keys())
-            if was.get(key) != now.get(key) and key not in _FREE_KEYS
-        ]
+        was, now = to_dict(self.config) | self.details, to_dict(config) | json.loads(json.dumps(details))
+        rounding = differing_keys(was, now, free=_FREE_KEYS)
+        differing = differing_keys(was, now)
+        if rounding and not differing:
+            logging.warning(
+                "%s goes on with %s: its numbers are those of the uninterrupted run but for rounding and "
+                "what dropout draws.", self.path, "; ".join(rounding),
+            )  # fmt: skip
         if differing:
             raise ValueError(
                 f"--run_dir={self.path} holds another run; it differs in {'; '.join(differing)}. Repeat its "
@@ -137,24 +154,73 @@ class RunDirectory:
             return task_class(next_sentence=self.details.get("next_sentence", True))
         return task_class()
 
-    def latest_checkpoint(self) -> Path:
-        """The newest checkpoint's folder. Raises ValueError when there is none yet."""
-        checkpoints = checkpoint.list_checkpoints(self.checkpoints)
-        if not checkpoints:
-            raise ValueError(f"{self.path} holds no checkpoint yet; let its training run reach one.")
-        return checkpoints[-1]
+    def checkpoint(self, which: str | int | None = None) -> Path:
+        """The folder of a checkpoint.
 
-    def load_model(self):
-        """Task and model with the newest checkpoint's weights, in float32.
+        Args:
+          which: "last"; "best", by the run's `best_metric` on its evaluation data; or a step. None is "best"
+            for a run with early stopping, whose last one is by design not its best, and else "last".
+
+        Raises:
+          ValueError: when there is no such checkpoint (yet).
+        """
+        if which is None:
+            which = "best" if getattr(self.config, "early_stopping_patience", None) else "last"
+        there = checkpoint.list_checkpoints(self.checkpoints)
+        if not there:
+            raise ValueError(f"{self.path} holds no checkpoint yet; let its training run reach one.")
+        if which == "last":
+            return there[-1]
+        steps = [checkpoint.step_of(path) for path in there]
+        if which == "best":
+            index = read_index(self.checkpoints)
+            if index is None:
+                raise ValueError(
+                    f"{self.path} has no best checkpoint: it was not evaluated while it trained. Its "
+                    f"checkpoints are of the steps {', '.join(map(str, steps))}."
+                )
+            which = index["step"]
+        if not str(which).isdigit() or int(which) not in steps:
+            raise ValueError(
+                f"{self.path} has no checkpoint {which!r}; choose last, best or one of the steps "
+                f"{', '.join(map(str, steps))}."
+            )
+        return there[steps.index(int(which))]
+
+    def load_model(self, which: str | int | None = None):
+        """Task and model with a checkpoint's weights, in float32.
+
+        Args:
+          which: see `checkpoint`.
 
         Returns:
           (task, Keras model).
+
+        Raises:
+          ValueError: when there is no such checkpoint, or it is damaged.
         """
+        path = self.checkpoint(which)
+        try:
+            checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
+        except checkpoint.DamagedCheckpoint as error:
+            steps = ", ".join(
+                str(checkpoint.step_of(p)) for p in checkpoint.list_checkpoints(self.checkpoints)
+            )
+            raise ValueError(f"{error} Choose another checkpoint, of the steps {steps}.") from None
         task = self.task()
         model = task.build_model(BertEncoder(self.config.encoder, dtype="float32"))
-        weights = self.latest_checkpoint() / checkpoint.WEIGHTS_FILE
-        checkpoint.restore(weights, trained_weights(model))
+        checkpoint.restore(path / checkpoint.WEIGHTS_FILE, trained_weights(model))
         return task, model
+
+
+def differing_keys(was: dict, now: dict, free=_FREE_KEYS + _ROUNDING_KEYS) -> list[str]:
+    """Where two configs differ: "key (was 1, now 2)", but for the keys that may."""
+    was, now = _flatten(was), _flatten(now)
+    return [
+        f"{key} (was {was.get(key)!r}, now {now.get(key)!r})"
+        for key in sorted(was.keys() | now.keys())
+        if was.get(key) != now.get(key) and key.rpartition(".")[2] not in free
+    ]
 
 
 def trained_weights(model) -> dict:
@@ -165,10 +231,12 @@ def trained_weights(model) -> dict:
 def _flatten(values, prefix=""):
     flat = {}
     for key, value in values.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):  # phases
+            value = dict(enumerate(value))
         if isinstance(value, dict):
             flat |= _flatten(value, f"{prefix}{key}.")
         else:
-            flat[prefix + key] = value
+            flat[f"{prefix}{key}"] = value
     return flat
 
 

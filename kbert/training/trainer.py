@@ -1,7 +1,7 @@
-"""The one training routine: a list of named steps over a task, its data and a run directory."""
+"""The one training routine: phase by phase, call by call, over a task, its data and a run directory."""
 
-import dataclasses
-from collections.abc import Callable
+import functools
+import itertools
 
 import keras
 import tensorflow as tf
@@ -9,38 +9,24 @@ from absl import logging
 
 from kbert.config import TrainingConfig
 from kbert.encoder import BertEncoder
+from kbert.stop_signal import StoppedBySignal, StopSignal
 from kbert.tasks.task import Task
 from kbert.training import checkpoint
-from kbert.training.distribution import require_whole_shares
-from kbert.training.optimizer import AdamWeightDecay
-from kbert.training.progress import Progress, forget_metrics_after
+from kbert.training.best_checkpoint import BestCheckpoint
+from kbert.training.distribution import chief_first, distribute, is_chief, require_whole_shares, wait_for_all
+from kbert.training.evaluation_step import EvaluationStep, means
+from kbert.training.jit import resolve_jit
+from kbert.training.optimizers import make_optimizer
+from kbert.training.padding import packing, resolve_padding
+from kbert.training.phases import Phase, Plan
+from kbert.training.progress import forget_metrics_after
 from kbert.training.run_directory import RunDirectory, trained_weights
-from kbert.training.schedule import LinearWarmupDecay
-from kbert.training.train_step import EvaluationStep, TrainStep, means
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """What the trainer needs beyond the config.
-
-    Args:
-      num_train_steps: optimizer steps of the whole run.
-      num_warmup_steps: how many of them warm up.
-      make_train_batches: function from the number of examples consumed to an endless tf.data.Dataset of
-        global batches.
-      make_eval_batches: function to a finite dataset of global batches, or None.
-      eval_every_steps: evaluate at multiples of this and at the end.
-      initialize: called with the fresh model before training starts anew (not on a resume), for example
-        to load an `init_checkpoint`.
-    """
-
-    num_train_steps: int
-    num_warmup_steps: int
-    make_train_batches: Callable[[int], tf.data.Dataset]
-    make_eval_batches: Callable[[], tf.data.Dataset] | None
-    eval_every_steps: int
-    initialize: Callable[[keras.Model], None] | None = None
-
+from kbert.training.schedule import make_schedule
+from kbert.training.stop_agreement import StopAgreement
+from kbert.training.train_step import TrainStep
+from kbert.training.training_flops import StepWork
+from kbert.training.training_state import TrainingState
+from kbert.training.watching import log_memory, make_progress
 
 # What the newest training traced. Taking large traced graphs apart takes Python 10 seconds and more, at a
 # moment when a script is about to end anyway.
@@ -48,68 +34,214 @@ _NEWEST_TRAINING = []
 
 
 def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, strategy) -> dict | None:
-    """Trains to `plan.num_train_steps`, from the newest checkpoint if the run has one.
+    """Trains through all phases of `plan`, from the newest whole checkpoint if the run has one.
+
+    Args:
+      task: the `Task`.
+      config: the run's config.
+      plan: the data and steps of each phase.
+      run: where everything is written.
+      strategy: a tf.distribute strategy.
 
     Returns:
-      The last evaluation's metrics, or None without evaluation data.
+      The last evaluation's metrics, or None without evaluation data; with early stopping those of the best.
 
     Raises:
       FloatingPointError: when a loss or gradient norm is not finite.
-      ValueError: when the batch does not divide by the replicas, or a checkpoint does not fit.
+      OSError: when the last checkpoint cannot be written.
+      StoppedBySignal: after a SIGTERM or Ctrl-C, when everything is saved.
+      ValueError: when the batch does not divide by the replicas, or no checkpoint can be read.
     """
-    require_whole_shares(config.train_batch_size, strategy)
-    keras.utils.set_random_seed(config.seed)
-    with strategy.scope():
-        model = task.build_model(BertEncoder(config.encoder, dtype=config.precision))
-        optimizer = AdamWeightDecay(config.optimizer, trained_weights(model))
-        global_step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
-    _restore_or_initialize(model, optimizer, global_step, plan, run)
-    start = int(global_step.numpy())
-    if start >= plan.num_train_steps:
-        logging.info("%s is finished: %d steps of %d.", run.path, start, plan.num_train_steps)
-
-    schedule = LinearWarmupDecay(config.optimizer.learning_rate, plan.num_train_steps, plan.num_warmup_steps)
-    step_function = TrainStep(
-        task, model, optimizer, schedule, global_step, strategy, config.jit_compile, config.seed
-    )
-    progress = Progress(run.metrics_file, plan.num_train_steps, config.train_batch_size, start)
-    evaluate = _make_evaluation(task, model, plan, strategy, progress)
-    batches = iter(_distribute(strategy, plan.make_train_batches(start * config.train_batch_size)))
-
-    step, sums, metrics = start, None, None
-    if evaluate and start and _evaluation_is_due(plan, start):
-        # The run had ended, or was stopped between this checkpoint and its evaluation.
-        forget_metrics_after(run.metrics_file, start, with_evaluation=True)
-        metrics = evaluate(start)
-    while step < plan.num_train_steps:
-        stops = [config.log_every_steps, config.save_checkpoints_steps]
-        if evaluate:
-            stops.append(plan.eval_every_steps)
-        ends = [step // every * every + every for every in stops]
-        steps = min(config.steps_per_call, plan.num_train_steps - step, *(end - step for end in ends))
-        new_sums = step_function.run(batches, tf.constant(steps, tf.int32))
-        sums = new_sums if sums is None else tf.nest.map_structure(tf.add, sums, new_sums)
-        step += steps
-
-        last = step == plan.num_train_steps
-        if last or step % config.log_every_steps == 0:
-            # Reading the sums waits for the device; it also is the check for non-finite numbers, which
-            # therefore comes before any checkpoint of the same step.
-            values = _readable(task, means(sums))
-            progress.train(step, values, float(schedule(tf.constant(step - 1))))
-            sums = None
-        if last or step % config.save_checkpoints_steps == 0:
-            with progress.paused():
-                _save(model, optimizer, step, config, run, sums)
-        if evaluate and _evaluation_is_due(plan, step):
-            with progress.paused():
-                metrics = evaluate(step)
-    _NEWEST_TRAINING[:] = [step_function, evaluate, model, optimizer, batches]
+    with StopSignal().listening() as stop:
+        training = _Training(task, config, plan, run, strategy, StopAgreement(stop, strategy))
+        metrics = training.run_phases()
+    _NEWEST_TRAINING[:] = [training]
     return metrics
 
 
-def _evaluation_is_due(plan, step):
-    return step >= plan.num_train_steps or step % plan.eval_every_steps == 0
+class _Training:
+    """One training under way; its methods are its steps, in the order in which they come."""
+
+    def __init__(self, task, config, plan, run, strategy, stop):
+        for phase in plan.phases:
+            require_whole_shares(phase.config, strategy)
+        self._task, self._config, self._plan, self._run = task, config, plan, run
+        self._strategy, self._stop = strategy, stop
+        self._chief = is_chief(strategy)
+        if self._chief:
+            log_memory(task, config, plan, run.details, strategy)
+        keras.utils.set_random_seed(config.seed)
+        if config.deterministic_ops:
+            tf.config.experimental.enable_op_determinism()
+        with strategy.scope():
+            encoder = BertEncoder(
+                config.encoder,
+                dtype=config.precision,
+                padding=resolve_padding(config, strategy),
+                recompute=config.recompute_activations,
+            )
+            self._model = task.build_model(encoder)
+            self._optimizer = make_optimizer(config.optimizer, trained_weights(self._model))
+            self._global_step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
+        metric = config.best_metric or task.best_metric
+        self._best = BestCheckpoint(metric, task.higher_is_better(metric), plan.early_stopping_patience)
+        self._state = TrainingState(run, config, self._model, self._optimizer, self._best, self._chief)
+        self._step_function = self._metrics = None
+
+    def run_phases(self):
+        """From where the run stands to its end; the metrics to report."""
+        path = self._resume_or_initialize()
+        for number, phase in self._plan.phases_from(self._state.step):
+            self._enter(number, phase, path)
+            if path and self._evaluate and self._evaluation_is_due():
+                # The run had ended, or was stopped between this checkpoint and its evaluation.
+                self._run_evaluation()
+            path = None
+            while not self._has_ended():
+                self._take_steps()
+        wait_for_all(self._strategy)  # a worker that leaves earlier takes the others' connections along
+        if self._plan.early_stopping_patience and self._best.step is not None:
+            logging.info("the best checkpoint is that of step %d", self._best.step)
+            return self._best.metrics
+        return self._metrics
+
+    def _resume_or_initialize(self):
+        """Takes up the newest whole checkpoint, whose path is returned, or the weights to start from."""
+        checkpoints, state = self._run.checkpoints, self._state
+        path = chief_first(
+            self._strategy, lambda: checkpoint.newest_whole_checkpoint(checkpoints, set_aside=self._chief)
+        )
+        if path:
+            state.read(path)
+            self._global_step.assign(state.step)
+            logging.info("resuming from %s", path)
+            if state.step >= self._plan.num_train_steps:
+                logging.info("%s is finished: %d steps.", self._run.path, state.step)
+        elif self._plan.initialize:
+            self._plan.initialize(self._model)
+        if self._chief:
+            forget_metrics_after(self._run.metrics_file, state.step)
+        return path
+
+    def _enter(self, number, phase: Phase, path):
+        """Makes schedule, training step, evaluation and data of a phase; `path` is what to resume from."""
+        self._number, self._phase, before = number, phase, self._step_function
+        state, task, strategy = self._state, self._task, self._strategy
+        jit_compile = resolve_jit(phase.config, strategy)
+        with strategy.scope():
+            self._schedule = make_schedule(
+                phase.config.optimizer, phase.num_train_steps, phase.num_warmup_steps
+            )
+        self._step_function = TrainStep(
+            task, self._model, self._optimizer, self._learning_rate, self._global_step, strategy, jit_compile,
+            self._config.seed, phase.config.gradient_accumulation_steps, self._config.precision,
+            first_update=self._plan.first_update_of(number),
+        )  # fmt: skip
+        if path:
+            self._schedule.restore(state.read_optimizer(path, self._step_function.state()))
+        elif phase.fresh_optimizer:
+            for slot in self._optimizer.slots().values():
+                slot.assign(tf.zeros_like(slot))
+        elif before:
+            for name, variable in self._step_function.state().items():
+                variable.assign(before.state()[name].read_value())
+        self._schedule.start()
+
+        if path and self._chief and phase.make_eval_batches and self._evaluation_is_due():
+            forget_metrics_after(self._run.metrics_file, state.step, with_evaluation=True)
+        self._progress = make_progress(
+            task, self._config, self._plan, number, self._run, strategy, self._chief, state.step
+        )
+        self._evaluate = None
+        if phase.make_eval_batches:
+            self._evaluate = EvaluationStep(task, self._model, strategy, jit_compile)
+            if self._config.best_metric and not path:
+                some = itertools.islice(self._evaluation_batches(), 1)
+                self._best.require_metric(evaluate_batches(task, self._evaluate, some))
+        consumed = (state.step - phase.first_step) * phase.config.train_batch_size
+        pack = packing(phase.config, strategy, phase.config.gradient_accumulation_steps)
+        make_batches = functools.partial(phase.make_train_batches, consumed)
+        self._batches = iter(distribute(strategy, make_batches, pack))
+
+    def _learning_rate(self, step):
+        return self._schedule(step - self._phase.first_step)
+
+    def _take_steps(self):
+        """One call of the training step, and what is due after it."""
+        state, config = self._state, self._config
+        steps = self._steps_of_call()
+        state.advance(steps, self._step_function.run(self._batches, tf.constant(steps, tf.int32)))
+        self._schedule.tick()
+
+        ended = self._has_ended()
+        if ended or state.step % config.log_every_steps == 0:
+            # Reading the sums waits for the device; it also is the check for non-finite numbers, which
+            # therefore comes before any checkpoint of the same step.
+            values = means(state.take_sums())
+            work = StepWork(*values.pop("step_work").tolist())
+            rate = float(self._learning_rate(tf.constant(state.step - 1)))
+            self._progress.train(state.step, _readable(self._task, values), rate, work)
+        if ended or state.step % config.save_checkpoints_steps == 0:
+            self._save(must_succeed=ended and self._is_last_phase())
+        self._stop_if_asked()
+        if self._evaluate and self._evaluation_is_due():
+            self._run_evaluation()
+            if self._best.is_hopeless:
+                logging.info("stopping early: no better %s since step %d", self._best.metric, self._best.step)
+                self._save(must_succeed=True)
+            self._stop_if_asked()
+
+    def _steps_of_call(self):
+        """As many steps as a call takes, less where an interval ends before."""
+        step, config = self._state.step, self._config
+        intervals = [config.log_every_steps, config.save_checkpoints_steps]
+        if self._evaluate:
+            intervals.append(self._plan.eval_every_steps)
+        ends = [step // every * every + every for every in intervals]
+        return min(config.steps_per_call, *(end - step for end in [*ends, self._phase.last_step]))
+
+    def _has_ended(self):
+        """Whether this phase has: by its steps, by its time, or for want of hope."""
+        last = self._phase.last_step
+        return self._state.step >= last or self._schedule.is_over() or self._best.is_hopeless
+
+    def _is_last_phase(self):
+        return self._phase is self._plan.phases[-1]
+
+    def _evaluation_is_due(self):
+        return self._has_ended() or self._state.step % self._plan.eval_every_steps == 0
+
+    def _run_evaluation(self):
+        step = self._state.step
+        with self._progress.paused():
+            self._metrics = evaluate_batches(self._task, self._evaluate, self._evaluation_batches())
+        self._progress.evaluate(step, self._metrics)
+        if self._best.observe(step, self._metrics, self._number):
+            self._save(must_succeed=False)
+            if self._chief and self._state.saved_step == step:
+                self._best.write_index(self._run.checkpoints)
+
+    def _evaluation_batches(self):
+        pack = packing(self._phase.config, self._strategy, whole_batches=True)
+        return distribute(self._strategy, self._phase.make_eval_batches, pack)
+
+    def _save(self, must_succeed):
+        with self._progress.paused():
+            self._state.write(
+                self._number, self._phase, self._step_function.state(), self._schedule.state(), must_succeed
+            )
+
+    def _stop_if_asked(self):
+        number = self._stop.agreed()
+        if not number:
+            return
+        self._save(must_succeed=True)
+        wait_for_all(self._strategy)
+        raise StoppedBySignal(
+            number,
+            f"at step {self._state.step} of {self._plan.num_train_steps}; all is saved in {self._run.path}, "
+            "and the same command goes on from there.",
+        )
 
 
 def evaluate_batches(task, step: EvaluationStep, batches) -> dict:
@@ -126,58 +258,6 @@ def evaluate_batches(task, step: EvaluationStep, batches) -> dict:
     }
 
 
-def _restore_or_initialize(model, optimizer, global_step, plan, run):
-    checkpoints = checkpoint.list_checkpoints(run.checkpoints)
-    if checkpoints:
-        newest = checkpoints[-1]
-        checkpoint.restore(newest / checkpoint.WEIGHTS_FILE, trained_weights(model))
-        checkpoint.restore(newest / checkpoint.OPTIMIZER_FILE, optimizer.slots())
-        global_step.assign(checkpoint.read_state(newest)["step"])
-        forget_metrics_after(run.metrics_file, int(global_step.numpy()))
-        logging.info("resuming from %s", newest)
-    else:
-        forget_metrics_after(run.metrics_file, 0)
-        if plan.initialize:
-            plan.initialize(model)
-
-
-def _make_evaluation(task, model, plan, strategy, progress):
-    if plan.make_eval_batches is None:
-        return None
-    step_function = EvaluationStep(task, model, strategy)
-
-    def evaluate(step):
-        batches = _distribute(strategy, plan.make_eval_batches())
-        metrics = evaluate_batches(task, step_function, batches)
-        progress.evaluate(step, metrics)
-        return metrics
-
-    return evaluate
-
-
-def _save(model, optimizer, step, config, run, sums):
-    if sums is not None and not all(np_finite(value) for value in means(sums).values()):
-        raise FloatingPointError(
-            f"a loss became non-finite by step {step}; nothing was saved. The last good checkpoint is kept."
-        )
-    state = {"examples_consumed": step * config.train_batch_size}
-    checkpoint.save_checkpoint(
-        run.checkpoints, step, trained_weights(model), optimizer.slots(), state, config.keep_checkpoints
-    )
-
-
-def np_finite(value) -> bool:
-    return bool(tf.reduce_all(tf.math.is_finite(value)))
-
-
 def _readable(task, values):
     """Losses and metrics of training as floats; tables belong to evaluations."""
     return {name: float(v) for name, v in task.summarize(values).items() if not isinstance(v, list)}
-
-
-def _distribute(strategy, dataset):
-    options = tf.data.Options()
-    # Sharding by file would need as many shards as workers, and would change the order of the data.
-    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
-    options.deterministic = True
-    return strategy.experimental_distribute_dataset(dataset.with_options(options))

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import kbert.command_line  # noqa: F401  a quiet start
-from kbert.training.distribution import make_strategy
+from kbert.training.distribution import distribute, make_strategy
 
 
 def main():
@@ -16,7 +16,6 @@ def main():
     import tensorflow as tf
 
     from kbert.input_pipelines import record_reader
-    from kbert.training.trainer import _distribute
     from tests.kbert.input_pipelines import small_records
 
     @tf.function(jit_compile=True)
@@ -31,12 +30,12 @@ def main():
         directory = Path(folder) / "records"
         manifest, _ = small_records.write(directory, (20, 13), with_masks=False)
 
-        def batches():
-            return record_reader.training_batches(directory, manifest, 8, seed=3)
+        def batches(share=record_reader.WHOLE):
+            return record_reader.training_batches(directory, manifest, 8, seed=3, share=share)
 
         whole = list(batches().take(6))
         same, sums, shapes = [], [], None
-        for expected, batch in zip(whole, _distribute(strategy, batches()), strict=False):
+        for expected, batch in zip(whole, distribute(strategy, batches), strict=False):
             halves = strategy.experimental_local_results(batch["masked_lm_ids"])
             shapes = [list(ids.shape) for ids in strategy.experimental_local_results(batch["input_ids"])]
             same.append(np.array_equal(np.concatenate(halves), expected["masked_lm_ids"]))

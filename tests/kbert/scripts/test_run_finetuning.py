@@ -8,12 +8,14 @@ import shutil
 import numpy as np
 import pytest
 
-from kbert.config import DatasetConfig
+from kbert.config import DatasetConfig, OptimizerConfig
 from kbert.scripts.run_evaluation import evaluate_classification, evaluate_pretraining
-from kbert.scripts.run_finetuning import run_finetuning
+from kbert.scripts.run_finetuning import run_finetuning, run_seeds
+from kbert.stop_signal import StoppedBySignal
 from kbert.training.progress import read_metrics
 from kbert.training.run_directory import RunDirectory
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, write_labelled_file
+from tests.kbert.training.run_contents import numbers, signal_after_call
 
 
 def test_a_run_records_all_that_its_users_need(finetuned_run, pretraining_run, labelled_files):
@@ -23,7 +25,7 @@ def test_a_run_records_all_that_its_users_need(finetuned_run, pretraining_run, l
     assert run.details["vocabulary"] == pretraining_run.details["vocabulary"]
     assert run.details["num_train_examples"] == 40
     # Steps as in the original scripts: int(examples / batch x epochs).
-    assert run.latest_checkpoint().name == f"step-{int(40 / 8 * 2.0):08d}"
+    assert run.checkpoint().name == f"step-{int(40 / 8 * 2.0):08d}"
     (evaluation,) = [line for line in read_metrics(run.metrics_file) if line["split"] == "eval"]
     assert sum(map(sum, evaluation["confusion"])) == 13
 
@@ -136,3 +138,99 @@ def test_pretraining_evaluation_and_its_baseline(pretraining_run, records_dir, t
     (other / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(ValueError, match="was not made with the vocabulary of"):
         evaluate_pretraining(pretraining_run, other)
+
+
+# ---------------------------------------------------------------- the best checkpoint, early stopping, seeds
+
+
+@pytest.fixture(scope="module")
+def stopped_early(pretraining_run, labelled_files, tmp_path_factory):
+    """A run at a rate of almost nothing: after the first evaluation none is better; metrics and arguments."""
+    config = tiny_finetuning_config(
+        optimizer=OptimizerConfig(name="adamw", learning_rate=1e-12),
+        num_train_epochs=9.0,
+        eval_every_epochs=0.6,
+        early_stopping_patience=2,
+        save_checkpoints_steps=4,
+        keep_checkpoints=1,
+    )
+    path = tmp_path_factory.mktemp("early") / "run"
+    arguments = (config, path, *labelled_files, pretraining_run.path)
+    _, metrics = run_finetuning(*arguments)
+    return RunDirectory(path), metrics, arguments
+
+
+def test_early_stopping_keeps_the_best_and_ends(stopped_early, labelled_files):
+    run, metrics, _ = stopped_early
+    evaluated = [line for line in read_metrics(run.metrics_file) if line["split"] == "eval"]
+    assert [line["step"] for line in evaluated] == [3, 6, 9]  # of 45 steps
+    assert run.checkpoint("best").name == "step-00000003" and run.checkpoint("last").name == "step-00000009"
+    assert run.checkpoint() == run.checkpoint("best")
+    assert metrics.items() <= evaluated[0].items()
+    for which, line in (("best", evaluated[0]), ("last", evaluated[2]), (None, evaluated[0])):
+        _, again = evaluate_classification(run, labelled_files[1], 5, which)
+        assert again["confusion"] == line["confusion"]
+        assert again["loss"] == pytest.approx(line["loss"], abs=1e-5)
+    with pytest.raises(ValueError, match="has no checkpoint 5; choose last, best or one of the steps 3, 9"):
+        run.checkpoint(5)
+
+
+def test_a_run_that_stopped_early_is_finished(stopped_early):
+    run, metrics, arguments = stopped_early
+    before = numbers(run)
+    _, again = run_finetuning(*arguments)
+    assert again == metrics and numbers(run) == before
+
+
+def test_early_stopping_needs_something_to_look_at(labelled_files, pretraining_run, tmp_path):
+    with pytest.raises(ValueError, match="early_stopping_patience counts evaluations during training: give"):
+        tiny_finetuning_config(early_stopping_patience=2)
+    config = tiny_finetuning_config(early_stopping_patience=2, eval_every_steps=2)
+    with pytest.raises(ValueError, match="early_stopping_patience=2 needs data to evaluate on"):
+        run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=pretraining_run.path)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_a_best_metric_that_is_none_is_refused_before_training(labelled_files, pretraining_run, tmp_path):
+    config = tiny_finetuning_config(best_metric="bleu")
+    with pytest.raises(
+        ValueError, match="best_metric='bleu' is not evaluated here; choose one of accuracy, f1"
+    ):
+        run_finetuning(config, tmp_path / "run", *labelled_files, init_checkpoint=pretraining_run.path)
+    assert not (tmp_path / "run" / "metrics.jsonl").exists()
+
+
+@pytest.mark.slow
+def test_seeds_give_mean_and_deviation_and_go_on_where_they_stopped(
+    labelled_files, pretraining_run, tmp_path, monkeypatch
+):
+    arguments = {
+        "train_file": labelled_files[0],
+        "dev_file": labelled_files[1],
+        "init_checkpoint": pretraining_run.path,
+    }
+    config = tiny_finetuning_config(num_train_epochs=1.0)
+    with monkeypatch.context() as patch:
+        signal_after_call(patch, 5)
+        with pytest.raises(StoppedBySignal):
+            run_seeds(config, tmp_path / "seeds", [1, 2], **arguments)
+    assert not (tmp_path / "seeds" / "summary.json").exists()
+    summary = run_seeds(config, tmp_path / "seeds", [1, 2], **arguments)
+    assert json.loads((tmp_path / "seeds" / "summary.json").read_text()) == summary
+    runs = [RunDirectory(tmp_path / "seeds" / f"seed-{seed}") for seed in (1, 2)]
+    assert [run.config.seed for run in runs] == [1, 2]
+    losses = [numbers(run)[-1]["loss"] for run in runs]
+    assert summary["metrics"]["loss"]["values"] == losses and losses[0] != losses[1]
+    assert summary["metrics"]["loss"]["mean"] == pytest.approx(np.mean(losses))
+
+
+def test_seeds_are_checked_before_the_first_is_trained(labelled_files, pretraining_run, finetuned_run):
+    config = tiny_finetuning_config()
+    data = {"train_file": labelled_files[0], "init_checkpoint": pretraining_run.path}
+    with pytest.raises(ValueError, match="--seeds=1,2,1 names a seed twice"):
+        run_seeds(config, finetuned_run.path, [1, 2, 1], **data)
+    with pytest.raises(ValueError, match="--seeds compares metrics: give --dev_file or --dev_dir"):
+        run_seeds(config, finetuned_run.path, [1, 2], **data)
+    with pytest.raises(ValueError, match="holds a single run; choose a new folder for several seeds"):
+        run_seeds(config, finetuned_run.path, [1, 2], dev_file=labelled_files[1], **data)

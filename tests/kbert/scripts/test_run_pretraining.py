@@ -5,16 +5,16 @@ import shutil
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
 
 from kbert.inference.mask_filler import MaskFiller
 from kbert.manifest import read_manifest
 from kbert.scripts.run_evaluation import evaluate_pretraining
 from kbert.scripts.run_finetuning import run_finetuning
 from kbert.scripts.run_pretraining import run_pretraining
-from kbert.training.progress import Progress, read_metrics
+from kbert.training.progress import Progress
 from kbert.training.run_directory import RunDirectory
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, tiny_pretraining_config
+from tests.kbert.training.run_contents import assert_same_runs, numbers, tensors
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
@@ -41,19 +41,6 @@ def make_records(folder, **settings):
     return folder
 
 
-def tensors(run):
-    folder = run.latest_checkpoint()
-    return load_file(folder / "model.safetensors") | load_file(folder / "optimizer.safetensors")
-
-
-def numbers(run):
-    """metrics.jsonl without the clock."""
-    return [
-        {name: value for name, value in line.items() if name != "examples_per_second"}
-        for line in read_metrics(run.metrics_file)
-    ]
-
-
 def interrupted_and_resumed(monkeypatch, at_step, *arguments, **settings):
     """Trains until killed at a step beyond the last checkpoint, then to the end; the run's metrics."""
 
@@ -72,14 +59,6 @@ def interrupted_and_resumed(monkeypatch, at_step, *arguments, **settings):
         with pytest.raises(Killed):
             run_pretraining(*arguments, **settings)
     return run_pretraining(*arguments, **settings)
-
-
-def assert_same_runs(one, other):
-    assert numbers(one) == numbers(other)
-    first, second = tensors(one), tensors(other)
-    assert first.keys() == second.keys()
-    for name, value in first.items():
-        np.testing.assert_array_equal(value, second[name], err_msg=name)
 
 
 # ------------------------------------------------------------------ masks anew, one text, whole words
@@ -246,7 +225,7 @@ def test_training_and_evaluation_can_go_without_damaged_records(
     number = read_manifest(directory).num_examples
     run_pretraining(CONFIG, tmp_path / "run", directory, records_errors="skip")
     run = RunDirectory(tmp_path / "run")
-    assert run.details["num_train_examples"] == number - 1 and run.latest_checkpoint().name == "step-00000008"
+    assert run.details["num_train_examples"] == number - 1 and run.checkpoint().name == "step-00000008"
     assert f"1 of {number} records are lost" in caplog.text and f"{path} is damaged at byte 0" in caplog.text
 
     with pytest.raises(ValueError, match="is damaged at byte 0"):

@@ -11,7 +11,7 @@ from kbert.tasks.pretraining import Pretraining
 from kbert.tasks.sequence_classification import LABEL_FEATURE, SequenceClassification, f1_score
 from kbert.tasks.task import Task
 from kbert.tasks.token_classification import TokenClassification
-from kbert.training.train_step import means
+from kbert.training.evaluation_step import means
 
 RNG = np.random.default_rng(8)
 

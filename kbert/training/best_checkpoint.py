@@ -1,0 +1,125 @@
+"""The best evaluation so far: which checkpoint it belongs to, and whether there is hope for a better one."""
+
+import json
+import math
+import os
+from pathlib import Path
+
+INDEX_FILE = "best.json"
+
+
+class BestCheckpoint:
+    """Watches one metric from evaluation to evaluation.
+
+    Args:
+      metric: the metric's name.
+      higher_is_better: whether more of it is better.
+      patience: evaluations in a row without a better one after which training may stop; None: never.
+
+    Attributes:
+      step: that of the best evaluation, or None before there is one.
+      metrics: its metrics.
+    """
+
+    def __init__(self, metric: str, higher_is_better: bool, patience: int | None = None):
+        self.metric = metric
+        self._sign = 1 if higher_is_better else -1
+        self._patience = patience
+        self.forget()
+
+    def forget(self):
+        """Begins anew."""
+        self.step, self.metrics = None, None
+        self._phase = self._observed_step = None
+        self._fruitless = 0
+
+    def require_metric(self, metrics: dict):
+        """Raises ValueError when the metric is not among those of an evaluation."""
+        if not isinstance(metrics.get(self.metric), float):
+            names = sorted(name for name, value in metrics.items() if isinstance(value, float))
+            raise ValueError(
+                f"best_metric={self.metric!r} is not evaluated here; choose one of {', '.join(names)}."
+            )
+
+    def observe(self, step: int, metrics: dict, phase: int = 0) -> bool:
+        """Takes an evaluation in; whether it is the best so far (of equals, the first is).
+
+        The first evaluation of a phase is better than those of the phases before: on other data, numbers do
+        not compare. The same step again, after a resume, changes nothing.
+
+        Raises:
+          ValueError: when the metric is not among them.
+        """
+        self.require_metric(metrics)
+        if step != self._observed_step:
+            self._observed_step = step
+            if self._is_better(metrics[self.metric], phase):
+                self.step, self.metrics, self._phase, self._fruitless = step, metrics, phase, 0
+            else:
+                self._fruitless += 1
+        return step == self.step
+
+    def _is_better(self, value, phase):
+        if self.step is None or phase != self._phase:
+            return math.isfinite(value)
+        return self._sign * value > self._sign * self.metrics[self.metric]  # never so for not-a-number
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether patience is at its end."""
+        return self._patience is not None and self._fruitless >= self._patience
+
+    def state(self) -> dict:
+        """JSON-ready, for `restore`."""
+        return {
+            "step": self.step,
+            "metrics": self.metrics,
+            "phase": self._phase,
+            "observed_step": self._observed_step,
+            "fruitless": self._fruitless,
+        }
+
+    def restore(self, state: dict):
+        """Takes up where `state` was taken."""
+        self.step, self.metrics = state["step"], state["metrics"]
+        self._phase, self._observed_step = state["phase"], state["observed_step"]
+        self._fruitless = state["fruitless"]
+
+    def write_index(self, directory):
+        """Writes `directory/best.json`, or deletes it where there is no best yet."""
+        path = Path(directory) / INDEX_FILE
+        if self.step is None:
+            path.unlink(missing_ok=True)
+            return
+        values = {"step": self.step, "metric": self.metric, "value": self.metrics[self.metric]}
+        aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        aside.write_text(json.dumps(values | {"metrics": self.metrics}, indent=2) + "\n", encoding="utf-8")
+        aside.replace(path)
+
+
+def read_index(directory) -> dict | None:
+    """The content of `directory/best.json`: step, metric, value, metrics; None when there is none.
+
+    Raises:
+      ValueError: when it is broken.
+    """
+    path = Path(directory) / INDEX_FILE
+    if not path.is_file():
+        return None
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        values["step"], values["metric"], values["value"]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(
+            f"{path} is broken; delete it, and name a checkpoint by --checkpoint=last or its step."
+        ) from None
+    return values
+
+
+def indexed_step(directory) -> int | None:
+    """The step that `directory/best.json` names; None where there is none that can be read."""
+    try:
+        index = read_index(directory)
+    except ValueError:
+        return None
+    return index and index["step"]

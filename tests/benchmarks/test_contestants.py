@@ -1,0 +1,65 @@
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.contestants import Contestant, alternate
+
+_WORKER = [sys.executable, str(Path(__file__).with_name("fake_worker.py"))]
+
+
+@pytest.fixture
+def start():
+    started = []
+
+    def start(name="worker", **settings):
+        started.append(Contestant(name, _WORKER, settings, threads=1))
+        return started[-1]
+
+    yield start
+    for contestant in started:
+        contestant.close()
+
+
+def test_a_worker_takes_as_many_steps_as_it_is_told_to(start):
+    worker = start()
+    assert worker.record.facts == {"threads": 1}
+    worker.take_turn(2)
+    worker.take_turn(3)
+    assert [step["loss"] for step in worker.record.steps] == [10.0, 9.0, 8.0, 7.0, 6.0]
+    assert worker.record.peak_megabytes > 1
+
+
+def test_waiting_for_the_turn_is_in_no_step(start):
+    worker = start()
+    worker.take_turn(1)
+    time.sleep(0.5)
+    worker.take_turn(2)
+    seconds = [step["seconds"] for step in worker.record.steps]
+    assert all(0.002 <= second < 0.4 for second in seconds), seconds
+
+
+def test_turns_alternate_and_change_direction(start):
+    order = []
+    workers = [start("a"), start("b"), start("c")]
+    alternate(workers, 3, 1, show=lambda worker: order.append(worker.name))
+    assert "".join(order) == "abccbaabc"
+
+
+def test_a_worker_that_is_done_is_passed_over(start):
+    short, long = start("short", last_step=3), start("long", last_step=5)
+    alternate([short, long], None, 2)
+    assert [len(worker.record.steps) for worker in (short, long)] == [3, 5]
+    assert short.record.result == {"accuracy": 0.5}
+
+
+def test_a_worker_that_dies_is_reported_with_what_it_said(start):
+    worker = start("the peer", fails_at=1)
+    with pytest.raises(ValueError, match="(?s)the peer ended with exit code 1: .*own complaint"):
+        worker.take_turn(5)
+
+
+def test_a_worker_that_never_starts_is_reported():
+    with pytest.raises(ValueError, match="broken ended with exit code 3"):
+        Contestant("broken", [sys.executable, "-c", "raise SystemExit(3)"], {}, threads=1)
