@@ -4,9 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv_peers
+BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-fast test-peers lint format bench lock clean
+.PHONY: help quickstart test test-fast test-peers lint format bench bench-peers lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,12 +34,14 @@ bench: $(VENV)/.ready  ## every benchmark: a table and one JSON line each
 	@for name in $$(grep -l '^def main' benchmarks/*.py | xargs -n1 basename | sed 's/\.py//'); do \
 	  echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
+bench-peers: $(BENCH_PEERS)  ## the peers of the training benchmarks (UV_TORCH_BACKEND=cpu spares CUDA)
+
 lock: $(VENV)/.ready  ## requirements.txt -> requirements.lock, with hashes, for every platform
 	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock" --quiet --upgrade requirements.txt -o requirements.lock
 
 clean:  ## removes .venv and what quickstart made
-	@rm -rf $(VENV) $(PEERS) quickstart_run
+	@rm -rf $(VENV) $(PEERS) $(BENCH_PEERS:/.ready=) quickstart_run
 
 # The environment is ready when the stamp is there: an interrupted installation begins again.
 $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
@@ -54,4 +57,10 @@ $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
 $(PEERS)/.ready: tests/peers/requirements.txt
 	@rm -rf $(PEERS) && $(PYTHON) -m venv $(PEERS)
 	@$(BIN)/uv pip install -q --python $(PEERS)/bin/python -r tests/peers/requirements.txt
+	@touch $@
+
+# The same for training, an environment for each: their pins do not go together.
+.venv_peers_%/.ready: benchmarks/peers/%.txt $(VENV)/.ready
+	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
+	@$(BIN)/uv pip install -q --python $(@D)/bin/python -r $<
 	@touch $@

@@ -142,7 +142,7 @@ def training_speed(directory) -> float:
     from kbert.encoder import BertEncoder
     from kbert.input_pipelines import record_reader
     from kbert.tasks.pretraining import Pretraining
-    from kbert.training.optimizer import AdamWeightDecay
+    from kbert.training.optimizers import make_optimizer
     from kbert.training.run_directory import trained_weights
     from kbert.training.schedule import LinearWarmupDecay
     from kbert.training.train_step import TrainStep
@@ -155,7 +155,7 @@ def training_speed(directory) -> float:
     step = TrainStep(
         task,
         model,
-        AdamWeightDecay(OptimizerConfig(), trained_weights(model)),
+        make_optimizer(OptimizerConfig(), trained_weights(model)),
         LinearWarmupDecay(1e-4, 1000, 10),
         tf.Variable(0, dtype=tf.int64, trainable=False),
         tf.distribute.get_strategy(),

@@ -104,7 +104,7 @@ def draw_lines(lines, num_bytes) -> list[str]:
     return lines
 
 
-def learned_vocabulary(lines) -> Vocabulary:
+def learned_vocabulary(lines, vocab_size=VOCAB_SIZE) -> Vocabulary:
     from tfrecords_tools.build_vocabulary import count_words
     from tfrecords_tools.vocabulary.wordpiece_learner import learn_wordpieces
 
@@ -112,7 +112,7 @@ def learned_vocabulary(lines) -> Vocabulary:
         file = Path(folder, "lines.txt")
         file.write_text("\n".join(lines), encoding="utf-8")
         words = count_words([file], do_lower_case=True, max_words_in_memory=2_000_000)
-    return Vocabulary(learn_wordpieces(words.counts, VOCAB_SIZE), do_lower_case=True)
+    return Vocabulary(learn_wordpieces(words.counts, vocab_size), do_lower_case=True)
 
 
 # ------------------------------------------------------------------------------ one process

@@ -118,8 +118,7 @@ def evaluate_pretraining(run, input_dir, batch_size=64, records_errors="fail", c
 def _evaluate(task, model, batches):
     import tensorflow as tf
 
-    from kbert.training.evaluation_step import EvaluationStep
-    from kbert.training.trainer import evaluate_batches
+    from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
     return evaluate_batches(task, EvaluationStep(task, model, tf.distribute.get_strategy()), batches)
 

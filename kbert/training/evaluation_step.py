@@ -37,6 +37,24 @@ class EvaluationStep:
         return sums | self._task.metric_sums(outputs, batch)
 
 
+def evaluate_batches(task, step: EvaluationStep, batches) -> dict:
+    """Means of losses and metrics over all batches, as `Task.summarize` reports them.
+
+    Raises:
+      ValueError: when there is no batch.
+    """
+    sums = None
+    for batch in batches:
+        new_sums = step.run(batch)
+        sums = new_sums if sums is None else tf.nest.map_structure(tf.add, sums, new_sums)
+    if sums is None:
+        raise ValueError("the evaluation data hold no example.")
+    return {
+        name: value if isinstance(value, list) else float(value)
+        for name, value in task.summarize(means(sums)).items()
+    }
+
+
 def model_inputs(model, batch):
     """The features of a batch that the model takes; labels and weights stay out."""
     return {name: batch[name] for name in model.input}

@@ -14,7 +14,7 @@ from kbert.tasks.task import Task
 from kbert.training import checkpoint
 from kbert.training.best_checkpoint import BestCheckpoint
 from kbert.training.distribution import chief_first, distribute, is_chief, require_whole_shares, wait_for_all
-from kbert.training.evaluation_step import EvaluationStep, means
+from kbert.training.evaluation_step import EvaluationStep, evaluate_batches, means
 from kbert.training.jit import resolve_jit
 from kbert.training.optimizers import make_optimizer
 from kbert.training.padding import packing, resolve_padding
@@ -242,20 +242,6 @@ class _Training:
             f"at step {self._state.step} of {self._plan.num_train_steps}; all is saved in {self._run.path}, "
             "and the same command goes on from there.",
         )
-
-
-def evaluate_batches(task, step: EvaluationStep, batches) -> dict:
-    """Means of losses and metrics over all batches, as `Task.summarize` reports them."""
-    sums = None
-    for batch in batches:
-        new_sums = step.run(batch)
-        sums = new_sums if sums is None else tf.nest.map_structure(tf.add, sums, new_sums)
-    if sums is None:
-        raise ValueError("the evaluation data hold no example.")
-    return {
-        name: value if isinstance(value, list) else float(value)
-        for name, value in task.summarize(means(sums)).items()
-    }
 
 
 def _readable(task, values):

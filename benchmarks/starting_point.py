@@ -1,0 +1,80 @@
+"""One set of first weights, in the form that each contestant reads, and batches that all of them get."""
+
+from pathlib import Path
+
+import numpy as np
+
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.formats import write_checkpoint
+from kbert.checkpoints.report import Report
+from kbert.checkpoints.stored_tensor import stored_array
+from kbert.config import EncoderConfig
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+
+# KerasHub's masked-LM model has no next sentence, and an activation and epsilon of its own in the head.
+_NOT_IN_KERAS_HUB = ("next_sentence*", "masked_lm_settings")
+
+
+def write_weights(
+    folder: Path, encoder: EncoderConfig, vocabulary: Vocabulary | None, keras_hub: bool
+) -> dict:
+    """Random weights of a pretraining model, the same for the same encoder.
+
+    Args:
+      folder: an existing folder.
+      encoder: the shape.
+      vocabulary: None makes one up, for ids without text.
+      keras_hub: whether a preset is needed, too.
+
+    Returns:
+      The settings of workers that name what was written.
+    """
+    checkpoint = BertCheckpoint(
+        source="fresh weights",
+        encoder=encoder,
+        task="pretraining",
+        labels=(),
+        vocabulary=vocabulary or made_up_vocabulary(encoder.vocab_size),
+        tensors={},
+        max_seq_length=encoder.max_position_embeddings,
+        report=Report("fresh", "fresh weights"),
+    )
+    weights = {name: tensor.read() for name, tensor in checkpoint.complete().items()}
+    checkpoint.tensors.update({name: stored_array(array) for name, array in weights.items()})
+    places = {"hugging_face_folder": folder / "hugging_face", "weights": folder / "weights.npz"}
+    write_checkpoint(checkpoint, places["hugging_face_folder"], "hugging_face")
+    np.savez(places["weights"], **weights)
+    if keras_hub:
+        places["keras_hub_folder"] = folder / "keras_hub"
+        write_checkpoint(checkpoint, places["keras_hub_folder"], "keras_hub", _NOT_IN_KERAS_HUB)
+    return {name: str(path) for name, path in places.items()}
+
+
+def made_up_vocabulary(size: int) -> Vocabulary:
+    words = (f"word{number}" for number in range(size - len(SPECIAL_TOKENS)))
+    return Vocabulary([*SPECIAL_TOKENS, *words], do_lower_case=True)
+
+
+def random_batches(number: int, batch_size: int, seq_length: int, predictions: int, vocab_size: int) -> dict:
+    """Batches without padding, as long runs of text give them; the same ones every time.
+
+    Returns:
+      Feature name -> array of shape [number, batch_size, ...]: two segments, and distinct masked positions
+      in ascending order.
+    """
+    generator = np.random.default_rng(0)
+    shape = (number, batch_size, seq_length)
+    first = generator.integers(seq_length // 4, 3 * seq_length // 4, shape[:2])
+    candidates = generator.permuted(
+        np.broadcast_to(np.arange(1, seq_length), (*shape[:2], seq_length - 1)), axis=2
+    )
+    words = (len(SPECIAL_TOKENS), vocab_size)
+    return {
+        "input_ids": generator.integers(*words, shape, dtype=np.int32),
+        "input_mask": np.ones(shape, np.int32),
+        "segment_ids": (np.arange(seq_length) >= first[..., None]).astype(np.int32),
+        "masked_lm_positions": np.sort(candidates[..., :predictions], axis=2).astype(np.int32),
+        "masked_lm_ids": generator.integers(*words, (*shape[:2], predictions), dtype=np.int32),
+        "masked_lm_weights": np.ones((*shape[:2], predictions), np.float32),
+        "next_sentence_labels": generator.integers(0, 2, (*shape[:2], 1), dtype=np.int32),
+    }
