@@ -30,7 +30,7 @@ lint: $(VENV)/.ready  ## ruff: rules and format
 format: $(VENV)/.ready  ## rewrites the files as `make lint` wants them
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
-bench: $(VENV)/.ready  ## every benchmark: a table and one JSON line each
+bench: $(VENV)/.ready bench-peers  ## every benchmark: a table and one JSON line each
 	@for name in $$(grep -l '^def main' benchmarks/*.py | xargs -n1 basename | sed 's/\.py//'); do \
 	  echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 

@@ -115,6 +115,7 @@ def test_compiled_kernels_give_the_same_answers_and_gradients(plain, padding, mo
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("padding", ["keep", "skip", "pack"])
 def test_recomputation_draws_the_same_dropout(padding):
     kept = answer_and_gradients(encoder(dropout=0.3, padding=padding), training=True)

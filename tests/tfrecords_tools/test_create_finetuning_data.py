@@ -340,6 +340,7 @@ def test_records_that_do_not_fit_the_run_are_refused(
     refused("swapped was not made with the vocabulary of", dev_dir=swapped)
 
 
+@pytest.mark.slow
 def test_damaged_records_are_named_or_left_out(make, labelled_files, finetuned_run, tmp_path):
     """A flipped bit in the data of a record in the middle of the only shard."""
     directory = make(labelled_files[1])

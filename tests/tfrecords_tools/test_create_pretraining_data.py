@@ -174,6 +174,7 @@ def test_whole_words_are_masked_whole_or_not_at_all(tmp_path, corpus):
     assert num_words > 20
 
 
+@pytest.mark.slow
 def test_examples_are_shuffled_over_all_shards(tmp_path, small_blocks):
     files, document_of = write_numbered_corpus(tmp_path, num_documents=120)
     create_pretraining_data(*files, tmp_path / "out", **SMALL | {"num_shards": 4, "dupe_factor": 5})
@@ -221,6 +222,7 @@ def test_ids_above_two_bytes_survive(tmp_path, corpus):
 # ------------------------------------------------------------------------------ the same bytes
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path, corpus):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         create_pretraining_data(*corpus, tmp_path / name, seed=seed, **SMALL)
@@ -267,6 +269,7 @@ def test_compressed_shards_hold_the_same_records(tmp_path, corpus, small_blocks)
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["tokenize_group", "sample_block", "write_part"])
 def test_what_is_stopped_goes_on_and_gives_the_same_bytes(tmp_path, small_blocks, monkeypatch, stage):
     files, _ = write_numbered_corpus(tmp_path)
@@ -302,6 +305,7 @@ def test_what_is_stopped_goes_on_and_gives_the_same_bytes(tmp_path, small_blocks
     assert not list(tmp_path.glob("*.unfinished"))
 
 
+@pytest.mark.slow
 def test_a_part_that_was_broken_off_is_never_taken_for_whole(tmp_path, corpus, monkeypatch):
     create_pretraining_data(*corpus, tmp_path / "whole", **SMALL)
     with monkeypatch.context() as patch:

@@ -160,6 +160,7 @@ def test_json_lines_of_pooled_and_combined_features(model, input_file, tmp_path)
         np.testing.assert_allclose(values, features.values, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_numpy_archive_of_tokens_and_of_texts(model, input_file, tmp_path):
     loaded, _ = model
     tokens = FeatureExtractor(loaded, [-1, 0])

@@ -52,6 +52,7 @@ def unit(vector):
     return vector / np.linalg.norm(vector)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalize", [True, False])
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_embeddings_equal_the_numpy_reference(pooling, normalize):

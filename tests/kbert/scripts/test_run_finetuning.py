@@ -160,6 +160,7 @@ def stopped_early(pretraining_run, labelled_files, tmp_path_factory):
     return RunDirectory(path), metrics, arguments
 
 
+@pytest.mark.slow
 def test_early_stopping_keeps_the_best_and_ends(stopped_early, labelled_files):
     run, metrics, _ = stopped_early
     evaluated = [line for line in read_metrics(run.metrics_file) if line["split"] == "eval"]

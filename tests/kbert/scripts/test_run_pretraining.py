@@ -144,7 +144,7 @@ def test_a_run_with_next_sentence_refuses_records_without(
     with pytest.raises(ValueError, match="holds no next_sentence_labels, which .* was trained on; make the"):
         evaluate_pretraining(pretraining_run, text_records / "heldout")
     with pytest.raises(
-        ValueError, match="holds no next_sentence_labels, which .*train trains; make the held-out"
+        ValueError, match="holds no next_sentence_labels, which .*train trains; make its records"
     ):
         run_pretraining(CONFIG, tmp_path / "run", records_dir / "train", text_records / "heldout")
     assert not (tmp_path / "run").exists()

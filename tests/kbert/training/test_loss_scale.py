@@ -48,6 +48,7 @@ def test_the_scale_doubles_after_many_good_steps_and_halves_at_an_overflow():
     assert numbers(state) == [1.0, 0, 2]
 
 
+@pytest.mark.slow
 def test_in_float32_scaling_changes_no_digit(scaled_float32):
     plain = SmallTraining(random_batches(2, batch_size=8), **STEP)
     scaled_float32.restart()
@@ -80,6 +81,7 @@ def test_an_overflow_skips_the_step_but_not_the_data(scaled_float32):
     assert second["masked_lm_loss"] != training.run()["masked_lm_loss"]
 
 
+@pytest.mark.slow
 def test_the_optimizer_counts_only_the_steps_it_took(scaled_float32, monkeypatch):
     training = SmallTraining(
         random_batches(1, batch_size=8), precision="mixed_float16", optimizer_name="adamw", **STEP

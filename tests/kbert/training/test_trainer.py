@@ -75,6 +75,7 @@ def test_a_killed_run_resumes_to_the_very_same_numbers(pretraining_run, records_
     assert metrics.items() <= numbers(run)[-1].items()
 
 
+@pytest.mark.slow
 def test_a_signal_in_an_open_interval_loses_nothing(records_dir, tmp_path, monkeypatch):
     """SIGTERM during the call that reaches step 7: after a line at step 4, before a checkpoint."""
     config = tiny_pretraining_config(log_every_steps=4, num_train_steps=8, steps_per_call=1)
@@ -139,6 +140,7 @@ def test_a_checkpoint_of_another_config_is_refused(pretraining_run, records_dir,
         run_pretraining(tiny_pretraining_config(seed=3), path, records_dir / "train", records_dir / "heldout")
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_a_warning_until_the_last_checkpoint(
     pretraining_run, records_dir, tmp_path, monkeypatch, caplog
 ):
