@@ -7,7 +7,7 @@ PEERS := .venv_peers
 BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-fast test-peers lint format bench bench-peers lock clean
+.PHONY: help quickstart test test-fast test-exhaustive test-peers lint format bench bench-peers lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -15,8 +15,11 @@ help:  ## this list
 quickstart: $(VENV)/.ready  ## raw text to answered requests, five to seven minutes on two cores
 	@$(BIN)/python -m kbert.scripts.quickstart --directory=quickstart_run
 
-test: $(VENV)/.ready  ## the whole suite
-	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs
+test: $(VENV)/.ready  ## the suite, but for what is exhaustive
+	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m "not exhaustive"
+
+test-exhaustive: $(VENV)/.ready  ## the whole matrix of strategies, XLA and precision, more kills, more stops
+	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m exhaustive
 
 test-fast: $(VENV)/.ready  ## without the slow ones
 	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m "not slow"

@@ -210,7 +210,7 @@ REFUSED = {
     "an end of a constant rate": (
         PretrainingConfig,
         {"optimizer": {"decay": "constant", "end_learning_rate": 1e-5}},
-        "optimizer.end_learning_rate=1e-05 is never reached with decay=\"constant\"; leave it out.",
+        'optimizer.end_learning_rate=1e-05 is never reached with decay="constant"; leave it out.',
     ),
     "a budget without time": (
         PretrainingConfig,
@@ -235,7 +235,7 @@ REFUSED = {
     "a budget for phases": (
         PretrainingConfig,
         {"optimizer": {"decay": "budget", "train_minutes": 5}, "phases": [{}, {}]},
-        "optimizer.decay=\"budget\" ends the training with its time, so it does not go with phases",
+        'optimizer.decay="budget" ends the training with its time, so it does not go with phases',
     ),
     "layers that learn faster below": (
         FinetuningConfig,

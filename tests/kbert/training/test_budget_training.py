@@ -71,6 +71,7 @@ def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
     assert [line["step"] for line in lines_of(run)] == [2, 4, 6, 8]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_workers_with_different_clocks_have_one_rate_and_one_end():
     outputs = run_workers(2, "tests.kbert.training.agreed_budget")

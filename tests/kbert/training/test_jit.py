@@ -73,13 +73,14 @@ def compiled_step(**arguments):
     return training, program(stage="hlo")
 
 
+REST = (pytest.mark.slow, pytest.mark.exhaustive)
 FASTEST_CASE = ("adamw", "mixed_float16")
 
 
 @pytest.mark.parametrize(
     ("optimizer_name", "precision"),
     [
-        pytest.param(name, precision, marks=() if (name, precision) == FASTEST_CASE else pytest.mark.slow)
+        pytest.param(name, precision, marks=() if (name, precision) == FASTEST_CASE else REST)
         for name in OPTIMIZERS
         for precision in PRECISIONS
     ],
@@ -100,6 +101,7 @@ def test_the_whole_step_is_one_program_without_the_host(optimizer_name, precisio
         shapes.remove(",".join(str(size) for size in value.shape))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_the_compiled_step_learns_what_the_other_does():
     batches = random_batches(1, batch_size=8)

@@ -127,6 +127,7 @@ def test_pretraining_killed_at_any_moment_ends_with_the_same_bytes(dynamic_recor
     assert_same_runs(RunDirectory(tmp_path / "whole" / "run"), RunDirectory(tmp_path / "killed" / "run"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_fine_tuning_killed_at_any_moment_ends_with_the_same_bytes(pretraining_run, labelled_files, tmp_path):
     config = tiny_finetuning_config(

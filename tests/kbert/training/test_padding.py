@@ -50,9 +50,12 @@ def kept(trained):
     [
         {"padding": "skip"},
         {"padding": "pack", "packed_rows": 6},
-        {"padding": "pack", "packed_rows": 8, "gradient_accumulation_steps": 2},
+        pytest.param(
+            {"padding": "pack", "packed_rows": 8, "gradient_accumulation_steps": 2},
+            marks=pytest.mark.exhaustive,
+        ),
         {"padding": "pack", "packed_rows": 6, "jit_compile": True},
-        {"padding": "keep", "recompute_activations": True},
+        pytest.param({"padding": "keep", "recompute_activations": True}, marks=pytest.mark.exhaustive),
     ],
     ids=str,
 )

@@ -70,6 +70,7 @@ def test_one_count_of_steps_and_a_schedule_for_each_phase(two_phases):
     assert [path.name for path in checkpoint.list_checkpoints(two_phases.checkpoints)][-1] == "step-00000011"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_each_phase_is_what_a_run_of_its_own_would_be(
     two_phases, short_records, records_dir, tmp_path, monkeypatch
@@ -96,6 +97,7 @@ def test_each_phase_is_what_a_run_of_its_own_would_be(
         np.testing.assert_array_equal(value, together[name], err_msg=name)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize("at_step", [3, 6, 9])
 def test_a_stop_in_either_phase_or_between_them_changes_nothing(

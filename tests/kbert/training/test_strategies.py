@@ -62,6 +62,7 @@ def test_workers_take_the_steps_of_one(one_device):
     np.testing.assert_allclose(answer["parts"], one_device["whole"][:10], atol=1e-4)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_neither_xla_nor_precision_nor_strategy_changes_what_is_learnt(name, one_device):
