@@ -19,7 +19,7 @@ PRESET_DIRECTORY = Path(__file__).resolve().parent.parent / "configs" / "encoder
 ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh")
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 OPTIMIZERS = ("adam_weight_decay", "adamw", "lamb")
-PADDINGS = ("auto", "keep", "skip", "pack")
+PADDINGS = ("auto", "keep", "pack")
 DECAYS = ("linear", "polynomial", "cosine", "constant", "budget")
 FINETUNING_TASKS = ("sequence_classification",)
 # Models without a training script: runs of them come from checkpoints.
@@ -236,9 +236,9 @@ class TrainingConfig:
     `peak_flops` is the peak FLOP/s of one device, which speed is compared with; left out, it is known by the
     device's name, or measured.
 
-    `padding` is what becomes of padding inside the encoder, with the same result: "keep", "skip" (all but
-    attention works on real tokens alone), "pack" (several texts in a row: `packed_rows` rows for a batch), or
-    "auto": skip where shapes vary. `recompute_activations` runs each block again for its gradient instead of
+    `padding` is what becomes of padding inside the encoder, with the same result: "keep", "pack" (several texts
+    in a row; as many rows as each batch needs, or `packed_rows`, for XLA's fixed shapes), or "auto": pack where
+    shapes vary anyway. `recompute_activations` runs each block again for its gradient instead of
     keeping what is inside: less memory, more work, the same result.
     """
 
@@ -293,9 +293,9 @@ class TrainingConfig:
             f"padding={self.padding!r} is not known; choose one of {', '.join(PADDINGS)}.",
         )
         _require(
-            (self.packed_rows is not None) == (self.padding == "pack"),
-            f"packed_rows={self.packed_rows} does not go with padding={self.padding!r}: "
-            'padding="pack" needs packed_rows, and nothing else takes it.',
+            self.packed_rows is None or self.padding == "pack",
+            f"packed_rows={self.packed_rows} does not go with padding={self.padding!r}, only with "
+            'padding="pack".',
         )
         _require(
             self.packed_rows is None or 0 < self.packed_rows <= self.train_batch_size,
@@ -303,19 +303,20 @@ class TrainingConfig:
             f"train_batch_size={self.train_batch_size}.",
         )
         _require(
-            self.padding != "pack" or self.fixed_shapes,
-            'padding="pack" needs batches of one shape: set pad_to_longest=false and leave out '
-            "length_buckets.",
+            self.packed_rows is None or self.fixed_shapes,
+            f"packed_rows={self.packed_rows} needs batches of one shape: set pad_to_longest=false and leave "
+            "out length_buckets, or leave out packed_rows.",
         )
         _require(
-            not (self.jit_compile is True and self.padding == "skip"),
-            'jit_compile=true needs fixed shapes, and padding="skip" makes them vary: use padding="pack".',
+            not (self.jit_compile is True and self.padding == "pack" and self.packed_rows is None),
+            'jit_compile=true needs fixed shapes, and padding="pack" takes as many rows as each batch needs: '
+            "give packed_rows.",
         )
 
     @property
     def fixed_shapes(self) -> bool:
         """Whether all training batches have the same shape, as XLA wants them."""
-        return self.padding != "skip"
+        return self.padding != "pack" or self.packed_rows is not None
 
 
 @dataclass(frozen=True)
@@ -445,7 +446,7 @@ class FinetuningConfig(TrainingConfig):
     """A task on labelled text. Steps = int(examples / batch x epochs), as in the original scripts.
 
     `dropout_prob` replaces the encoder's dropout rates, for an encoder that was pretrained without.
-    `pad_to_longest` pads each training batch to its longest text (rounded up to a multiple of 8)
+    `pad_to_longest` pads each training batch to its longest text (rounded up to a multiple of 16)
     instead of `max_seq_length`: less work on a CPU, but shapes vary, so it does not go with
     `jit_compile`. Evaluation comes at the end, and before that every `eval_every_steps` steps or
     `eval_every_epochs` (0.5: twice an epoch). `early_stopping_patience` evaluations in a row that are no

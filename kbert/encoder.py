@@ -10,11 +10,9 @@ from kbert.layers.bert_embeddings import BertEmbeddings
 from kbert.layers.packed_rows import PackedRows
 from kbert.layers.padded_output import PaddedOutput
 from kbert.layers.pooler import Pooler
-from kbert.layers.real_tokens import RealTokens
 from kbert.layers.transformer_block import TransformerBlock
 
 ENCODER_OUTPUTS = ("sequence_output", "pooled_output", "hidden_states", "attention_probabilities")
-PADDINGS = ("keep", "skip", "pack")
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -26,11 +24,9 @@ class BertEncoder(keras.Model):
       dtype: a Keras dtype policy, for example "float32" or "mixed_bfloat16".
       outputs: names among ENCODER_OUTPUTS. Without "pooled_output" there is no pooler, and so no weight
         that a loss on tokens would leave without a gradient.
-      padding: what becomes of the padding inside, the outputs at real tokens being the same:
-        "keep" works on it like on any token; "skip" runs all but the attention on real tokens alone, whose
-        number varies, so that it does not go with XLA's fixed shapes; "pack" runs rows that hold several
-        texts, as the further input `packed_places` says (see kbert.input_pipelines.packing), attention
-        staying within each text. With the last two, `sequence_output` is 0 at padding.
+      packed: work on rows that hold several texts, as the further input `packed_places` says (see
+        kbert.input_pipelines.packing), attention staying within each text. The outputs at real tokens are the
+        same; at padding `sequence_output` is then 0.
       recompute: keep only each block's input for the backward pass and run the block again there.
 
     Call arguments:
@@ -46,8 +42,7 @@ class BertEncoder(keras.Model):
       shape `(batch, heads, from_length, to_length)`, before dropout.
 
     Raises:
-      ValueError: for an output or a padding that is not known, and for hidden states or attention where the
-        padding is not kept.
+      ValueError: for an output that is not known, and for hidden states or attention of packed rows.
 
     Example:
       >>> import keras
@@ -74,7 +69,7 @@ class BertEncoder(keras.Model):
         outputs=("sequence_output", "pooled_output"),
         name="encoder",
         *,
-        padding="keep",
+        packed=False,
         recompute=False,
         sharing: "BertEncoder | None" = None,
         **kwargs,
@@ -84,16 +79,14 @@ class BertEncoder(keras.Model):
             raise ValueError(
                 f"outputs={list(outputs)} of an encoder must be among {', '.join(ENCODER_OUTPUTS)}."
             )
-        if padding not in PADDINGS:
-            raise ValueError(f"padding={padding!r} of an encoder must be one of {', '.join(PADDINGS)}.")
         inner = [output for output in outputs if output in ENCODER_OUTPUTS[2:]]
-        if padding != "keep" and inner:
-            raise ValueError(f"an encoder gives {', '.join(inner)} only with padding='keep'.")
+        if packed and inner:
+            raise ValueError(f"an encoder gives {', '.join(inner)} only with packed=False.")
         policy = keras.dtype_policies.get(dtype)
 
         # Layers
         if sharing is None:
-            embeddings, blocks, pooler = _layers(config, policy, padding, recompute)
+            embeddings, blocks, pooler = _layers(config, policy, packed, recompute)
         else:
             embeddings, blocks, pooler = sharing.embeddings, sharing.blocks, sharing.pooler
         if "pooled_output" not in outputs:
@@ -102,9 +95,9 @@ class BertEncoder(keras.Model):
             raise ValueError("this encoder has no pooler; build it with outputs that name pooled_output.")
 
         # Functional model
-        names = (*ENCODER_INPUTS, PACKED_PLACES) if padding == "pack" else ENCODER_INPUTS
+        names = (*ENCODER_INPUTS, PACKED_PLACES) if packed else ENCODER_INPUTS
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
-        embedded, mask, layout, padded = _ENTRANCES[padding](inputs, embeddings)
+        embedded, mask, padded = (_pack_texts if packed else _keep_padding)(inputs, embeddings)
         hidden_states = [embedded]
         probabilities = []
         for block in blocks:
@@ -112,7 +105,7 @@ class BertEncoder(keras.Model):
                 hidden, attention = _BlockWithProbabilities(block)(hidden_states[-1], mask)
                 probabilities.append(attention)
             else:
-                hidden = block(hidden_states[-1], mask, layout)
+                hidden = block(hidden_states[-1], mask)
             hidden_states.append(hidden)
         hidden_states[-1] = padded(hidden_states[-1])
         tensors = {
@@ -127,7 +120,7 @@ class BertEncoder(keras.Model):
         # Config
         self.config = config
         self.policy = policy
-        self.padding = padding
+        self.packed = packed
         self.recompute = recompute
         self.embeddings = embeddings
         self.blocks = blocks
@@ -142,13 +135,12 @@ class BertEncoder(keras.Model):
         if set(outputs) == set(self.output):
             return self
         kept = set(outputs) & set(ENCODER_OUTPUTS[2:])
-        padding = "keep" if kept else self.padding
         return BertEncoder(
             self.config,
             self.policy,
             outputs,
             self.name,
-            padding=padding,
+            packed=self.packed and not kept,
             recompute=self.recompute,
             sharing=self,
         )
@@ -159,7 +151,7 @@ class BertEncoder(keras.Model):
             "dtype": keras.dtype_policies.serialize(self.policy),
             "outputs": list(self.output),
             "name": self.name,
-            "padding": self.padding,
+            "packed": self.packed,
             "recompute": self.recompute,
         }
 
@@ -190,16 +182,9 @@ class _BlockWithProbabilities(keras.layers.Layer):
 
 
 def _keep_padding(inputs, embeddings):
-    """(what the first block gets, its mask, the layout for all blocks, the way back to the padded batch)"""
+    """(what the first block gets, its mask, the way back to the padded batch)"""
     embedded = embeddings(inputs["input_ids"], inputs["segment_ids"])
-    return embedded, inputs["input_mask"], (), lambda hidden: hidden
-
-
-def _skip_padding(inputs, embeddings):
-    layout = RealTokens(name="real_tokens")(inputs["input_mask"])
-    embedded = embeddings(inputs["input_ids"], inputs["segment_ids"], layout=layout)
-    padded = PaddedOutput(name="padded_output", dtype=embeddings.dtype_policy)
-    return embedded, inputs["input_mask"], layout, lambda hidden: padded(hidden, *layout)
+    return embedded, inputs["input_mask"], lambda hidden: hidden
 
 
 def _pack_texts(inputs, embeddings):
@@ -207,13 +192,10 @@ def _pack_texts(inputs, embeddings):
     packed = PackedRows(name="packed_rows")(places, inputs["input_ids"], inputs["segment_ids"])
     embedded = embeddings(packed["input_ids"], packed["segment_ids"], packed["position_ids"])
     padded = PaddedOutput(name="padded_output", dtype=embeddings.dtype_policy)
-    return embedded, packed["text_numbers"], (), lambda hidden: padded(hidden, places, packed["rows"])
+    return embedded, packed["text_numbers"], lambda hidden: padded(hidden, places, packed["rows"])
 
 
-_ENTRANCES = {"keep": _keep_padding, "skip": _skip_padding, "pack": _pack_texts}
-
-
-def _layers(config, policy, padding, recompute):
+def _layers(config, policy, packed, recompute):
     """(embeddings, list of transformer blocks, pooler), fresh."""
     embeddings = BertEmbeddings(
         config.vocab_size,
@@ -236,7 +218,7 @@ def _layers(config, policy, padding, recompute):
             attention_dropout=config.attention_probs_dropout_prob,
             layer_norm_eps=config.layer_norm_eps,
             initializer_range=config.initializer_range,
-            packed=padding == "pack",
+            packed=packed,
             recompute=recompute,
             dtype=policy,
             name=f"layer_{index}",

@@ -1,6 +1,6 @@
-"""Several texts in a row: where each token of a padded batch goes, with fixed shapes.
+"""Several texts in a row: where each token of a padded batch goes.
 
-Letters: B examples of a batch, S their padded length, R rows they are packed into.
+Letters: B examples of a batch, S their padded length, R rows of L places that they are packed into.
 """
 
 import numpy as np
@@ -8,72 +8,136 @@ import tensorflow as tf
 
 from kbert.features import PACKED_PLACES
 
+# What a row length is a multiple of where rows are free: short texts leave little of such a row empty, and few
+# lengths occur.
+_ROW_STEP = 64
+# Attention's own work grows with the length of its rows; from here on longer rows do not pay.
+_LONGEST_WIDENED = 256
+# Longer rows must save so much of the places.
+_WORTHWHILE = 1 / 8
 
-def packed_places(lengths, seq_length: int, num_rows: int) -> np.ndarray:
+
+def first_fit(lengths, row_length: int) -> list[list[int]]:
+    """Which examples share a row: longest first, each in the first row that has room.
+
+    "First fit decreasing" needs at most 11/9 of the fewest rows possible, plus one (D. S. Johnson,
+    "Near-optimal bin packing algorithms", 1973).
+
+    Args:
+      lengths: int array `(B,)`, none above `row_length`.
+      row_length: L.
+
+    Returns:
+      for each row the numbers of its examples, in order; at least one row.
+    """
+    rows, room = [[]], np.full(len(lengths) + 1, row_length)
+    for example in np.argsort(-lengths, kind="stable").tolist():
+        row = int(np.argmax(room >= lengths[example]))
+        if row == len(rows):
+            rows.append([])
+        rows[row].append(example)
+        room[row] -= lengths[example]
+    return rows
+
+
+def packed_places(lengths, seq_length: int, rows, row_length: int, num_rows: int) -> np.ndarray:
     """Where the tokens of packed rows come from.
-
-    Texts go, longest first, into the first row that has room ("first fit decreasing": at most 11/9 of the
-    fewest rows possible, plus one; D. S. Johnson, "Near-optimal bin packing algorithms", 1973).
 
     Args:
       lengths: int array `(B,)`, the real tokens of each example, which stand at its beginning.
       seq_length: S.
-      num_rows: R.
+      rows: of `first_fit`, at most `num_rows`.
+      row_length, num_rows: L and R.
 
     Returns:
-      int32 array `(R, S)`: for each place of the rows the place b * S + s of its token in the flattened
+      int32 array `(R, L)`: for each place of the rows the place b * S + s of its token in the flattened
       batch; B * S where there is none.
+    """
+    places = np.full((num_rows, row_length), len(lengths) * seq_length, np.int32)
+    for row, examples in enumerate(rows):
+        tokens = [example * seq_length + np.arange(lengths[example]) for example in examples]
+        joined = np.concatenate([np.zeros(0, np.int32), *tokens])
+        places[row, : len(joined)] = joined
+    return places
+
+
+def fixed_rows(lengths, seq_length: int, num_rows: int) -> np.ndarray:
+    """`packed_places` of texts in `num_rows` rows as long as a padded text.
 
     Raises:
       ValueError: when the texts need more rows.
     """
-    lengths = np.asarray(lengths)
-    places = np.full((num_rows, seq_length), len(lengths) * seq_length, np.int32)
-    room = np.full(num_rows, seq_length)
-    for example in np.argsort(-lengths, kind="stable"):
-        length = lengths[example]
-        fitting = np.flatnonzero(room >= length)
-        if not len(fitting):
-            tokens = int(lengths.sum())
-            raise ValueError(
-                f"{len(lengths)} texts with {tokens} tokens do not fit into {num_rows} rows of {seq_length}; "
-                "raise packed_rows, which may change when a run is taken up again."
-            )
-        row = fitting[0]
-        start = seq_length - room[row]
-        places[row, start : start + length] = example * seq_length + np.arange(length)
-        room[row] -= length
-    return places
+    rows = first_fit(lengths, seq_length)
+    if len(rows) > num_rows:
+        raise ValueError(
+            f"{len(lengths)} texts with {int(lengths.sum())} tokens do not fit into {num_rows} rows of "
+            f"{seq_length}; raise packed_rows, which may change when a run is taken up again."
+        )
+    return packed_places(lengths, seq_length, rows, seq_length, num_rows)
 
 
-def pack(batches: tf.data.Dataset, num_rows: int, num_parts: int = 1) -> tf.data.Dataset:
-    """Adds to each batch the feature `packed_places` that an encoder with padding="pack" takes.
+def needed_rows(parts, seq_length: int) -> list[np.ndarray]:
+    """`packed_places` of each part of a batch, in as many rows as the fullest part needs, all of one length.
+
+    Rows are as long as the longest text, up to a multiple of 64, or twice that where it saves an eighth of the
+    places or more (texts a little longer than half a row leave the other half empty). From 32 rows on their
+    number is rounded up, by a sixteenth at most: every shape costs compilations.
+    """
+    longest = max(int(part.max(initial=1)) for part in parts)
+    length = -(-longest // _ROW_STEP) * _ROW_STEP
+    packings = [(length, [first_fit(part, length) for part in parts])]
+    if length <= _LONGEST_WIDENED:
+        packings.append((2 * length, [first_fit(part, 2 * length) for part in parts]))
+
+    def num_places(packing):
+        length, rows_of_parts = packing
+        return length * max(map(len, rows_of_parts))
+
+    if num_places(packings[-1]) > (1 - _WORTHWHILE) * num_places(packings[0]):
+        packings = packings[:1]
+    length, rows_of_parts = packings[-1]
+    num_rows = max(map(len, rows_of_parts))
+    step = 2 ** max(0, num_rows.bit_length() - 5)
+    num_rows = -(-num_rows // step) * step
+    return [
+        packed_places(part, seq_length, rows, length, num_rows)
+        for part, rows in zip(parts, rows_of_parts, strict=True)
+    ]
+
+
+def pack(batches: tf.data.Dataset, num_rows: int | None = None, num_parts: int = 1) -> tf.data.Dataset:
+    """Adds to each batch the feature `packed_places` that a packed encoder takes.
 
     Args:
-      batches: dicts that hold an `input_mask` `(B, S)`, both fixed.
-      num_rows: rows for the whole batch; `num_parts` divides it.
+      batches: dicts that hold an `input_mask` `(B, S)`, both fixed where `num_rows` is given.
+      num_rows: rows for the whole batch, each as long as a padded text: for fixed shapes; `num_parts` divides
+        it. By default as many and as long as each batch needs, see `needed_rows`.
       num_parts: equal parts that the batch will be cut into, each packed by itself.
 
     Raises:
-      ValueError: for shapes that vary, or rows that do not divide; later, in the pipeline, for texts that do
-        not fit.
+      ValueError: for `num_rows` with shapes that vary, or rows or batches that do not divide; later, in the
+        pipeline, for texts that do not fit.
     """
     batch_size, seq_length = batches.element_spec["input_mask"].shape
-    if not batch_size or not seq_length:
-        raise ValueError("packing needs batches of one shape: set pad_to_longest=false.")
-    if num_rows % num_parts or batch_size % num_parts:
+    if num_rows and not (batch_size and seq_length):
+        raise ValueError("packed_rows needs batches of one shape: set pad_to_longest=false.")
+    if (num_rows or 0) % num_parts or (batch_size or 0) % num_parts:
         raise ValueError(
             f"packed_rows={num_rows} and batches of {batch_size} must both divide by the {num_parts} parts "
             "(replicas x gradient_accumulation_steps) that a batch is cut into."
         )
 
-    def places_of_batch(lengths):
+    def places_of_batch(lengths, seq_length):
         parts = np.split(lengths, num_parts)
-        return np.concatenate([packed_places(part, seq_length, num_rows // num_parts) for part in parts])
+        if not num_rows:
+            return np.concatenate(needed_rows(parts, int(seq_length)))
+        return np.concatenate([fixed_rows(part, int(seq_length), num_rows // num_parts) for part in parts])
 
     def with_places(batch):
-        lengths = tf.math.count_nonzero(batch["input_mask"], axis=1, dtype=tf.int32)
-        places = tf.numpy_function(places_of_batch, [lengths], tf.int32, stateful=False)
-        return batch | {PACKED_PLACES: tf.ensure_shape(places, (num_rows, seq_length))}
+        mask = batch["input_mask"]
+        lengths = tf.math.count_nonzero(mask, axis=1, dtype=tf.int32)
+        places = tf.numpy_function(places_of_batch, [lengths, tf.shape(mask)[1]], tf.int32, stateful=False)
+        shape = (num_rows, seq_length) if num_rows else (None, None)
+        return batch | {PACKED_PLACES: tf.ensure_shape(places, shape)}
 
     return batches.map(with_places, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)

@@ -7,8 +7,8 @@ from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
 from kbert.input_pipelines.record_shares import WHOLE, require_share
 
 _ROWS_AT_ONCE = 2048
-# Lengths are rounded up so that few shapes occur: each new one costs the runtime some set-up.
-_LENGTH_MULTIPLE = 8
+# Lengths are rounded up so that few shapes occur: each new one is a compilation of the attention.
+_LENGTH_MULTIPLE = 16
 
 
 def tokenize_rows(rows, text_to_inputs) -> dict[str, np.ndarray]:
@@ -115,7 +115,7 @@ def _gather(batches, features, pad_to_longest):
 
 
 def trim_padding(batch: dict) -> dict:
-    """Cuts the columns that are padding in every row of the batch, up to a multiple of 8."""
+    """Cuts the columns that are padding in every row of the batch, up to a multiple of 16."""
     longest = tf.reduce_max(tf.reduce_sum(batch["input_mask"], axis=1))
     length = (longest + _LENGTH_MULTIPLE - 1) // _LENGTH_MULTIPLE * _LENGTH_MULTIPLE
     inputs = {"input_ids", "input_mask", "segment_ids"}

@@ -2,33 +2,6 @@
 
 from keras import ops
 
-from kbert.kernels.kernel import Kernel
-
-
-def gather_rows(table, indices):
-    """Rows of `table` (rows, width) at `indices` of any shape; zeros where an index lies past the end."""
-    rows = ops.shape(table)[0]
-    inside = ops.cast(indices < rows, table.dtype)
-    taken = ops.take(table, ops.minimum(indices, rows - 1), axis=0)
-    return taken * ops.expand_dims(inside, -1)
-
-
-def flat_rows(x):
-    """`(..., width)` -> `(rows, width)`."""
-    return ops.reshape(x, (-1, x.shape[-1]))
-
-
-def _forward(table, indices, inverse):
-    return gather_rows(flat_rows(table), indices), (inverse,)
-
-
-def _backward(kept, upstream):
-    (inverse,) = kept
-    return gather_rows(flat_rows(upstream), inverse), None, None
-
-
-_kernel = Kernel(_forward, _backward)
-
 
 def exchange_rows(table, indices, inverse):
     """Rows of a table at `indices`, for indices that `inverse` undoes: so its gradient is a gather too.
@@ -41,4 +14,19 @@ def exchange_rows(table, indices, inverse):
     Returns:
       Tensor of shape `(*indices.shape, width)`.
     """
-    return _kernel(table, indices, inverse)
+    width = ops.shape(table)[-1]
+
+    @ops.custom_gradient
+    def exchanged(table):
+        def gradient(upstream):
+            return _rows_or_zeros(ops.reshape(upstream, (-1, width)), inverse)
+
+        return _rows_or_zeros(table, indices), gradient
+
+    return exchanged(table)
+
+
+def _rows_or_zeros(table, indices):
+    rows = ops.shape(table)[0]
+    inside = ops.cast(indices < rows, table.dtype)
+    return ops.take(table, ops.minimum(indices, rows - 1), axis=0) * ops.expand_dims(inside, -1)

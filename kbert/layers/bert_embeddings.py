@@ -24,10 +24,9 @@ class BertEmbeddings(keras.layers.Layer):
       segment_ids: int tensor of shape `(batch, seq_length)`.
       position_ids: int tensor of shape `(batch, seq_length)`, the row of the position table for each token;
         by default they count through the row.
-      layout: `(places, rows)` of `RealTokens`, to embed the real tokens alone.
 
     Returns:
-      Tensor of shape `(batch, seq_length, hidden_size)`, or with `layout` `(tokens, hidden_size)`.
+      Tensor of shape `(batch, seq_length, hidden_size)`.
 
     Reference: google-research/bert, modeling.py, `embedding_lookup` and `embedding_postprocessor`.
     """
@@ -73,25 +72,14 @@ class BertEmbeddings(keras.layers.Layer):
         self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
-    def call(self, input_ids, segment_ids, position_ids=None, layout=(), training=False):
-        seq_length = ops.shape(input_ids)[1]
-        if layout:
-            places, _ = layout
-            if position_ids is None:
-                position_ids = ops.broadcast_to(ops.arange(seq_length, dtype="int32"), ops.shape(input_ids))
-            last = ops.size(input_ids) - 1  # what fills up takes any token
-            input_ids, segment_ids, position_ids = (
-                ops.take(ops.reshape(ids, (-1,)), ops.minimum(places, last))
-                for ids in (input_ids, segment_ids, position_ids)
-            )
-
+    def call(self, input_ids, segment_ids, position_ids=None, training=False):
         embeddings = ops.take(self.word_embeddings, input_ids, axis=0)  # (B, S, H)
         # A product with one-hot rows, as in the original: its gradient is a product too, where that of a
         # lookup in a table of two rows would be one long sum.
         segments = ops.one_hot(segment_ids, self.type_vocab_size, dtype="float32")
         embeddings += flat_matmul(segments, self.token_type_embeddings)
         if position_ids is None:
-            embeddings += ops.expand_dims(self.position_embeddings[:seq_length], 0)
+            embeddings += ops.expand_dims(self.position_embeddings[: ops.shape(input_ids)[1]], 0)
         else:
             embeddings += ops.take(self.position_embeddings, position_ids, axis=0)
 
@@ -103,9 +91,8 @@ class BertEmbeddings(keras.layers.Layer):
         seed = self.dropout_layer.next_seed()
         return ops.reshape(norm_dropout(flat, gamma, beta, seed, self.dropout, self.layer_norm_eps), shape)
 
-    def compute_output_spec(self, input_ids, segment_ids, position_ids=None, layout=(), training=False):
-        leading = layout[0].shape if layout else input_ids.shape
-        return keras.KerasTensor((*leading, self.hidden_size), dtype=self.compute_dtype)
+    def compute_output_spec(self, input_ids, segment_ids, position_ids=None, training=False):
+        return keras.KerasTensor((*input_ids.shape, self.hidden_size), dtype=self.compute_dtype)
 
     def compute_output_shape(self, input_ids_shape, segment_ids_shape):
         return (*input_ids_shape, self.hidden_size)

@@ -1,7 +1,7 @@
 import keras
 from keras import ops
 
-from kbert.kernels.rows import exchange_rows, flat_rows
+from kbert.kernels.rows import exchange_rows
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -18,7 +18,8 @@ class PaddedOutput(keras.layers.Layer):
     """
 
     def call(self, hidden_states, places, rows):
-        return exchange_rows(flat_rows(hidden_states), rows, ops.reshape(places, (-1,)))
+        flat = ops.reshape(hidden_states, (-1, hidden_states.shape[-1]))
+        return exchange_rows(flat, rows, ops.reshape(places, (-1,)))
 
     def compute_output_spec(self, hidden_states, places, rows):
         return keras.KerasTensor((*rows.shape, hidden_states.shape[-1]), hidden_states.dtype)

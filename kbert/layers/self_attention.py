@@ -5,7 +5,6 @@ from keras import ops
 
 from kbert.kernels.attention_heads import merge_heads, split_heads
 from kbert.kernels.attention_softmax import attention_softmax, mask_adder
-from kbert.kernels.rows import gather_rows
 from kbert.layers.dropout import Dropout
 from kbert.layers.flat_dense import FlatDense, flat_matmul
 
@@ -24,11 +23,9 @@ class SelfAttention(keras.layers.Layer):
       packed: whether `input_mask` numbers several texts in a row, see `mask_adder`.
 
     Call arguments:
-      hidden_states: tensor of shape `(batch, seq_length, hidden_size)`, or with `layout`
-        `(tokens, hidden_size)`.
+      hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
       input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding, which
         nobody attends to. A row of padding alone gives finite numbers.
-      layout: `(places, rows)` of `RealTokens`, where the hidden states are those of real tokens alone.
       with_probabilities: also return how much each position attends to each, before dropout.
 
     Returns:
@@ -66,20 +63,16 @@ class SelfAttention(keras.layers.Layer):
         self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
-    def call(self, hidden_states, input_mask, layout=(), with_probabilities=False, training=False):
+    def call(self, hidden_states, input_mask, with_probabilities=False, training=False):
         if training and not with_probabilities:
             seed = self.dropout_layer.next_seed()
-            context = self.trained_context(hidden_states, input_mask, layout, seed)
-            return ops.reshape(self.output_dense(context), ops.shape(hidden_states))
+            return self.output_dense(self.trained_context(hidden_states, input_mask, seed))
         # B batch, S sequence, H width, N heads, D head size
-        batch, seq_length = ops.shape(input_mask)
+        _, seq_length = ops.shape(input_mask)
         head_size = self.hidden_size // self.num_attention_heads
 
         kernel, bias = self._joined_weights()
         joined = flat_matmul(hidden_states, kernel) + ops.cast(bias, self.compute_dtype)  # (B, S, 3H)
-        if layout:
-            places, rows = layout
-            joined = gather_rows(joined, rows)
         joined = ops.reshape(joined, (-1, seq_length, 3, self.num_attention_heads, head_size))
         query, key, value = ops.unstack(ops.transpose(joined, (2, 0, 3, 1, 4)), 3)  # 3 x (B, N, S, D)
 
@@ -92,27 +85,25 @@ class SelfAttention(keras.layers.Layer):
         context = ops.einsum("bnft,bntd->bnfd", kept, value)
         context = ops.transpose(context, (0, 2, 1, 3))  # (B, S, N, D)
         context = ops.reshape(context, (-1, seq_length, self.hidden_size))
-        if layout:
-            context = gather_rows(ops.reshape(context, (-1, self.hidden_size)), places)
         context = self.output_dense(context)
         return (context, probabilities) if with_probabilities else context
 
-    def trained_context(self, hidden_states, input_mask, layout, seed):
+    def trained_context(self, hidden_states, input_mask, seed):
         """What training gives to the output projection, by kernels with gradients of their own.
 
         Args:
-          hidden_states, input_mask, layout: as for a call.
+          hidden_states, input_mask: as for a call.
           seed: of the dropout, uint32 `(2,)`.
 
         Returns:
-          Tensor of shape `(tokens, hidden_size)`.
+          Tensor like `hidden_states`.
         """
         kernel, bias = self._joined_weights()
-        product = flat_matmul(ops.reshape(hidden_states, (-1, self.hidden_size)), kernel)
-        query, key, value = split_heads(product, bias, input_mask, layout, self.num_attention_heads)
+        product = flat_matmul(hidden_states, kernel)
+        query, key, value = split_heads(product, bias, self.num_attention_heads)
         scores = ops.einsum("bnfd,bntd->bnft", query, key)
         kept = attention_softmax(scores, input_mask, seed, self.dropout, self.packed)
-        return merge_heads(ops.matmul(kept, value), input_mask, layout)
+        return merge_heads(ops.matmul(kept, value), self.num_attention_heads)
 
     def _joined_weights(self):
         """Query, key and value beside each other: (H, 3H) in the compute dtype, and (3H,) in float32."""
@@ -120,9 +111,7 @@ class SelfAttention(keras.layers.Layer):
         kernel = ops.concatenate([ops.cast(p.kernel, self.compute_dtype) for p in projections], axis=1)
         return kernel, ops.concatenate([ops.convert_to_tensor(p.bias) for p in projections], axis=0)
 
-    def compute_output_spec(
-        self, hidden_states, input_mask, layout=(), with_probabilities=False, training=False
-    ):
+    def compute_output_spec(self, hidden_states, input_mask, with_probabilities=False, training=False):
         context = keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
         if not with_probabilities:
             return context

@@ -25,10 +25,8 @@ class TransformerBlock(keras.layers.Layer):
         work for a tenth of the memory (arXiv 1604.06174).
 
     Call arguments:
-      hidden_states: tensor of shape `(batch, seq_length, hidden_size)`, or with `layout`
-        `(tokens, hidden_size)`.
+      hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
       input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding.
-      layout: `(places, rows)` of `RealTokens`, where the hidden states are those of real tokens alone.
       with_probabilities: also return the attention probabilities, see `SelfAttention`.
 
     Returns:
@@ -96,11 +94,11 @@ class TransformerBlock(keras.layers.Layer):
         layer_norm.build(hidden_states_shape)
         return layer_norm
 
-    def call(self, hidden_states, input_mask, layout=(), with_probabilities=False, training=False):
+    def call(self, hidden_states, input_mask, with_probabilities=False, training=False):
         if training and not with_probabilities:
-            return self._trained(hidden_states, input_mask, layout)
+            return self._trained(hidden_states, input_mask)
         attended = self.attention(
-            hidden_states, input_mask, layout, with_probabilities=with_probabilities, training=training
+            hidden_states, input_mask, with_probabilities=with_probabilities, training=training
         )
         if with_probabilities:
             attended, probabilities = attended
@@ -112,7 +110,7 @@ class TransformerBlock(keras.layers.Layer):
         hidden_states = self.feed_forward_layer_norm(hidden_states + transformed)
         return (hidden_states, probabilities) if with_probabilities else hidden_states
 
-    def _trained(self, hidden_states, input_mask, layout):
+    def _trained(self, hidden_states, input_mask):
         """The same by kernels with gradients of their own."""
         shape = ops.shape(hidden_states)
         # Drawn before the work, so that work done again draws nothing new.
@@ -121,21 +119,21 @@ class TransformerBlock(keras.layers.Layer):
             *(self.dropout_layer.next_seed() for _ in range(2)),
         )
 
-        def block(hidden_states, input_mask, *layout_and_seeds):
-            *layout, for_attention, first, second = layout_and_seeds
-            context = self.attention.trained_context(hidden_states, input_mask, layout, for_attention)
+        def block(hidden_states, input_mask, for_attention, first, second):
+            context = self.attention.trained_context(hidden_states, input_mask, for_attention)
+            hidden_states, context = (ops.reshape(x, (-1, self.hidden_size)) for x in (hidden_states, context))
             hidden_states = self._residual_norm(
                 self.attention.output_dense, context, hidden_states, self.attention_layer_norm, first
             )
             widened = self.feed_forward.intermediate(hidden_states, training=True)
-            return self._residual_norm(
+            hidden_states = self._residual_norm(
                 self.feed_forward.output_dense, widened, hidden_states, self.feed_forward_layer_norm, second
             )
+            return ops.reshape(hidden_states, shape)
 
         if self.recompute:
             block = keras.remat(block)
-        flat = ops.reshape(hidden_states, (-1, self.hidden_size))
-        return ops.reshape(block(flat, input_mask, *layout, *seeds), shape)
+        return block(hidden_states, input_mask, *seeds)
 
     def _residual_norm(self, dense, inputs, residual, layer_norm, seed):
         return residual_norm(
@@ -149,10 +147,8 @@ class TransformerBlock(keras.layers.Layer):
             epsilon=self.layer_norm_eps,
         )
 
-    def compute_output_spec(
-        self, hidden_states, input_mask, layout=(), with_probabilities=False, training=False
-    ):
-        return self.attention.compute_output_spec(hidden_states, input_mask, layout, with_probabilities)
+    def compute_output_spec(self, hidden_states, input_mask, with_probabilities=False, training=False):
+        return self.attention.compute_output_spec(hidden_states, input_mask, with_probabilities)
 
     def get_config(self):
         names = (

@@ -23,8 +23,8 @@ def resolve_jit(config, strategy) -> bool:
     if device == "TPU":
         if not config.fixed_shapes:
             raise ValueError(
-                "a TPU needs batches of one shape: set pad_to_longest=false, and leave out length_buckets "
-                'and padding="skip".'
+                "a TPU needs batches of one shape: set pad_to_longest=false, leave out length_buckets, and "
+                'give packed_rows where padding="pack".'
             )
         if config.jit_compile is False:
             raise ValueError("a TPU runs compiled steps only: leave jit_compile out, or --jit=auto.")
@@ -48,8 +48,8 @@ def device_type(strategy) -> str:
 
 
 def needs_whole_batches(config, strategy) -> bool:
-    """Whether evaluation batches must be filled up: replicas, packing and XLA take none that is smaller."""
-    alone = strategy.num_replicas_in_sync == 1 and config.padding != "pack"
+    """Whether evaluation batches must be filled up: replicas, packed rows of a fixed number and XLA take none that is smaller."""
+    alone = strategy.num_replicas_in_sync == 1 and not config.packed_rows
     return not alone or resolves_to_xla(config, device_type(strategy))
 
 

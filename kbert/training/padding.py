@@ -6,41 +6,49 @@ from kbert.input_pipelines.packing import pack
 from kbert.training.jit import device_type, resolves_to_xla
 
 
-def resolve_padding(config, strategy) -> str:
-    """One of kbert.encoder.PADDINGS for a `TrainingConfig`; what was decided is logged.
+def resolve_packing(configs, strategy) -> bool:
+    """Whether the encoder of a run packs several texts into a row; what was decided is logged.
 
-    `padding="auto"` skips padding where shapes vary from batch to batch anyway, and keeps it where they are
+    `padding="auto"` packs where shapes vary from batch to batch anyway, and keeps the padding where they are
     fixed: so XLA wants them, and records of full length have hardly any.
 
+    Args:
+      configs: the `TrainingConfig` of each phase, which differ neither in padding nor in packed_rows.
+      strategy: a tf.distribute strategy.
+
     Raises:
-      ValueError: for padding="skip" where the step is compiled with XLA.
+      ValueError: for rows that vary in number where a step is compiled with XLA.
     """
-    compiled = resolves_to_xla(config, device_type(strategy))
-    padding = config.padding
-    if padding == "auto":
-        padding = "keep" if config.fixed_shapes or compiled else "skip"
-    if padding == "skip" and compiled:
+    first = configs[0]
+    compiled = any(resolves_to_xla(config, device_type(strategy)) for config in configs)
+    packed = first.padding == "pack"
+    if first.padding == "auto":
+        packed = not compiled and not all(config.fixed_shapes for config in configs)
+    if packed and compiled and not first.packed_rows:
         raise ValueError(
-            'padding="skip" makes shapes vary, and XLA wants them fixed: use padding="pack", or --jit=off.'
+            'padding="pack" takes as many rows as each batch needs, and XLA wants fixed shapes: give '
+            "packed_rows, or --jit=off."
         )
-    logging.info("padding: %s%s", padding, "" if config.padding != "auto" else " (auto)")
-    return padding
+    because = " (auto)" if first.padding == "auto" else ""
+    logging.info("padding: %s%s", "texts packed into rows" if packed else "kept", because)
+    return packed
 
 
 def packing(config, strategy, num_parts: int = 1, whole_batches: bool = False):
-    """What `distribute` is to do with each replica's batches, or None for an encoder that does not pack.
+    """What `distribute` is to do with each replica's batches for an encoder that packs.
 
     Args:
       config: a `TrainingConfig`.
       strategy: a tf.distribute strategy.
       num_parts: parts that a replica's batch is cut into.
-      whole_batches: take a row for each text, in which any batch fits: for evaluations.
+      whole_batches: where the number of rows is fixed, take a row for each text, in which any batch fits: for
+        evaluations.
 
     Raises:
       ValueError: when `packed_rows` does not divide by the replicas.
     """
-    if config.padding != "pack":
-        return None
+    if not config.packed_rows:
+        return lambda batches: pack(batches, num_parts=num_parts)
     replicas = strategy.num_replicas_in_sync
     if config.packed_rows % (replicas * num_parts):
         raise ValueError(

@@ -34,13 +34,13 @@ _FREE_KEYS = (
     "save_checkpoints_steps",
     "keep_checkpoints",
     "peak_flops",
-    "packed_rows",
 )
 _ROUNDING_KEYS = (
     "jit_compile",
     "deterministic_ops",
     "gradient_accumulation_steps",
     "padding",
+    "packed_rows",
     "recompute_activations",
     "eval_batch_size",
 )

@@ -17,7 +17,7 @@ from kbert.training.distribution import chief_first, distribute, is_chief, requi
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches, means
 from kbert.training.jit import resolve_jit
 from kbert.training.optimizers import make_optimizer
-from kbert.training.padding import packing, resolve_padding
+from kbert.training.padding import packing, resolve_packing
 from kbert.training.phases import Phase, Plan
 from kbert.training.progress import forget_metrics_after
 from kbert.training.run_directory import RunDirectory, trained_weights
@@ -73,11 +73,12 @@ class _Training:
         keras.utils.set_random_seed(config.seed)
         if config.deterministic_ops:
             tf.config.experimental.enable_op_determinism()
+        self._packed = resolve_packing([phase.config for phase in plan.phases], strategy)
         with strategy.scope():
             encoder = BertEncoder(
                 config.encoder,
                 dtype=config.precision,
-                padding=resolve_padding(config, strategy),
+                packed=self._packed,
                 recompute=config.recompute_activations,
             )
             self._model = task.build_model(encoder)
@@ -159,9 +160,15 @@ class _Training:
                 some = itertools.islice(self._evaluation_batches(), 1)
                 self._best.require_metric(evaluate_batches(task, self._evaluate, some))
         consumed = (state.step - phase.first_step) * phase.config.train_batch_size
-        pack = packing(phase.config, strategy, phase.config.gradient_accumulation_steps)
         make_batches = functools.partial(phase.make_train_batches, consumed)
-        self._batches = iter(distribute(strategy, make_batches, pack))
+        self._batches = iter(
+            distribute(strategy, make_batches, self._packing(phase.config.gradient_accumulation_steps))
+        )
+
+    def _packing(self, num_parts=1, whole_batches=False):
+        if not self._packed:
+            return None
+        return packing(self._phase.config, self._strategy, num_parts, whole_batches)
 
     def _learning_rate(self, step):
         return self._schedule(step - self._phase.first_step)
@@ -222,8 +229,7 @@ class _Training:
                 self._best.write_index(self._run.checkpoints)
 
     def _evaluation_batches(self):
-        pack = packing(self._phase.config, self._strategy, whole_batches=True)
-        return distribute(self._strategy, self._phase.make_eval_batches, pack)
+        return distribute(self._strategy, self._phase.make_eval_batches, self._packing(whole_batches=True))
 
     def _save(self, must_succeed):
         with self._progress.paused():

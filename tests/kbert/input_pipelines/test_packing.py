@@ -4,35 +4,70 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.input_pipelines.packing import pack, packed_places
+from kbert.input_pipelines.packing import fixed_rows, needed_rows, pack
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_every_token_lies_in_exactly_one_place_and_texts_stay_whole(seed):
-    rng = np.random.default_rng(seed)
-    lengths = rng.integers(0, 17, size=20)
-    lengths[3] = 16  # a full row
-    places = packed_places(lengths, 16, 20)
-    expected = np.concatenate([b * 16 + np.arange(length) for b, length in enumerate(lengths)])
-    assert places.dtype == np.int32 and places.shape == (20, 16)
-    assert np.array_equal(np.sort(places[places < 20 * 16]), expected)
+def require_whole_texts(places, lengths, seq_length):
+    """Every token of the texts lies in exactly one place, and each text in one piece of one row."""
+    end = len(lengths) * seq_length
+    expected = np.concatenate([b * seq_length + np.arange(length) for b, length in enumerate(lengths)])
+    assert places.dtype == np.int32
+    assert np.array_equal(np.sort(places[places < end]), expected)
     for row in places:
-        real = row[row < 20 * 16]
+        real = row[row < end]
         assert np.array_equal(row[: len(real)], real)  # nothing but padding behind the texts
-        texts = real // 16
+        texts = real // seq_length
         assert len(set(texts)) == 1 + np.count_nonzero(np.diff(texts)) or not len(texts)
         assert all(np.diff(real)[np.diff(texts) == 0] == 1)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_texts_stay_whole_in_a_fixed_number_of_rows(seed):
+    lengths = np.random.default_rng(seed).integers(0, 17, size=20)
+    lengths[3] = 16  # a full row
+    places = fixed_rows(lengths, 16, 20)
+    assert places.shape == (20, 16)
+    require_whole_texts(places, lengths, 16)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_texts_stay_whole_in_as_many_rows_as_they_need(seed):
+    rng = np.random.default_rng(seed)
+    parts = rng.integers(0, rng.integers(2, 401), size=(3, 40))
+    packed = needed_rows(list(parts), 400)
+    (shape,) = {places.shape for places in packed}
+    assert shape[1] % 64 == 0
+    for places, lengths in zip(packed, parts, strict=True):
+        require_whole_texts(places, lengths, 400)
+
+
 def test_few_rows_are_enough():
     """Texts of 5, 4, 3, 2 and 2 tokens fit two rows of 8 without a gap."""
-    places = packed_places([2, 5, 2, 3, 4], 8, 2)
-    assert (places < 40).all()
+    assert (fixed_rows(np.array([2, 5, 2, 3, 4]), 8, 2) < 40).all()
+
+
+@pytest.mark.parametrize(
+    ("lengths", "shape"),
+    [
+        ([3] * 10, (1, 64)),
+        ([32] * 10, (5, 64)),  # as narrow as the longest allows
+        ([33] * 10, (4, 128)),  # in rows of 64 half would be empty
+        ([40] * 9 + [65], (4, 128)),  # 2 rows of 256 are no less
+        ([129] + [1] * 20, (1, 192)),
+        ([300] * 5, (5, 320)),  # longer rows would cost attention too much
+        ([64] * 70, (72, 64)),  # from 64 rows on a multiple of 4
+        ([0, 0], (1, 64)),
+    ],
+    ids=str,
+)
+def test_rows_are_few_and_full(lengths, shape):
+    (places,) = needed_rows([np.array(lengths)], 400)
+    assert places.shape == shape
 
 
 def test_texts_that_do_not_fit_are_named():
     with pytest.raises(ValueError, match=r"3 texts with 15 tokens do not fit into 2 rows of 8; raise packed"):
-        packed_places([5, 5, 5], 8, 2)
+        fixed_rows(np.array([5, 5, 5]), 8, 2)
 
 
 def batches(lengths, seq_length=8):
@@ -46,8 +81,8 @@ def test_parts_are_packed_by_themselves():
     lengths = [3, 4, 8, 2, 2, 2]
     (batch,) = pack(batches(lengths), num_rows=4, num_parts=2)
     places = batch["packed_places"].numpy()
-    assert np.array_equal(places[:2], packed_places(lengths[:3], 8, 2))
-    assert np.array_equal(places[2:], packed_places(lengths[3:], 8, 2))
+    assert np.array_equal(places[:2], fixed_rows(np.array(lengths[:3]), 8, 2))
+    assert np.array_equal(places[2:], fixed_rows(np.array(lengths[3:]), 8, 2))
 
 
 def test_shapes_are_fixed_for_xla():
@@ -55,8 +90,14 @@ def test_shapes_are_fixed_for_xla():
     assert spec["packed_places"].shape == (1, 8) and spec["packed_places"].dtype == tf.int32
 
 
+def test_shapes_that_vary_are_packed_as_they_come():
+    varying = batches([3, 4, 8, 2]).map(lambda batch: {"input_mask": batch["input_mask"]})
+    (batch,) = pack(varying.unbatch().batch(4), num_parts=2)
+    assert np.array_equal(batch["packed_places"], np.concatenate(needed_rows(np.array([[3, 4], [8, 2]]), 8)))
+
+
 def test_what_cannot_be_packed_is_refused():
-    with pytest.raises(ValueError, match="packing needs batches of one shape: set pad_to_longest=false"):
+    with pytest.raises(ValueError, match="packed_rows needs batches of one shape: set pad_to_longest=false"):
         pack(tf.data.Dataset.from_tensors({"input_mask": tf.ones((1, 8), tf.int32)}).unbatch().batch(3), 1)
     with pytest.raises(ValueError, match="packed_rows=3 and batches of 2 must both divide by the 2 parts"):
         pack(batches([3, 4]), num_rows=3, num_parts=2)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from kbert.config import FinetuningConfig, PretrainingConfig
 from kbert.scripts.run_finetuning import run_finetuning
-from kbert.training.padding import packing, resolve_padding
+from kbert.training.padding import packing, resolve_packing
 from kbert.training.progress import read_metrics
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config
 
@@ -48,7 +48,8 @@ def kept(trained):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"padding": "skip"},
+        {"padding": "pack"},
+        {"padding": "pack", "gradient_accumulation_steps": 2},
         {"padding": "pack", "packed_rows": 6},
         pytest.param(
             {"padding": "pack", "packed_rows": 8, "gradient_accumulation_steps": 2},
@@ -67,20 +68,32 @@ def test_a_training_comes_out_the_same(kept, trained, settings):
     assert metrics["confusion"] == kept[1]["confusion"]
 
 
-def test_auto_skips_where_shapes_vary_anyway():
+def test_auto_packs_where_shapes_vary_anyway():
     varying, fixed = (FinetuningConfig(pad_to_longest=value) for value in (True, False))
-    assert resolve_padding(varying, ONE) == "skip"
-    assert resolve_padding(fixed, ONE) == "keep"
-    assert resolve_padding(PretrainingConfig(), ONE) == "keep"
-    assert resolve_padding(PretrainingConfig(length_buckets=(32,)), ONE) == "skip"
-    assert resolve_padding(dataclasses.replace(fixed, padding="skip"), ONE) == "skip"
-    assert resolve_padding(dataclasses.replace(fixed, padding="pack", packed_rows=4), ONE) == "pack"
+    buckets = PretrainingConfig(length_buckets=(32,))
+    assert resolve_packing([varying], ONE)
+    assert not resolve_packing([fixed], ONE)
+    assert not resolve_packing([PretrainingConfig()], ONE)
+    assert resolve_packing([buckets], ONE)
+    assert resolve_packing([dataclasses.replace(fixed, padding="pack")], ONE)
+    assert not resolve_packing([dataclasses.replace(varying, padding="keep")], ONE)
+
+
+def test_one_encoder_serves_all_phases():
+    """It packs where one of them needs it, unless another is compiled."""
+    buckets, fixed = PretrainingConfig(length_buckets=(32,)), PretrainingConfig()
+    compiled = dataclasses.replace(fixed, jit_compile=True)
+    assert resolve_packing([buckets, fixed], ONE) and resolve_packing([fixed, buckets], ONE)
+    assert not resolve_packing([buckets, compiled], ONE)
+    packed = [dataclasses.replace(config, padding="pack") for config in (buckets, fixed)]
+    compiled = dataclasses.replace(compiled, padding="pack", packed_rows=4)
+    with pytest.raises(ValueError, match='padding="pack" takes as many rows .* give packed_rows, or --jit=off'):
+        resolve_packing([*packed, compiled], ONE)
 
 
 def test_rows_must_divide_by_what_a_batch_is_cut_into():
     two = types.SimpleNamespace(num_replicas_in_sync=2)
     config = PretrainingConfig(padding="pack", packed_rows=6)
-    assert packing(PretrainingConfig(), two) is None
     assert packing(config, two, num_parts=3) is not None
     with pytest.raises(ValueError, match="packed_rows=6 is not divisible by the 2 replicas x"):
         packing(config, two, num_parts=2)
@@ -89,11 +102,10 @@ def test_rows_must_divide_by_what_a_batch_is_cut_into():
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"padding": "no"}, "padding='no' is not known; choose one of auto, keep, skip, pack."),
-        ({"padding": "pack"}, 'padding="pack" needs packed_rows, and nothing else takes it'),
+        ({"padding": "no"}, "padding='no' is not known; choose one of auto, keep, pack."),
         ({"packed_rows": 4}, "packed_rows=4 does not go with padding='auto'"),
         ({"padding": "pack", "packed_rows": 99}, "packed_rows=99 must lie between 1 and train_batch_size=32"),
-        ({"padding": "skip", "jit_compile": True}, 'padding="skip" makes them vary: use padding="pack"'),
+        ({"padding": "pack", "jit_compile": True}, "takes as many rows as each batch needs: give packed_rows"),
         ({"padding": "pack", "packed_rows": 8, "length_buckets": (32,)}, "needs batches of one shape"),
     ],
     ids=str,
