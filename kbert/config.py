@@ -236,9 +236,9 @@ class TrainingConfig:
     `peak_flops` is the peak FLOP/s of one device, which speed is compared with; left out, it is known by the
     device's name, or measured.
 
-    `padding` is what becomes of padding inside the encoder, with the same result: "keep", "pack" (several texts
-    in a row; as many rows as each batch needs, or `packed_rows`, for XLA's fixed shapes), or "auto": pack where
-    shapes vary anyway. `recompute_activations` runs each block again for its gradient instead of
+    `padding` is what becomes of padding inside the encoder, with the same result: "keep", "pack" (several
+    texts in a row; as many rows as each batch needs, or `packed_rows`, for XLA's fixed shapes), or "auto":
+    pack where shapes vary anyway. `recompute_activations` runs each block again for its gradient instead of
     keeping what is inside: less memory, more work, the same result.
     """
 

@@ -5,11 +5,11 @@ The manifest is written last: a folder without one holds no finished set. Standa
 
 import dataclasses
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kbert.features import Feature
+from kbert.whole_file import write_json
 
 FILE_NAME = "manifest.json"
 VOCABULARY_FILE_NAME = "vocab.txt"  # copied beside the shards: ids mean nothing without it
@@ -48,13 +48,10 @@ class Manifest:
         return sum(shard.num_examples for shard in self.shards)
 
     def write(self, directory: str | Path):
-        """Writes `directory/manifest.json` aside, then renames it into place."""
+        """Writes `directory/manifest.json`."""
         values = {"num_examples": self.num_examples} | dataclasses.asdict(self)
         values["features"] = {name: feature._asdict() for name, feature in self.features.items()}
-        path = Path(directory) / FILE_NAME
-        aside = path.with_name(f"{FILE_NAME}.{os.getpid()}.tmp")
-        aside.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        aside.replace(path)
+        write_json(values, Path(directory) / FILE_NAME)
 
 
 def read_manifest(directory: str | Path) -> Manifest:

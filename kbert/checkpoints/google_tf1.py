@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.json_file import read_json_object, write_json
+from kbert.checkpoints.json_file import read_json_object
 from kbert.checkpoints.masked_lm_settings import require_encoder_settings
 from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import PARTS, body_shapes, part_shapes
@@ -17,6 +17,7 @@ from kbert.checkpoints.stored_tensor import StoredTensor
 from kbert.checkpoints.vocabulary_checks import check_sizes, decide_casing
 from kbert.config import EncoderConfig, from_dict
 from kbert.tokenization.vocabulary import Vocabulary
+from kbert.whole_file import write_json
 
 FORMAT = "google"
 CONFIG_FILE = "bert_config.json"
@@ -248,7 +249,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
     values["do_lower_case"] = checkpoint.vocabulary.do_lower_case
     if checkpoint.labels:
         values["labels"] = list(checkpoint.labels)
-    write_json(folder / CONFIG_FILE, values | own_keys(checkpoint))
+    write_json(values | own_keys(checkpoint), folder / CONFIG_FILE)
     checkpoint.vocabulary.write(folder / "vocab.txt")
     return report
 

@@ -6,7 +6,7 @@ from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, has_labels, zeros
 from kbert.checkpoints.hugging_face_config import ARCHITECTURES, build_config, parse_config
 from kbert.checkpoints.hugging_face_tokenizer import read_tokenizer, write_tokenizer
-from kbert.checkpoints.json_file import read_json_object, write_json
+from kbert.checkpoints.json_file import read_json_object
 from kbert.checkpoints.masked_lm_settings import require_encoder_settings
 from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import PARTS, body_shapes, part_of, part_shapes
@@ -15,6 +15,7 @@ from kbert.checkpoints.report import Report
 from kbert.checkpoints.safetensors_file import read_safetensors, write_safetensors
 from kbert.checkpoints.torch_file import read_torch_file
 from kbert.checkpoints.vocabulary_checks import check_sizes
+from kbert.whole_file import write_json
 
 FORMAT = "hugging_face"
 CONFIG_FILE = "config.json"
@@ -250,7 +251,7 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, allowance: Allo
         tensors[outside] = checkpoint.tensors[row.kbert].as_float32(row.transposed)
         report.taken.append((outside, row.kbert, "transposed" if row.transposed else "as it is"))
     write_safetensors(folder / "model.safetensors", tensors, {"format": "pt"})
-    write_json(folder / CONFIG_FILE, values)
+    write_json(values, folder / CONFIG_FILE)
     write_tokenizer(folder, checkpoint.vocabulary, checkpoint.max_seq_length)
     report.note(f"architecture {architecture}; hidden_act {values['hidden_act']!r}")
     return report

@@ -7,10 +7,11 @@ would give other ids for ordinary text are refused by name.
 from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
-from kbert.checkpoints.json_file import read_json_object, write_json
+from kbert.checkpoints.json_file import read_json_object
 from kbert.checkpoints.report import Report
 from kbert.checkpoints.vocabulary_checks import decide_casing
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.whole_file import write_json
 
 _BERT_CLASSES = (
     None,
@@ -192,9 +193,9 @@ def _refuse_other_rules(folder, settings, normalizer, vocabulary, allowance, rep
 def write_tokenizer(folder: Path, vocabulary: Vocabulary, max_seq_length: int):
     """vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json for `vocabulary`."""
     vocabulary.write(folder / "vocab.txt")
-    write_json(folder / "special_tokens_map.json", _ROLES)
-    write_json(folder / "tokenizer_config.json", _tokenizer_config(vocabulary, max_seq_length))
-    write_json(folder / "tokenizer.json", _tokenizer_json(vocabulary))
+    write_json(_ROLES, folder / "special_tokens_map.json")
+    write_json(_tokenizer_config(vocabulary, max_seq_length), folder / "tokenizer_config.json")
+    write_json(_tokenizer_json(vocabulary), folder / "tokenizer.json")
 
 
 def _tokenizer_config(vocabulary, max_seq_length):

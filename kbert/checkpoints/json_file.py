@@ -15,7 +15,3 @@ def read_json_object(path: Path) -> dict:
     if not isinstance(values, dict):
         raise ValueError(f"{path}: expected a JSON object, received {type(values).__name__}.")
     return values
-
-
-def write_json(path: Path, values: dict):
-    path.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.json_file import read_json_object, write_json
+from kbert.checkpoints.json_file import read_json_object
 from kbert.checkpoints.masked_lm_settings import MASKED_LM_KEYS
 from kbert.checkpoints.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
+from kbert.whole_file import write_json
 
 CONFIG_FILE = "config.json"
 TASK_FILE = "task.json"
@@ -291,4 +292,4 @@ def add_own_keys(folder: Path, checkpoint: BertCheckpoint, task: str, untrained,
             values[_PROBLEM_TYPE] = checkpoint.problem_type
     if values:
         report.note(f"in {METADATA_FILE}, for kbert alone: {', '.join(values)}")
-    write_json(folder / METADATA_FILE, read_json_object(folder / METADATA_FILE) | values)
+    write_json(read_json_object(folder / METADATA_FILE) | values, folder / METADATA_FILE)

@@ -5,13 +5,13 @@ Every file is written aside and renamed when it is finished; features are writte
 
 import contextlib
 import json
-import os
 import shutil
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
+
+from kbert.whole_file import whole_file
 
 FORMATS = ("jsonl", "npz", "tfrecord")
 
@@ -28,17 +28,14 @@ def feature_file(path, format: str, extractor):
     Yields:
       A function that takes the place of a text in the input, from 0, and its `TextFeatures`.
     """
-    path = Path(path)
-    aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     writer_class = {"jsonl": _JsonLines, "npz": _NumpyArchive, "tfrecord": _Records}[format]
-    writer = writer_class(aside, extractor)
-    try:
-        yield writer.write
-        writer.close()
-        aside.replace(path)
-    finally:
-        writer.discard()
-        aside.unlink(missing_ok=True)
+    with whole_file(path) as aside:
+        writer = writer_class(aside, extractor)
+        try:
+            yield writer.write
+            writer.close()
+        finally:
+            writer.discard()
 
 
 class _JsonLines:

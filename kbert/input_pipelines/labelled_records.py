@@ -3,13 +3,12 @@
 import dataclasses
 
 from kbert.config import DatasetConfig, from_dict
-from kbert.input_pipelines.damaged_records import leave_out_damaged
+from kbert.input_pipelines.record_folder import RecordFolder
 from kbert.input_pipelines.record_shares import WHOLE
-from kbert.input_pipelines.record_vocabulary import require_vocabulary
-from kbert.manifest import FILE_NAME, read_manifest
+from kbert.manifest import FILE_NAME
 
 
-class LabelledRecords:
+class LabelledRecords(RecordFolder):
     """A folder that tfrecords_tools.create_finetuning_data has made.
 
     Args:
@@ -29,8 +28,7 @@ class LabelledRecords:
     """
 
     def __init__(self, directory, task: str, max_seq_length: int, errors: str = "fail"):
-        self.directory = directory
-        self.manifest = read_manifest(directory)
+        super().__init__(directory)
         if self.manifest.kind != task:
             raise ValueError(
                 f"{directory} holds {self.manifest.kind} records, but the task is {task}; make some with "
@@ -42,9 +40,8 @@ class LabelledRecords:
                 f"{directory} was made with max_seq_length={length}, but this run has "
                 f"max_seq_length={max_seq_length}; make the records again, or a run of that length."
             )
-        self._damaged = frozenset()
         if errors == "skip":
-            self.manifest, self._damaged = leave_out_damaged(directory, self.manifest)
+            self.leave_out_damaged()
         self.num_examples = self.manifest.num_examples
         if not self.num_examples:
             raise ValueError(f"{directory} holds no examples; make records of a file that has rows.")
@@ -72,43 +69,21 @@ class LabelledRecords:
             )
         return dataclasses.replace(dataset, labels=theirs.labels)
 
-    def require_vocabulary(self, owner, vocabulary: dict):
-        """Raises ValueError when the records were made with another vocabulary than that of `owner`."""
-        require_vocabulary(self.directory, self.manifest, owner, vocabulary)
-
-    def naming_damaged_records(self):
-        """A context in which an error about a broken file becomes a sentence with file and byte."""
-        from kbert.input_pipelines import record_reader
-
-        return record_reader.naming_damaged_records((self.directory, self.manifest))
-
     def training_batches(
         self, batch_size: int, seed: int, start_example: int, pad_to_longest: bool, *, share=WHOLE
     ):
         """Endless shuffled batches; see record_reader.training_batches."""
-        from kbert.input_pipelines import record_reader
-
-        batches = record_reader.training_batches(
-            self.directory,
-            self.manifest,
-            batch_size,
-            seed,
-            start_example,
-            share=share,
-            damaged_shards=self._damaged,
+        return _trimmed(
+            super().training_batches(batch_size, seed, start_example, share=share), pad_to_longest
         )
-        return _trimmed(batches, pad_to_longest)
 
     def evaluation_batches(
         self, batch_size: int, pad_to_longest: bool, with_fill: bool = False, *, share=WHOLE
     ):
         """Every example once, in order, with `example_weights`; see record_reader.evaluation_batches."""
-        from kbert.input_pipelines import record_reader
-
-        batches = record_reader.evaluation_batches(
-            self.directory, self.manifest, batch_size, with_fill, share=share, damaged_shards=self._damaged
+        return _trimmed(
+            super().evaluation_batches(batch_size, with_fill=with_fill, share=share), pad_to_longest
         )
-        return _trimmed(batches, pad_to_longest)
 
 
 def _trimmed(batches, pad_to_longest):

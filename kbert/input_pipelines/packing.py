@@ -8,8 +8,8 @@ import tensorflow as tf
 
 from kbert.features import PACKED_PLACES
 
-# What a row length is a multiple of where rows are free: short texts leave little of such a row empty, and few
-# lengths occur.
+# What the length of rows is a multiple of, where it is free: short texts leave little of such a row empty,
+# and few lengths occur.
 _ROW_STEP = 64
 # Attention's own work grows with the length of its rows; from here on longer rows do not pay.
 _LONGEST_WIDENED = 256
@@ -79,9 +79,9 @@ def fixed_rows(lengths, seq_length: int, num_rows: int) -> np.ndarray:
 def needed_rows(parts, seq_length: int) -> list[np.ndarray]:
     """`packed_places` of each part of a batch, in as many rows as the fullest part needs, all of one length.
 
-    Rows are as long as the longest text, up to a multiple of 64, or twice that where it saves an eighth of the
-    places or more (texts a little longer than half a row leave the other half empty). From 32 rows on their
-    number is rounded up, by a sixteenth at most: every shape costs compilations.
+    Rows are as long as the longest text, up to a multiple of 64, or twice that where it saves an eighth of
+    the places or more (texts a little longer than half a row leave the other half empty). From 32 rows on
+    their number is rounded up, by a sixteenth at most: every shape costs compilations.
     """
     longest = max(int(part.max(initial=1)) for part in parts)
     length = -(-longest // _ROW_STEP) * _ROW_STEP

@@ -1,13 +1,11 @@
 """Pretraining records, from the folder to the batches; what does not fit is refused without TensorFlow."""
 
-from kbert.input_pipelines.damaged_records import leave_out_damaged
-from kbert.input_pipelines.record_vocabulary import require_vocabulary
-from kbert.manifest import read_manifest
+from kbert.input_pipelines.record_folder import RecordFolder
 
 _PAIR_FEATURE = "next_sentence_labels"
 
 
-class PretrainingRecords:
+class PretrainingRecords(RecordFolder):
     """A folder that tfrecords_tools.create_pretraining_data has made.
 
     Args:
@@ -21,13 +19,11 @@ class PretrainingRecords:
     """
 
     def __init__(self, directory):
-        self.directory = directory
-        self.manifest = read_manifest(directory)
+        super().__init__(directory)
         if self.manifest.kind != "pretraining":
             raise ValueError(
                 f"{directory} holds records of kind {self.manifest.kind!r}, not pretraining records."
             )
-        self._damaged = frozenset()
 
     @property
     def max_seq_length(self) -> int:
@@ -40,7 +36,7 @@ class PretrainingRecords:
 
     def require_like(self, other: "PretrainingRecords"):
         """Raises ValueError unless what `other` trains can be evaluated, or trained on, here as well."""
-        require_vocabulary(self.directory, self.manifest, other.directory, other.manifest.vocabulary)
+        self.require_vocabulary(other.directory, other.manifest.vocabulary)
         if other.next_sentence and not self.next_sentence:
             raise ValueError(
                 f"{self.directory} holds no {_PAIR_FEATURE}, which {other.directory} trains; make its "
@@ -62,35 +58,8 @@ class PretrainingRecords:
                 f"{encoder.vocab_size}: ids would fall outside its table."
             )
 
-    def leave_out_damaged(self):
-        """Looks for damaged records now, and goes without them."""
-        self.manifest, self._damaged = leave_out_damaged(self.directory, self.manifest)
-
     def require_one_batch(self, batch_size: int):
         """Raises ValueError when they are fewer than one batch."""
         from kbert.input_pipelines import record_reader
 
         record_reader.require_one_batch(self.directory, self.manifest, batch_size)
-
-    def training_batches(self, batch_size: int, seed: int, start_example: int, share, length_buckets=()):
-        """Endless shuffled batches; see record_reader.training_batches."""
-        from kbert.input_pipelines import record_reader
-
-        return record_reader.training_batches(
-            self.directory,
-            self.manifest,
-            batch_size,
-            seed,
-            start_example,
-            share=share,
-            length_buckets=length_buckets,
-            damaged_shards=self._damaged,
-        )
-
-    def evaluation_batches(self, batch_size: int, **settings):
-        """Every example once, in order, with `example_weights`; see record_reader.evaluation_batches."""
-        from kbert.input_pipelines import record_reader
-
-        return record_reader.evaluation_batches(
-            self.directory, self.manifest, batch_size, damaged_shards=self._damaged, **settings
-        )

@@ -121,7 +121,9 @@ class TransformerBlock(keras.layers.Layer):
 
         def block(hidden_states, input_mask, for_attention, first, second):
             context = self.attention.trained_context(hidden_states, input_mask, for_attention)
-            hidden_states, context = (ops.reshape(x, (-1, self.hidden_size)) for x in (hidden_states, context))
+            hidden_states, context = (
+                ops.reshape(x, (-1, self.hidden_size)) for x in (hidden_states, context)
+            )
             hidden_states = self._residual_norm(
                 self.attention.output_dense, context, hidden_states, self.attention_layer_norm, first
             )

@@ -3,10 +3,8 @@
 All text that is handed in as a name, a cell or a title is escaped; what is called a body is HTML already.
 """
 
-import os
 import textwrap
 from html import escape
-from pathlib import Path
 
 
 def page(title: str, lead: str, note: str, sections, style: str = "") -> str:
@@ -56,14 +54,6 @@ def table(heads, rows, num_text_columns: int = 1) -> str:
         f"<div class='wide'><table><thead><tr>{cells('th', heads)}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>\n"
     )
-
-
-def write_text(text: str, path: str | Path):
-    """Writes a text file; it is whole or absent, never half."""
-    path = Path(path)
-    aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    aside.write_text(text, encoding="utf-8", newline="\n")
-    aside.replace(path)
 
 
 # The colours are Okabe and Ito's, as in the curves: told apart by every kind of colour vision.

@@ -10,8 +10,9 @@ from html import escape
 from pathlib import Path
 
 from kbert.reporting.bar_pictures import bars
-from kbert.reporting.html_page import facts, page, section, table, write_text
+from kbert.reporting.html_page import facts, page, section, table
 from kbert.training.progress import readable_seconds
+from kbert.whole_file import write_text
 
 _COLUMNS = 99
 

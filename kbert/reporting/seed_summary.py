@@ -1,9 +1,9 @@
 """What several runs that differ in nothing but their seed say together. Standard library only."""
 
-import json
-import os
 import statistics
 from pathlib import Path
+
+from kbert.whole_file import write_json
 
 FILE_NAME = "summary.json"
 
@@ -43,8 +43,5 @@ def seed_table(summary: dict) -> str:
 
 
 def write_summary(folder, summary: dict):
-    """Writes `folder/summary.json` aside and renames it."""
-    path = Path(folder) / FILE_NAME
-    aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    aside.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-    aside.replace(path)
+    """Writes `folder/summary.json`."""
+    write_json(summary, Path(folder) / FILE_NAME)

@@ -13,11 +13,9 @@ import json
 from absl import flags
 
 from kbert import command_line
-from kbert.input_pipelines.damaged_records import leave_out_damaged
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.input_pipelines.labelled_records import LabelledRecords
-from kbert.input_pipelines.record_vocabulary import require_vocabulary
-from kbert.manifest import read_manifest
+from kbert.input_pipelines.pretraining_records import PretrainingRecords
 from kbert.scripts.training_flags import define_checkpoint_flag, define_records_errors_flag
 
 FLAGS = flags.FLAGS
@@ -77,41 +75,30 @@ def _evaluate_labelled(run, make_batches, checkpoint):
 
 def evaluate_pretraining(run, input_dir, batch_size=64, records_errors="fail", checkpoint=None):
     """(task, metrics) of a pretraining run on a folder of records; damaged ones as in run_pretraining."""
-    manifest = read_manifest(input_dir)
-    if manifest.kind != "pretraining":
-        raise ValueError(f"{input_dir} holds records of kind {manifest.kind!r}, not pretraining records.")
-    require_vocabulary(input_dir, manifest, run.path, run.details["vocabulary"])
-    if run.task().next_sentence and "next_sentence_labels" not in manifest.features:
+    records = PretrainingRecords(input_dir)
+    records.require_vocabulary(run.path, run.details["vocabulary"])
+    if run.task().next_sentence and not records.next_sentence:
         raise ValueError(
             f"{input_dir} holds no next_sentence_labels, which {run.path} was trained on; make the records "
             "with --strategy=sentence_pairs or sentence_order."
         )
-    (length,) = manifest.features["input_ids"].shape
-    if length > run.config.encoder.max_position_embeddings:
-        raise ValueError(
-            f"{input_dir} has max_seq_length={length}, but the encoder of {run.path} has only "
-            f"max_position_embeddings={run.config.encoder.max_position_embeddings}; make shorter records."
-        )
-
-    damaged = frozenset()
+    records.require_room(run.config.encoder)
     if records_errors == "skip":
-        manifest, damaged = leave_out_damaged(input_dir, manifest)
+        records.leave_out_damaged()
 
     import numpy as np
 
-    from kbert.input_pipelines import record_reader
-
     task, model = run.load_model(checkpoint)
-    batches = record_reader.evaluation_batches(input_dir, manifest, batch_size, damaged_shards=damaged)
+    batches = records.evaluation_batches(batch_size)
     counts = np.zeros(run.config.encoder.vocab_size)
-    with record_reader.naming_damaged_records((input_dir, manifest)):
+    with records.naming_damaged_records():
         metrics = _evaluate(task, model, batches)
         for batch in batches:
             np.add.at(counts, batch["masked_lm_ids"].numpy(), batch["masked_lm_weights"].numpy())
     return task, metrics | {
         "baseline_accuracy": float(counts.max() / counts.sum()),
         "baseline_token": run.vocabulary().tokens[int(counts.argmax())],
-        "num_examples": manifest.num_examples,
+        "num_examples": records.manifest.num_examples,
     }
 
 

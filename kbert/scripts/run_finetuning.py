@@ -218,13 +218,16 @@ def run_finetuning(
         first_examples = {name: values[:2] for name, values in train_features.items()}
     _log_examples(first_examples, first_examples[LABEL_FEATURE], dataset.labels, vocabulary)
 
+    @functools.cache
+    def dev_features():
+        return task.rows_to_features(dev_rows, text_inputs)
+
     def dev_batches(share):
         arguments = (config.eval_batch_size, config.pad_to_longest)
         with_fill = needs_whole_batches(config, strategy)
         if dev_records:
             return dev_records.evaluation_batches(*arguments, with_fill=with_fill, share=share)
-        features = task.rows_to_features(dev_rows, text_inputs)
-        return text_reader.evaluation_batches(features, *arguments, with_fill=with_fill, share=share)
+        return text_reader.evaluation_batches(dev_features(), *arguments, with_fill=with_fill, share=share)
 
     phase = Phase(
         config=config,

@@ -153,8 +153,8 @@ def run_pretraining(
                 phase_config.train_batch_size,
                 phase_config.seed + number,
                 consumed,
-                share,
-                phase_config.length_buckets,
+                share=share,
+                length_buckets=phase_config.length_buckets,
             )
 
         def eval_batches(share):

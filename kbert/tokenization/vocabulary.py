@@ -1,8 +1,9 @@
 """vocab.txt <-> ids, special tokens, casing. Standard library only."""
 
 import hashlib
-import os
 from pathlib import Path
+
+from kbert.whole_file import write_text
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 MAX_BYTES_PER_PIECE = 256  # of UTF-8, without "##"; TF-Text's WordPiece op takes no longer ones
@@ -88,12 +89,8 @@ class Vocabulary:
         return cls((line.strip() for line in lines), do_lower_case, source=str(path))
 
     def write(self, path: str | Path):
-        """Writes the tokens one a line; the file is whole or absent, never half."""
-        path = Path(path)
-        aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        lines = (token or _LINE_OF_EMPTY_TOKEN for token in self.tokens)
-        aside.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
-        aside.replace(path)
+        """Writes the tokens one a line."""
+        write_text("".join(f"{token or _LINE_OF_EMPTY_TOKEN}\n" for token in self.tokens), path)
 
     def __len__(self):
         return len(self.tokens)

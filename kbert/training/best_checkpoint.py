@@ -2,8 +2,9 @@
 
 import json
 import math
-import os
 from pathlib import Path
+
+from kbert.whole_file import write_json
 
 INDEX_FILE = "best.json"
 
@@ -92,9 +93,7 @@ class BestCheckpoint:
             path.unlink(missing_ok=True)
             return
         values = {"step": self.step, "metric": self.metric, "value": self.metrics[self.metric]}
-        aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        aside.write_text(json.dumps(values | {"metrics": self.metrics}, indent=2) + "\n", encoding="utf-8")
-        aside.replace(path)
+        write_json(values | {"metrics": self.metrics}, path)
 
 
 def read_index(directory) -> dict | None:

@@ -133,17 +133,21 @@ def chief_first(strategy, action):
 
 def wait_for_all(strategy, failed: bool = False) -> int:
     """Returns when every worker has come here: how many replicas belong to one that says `failed`."""
-    if strategy.cluster_resolver is None:
-        return int(failed)
+    return int(failed) if strategy.cluster_resolver is None else int(sum_over_replicas(strategy, failed))
 
-    @tf.function
-    def count():
-        def replica():
-            return tf.distribute.get_replica_context().all_reduce("sum", tf.constant(float(failed)))
 
-        return strategy.experimental_local_results(strategy.run(replica))[0]
+def sum_over_replicas(strategy, value: float) -> float:
+    """The sum over replicas of the `value` that each one's process gave; all processes must call it."""
+    return float(_sum_over_replicas(strategy, tf.constant(value, tf.float32)))
 
-    return int(count())
+
+@tf.function
+def _sum_over_replicas(strategy, value):
+    def replica(value):
+        # An argument has no device of its own, which the sum over workers needs.
+        return tf.distribute.get_replica_context().all_reduce("sum", tf.identity(value))
+
+    return strategy.experimental_local_results(strategy.run(replica, args=(value,)))[0]
 
 
 def distribute(strategy, make_batches, for_replica=None):

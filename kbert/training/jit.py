@@ -48,7 +48,7 @@ def device_type(strategy) -> str:
 
 
 def needs_whole_batches(config, strategy) -> bool:
-    """Whether evaluation batches must be filled up: replicas, packed rows of a fixed number and XLA take none that is smaller."""
+    """Whether evaluation batches must be filled up: replicas, `packed_rows` and XLA take no smaller ones."""
     alone = strategy.num_replicas_in_sync == 1 and not config.packed_rows
     return not alone or resolves_to_xla(config, device_type(strategy))
 

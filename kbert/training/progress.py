@@ -9,6 +9,8 @@ from pathlib import Path
 
 from absl import logging
 
+from kbert.whole_file import write_text
+
 # What depends on the machine and the hour; everything else in metrics.jsonl is the same whenever a run is
 # repeated, killed and resumed or not.
 CLOCK_FIELDS = (
@@ -243,6 +245,4 @@ def forget_metrics_after(metrics_file, step: int, with_evaluation: bool = False)
         for line in read_metrics(metrics_file)
         if line["step"] < step or line["step"] == step and not (with_evaluation and line["split"] == "eval")
     ]
-    aside = metrics_file.with_name(metrics_file.name + ".tmp")
-    aside.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
-    aside.replace(metrics_file)
+    write_text("".join(json.dumps(line) + "\n" for line in kept), metrics_file)

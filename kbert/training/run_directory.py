@@ -11,7 +11,6 @@ run_dir/
 """
 
 import json
-import os
 from pathlib import Path
 
 from absl import logging
@@ -23,6 +22,7 @@ from kbert.tasks.task import Task
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.training import checkpoint
 from kbert.training.best_checkpoint import read_index
+from kbert.whole_file import write_json
 
 _CONFIG_CLASSES = {name: FinetuningConfig for name in TASKS} | {"pretraining": PretrainingConfig}
 # What may change when a run is taken up again. The first do not touch the numbers that come out; the second
@@ -104,8 +104,8 @@ class RunDirectory:
             )
         path.mkdir(parents=True, exist_ok=True)
         vocabulary.write(path / "vocab.txt")
-        _write_json(path / "config.json", to_dict(config))
-        _write_json(path / "run.json", details)  # last: with it, the run exists
+        write_json(to_dict(config), path / "config.json")
+        write_json(details, path / "run.json")  # last: with it, the run exists
         return cls(path)
 
     def _refuse_other(self, config, details):
@@ -238,9 +238,3 @@ def _flatten(values, prefix=""):
         else:
             flat[f"{prefix}{key}"] = value
     return flat
-
-
-def _write_json(path, values):
-    aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    aside.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    aside.replace(path)

@@ -5,6 +5,7 @@ import signal
 import tensorflow as tf
 
 from kbert.stop_signal import StopSignal
+from kbert.training.distribution import sum_over_replicas
 
 
 class StopAgreement:
@@ -24,14 +25,5 @@ class StopAgreement:
         """The number of the signal to stop for, or 0; several workers must all ask, after the same call."""
         if self._alone:
             return self._stop.received
-        total = self._sum(tf.constant(float(self._stop.received)))
+        total = sum_over_replicas(self._strategy, self._stop.received)
         return self._stop.received or (int(signal.SIGTERM) if total > 0 else 0)
-
-    @tf.function
-    def _sum(self, received):
-        def replica(value):
-            # An argument has no device of its own, which the sum over workers needs.
-            return tf.distribute.get_replica_context().all_reduce("sum", tf.identity(value))
-
-        total = self._strategy.run(replica, args=(received,))
-        return self._strategy.experimental_local_results(total)[0]

@@ -4,6 +4,8 @@ import time
 
 import tensorflow as tf
 
+from kbert.training.distribution import sum_over_replicas
+
 
 class TimeBudget:
     """Linear warm-up and linear decay over wall-clock time; over when the time is.
@@ -89,13 +91,4 @@ class TimeBudget:
         """The mean of all processes' seconds: learning rates and the end must be the same everywhere."""
         if not isinstance(self._strategy, tf.distribute.MultiWorkerMirroredStrategy):
             return seconds
-        means = self._mean_over_replicas(tf.constant(seconds, tf.float32))
-        return float(self._strategy.experimental_local_results(means)[0])
-
-    @tf.function
-    def _mean_over_replicas(self, seconds):
-        def mean(value):
-            # The identity has a device, which the all-reduce asks for.
-            return tf.distribute.get_replica_context().all_reduce("mean", tf.identity(value))
-
-        return self._strategy.run(mean, args=(seconds,))
+        return sum_over_replicas(self._strategy, seconds) / self._strategy.num_replicas_in_sync

@@ -1,10 +1,11 @@
 """Documents of sentences of pieces as three flat arrays, in memory and on disk."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+from kbert.whole_file import whole_file
 
 
 @dataclass(frozen=True)
@@ -85,16 +86,14 @@ class TokenizedCorpus:
         )
 
     def save(self, path: str | Path):
-        """Writes the corpus as an uncompressed .npz file, aside first."""
-        aside = f"{path}.{os.getpid()}.tmp"
-        with open(aside, "wb") as file:
+        """Writes the corpus as an uncompressed .npz file."""
+        with whole_file(path) as aside, open(aside, "wb") as file:
             np.savez(
                 file,
                 pieces=self.pieces,
                 sentence_starts=self.sentence_starts,
                 document_starts=self.document_starts,
             )
-        os.replace(aside, path)
 
     @classmethod
     def load(cls, path: str | Path) -> "TokenizedCorpus":

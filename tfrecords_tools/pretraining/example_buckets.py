@@ -4,11 +4,12 @@ Every example goes to a bucket drawn at random. All examples of a bucket are lat
 put in random order and written to one part of a shard: together a uniform shuffle of the whole corpus.
 """
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+from kbert.whole_file import whole_file
 
 _LENGTH = np.dtype("<u2")
 _LABEL = np.dtype("u1")
@@ -81,8 +82,7 @@ def write_buckets(path: str | Path, examples: Examples, num_buckets: int, genera
         examples.second_lengths.astype(_LENGTH),
         examples.labels.astype(_LABEL),
     )
-    aside = f"{path}.{os.getpid()}.tmp"
-    with open(aside, "wb") as file:
+    with whole_file(path) as aside, open(aside, "wb") as file:
         file.write(counts.tobytes())
         for number in range(num_buckets):
             rows, pieces = (
@@ -91,7 +91,6 @@ def write_buckets(path: str | Path, examples: Examples, num_buckets: int, genera
             for column in columns:
                 file.write(column[rows].tobytes())
             file.write(examples.pieces[pieces].tobytes())
-    os.replace(aside, path)
 
 
 def count_examples(path: str | Path, num_buckets: int) -> np.ndarray:

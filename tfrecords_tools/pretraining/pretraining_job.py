@@ -2,7 +2,6 @@
 
 import fcntl
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from kbert.manifest import VOCABULARY_FILE_NAME
 from kbert.tokenization.vocabulary import Vocabulary
+from kbert.whole_file import write_json
 from tfrecords_tools.corpus.documents import TextFormat
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 
@@ -118,7 +118,7 @@ class PretrainingJob:
             _refuse_other_plan(plan_file, plan)
         else:
             vocabulary.write(job.vocabulary_file)
-            write_json(plan_file, plan)
+            write_json(plan, plan_file)
         return job
 
     def lock(self):
@@ -164,13 +164,6 @@ def _refuse_other_plan(plan_file, plan):
             f"{plan_file.parent} holds unfinished work that differs in {'; '.join(differing)}. Repeat its "
             "settings to go on with it, or delete that folder to begin again."
         )
-
-
-def write_json(path: Path, values):
-    """Writes aside, then renames: the file is whole or absent."""
-    aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    aside.write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    aside.replace(path)
 
 
 def read_json(path: Path):

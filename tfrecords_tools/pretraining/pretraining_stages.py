@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kbert.whole_file import write_json
 from tfrecords_tools.corpus.byte_batches import byte_batches
 from tfrecords_tools.corpus.documents import Unit, read_documents
 from tfrecords_tools.corpus.duplicates import Fingerprinter
@@ -19,7 +20,7 @@ from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.corpus.tokenized_corpus import TokenizedCorpus
 from tfrecords_tools.pretraining.example_buckets import Examples, read_bucket, write_buckets
 from tfrecords_tools.pretraining.full_sentences import pack_full_sentences
-from tfrecords_tools.pretraining.pretraining_job import PretrainingJob, write_json
+from tfrecords_tools.pretraining.pretraining_job import PretrainingJob
 from tfrecords_tools.pretraining.sentence_pairs import PairSampler, truncate_pairs
 from tfrecords_tools.records.record_statistics import RecordStatistics
 
@@ -72,14 +73,13 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
     tokenizer, unk_id = _tokenizer(job)
     fingerprinter = None if job.settings.deduplicate == "none" else Fingerprinter(job.settings.deduplicate)
     problems = Problems()
-    blocks, fingerprints, num_bytes = [], [], 0
+    blocks, fingerprints = [], []
     found = (document for unit in group.units for document in read_documents(unit, job.text_format, problems))
     for documents in byte_batches(found, BLOCK_BYTES, size=lambda document: sum(map(len, document))):
         lines, numbers, pieces, lengths = [], [], [], []
         for number, document in enumerate(documents):
             lines.extend(document)
             numbers.extend([number] * len(document))
-        num_bytes += sum(map(len, lines)) + len(lines)
         for part in byte_batches(lines, _TEXT_BYTES_AT_ONCE):
             part_pieces, part_lengths = tokenizer(part)
             pieces.append(part_pieces)
@@ -105,8 +105,8 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
         with open(job.tokens / f"{group.name}.fingerprints.npy", "wb") as file:
             np.save(file, np.array(fingerprints, np.uint64).reshape(-1, fingerprinter.num_numbers))
     write_json(
+        {"blocks": blocks, "problems": problems.to_json()},
         summary_file(job.tokens, group.name),
-        {"bytes": num_bytes, "blocks": blocks, "problems": problems.to_json()},
     )
 
 
@@ -159,7 +159,7 @@ def sample_block(job: PretrainingJob, block: BlockToSample, num_buckets: int):
         passes.append(Examples(pieces, first_lengths, second_lengths, pairs[:, 4]))
     examples = Examples.concatenate(passes)
     write_buckets(job.examples / f"{block.name}.bin", examples, num_buckets, generator)
-    write_json(summary_file(job.examples, block.name), {"examples": len(examples)})
+    write_json({"examples": len(examples)}, summary_file(job.examples, block.name))
 
 
 def load_block(job: PretrainingJob, name: str) -> TokenizedCorpus:
@@ -200,7 +200,7 @@ def write_part(job: PretrainingJob, part: Part):
     if part.bucket == 0 and statistics.examples:
         columns = {name: np.stack([example[name] for example in statistics.examples]) for name in features}
         np.savez(job.parts / FIRST_EXAMPLES, **columns)
-    write_json(summary_file(job.parts, part.name), {"examples": len(examples)})
+    write_json({"examples": len(examples)}, summary_file(job.parts, part.name))
 
 
 def _lay_out(job, examples: Examples, generator) -> dict[str, np.ndarray]:

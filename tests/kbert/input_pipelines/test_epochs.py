@@ -15,8 +15,8 @@ ROWS = 23
 
 def text_features():
     """Rows of different lengths; the first id of a row is its number."""
-    lengths = np.arange(ROWS) % 11 + 2
-    mask = (np.arange(24) < lengths[:, None]).astype(np.int32)
+    lengths = 2 * (np.arange(ROWS) % 11) + 2
+    mask = (np.arange(48) < lengths[:, None]).astype(np.int32)
     ids = np.arange(ROWS, dtype=np.int32)[:, None] * mask
     return {"input_ids": ids, "input_mask": mask, "segment_ids": 0 * mask, "label_ids": np.arange(ROWS)}
 
@@ -159,7 +159,7 @@ def test_pad_last_batch(number, with_fill):
 
 def test_trim_padding_cuts_what_is_padding_everywhere():
     features = {name: tf.constant(value) for name, value in text_features().items()}
-    for rows, length in (([0], 8), ([6, 7], 16), (list(range(ROWS)), 16)):
+    for rows, length in (([0], 16), ([6, 7], 16), ([6, 8], 32), (list(range(ROWS)), 32)):
         batch = {name: tf.gather(value, rows) for name, value in features.items()}
         trimmed = text_reader.trim_padding(batch)
         assert trimmed["input_ids"].shape == trimmed["segment_ids"].shape == (len(rows), length)
@@ -170,7 +170,7 @@ def test_trim_padding_cuts_what_is_padding_everywhere():
 
 
 def test_only_asked_for_batches_are_trimmed():
-    for pad_to_longest, lengths in ((True, {8, 16}), (False, {24})):
+    for pad_to_longest, lengths in ((True, {16, 32}), (False, {48})):
         batches = text_reader.evaluation_batches(text_features(), 1, pad_to_longest)
         assert {batch["input_ids"].shape[1] for batch in batches} == lengths
 

@@ -48,7 +48,7 @@ def test_replicas_need_whole_batches_without_xla_too():
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
-        (VARYING, "a TPU needs batches of one shape: set pad_to_longest=false, and leave out length_b"),
+        (VARYING, "a TPU needs batches of one shape: set pad_to_longest=false, leave out length_b"),
         (tiny_pretraining_config(jit_compile=False), "a TPU runs compiled steps only"),
     ],
 )

@@ -87,7 +87,9 @@ def test_one_encoder_serves_all_phases():
     assert not resolve_packing([buckets, compiled], ONE)
     packed = [dataclasses.replace(config, padding="pack") for config in (buckets, fixed)]
     compiled = dataclasses.replace(compiled, padding="pack", packed_rows=4)
-    with pytest.raises(ValueError, match='padding="pack" takes as many rows .* give packed_rows, or --jit=off'):
+    with pytest.raises(
+        ValueError, match='padding="pack" takes as many rows .* give packed_rows, or --jit=off'
+    ):
         resolve_packing([*packed, compiled], ONE)
 
 
@@ -105,7 +107,10 @@ def test_rows_must_divide_by_what_a_batch_is_cut_into():
         ({"padding": "no"}, "padding='no' is not known; choose one of auto, keep, pack."),
         ({"packed_rows": 4}, "packed_rows=4 does not go with padding='auto'"),
         ({"padding": "pack", "packed_rows": 99}, "packed_rows=99 must lie between 1 and train_batch_size=32"),
-        ({"padding": "pack", "jit_compile": True}, "takes as many rows as each batch needs: give packed_rows"),
+        (
+            {"padding": "pack", "jit_compile": True},
+            "takes as many rows as each batch needs: give packed_rows",
+        ),
         ({"padding": "pack", "packed_rows": 8, "length_buckets": (32,)}, "needs batches of one shape"),
     ],
     ids=str,

@@ -1,0 +1,60 @@
+"""A folder of records: what those of every kind have in common. Opening one does not load TensorFlow."""
+
+from kbert.input_pipelines.damaged_records import leave_out_damaged
+from kbert.input_pipelines.record_vocabulary import require_vocabulary
+from kbert.manifest import read_manifest
+
+
+class RecordFolder:
+    """A finished set of records.
+
+    Args:
+      directory: the folder.
+
+    Attributes:
+      directory, manifest: as given and read.
+
+    Raises:
+      ValueError: when the folder holds no finished set of records.
+    """
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.manifest = read_manifest(directory)
+        self._damaged = frozenset()
+
+    def leave_out_damaged(self):
+        """Looks for damaged records now, and goes without them."""
+        self.manifest, self._damaged = leave_out_damaged(self.directory, self.manifest)
+
+    def require_vocabulary(self, owner, vocabulary: dict):
+        """Raises ValueError when the records were made with another vocabulary than that of `owner`."""
+        require_vocabulary(self.directory, self.manifest, owner, vocabulary)
+
+    def naming_damaged_records(self):
+        """A context in which an error about a broken file becomes a sentence with file and byte."""
+        from kbert.input_pipelines import record_reader
+
+        return record_reader.naming_damaged_records((self.directory, self.manifest))
+
+    def training_batches(self, batch_size: int, seed: int, start_example: int, **settings):
+        """Endless shuffled batches; see record_reader.training_batches."""
+        from kbert.input_pipelines import record_reader
+
+        return record_reader.training_batches(
+            self.directory,
+            self.manifest,
+            batch_size,
+            seed,
+            start_example,
+            damaged_shards=self._damaged,
+            **settings,
+        )
+
+    def evaluation_batches(self, batch_size: int, **settings):
+        """Every example once, in order, with `example_weights`; see record_reader.evaluation_batches."""
+        from kbert.input_pipelines import record_reader
+
+        return record_reader.evaluation_batches(
+            self.directory, self.manifest, batch_size, damaged_shards=self._damaged, **settings
+        )
