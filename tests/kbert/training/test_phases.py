@@ -55,6 +55,7 @@ def two_phases(short_records, records_dir, tmp_path_factory):
     return RunDirectory(path)
 
 
+@pytest.mark.slow
 def test_one_count_of_steps_and_a_schedule_for_each_phase(two_phases):
     lines = numbers(two_phases)
     steps = [(line["step"], line["split"]) for line in lines]
@@ -157,6 +158,7 @@ def test_records_that_do_not_suit_the_phases_are_refused(short_records, records_
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_another_phase_is_named_when_a_run_is_resumed(two_phases, short_records, records_dir):
     first, second = CONFIG.phases
     changed = dataclasses.replace(CONFIG, phases=(first, dataclasses.replace(second, num_train_steps=6)))
