@@ -151,11 +151,7 @@ def shared_settings(dataset, folder, init_checkpoint) -> dict:
     columns = dataclasses.asdict(dataset.columns)
     columns = {key: value for key, value in columns.items() if value not in (None, ())}
     config = {
-        "dataset": {
-            key: value
-            for key, value in dataclasses.asdict(dataset.columns).items()
-            if value not in (None, ())
-        },
+        "dataset": columns,
         "optimizer": {"name": adam.name, "learning_rate": adam.learning_rate},
         "max_seq_length": 128,
         "num_train_epochs": dataset.epochs,

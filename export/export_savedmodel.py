@@ -14,6 +14,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
+from kbert.whole_file import write_json
 
 FLAGS = flags.FLAGS
 
@@ -104,7 +105,7 @@ def _write_extra_assets(directory, serving_model, run, report):
         "vocabulary": run.details["vocabulary"],
         "run": str(run.checkpoint()),
     }
-    (extra / "kbert.json").write_text(json.dumps(about | report, indent=2, ensure_ascii=False) + "\n")
+    write_json(about | report, extra / "kbert.json")
 
 
 def main(argv):

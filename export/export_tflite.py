@@ -15,6 +15,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
+from kbert.whole_file import write_json, write_text
 
 FLAGS = flags.FLAGS
 
@@ -81,9 +82,9 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
                 )
             report[quantization] = {"bytes": path.stat().st_size, "max_difference": difference}
         shutil.copy(run.path / "vocab.txt", aside / "vocab.txt")
-        (aside / "labels.txt").write_text("".join(f"{label}\n" for label in task.labels), encoding="utf-8")
+        write_text("".join(f"{label}\n" for label in task.labels), aside / "labels.txt")
         about = {"max_seq_length": length, "vocabulary": run.details["vocabulary"], "files": report}
-        (aside / "kbert.json").write_text(json.dumps(about, indent=2) + "\n")
+        write_json(about, aside / "kbert.json")
         if output_dir.exists():
             shutil.rmtree(output_dir)
         aside.rename(output_dir)

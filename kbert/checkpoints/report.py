@@ -1,9 +1,10 @@
 """What became of every name, on both sides: for people as text, for programs as JSON."""
 
 import dataclasses
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from kbert.whole_file import write_json, write_text
 
 JSON_FILE = "conversion_report.json"
 TEXT_FILE = "conversion_report.txt"
@@ -58,8 +59,5 @@ class Report:
 def write_reports(folder: Path, read: Report, written: Report):
     """Both accounts of a conversion into `folder`, as JSON and as text."""
     values = {"read": read.to_dict(), "written": written.to_dict()}
-    (folder / JSON_FILE).write_text(
-        json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n"
-    )
-    text = f"read: {read}\n\nwritten: {written}\n"
-    (folder / TEXT_FILE).write_text(text, encoding="utf-8", newline="\n")
+    write_json(values, folder / JSON_FILE)
+    write_text(f"read: {read}\n\nwritten: {written}\n", folder / TEXT_FILE)

@@ -9,12 +9,12 @@ gradient norm and speed by step, the results and the settings, all in one file w
 share its pictures. A picture (.png) holds losses and scores alone, several runs below one another.
 """
 
-import os
 from pathlib import Path
 
 from absl import flags
 
 from kbert import command_line
+from kbert.whole_file import whole_file
 
 FLAGS = flags.FLAGS
 
@@ -54,9 +54,8 @@ def main(argv):
         # A row's name would only repeat the title of a single run.
         png = draw_curves(dict(zip(names if len(names) > 1 else [""], folders, strict=True)), title)
         output_file.parent.mkdir(parents=True, exist_ok=True)
-        aside = output_file.with_name(f"{output_file.name}.{os.getpid()}.tmp")
-        aside.write_bytes(png)
-        aside.replace(output_file)
+        with whole_file(output_file) as aside:
+            aside.write_bytes(png)
     print(f"Curves written to {output_file}.")
 
 

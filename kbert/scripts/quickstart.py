@@ -20,6 +20,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
+from kbert.whole_file import write_json
 
 FLAGS = flags.FLAGS
 
@@ -389,7 +390,7 @@ def _write_reports(directory, at, results):
     names = ("pretraining run", "classifier run", "classifier without pretraining")
     curves = draw_curves({name: at[name] for name in names}, "kbert quickstart")
     (directory / "curves.png").write_bytes(curves)
-    (directory / "results.json").write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+    write_json(results, directory / "results.json")
     write_page(results, curves, at["this page"])
     print("\n" + results_table(results))
 

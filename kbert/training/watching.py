@@ -88,7 +88,8 @@ def _shape_of_phase(task, config, phase_config, settings, details, num_replicas)
 def log_memory(task, config, plan, details: dict, strategy):
     """One line before a training begins: what it needs, what there is, whether it fits, and what would.
 
-    It warns and goes on, since it is an estimate; where real tokens alone are worked on, one from above.
+    It warns and goes on, since it is an estimate; where texts are packed into as many rows as
+    they need, one from above.
     """
     device, num_replicas = device_type(strategy), strategy.num_replicas_in_sync
     memory = {"GPU": memory_of_gpu, "CPU": memory_of_cpu}.get(device, lambda: None)()
