@@ -32,8 +32,8 @@ from benchmarks import environments
 from benchmarks.contestants import Contestant
 from kbert import command_line
 from kbert.config import EncoderConfig
+from kbert.files.whole_file import write_text
 from kbert.reporting.html_page import page, section, table
-from kbert.whole_file import write_text
 from tfrecords_tools.corpus.documents import input_files
 
 FLAGS = flags.FLAGS

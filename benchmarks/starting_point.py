@@ -7,8 +7,8 @@ import numpy as np
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.formats import write_checkpoint
 from kbert.checkpoints.report import Report
-from kbert.checkpoints.stored_tensor import stored_array
 from kbert.config import EncoderConfig
+from kbert.files.stored_tensor import stored_array
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 # KerasHub's masked-LM model has no next sentence, and an activation and epsilon of its own in the head.

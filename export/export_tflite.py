@@ -15,7 +15,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
-from kbert.whole_file import write_json, write_text
+from kbert.files.whole_file import write_json, write_text
 
 FLAGS = flags.FLAGS
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kbert.features import Feature
-from kbert.whole_file import write_json
+from kbert.files.whole_file import write_json
 
 FILE_NAME = "manifest.json"
 VOCABULARY_FILE_NAME = "vocab.txt"  # copied beside the shards: ids mean nothing without it

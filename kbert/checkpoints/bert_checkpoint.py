@@ -7,8 +7,8 @@ import numpy as np
 
 from kbert.checkpoints.model_variables import LABELLED_TASKS, PARTS, fresh_value, model_shapes, part_of
 from kbert.checkpoints.report import Report
-from kbert.checkpoints.stored_tensor import StoredTensor, stored_array
 from kbert.config import EncoderConfig
+from kbert.files.stored_tensor import StoredTensor, stored_array
 from kbert.tokenization.vocabulary import Vocabulary
 
 

@@ -6,18 +6,18 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.json_file import read_json_object
 from kbert.checkpoints.masked_lm_settings import require_encoder_settings
 from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import PARTS, body_shapes, part_shapes
 from kbert.checkpoints.names import GOOGLE_TF1, rows
 from kbert.checkpoints.own_keys import own_keys, take_own_keys
 from kbert.checkpoints.report import Report
-from kbert.checkpoints.stored_tensor import StoredTensor
 from kbert.checkpoints.vocabulary_checks import check_sizes, decide_casing
 from kbert.config import EncoderConfig, from_dict
+from kbert.files.json_file import read_json_object
+from kbert.files.stored_tensor import StoredTensor
+from kbert.files.whole_file import write_json
 from kbert.tokenization.vocabulary import Vocabulary
-from kbert.whole_file import write_json
 
 FORMAT = "google"
 CONFIG_FILE = "bert_config.json"

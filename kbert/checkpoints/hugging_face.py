@@ -6,16 +6,16 @@ from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, has_labels, zeros
 from kbert.checkpoints.hugging_face_config import ARCHITECTURES, build_config, parse_config
 from kbert.checkpoints.hugging_face_tokenizer import read_tokenizer, write_tokenizer
-from kbert.checkpoints.json_file import read_json_object
 from kbert.checkpoints.masked_lm_settings import require_encoder_settings
 from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import PARTS, body_shapes, part_of, part_shapes
 from kbert.checkpoints.names import DISTILBERT, HUGGING_FACE, rows
 from kbert.checkpoints.report import Report
-from kbert.checkpoints.safetensors_file import read_safetensors, write_safetensors
 from kbert.checkpoints.torch_file import read_torch_file
 from kbert.checkpoints.vocabulary_checks import check_sizes
-from kbert.whole_file import write_json
+from kbert.files.json_file import read_json_object
+from kbert.files.safetensors_file import read_safetensors, write_safetensors
+from kbert.files.whole_file import write_json
 
 FORMAT = "hugging_face"
 CONFIG_FILE = "config.json"

@@ -7,11 +7,11 @@ would give other ids for ordinary text are refused by name.
 from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
-from kbert.checkpoints.json_file import read_json_object
 from kbert.checkpoints.report import Report
 from kbert.checkpoints.vocabulary_checks import decide_casing
+from kbert.files.json_file import read_json_object
+from kbert.files.whole_file import write_json
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
-from kbert.whole_file import write_json
 
 _BERT_CLASSES = (
     None,

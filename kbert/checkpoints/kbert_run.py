@@ -7,8 +7,8 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint, has_labels
 from kbert.checkpoints.model_loading import task_of
 from kbert.checkpoints.model_variables import PARTS
 from kbert.checkpoints.report import Report
-from kbert.checkpoints.safetensors_file import read_safetensors
 from kbert.config import DatasetConfig, FinetuningConfig, PretrainingConfig
+from kbert.files.safetensors_file import read_safetensors
 
 FORMAT = "kbert"
 RUN_FILE = "run.json"

@@ -25,9 +25,9 @@ from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import PARTS, body_shapes, fresh_value, part_shapes
 from kbert.checkpoints.names import KERAS_HUB, rows
 from kbert.checkpoints.report import Report
-from kbert.checkpoints.stored_tensor import StoredTensor
 from kbert.checkpoints.vocabulary_checks import check_sizes
 from kbert.config import EncoderConfig
+from kbert.files.stored_tensor import StoredTensor
 
 __all__ = [
     "FORMAT",

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.json_file import read_json_object
 from kbert.checkpoints.masked_lm_settings import MASKED_LM_KEYS
 from kbert.checkpoints.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
-from kbert.whole_file import write_json
+from kbert.files.json_file import read_json_object
+from kbert.files.whole_file import write_json
 
 CONFIG_FILE = "config.json"
 TASK_FILE = "task.json"

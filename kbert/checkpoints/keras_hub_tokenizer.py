@@ -8,10 +8,10 @@ such places (docs/checkpoints.md counts them).
 from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
-from kbert.checkpoints.json_file import read_json_object
 from kbert.checkpoints.keras_hub_config import registered_class
 from kbert.checkpoints.report import Report
 from kbert.checkpoints.vocabulary_checks import decide_casing
+from kbert.files.json_file import read_json_object
 from kbert.tokenization.vocabulary import Vocabulary
 
 TOKENIZER_FILE = "tokenizer.json"

@@ -7,7 +7,7 @@ import numpy as np
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.names import Row
 from kbert.checkpoints.report import Report
-from kbert.checkpoints.stored_tensor import StoredTensor
+from kbert.files.stored_tensor import StoredTensor
 
 _EXAMPLES = 4
 

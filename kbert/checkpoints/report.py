@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kbert.whole_file import write_json, write_text
+from kbert.files.whole_file import write_json, write_text
 
 JSON_FILE = "conversion_report.json"
 TEXT_FILE = "conversion_report.txt"

@@ -3,7 +3,7 @@
 import dataclasses
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.stored_tensor import stored_array
+from kbert.files.stored_tensor import stored_array
 from kbert.table_resizing import (
     OUTPUT_BIAS,
     POSITION_TABLE,

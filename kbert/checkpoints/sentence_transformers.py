@@ -7,7 +7,7 @@ the sentence-transformers package; its classes Transformer, Pooling and Normaliz
 from dataclasses import dataclass
 from pathlib import Path
 
-from kbert.checkpoints.json_file import read_json_object
+from kbert.files.json_file import read_json_object
 
 MODULES_FILE = "modules.json"
 _LENGTH_FILES = ("sentence_bert_config.json", "sentence_roberta_config.json")

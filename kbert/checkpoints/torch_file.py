@@ -18,7 +18,7 @@ import ml_dtypes
 import numpy as np
 
 from kbert.checkpoints.restricted_unpickler import BrokenPickle, RefusedPickle, TorchTensor, load_restricted
-from kbert.checkpoints.stored_tensor import StoredTensor
+from kbert.files.stored_tensor import StoredTensor
 
 _MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 _PROTOCOL = 1001

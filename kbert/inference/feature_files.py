@@ -11,7 +11,7 @@ import zipfile
 import numpy as np
 import tensorflow as tf
 
-from kbert.whole_file import whole_file
+from kbert.files.whole_file import whole_file
 
 FORMATS = ("jsonl", "npz", "tfrecord")
 

@@ -9,10 +9,10 @@ import textwrap
 from html import escape
 from pathlib import Path
 
+from kbert.files.whole_file import write_text
 from kbert.reporting.bar_pictures import bars
 from kbert.reporting.html_page import facts, page, section, table
 from kbert.training.progress import readable_seconds
-from kbert.whole_file import write_text
 
 _COLUMNS = 99
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from absl import logging
 
+from kbert.files.whole_file import write_text
 from kbert.reporting import line_pictures
 from kbert.reporting.bar_pictures import percent
 from kbert.reporting.html_page import facts, page, section, table
 from kbert.reporting.line_pictures import NUM_COLOURS, Kind, Series, chart, short_number
 from kbert.reporting.run_metrics import RunMetrics, is_loss, is_score, words
 from kbert.training.progress import readable_count, readable_seconds
-from kbert.whole_file import write_text
 
 PAGE_FILE = "curves.html"
 

@@ -3,7 +3,7 @@
 import statistics
 from pathlib import Path
 
-from kbert.whole_file import write_json
+from kbert.files.whole_file import write_json
 
 FILE_NAME = "summary.json"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
-from kbert.whole_file import whole_file
+from kbert.files.whole_file import whole_file
 
 FLAGS = flags.FLAGS
 

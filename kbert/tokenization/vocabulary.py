@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from kbert.whole_file import write_text
+from kbert.files.whole_file import write_text
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 MAX_BYTES_PER_PIECE = 256  # of UTF-8, without "##"; TF-Text's WordPiece op takes no longer ones

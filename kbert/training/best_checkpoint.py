@@ -4,7 +4,7 @@ import json
 import math
 from pathlib import Path
 
-from kbert.whole_file import write_json
+from kbert.files.whole_file import write_json
 
 INDEX_FILE = "best.json"
 

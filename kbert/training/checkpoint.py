@@ -17,8 +17,8 @@ from pathlib import Path
 from absl import logging
 from safetensors import SafetensorError, safe_open
 
-from kbert.checkpoints.safetensors_file import read_safetensors, write_safetensors
-from kbert.checkpoints.stored_tensor import StoredTensor
+from kbert.files.safetensors_file import read_safetensors, write_safetensors
+from kbert.files.stored_tensor import StoredTensor
 
 WEIGHTS_FILE = "model.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from absl import logging
 
-from kbert.whole_file import write_text
+from kbert.files.whole_file import write_text
 
 # What depends on the machine and the hour; everything else in metrics.jsonl is the same whenever a run is
 # repeated, killed and resumed or not.

@@ -17,12 +17,12 @@ from absl import logging
 
 from kbert.config import FinetuningConfig, PretrainingConfig, TrainingConfig, from_dict, to_dict
 from kbert.encoder import BertEncoder
+from kbert.files.whole_file import write_json
 from kbert.tasks import TASKS
 from kbert.tasks.task import Task
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.training import checkpoint
 from kbert.training.best_checkpoint import read_index
-from kbert.whole_file import write_json
 
 _CONFIG_CLASSES = {name: FinetuningConfig for name in TASKS} | {"pretraining": PretrainingConfig}
 # What may change when a run is taken up again. The first do not touch the numbers that come out; the second

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kbert.whole_file import whole_file
+from kbert.files.whole_file import whole_file
 
 
 @dataclass(frozen=True)

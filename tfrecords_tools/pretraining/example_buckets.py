@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kbert.whole_file import whole_file
+from kbert.files.whole_file import whole_file
 
 _LENGTH = np.dtype("<u2")
 _LABEL = np.dtype("u1")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from kbert.files.whole_file import write_json
 from kbert.manifest import VOCABULARY_FILE_NAME
 from kbert.tokenization.vocabulary import Vocabulary
-from kbert.whole_file import write_json
 from tfrecords_tools.corpus.documents import TextFormat
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kbert.whole_file import write_json
+from kbert.files.whole_file import write_json
 from tfrecords_tools.corpus.byte_batches import byte_batches
 from tfrecords_tools.corpus.documents import Unit, read_documents
 from tfrecords_tools.corpus.duplicates import Fingerprinter

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from kbert.checkpoints.stored_tensor import StoredTensor
+from kbert.files.stored_tensor import StoredTensor
 
 _DTYPES = {
     "F64": "float64",

@@ -1,0 +1,53 @@
+"""JSON from outside: read with one sentence for whatever is wrong with it."""
+
+import json
+from pathlib import Path
+
+_LARGEST = 1 << 28  # bytes; the tokenizers of the largest vocabularies have a tenth of it
+
+
+def parse_json(text: str | bytes, where: str):
+    """The value that a JSON text stands for.
+
+    Args:
+      text: the text, or its UTF-8 bytes.
+      where: what to call the text in an error, for example a file and a line.
+
+    Raises:
+      ValueError: when it is not valid JSON, not UTF-8, or nested so deeply that it cannot be read.
+    """
+    try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8-sig")
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError(f"{where} is nested too deeply to be read.") from None
+    except ValueError as error:
+        raise ValueError(f"{where} is not valid JSON: {error}.") from None
+
+
+def read_json(path: str | Path):
+    """The value in a JSON file.
+
+    Raises:
+      ValueError: when it is missing, not valid, nested too deeply, or larger than 256 MiB.
+    """
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        if size > _LARGEST:
+            raise ValueError(f"{path} has {size} bytes; JSON files of more than {_LARGEST} are refused.")
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise ValueError(f"{path} does not exist.") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}).") from None
+    return parse_json(content, str(path))
+
+
+def read_json_object(path: str | Path) -> dict:
+    """The object in a JSON file. Raises ValueError when it is missing, broken or no object."""
+    values = read_json(path)
+    if not isinstance(values, dict):
+        raise ValueError(f"{path}: expected a JSON object, received {type(values).__name__}.")
+    return values

@@ -1,0 +1,48 @@
+"""One process to a folder."""
+
+import errno
+import fcntl
+import subprocess
+import sys
+
+import pytest
+
+from kbert.files.folder_lock import lock_folder
+
+_HOLDING = """
+import sys
+from kbert.files.folder_lock import lock_folder
+lock = lock_folder(sys.argv[1])
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_second_process_is_refused_until_the_first_has_ended_however_it_ends(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HOLDING, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "locked\n"
+    with pytest.raises(BlockingIOError, match=f"another process .process {process.pid} on .* in {tmp_path}"):
+        lock_folder(tmp_path)
+    process.kill()
+    process.communicate()
+    with lock_folder(tmp_path):
+        pass
+
+
+def test_closing_gives_the_folder_free(tmp_path):
+    with lock_folder(tmp_path), pytest.raises(BlockingIOError):
+        lock_folder(tmp_path)
+    with lock_folder(tmp_path):
+        pass
+
+
+def test_a_file_system_without_locks_gets_one_warning(tmp_path, monkeypatch, caplog):
+    def refuse(*arguments):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with lock_folder(tmp_path):
+        pass
+    assert [record.message for record in caplog.records if "has no locks" in record.message]

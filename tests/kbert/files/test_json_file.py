@@ -1,0 +1,45 @@
+"""JSON that cannot be read gives one sentence."""
+
+import pytest
+
+from kbert.files import json_file
+from kbert.files.json_file import parse_json, read_json, read_json_object
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "not valid JSON"),
+        (b"\xff\xfe", "not valid JSON"),
+        (b"[" * 200_000, "nested too deeply"),
+        (b'{"a":' * 200_000, "nested too deeply"),
+        (b"9" * 5000, "not valid JSON"),
+    ],
+)
+def test_broken_json_is_named(tmp_path, content, message):
+    path = tmp_path / "values.json"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_json(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_file_a_folder_and_a_list_are_named(tmp_path):
+    with pytest.raises(ValueError, match="does not exist"):
+        read_json(tmp_path / "none.json")
+    with pytest.raises(ValueError, match="cannot be read"):
+        read_json(tmp_path)
+    (tmp_path / "list.json").write_text("[]")
+    with pytest.raises(ValueError, match="expected a JSON object, received list"):
+        read_json_object(tmp_path / "list.json")
+
+
+def test_a_byte_order_mark_is_no_fault():
+    assert parse_json(b"\xef\xbb\xbf[1]", "it") == [1]
+
+
+def test_a_file_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_file, "_LARGEST", 10)
+    (tmp_path / "large.json").write_text("[" + "1," * 10 + "1]")
+    with pytest.raises(ValueError, match="more than 10 are refused"):
+        read_json(tmp_path / "large.json")

@@ -1,0 +1,101 @@
+"""A file is whole or absent, and nothing is left beside it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kbert.files.whole_file import whole_file, whole_folder, write_json, write_text
+
+
+def test_what_was_written_takes_the_place(tmp_path):
+    path = tmp_path / "page.html"
+    write_text("old\n", path)
+    write_text("new ½\nline\n", path)
+    assert path.read_bytes() == "new ½\nline\n".encode()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failure_leaves_the_file_as_it_was(tmp_path):
+    path = tmp_path / "corpus.npz"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), whole_file(path) as aside:
+        aside.write_text("ha")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_file_is_absent_until_the_block_ends(tmp_path):
+    path = tmp_path / "features.jsonl"
+    with whole_file(str(path)) as aside:
+        aside.write_text("{}")
+        assert not path.exists() and aside.parent == tmp_path
+    assert path.read_text() == "{}"
+
+
+def test_json_that_people_read(tmp_path):
+    path = tmp_path / "values.json"
+    write_json({"text": "Straße", "numbers": [1, 2.5]}, path)
+    assert "Straße" in path.read_text(encoding="utf-8")
+    assert json.loads(path.read_text(encoding="utf-8")) == {"text": "Straße", "numbers": [1, 2.5]}
+
+
+def test_a_failure_leaves_no_folder_and_none_of_those_above_it(tmp_path):
+    with pytest.raises(RuntimeError), whole_folder(tmp_path / "models" / "new" / "1") as aside:
+        (aside / "weights").write_text("ha")
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_takes_the_place_of_another_only_if_it_may(tmp_path):
+    path = tmp_path / "model"
+    for number in (1, 2):
+        with whole_folder(path, replace=True) as aside:
+            (aside / f"file{number}").touch()
+            assert not (path / "file2").exists()
+    assert [file.name for file in path.iterdir()] == ["file2"]
+    with pytest.raises(OSError), whole_folder(path) as aside:
+        (aside / "file3").touch()
+    assert [file.name for file in path.iterdir()] == ["file2"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+_KILLED = """
+import os, signal, sys
+from kbert.files.whole_file import whole_file, whole_folder
+with {kind}({path!r}) as aside:
+    aside.joinpath("half").touch() if aside.is_dir() else aside.write_text("half")
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("kind", ["whole_file", "whole_folder"])
+def test_the_next_writer_removes_what_a_killed_one_left_and_spares_a_living_one(tmp_path, kind):
+    path = tmp_path / "name"
+    code = _KILLED.format(kind=kind, path=Path(path))
+    code = code.replace("PosixPath", "__import__('pathlib').Path")
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "writing\n"
+    left = tmp_path / f"name.{process.pid}.tmp"
+    write_text("of another process", tmp_path / "name")
+    assert left.exists()  # its writer is alive
+    process.kill()
+    process.communicate()
+    assert left.exists()
+    write_text("of a third", tmp_path / "name")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_kill_between_the_two_renames_loses_nothing(tmp_path):
+    (tmp_path / "model.old.1.tmp").mkdir()
+    (tmp_path / "model.old.1.tmp" / "weights").touch()
+    with pytest.raises(RuntimeError), whole_folder(tmp_path / "model", replace=True):
+        raise RuntimeError
+    assert (tmp_path / "model" / "weights").exists()
+    assert list(tmp_path.iterdir()) == [tmp_path / "model"]
