@@ -5,6 +5,14 @@ imported. Scripts import TensorFlow inside `main`, after their flags and files h
 that `--help` and a misspelt path are answered at once.
 """
 
+# Before all other imports, which take a while. A program that only imports kbert keeps its own Ctrl-C.
+from kbert import interrupt
+
+if interrupt.is_script_starting():
+    interrupt.end_at_interrupt()
+
+# ruff: noqa: E402
+
 import contextlib
 import importlib.util
 import logging as standard_logging
@@ -14,9 +22,11 @@ from pathlib import Path
 
 from absl import app, flags, logging
 
+from kbert.pipeline_error import error_inside
 from kbert.stop_signal import StoppedBySignal
 
 _LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
+_MENDABLE = (ValueError, OSError, FloatingPointError)
 _PROJECT = Path(__file__).resolve().parent.parent
 
 
@@ -25,34 +35,46 @@ def run(main):
 
     A ValueError, an OSError (a missing file, an existing one, a full disk) or a FloatingPointError (a loss
     that is no number any more) is what a user can mend: it becomes the single line `error: ...` on standard
-    error and exit code 1; `--verbosity=1` shows the traceback as well. Ctrl-C gives exit code 130, and a
-    training that SIGTERM stopped, 143. Anything else is a defect and keeps its traceback.
+    error and exit code 1; `--verbosity=1` shows the traceback as well. So it does when it was raised inside
+    an input pipeline, where TensorFlow wraps it. Ctrl-C gives exit code 130, and a training that SIGTERM
+    stopped, 143. Anything else is a defect and keeps its traceback.
 
     Args:
       main: function of one argument, the command line that absl's flags left over: the program's name.
     """
 
     def guarded_main(argv):
-        _show_own_lines()
         try:
+            interrupt.raise_at_interrupt()
+            _show_own_lines()
             if len(argv) > 1:
                 raise ValueError(
                     f"unexpected argument {argv[1]!r}; flags are written --name=value, and globs in "
                     "quotes: --input_files='corpus/*.txt'."
                 )
             return main(argv)
-        except (ValueError, OSError, FloatingPointError) as error:
-            logging.debug("Traceback of the error below:", exc_info=True)
-            print(f"error: {error}", file=sys.stderr)
-            return 1
         except StoppedBySignal as stop:
             print(stop, file=sys.stderr)
             return stop.exit_code
-        except KeyboardInterrupt:
-            print("stopped by Ctrl-C", file=sys.stderr)
-            return 130
+        except (Exception, KeyboardInterrupt) as error:
+            return _exit_code(error)
 
+    interrupt.end_at_interrupt()
     app.run(guarded_main)
+
+
+def _exit_code(error):
+    """Says what ended `main` in one line. A defect is raised again."""
+    if interrupt.is_from_interrupt(error):
+        interrupt.forget_interrupt()
+        print(interrupt.MESSAGE, file=sys.stderr)
+        return interrupt.EXIT_CODE
+    mendable = error if isinstance(error, _MENDABLE) else error_inside(error)
+    if not isinstance(mendable, _MENDABLE):
+        raise error
+    logging.debug("Traceback of the error below:", exc_info=True)
+    print(f"error: {mendable}", file=sys.stderr)
+    return 1
 
 
 def _show_own_lines():

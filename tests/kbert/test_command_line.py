@@ -23,11 +23,28 @@ def run_script(body, *arguments):
         ("open('/nowhere/at/all')", 1, "error: [Errno 2] No such file or directory: '/nowhere/at/all'\n"),
         ("raise FileExistsError('it is there')", 1, "error: it is there\n"),
         ("raise KeyboardInterrupt", 130, "stopped by Ctrl-C\n"),
+        # As in the midst of a dataclass or named tuple, which are made this way.
+        ("exec('raise KeyboardInterrupt')", 130, "stopped by Ctrl-C\n"),
     ],
 )
 def test_exit_codes_and_sentences(body, exit_code, standard_error):
     result = run_script(body)
     assert (result.returncode, result.stderr) == (exit_code, standard_error)
+
+
+def test_an_error_inside_an_input_pipeline_is_its_own_sentence():
+    body = """
+    import tensorflow as tf
+    from kbert.input_pipelines.packing import pack
+    mask = tf.data.Dataset.from_tensors({"input_mask": tf.ones((3, 8), tf.int32)})
+    batches = iter(pack(mask, num_rows=1).prefetch(2))
+    tf.function(lambda: next(batches))()
+"""
+    result = run_script(body.strip())
+    sentence = (
+        "3 texts with 24 tokens do not fit into 1 rows of 8; raise packed_rows, which may change when a "
+    )
+    assert (result.returncode, result.stderr) == (1, f"error: {sentence}run is taken up again.\n")
 
 
 def test_a_defect_keeps_its_traceback():
