@@ -23,8 +23,6 @@ def run_script(body, *arguments):
         ("open('/nowhere/at/all')", 1, "error: [Errno 2] No such file or directory: '/nowhere/at/all'\n"),
         ("raise FileExistsError('it is there')", 1, "error: it is there\n"),
         ("raise KeyboardInterrupt", 130, "stopped by Ctrl-C\n"),
-        # As in the midst of a dataclass or named tuple, which are made this way.
-        ("exec('raise KeyboardInterrupt')", 130, "stopped by Ctrl-C\n"),
     ],
 )
 def test_exit_codes_and_sentences(body, exit_code, standard_error):

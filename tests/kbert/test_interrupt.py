@@ -75,6 +75,17 @@ def test_where_ctrl_c_is_ignored_it_stays_ignored(tmp_path):
     assert result.returncode == 1 and result.stderr.startswith("error: config file none does not exist")
 
 
+def test_in_the_midst_of_a_string_that_is_run_too(tmp_path):
+    """So named tuples are made; Python then ends a process that it ran with -m by the signal itself."""
+    (tmp_path / "script.py").write_text(
+        "from kbert import command_line\n"
+        "def main(argv):\n    exec('raise KeyboardInterrupt')\n"
+        "command_line.run(main)\n"
+    )
+    result = run(tmp_path, "nothing", "-m", "script")
+    assert (result.returncode, result.stderr) == (130, "stopped by Ctrl-C\n")
+
+
 def test_an_error_made_of_a_keyboard_interrupt_is_one():
     try:
         try:
