@@ -7,14 +7,13 @@ TF Serving with TF-Text 2.12.1) and answers through the session loader as the Ke
 """
 
 import json
-import os
 import shutil
 from pathlib import Path
 
 from absl import flags
 
 from kbert import command_line
-from kbert.files.whole_file import write_json
+from kbert.files.whole_file import whole_folder, write_json
 
 FLAGS = flags.FLAGS
 
@@ -42,11 +41,13 @@ def export_savedmodel(run, model_base_path, version: int | None = None) -> dict:
       dict: path, version, num_ops, text_ops (TF-Text ops used), bytes, max_difference from Keras.
 
     Raises:
-      ValueError: when the version exists, the gate refuses an op, or the answers differ.
+      ValueError: when the version exists, a weight or an answer is not finite, the gate refuses an op, or
+        the answers differ.
     """
     base = Path(model_base_path)
-    versions = [int(path.name) for path in base.iterdir() if path.name.isdigit()] if base.is_dir() else []
-    version = version or max(versions, default=0) + 1
+    if base.exists() and not base.is_dir():
+        raise ValueError(f"--model_base_path={base} is a file; give the folder of the model's versions.")
+    version = version or _next_version(base)
     target = base / str(version)
     if target.exists():
         raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")
@@ -55,22 +56,19 @@ def export_savedmodel(run, model_base_path, version: int | None = None) -> dict:
     from export.serving_model import ServingModel
 
     serving_model = ServingModel(run)
-    is_new = not base.exists()
-    base.mkdir(parents=True, exist_ok=True)
     # Servers load whatever is named like a number, so the name comes last.
-    aside = base / f".writing-{version}-{os.getpid()}"
-    try:
+    with whole_folder(target) as aside:
         serving_model.write(aside)
         report = check_servable(str(aside))
         report["max_difference"] = _check_answers(serving_model, aside)
         _write_extra_assets(aside, serving_model, run, report)
-        aside.rename(target)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-        if is_new and not target.exists():
-            base.rmdir()
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
     return {"path": str(target), "version": version, "bytes": size} | report
+
+
+def _next_version(base) -> int:
+    names = [path.name for path in base.iterdir()] if base.is_dir() else []
+    return 1 + max((int(name) for name in names if name.isascii() and name.isdecimal()), default=0)
 
 
 def _check_answers(serving_model, directory) -> float:
@@ -79,13 +77,16 @@ def _check_answers(serving_model, directory) -> float:
     import tensorflow as tf
 
     from export.session_check import run_signature
+    from kbert.inference.finite_numbers import require_finite_answers
 
     inputs = {"text": np.array(_CHECK_TEXTS, object)}
     if serving_model.takes_pairs:
         inputs["text_pair"] = np.array(_CHECK_TEXTS[::-1], object)
     served = run_signature(str(directory), "serving_default", inputs)
     expected = serving_model.answer_text(**{name: tf.constant(texts) for name, texts in inputs.items()})
-    difference = float(np.abs(served["probabilities"] - expected["probabilities"].numpy()).max())
+    expected = expected["probabilities"].numpy()
+    require_finite_answers(expected, serving_model.source)
+    difference = float(np.abs(served["probabilities"] - expected).max())
     if not difference <= TOLERANCE:
         raise ValueError(
             f"the exported model answers differently from the Keras model: probabilities differ by up to "

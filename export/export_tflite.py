@@ -8,17 +8,18 @@ length). Each file is asked the same texts as the Keras model before it gets its
 """
 
 import json
-import os
 import shutil
 from pathlib import Path
 
 from absl import flags
 
 from kbert import command_line
-from kbert.files.whole_file import write_json, write_text
+from kbert.files.output_path import check_output_folder
+from kbert.files.whole_file import whole_folder, write_json, write_text
 
 FLAGS = flags.FLAGS
 
+_ABOUT_FILE = "kbert.json"
 _CHECK_TEXTS = ["a short text", "Another text, somewhat longer than the first one.", "x"]
 
 
@@ -27,7 +28,7 @@ def define_flags():
     flags.DEFINE_string("output_dir", None, "Folder for the .tflite files.")
     flags.DEFINE_list("quantization", ["float32", "dynamic_int8"], "float32, float16, dynamic_int8.")
     flags.DEFINE_integer("max_seq_length", None, "Fixed input length; by default the run's.", lower_bound=4)
-    flags.DEFINE_bool("overwrite", False, "Replace an output_dir that exists.")
+    flags.DEFINE_bool("overwrite", False, "Replace an output_dir that holds an earlier export.")
     flags.mark_flags_as_required(["run_dir", "output_dir"])
 
 
@@ -36,7 +37,7 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
 
     Args:
       run: a `RunDirectory` of a classification run.
-      output_dir: must not exist, unless `overwrite`.
+      output_dir: must not exist, unless `overwrite` is given and it holds an earlier export.
       quantizations: some of kbert's "float32", "float16", "dynamic_int8".
       max_seq_length: the fixed input length, by default the run's.
 
@@ -46,11 +47,11 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
 
     Raises:
       ValueError: for an occupied output_dir, an unknown quantization, another task, a length the
-        encoder does not have, or a float32 file that does not give Keras's answers.
+        encoder does not have, weights or answers that are not finite, or a float32 file that does not give
+        Keras's answers.
     """
     output_dir = Path(output_dir)
-    if output_dir.exists() and not overwrite:
-        raise ValueError(f"--output_dir={output_dir} exists; choose another, or give --overwrite.")
+    _check_output_dir(output_dir, run, overwrite)
     if run.details["task"] != "sequence_classification":
         raise ValueError(
             f"{run.path} is a {run.details['task']} run; LiteRT export takes classification runs."
@@ -67,11 +68,11 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
     unknown = [name for name in quantizations if name not in QUANTIZATIONS]
     if unknown or not quantizations:
         raise ValueError(f"--quantization={unknown} is not known; choose from {', '.join(QUANTIZATIONS)}.")
-    task, model = run.load_model()
-    aside = output_dir.with_name(f"{output_dir.name}.writing-{os.getpid()}")
-    aside.mkdir(parents=True)
-    try:
-        report = {}
+    from kbert.inference.finite_numbers import load_run_model
+
+    task, model = load_run_model(run)
+    report = {}
+    with whole_folder(output_dir, replace=overwrite) as aside:
         for quantization in quantizations:
             path = aside / f"model_{quantization}.tflite"
             path.write_bytes(convert_to_litert(model, length, quantization))
@@ -84,13 +85,23 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
         shutil.copy(run.path / "vocab.txt", aside / "vocab.txt")
         write_text("".join(f"{label}\n" for label in task.labels), aside / "labels.txt")
         about = {"max_seq_length": length, "vocabulary": run.details["vocabulary"], "files": report}
-        write_json(about, aside / "kbert.json")
-        if output_dir.exists():
-            shutil.rmtree(output_dir)
-        aside.rename(output_dir)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        write_json(about, aside / _ABOUT_FILE)
     return {"path": str(output_dir)} | report
+
+
+def _check_output_dir(output_dir, run, overwrite):
+    """--overwrite takes away a whole folder: an export of before, and nothing else."""
+    inputs = ("run.json", "config.json", "vocab.txt", "checkpoints")
+    check_output_folder(output_dir, [run.path / name for name in inputs])
+    if not output_dir.exists():
+        return
+    if not overwrite:
+        raise ValueError(f"--output_dir={output_dir} exists; choose another, or give --overwrite.")
+    if not (output_dir / _ABOUT_FILE).is_file() or not list(output_dir.glob("model_*.tflite")):
+        raise ValueError(
+            f"--output_dir={output_dir} holds no earlier export, and --overwrite replaces nothing else; "
+            "choose another, or take it away yourself."
+        )
 
 
 def _difference(run, model, path, length) -> float:
@@ -98,13 +109,15 @@ def _difference(run, model, path, length) -> float:
     import tensorflow as tf
 
     from export.litert_model import LiteRTClassifier
+    from kbert.inference.finite_numbers import require_finite_answers
     from kbert.tokenization.text_inputs import TextInputs
 
     vocabulary = run.vocabulary()
     pairs = _CHECK_TEXTS[::-1] if run.config.dataset.text_pair else None
-    answers = LiteRTClassifier(path, vocabulary)(_CHECK_TEXTS, pairs)
     inputs = TextInputs(vocabulary, length)(tf.constant(_CHECK_TEXTS), pairs and tf.constant(pairs))
-    return float(np.abs(answers - model(inputs, training=False)["probabilities"].numpy()).max())
+    expected = model(inputs, training=False)["probabilities"].numpy()
+    require_finite_answers(expected, run.path)
+    return float(np.abs(LiteRTClassifier(path, vocabulary)(_CHECK_TEXTS, pairs) - expected).max())
 
 
 def main(argv):

@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from kbert.features import ENCODER_INPUTS
+from kbert.inference.finite_numbers import load_run_model
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.training.run_directory import RunDirectory
 
@@ -22,7 +23,7 @@ class ServingModel:
       run: the `RunDirectory` of a sequence classification run.
 
     Raises:
-      ValueError: for a run of another task.
+      ValueError: for a run of another task, or with weights that are not finite.
     """
 
     def __init__(self, run: RunDirectory):
@@ -31,7 +32,8 @@ class ServingModel:
                 f"{run.path} is a {run.details['task']} run; a serving model needs a "
                 "sequence_classification run (run_finetuning)."
             )
-        self.task, self.model = run.load_model()
+        self.source = run.path
+        self.task, self.model = load_run_model(run)
         self.takes_pairs = run.config.dataset.text_pair is not None
         self._text_inputs = TextInputs(run.vocabulary(), run.config.max_seq_length)
 

@@ -1,11 +1,12 @@
 """What a run has left behind -> the series of numbers that pictures and pages show."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kbert.files.json_file import read_json_object
 from kbert.training.progress import read_metrics
 
+READ_FILES = ("metrics.jsonl", "config.json", "run.json")
 _SCORES = ("accuracy", "f1")
 
 
@@ -30,16 +31,15 @@ class RunMetrics:
         """Reads a run's folder, also while the run goes on.
 
         Raises:
-          ValueError: when it holds no metrics yet; the folder is named.
+          ValueError: when it holds no metrics yet, or broken files; folder or file are named.
         """
-        folder = Path(folder)
-        metrics_file = folder / "metrics.jsonl"
+        metrics_file, config_file, details_file = (Path(folder) / name for name in READ_FILES)
         if not metrics_file.is_file():
             raise ValueError(f"{folder} holds no metrics.jsonl; give the --run_dir of a training.")
-        lines = read_metrics(metrics_file)
+        lines = _lines(metrics_file)
         if not lines:
             raise ValueError(f"{metrics_file} holds no metrics yet; let its training reach a log interval.")
-        return cls(name, lines, _read_json(folder / "config.json"), _read_json(folder / "run.json"))
+        return cls(name, lines, _object_if_there(config_file), _object_if_there(details_file))
 
     def names(self, is_wanted) -> list[str]:
         """The metrics for which `is_wanted(name)`, in the order in which the run wrote them."""
@@ -95,5 +95,16 @@ def _phase_name(phase):
     return phase if isinstance(phase, str) else f"phase {phase}"
 
 
-def _read_json(path):
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+def _lines(metrics_file):
+    try:
+        lines = read_metrics(metrics_file)
+    except ValueError as error:  # not JSON, not UTF-8
+        raise ValueError(f"{metrics_file} is damaged ({error}).") from None
+    for line in lines:
+        if not (isinstance(line, dict) and isinstance(line.get("step"), int) and "split" in line):
+            raise ValueError(f"{metrics_file} is damaged: {str(line)[:60]} is no line of metrics.")
+    return lines
+
+
+def _object_if_there(path):
+    return read_json_object(path) if path.is_file() else {}

@@ -7,6 +7,9 @@ r"""Script: the metrics of a run, or of several to compare -> a page or a pictur
 A run that is still going on may be drawn at any time. The page (.html) holds losses, scores, learning rate,
 gradient norm and speed by step, the results and the settings, all in one file without scripts; several runs
 share its pictures. A picture (.png) holds losses and scores alone, several runs below one another.
+
+curves.html in a run's folder belongs to the run, which draws it anew itself; any other file that exists is
+replaced only with --overwrite.
 """
 
 from pathlib import Path
@@ -14,6 +17,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
+from kbert.files.output_path import check_output_file
 from kbert.files.whole_file import whole_file
 
 FLAGS = flags.FLAGS
@@ -24,6 +28,7 @@ def define_flags():
     flags.DEFINE_string(
         "output_file", None, "The .html or .png to write; by default curves.html in the run's folder."
     )
+    flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
     flags.DEFINE_string("title", None, "Heading; by default the run's name.")
     flags.mark_flags_as_required(["run_dir"])
 
@@ -34,6 +39,7 @@ def main(argv):
     if len(folders) > 1 and not FLAGS.output_file:
         raise ValueError("several runs need --output_file: there is no one folder to put curves.html in.")
 
+    from kbert.reporting.run_metrics import READ_FILES
     from kbert.reporting.run_page import PAGE_FILE, write_run_page
 
     output_file = Path(FLAGS.output_file or folders[0] / PAGE_FILE)
@@ -44,6 +50,8 @@ def main(argv):
         names = [str(folder) for folder in folders]
     if len(set(names)) < len(names):
         raise ValueError(f"--run_dir names {max(names, key=names.count)} twice; name each run once.")
+    read = [folder / name for folder in folders for name in READ_FILES]
+    check_output_file(output_file, read, FLAGS.overwrite or not FLAGS.output_file)
     title = FLAGS.title or ", ".join(names)
 
     if output_file.suffix == ".html":

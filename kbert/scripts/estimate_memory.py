@@ -7,6 +7,8 @@ r"""Script: a config -> how much memory its training needs, without training.
 It prints a column for each length, without and with recomputation, and the largest batch that fits.
 """
 
+import math
+
 from absl import flags
 
 from kbert import command_line
@@ -42,7 +44,6 @@ def define_flags():
         "memory_gib",
         None,
         "Memory of the device; by default that of the GPU here, or what this CPU has left.",
-        lower_bound=0.0,
     )
     flags.mark_flags_as_required(["config"])
 
@@ -52,12 +53,15 @@ def main(argv):
     config = _load_config(FLAGS.config, FLAGS.override)
     if config.encoder is None:
         raise ValueError("the config names no encoder; add for example --override=encoder=bert_base.")
-    shapes = _shapes(config)
-    if FLAGS.memory_gib:
-        memory = DeviceMemory(int(FLAGS.memory_gib * 2**30), "--memory_gib")
-    else:
-        memory = memory_of_gpu() or memory_of_cpu()
-    print(memory_table(config.encoder, shapes, memory))
+    print(memory_table(config.encoder, _shapes(config), _memory()))
+
+
+def _memory():
+    if FLAGS.memory_gib is None:
+        return memory_of_gpu() or memory_of_cpu()
+    if not (math.isfinite(FLAGS.memory_gib) and FLAGS.memory_gib > 0):
+        raise ValueError(f"--memory_gib={FLAGS.memory_gib}: expected a number of GiB above 0, such as 16.")
+    return DeviceMemory(int(FLAGS.memory_gib * 2**30), "--memory_gib")
 
 
 def _load_config(path, overrides):
@@ -76,11 +80,14 @@ def _shapes(config) -> list[TrainingShape]:
     pretrains = isinstance(config, PretrainingConfig)
     own = _DEFAULT_LENGTH if pretrains else config.max_seq_length
     lengths = FLAGS.length or [str(own)]
-    if not all(length.isdigit() and int(length) for length in lengths):
+    if not all(length.isascii() and length.isdecimal() and int(length) for length in lengths):
         raise ValueError(f"--length={','.join(lengths)}: expected whole numbers such as 128,512.")
     longest, room = max(map(int, lengths)), config.encoder.max_position_embeddings
     if longest > room:
         raise ValueError(f"--length={longest}, but the encoder has only max_position_embeddings={room}.")
+    shortest = min(map(int, lengths))
+    if pretrains and (FLAGS.predictions or 0) > shortest:
+        raise ValueError(f"--predictions={FLAGS.predictions} is more than the {shortest} tokens of one.")
     heads = Heads(masked_lm=True, pooled_labels=2) if pretrains else Heads(pooled_labels=FLAGS.num_labels)
     return [
         TrainingShape(

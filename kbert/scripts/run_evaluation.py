@@ -9,6 +9,7 @@ token) of these very data would score: the best that a constant answer can do.
 """
 
 import json
+import math
 
 from absl import flags
 
@@ -60,10 +61,11 @@ def evaluate_labelled_records(run, input_dir, batch_size=64, records_errors="fai
 def _evaluate_labelled(run, make_batches, checkpoint):
     import numpy as np
 
+    from kbert.inference.finite_numbers import load_run_model
     from kbert.tasks.sequence_classification import LABEL_FEATURE
 
-    task, model = run.load_model(checkpoint)
-    metrics = _evaluate(task, model, make_batches())
+    task, model = load_run_model(run, checkpoint)
+    metrics = _evaluate(run, task, model, make_batches())
     counts = np.zeros(len(task.labels), np.int64)
     for batch in make_batches():
         counts += np.bincount(batch[LABEL_FEATURE].numpy(), minlength=len(task.labels))
@@ -88,11 +90,13 @@ def evaluate_pretraining(run, input_dir, batch_size=64, records_errors="fail", c
 
     import numpy as np
 
-    task, model = run.load_model(checkpoint)
+    from kbert.inference.finite_numbers import load_run_model
+
+    task, model = load_run_model(run, checkpoint)
     batches = records.evaluation_batches(batch_size)
     counts = np.zeros(run.config.encoder.vocab_size)
     with records.naming_damaged_records():
-        metrics = _evaluate(task, model, batches)
+        metrics = _evaluate(run, task, model, batches)
         for batch in batches:
             np.add.at(counts, batch["masked_lm_ids"].numpy(), batch["masked_lm_weights"].numpy())
     return task, metrics | {
@@ -102,12 +106,20 @@ def evaluate_pretraining(run, input_dir, batch_size=64, records_errors="fail", c
     }
 
 
-def _evaluate(task, model, batches):
+def _evaluate(run, task, model, batches):
     import tensorflow as tf
 
     from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
-    return evaluate_batches(task, EvaluationStep(task, model, tf.distribute.get_strategy()), batches)
+    step = EvaluationStep(task, model, tf.distribute.get_strategy())
+    metrics = evaluate_batches(task, step, batches)
+    for name, value in metrics.items():
+        if not isinstance(value, list) and not math.isfinite(value):
+            raise ValueError(
+                f"{run.path}: {name} is {value}, no finite number: the weights are damaged or far too large; "
+                "take another checkpoint."
+            )
+    return metrics
 
 
 def main(argv):
@@ -118,6 +130,11 @@ def main(argv):
 
     run = RunDirectory(FLAGS.run_dir)
     is_pretraining = run.details["task"] == "pretraining"
+    if not is_pretraining and run.details["task"] != "sequence_classification":
+        raise ValueError(
+            f"{run.path} is a {run.details['task']} run; this script evaluates pretraining and "
+            "sequence_classification runs."
+        )
     if FLAGS.eval_file and is_pretraining:
         raise ValueError(f"{run.path} is a pretraining run, but --eval_file is for classification runs.")
     if is_pretraining:
@@ -132,7 +149,7 @@ def main(argv):
         else:
             task, metrics = evaluate_classification(run, FLAGS.eval_file, FLAGS.batch_size, FLAGS.checkpoint)
         print(task.confusion_table(metrics["confusion"]))
-    print(json.dumps(metrics))
+    print(json.dumps(metrics, allow_nan=False))
 
 
 if __name__ == "__main__":

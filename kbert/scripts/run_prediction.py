@@ -53,18 +53,33 @@ def predictions(run, texts, text_pairs=None, top_k=5, checkpoint=None):
                 yield {"text": text, "masks": masks}
         return
     classify = TextClassifier(LoadedModel.from_run(run, checkpoint))
-    examples = zip(texts, itertools.repeat(None) if text_pairs is None else text_pairs, strict=False)
-    for batch in _batched(examples):
-        firsts = [text for text, _ in batch]
-        seconds = None if text_pairs is None else [second for _, second in batch]
+    if text_pairs is None:
+        for batch in _batched(texts):
+            for text, answer in zip(batch, classify(batch), strict=True):
+                yield {"text": text} | answer
+        return
+    for batch in _batched(zip(texts, text_pairs, strict=True)):
+        firsts, seconds = map(list, zip(*batch, strict=True))
         for (text, second), answer in zip(batch, classify(firsts, seconds), strict=True):
-            yield {"text": text} | ({} if second is None else {"text_pair": second}) | answer
+            yield {"text": text, "text_pair": second} | answer
 
 
 def _batched(items):
     items = iter(items)
     while batch := list(itertools.islice(items, _TEXTS_AT_ONCE)):
         yield batch
+
+
+def lines_of_standard_input():
+    """Its lines, whatever the system's encoding: UTF-8, as everywhere."""
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        try:
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"standard input line {number} is not UTF-8 (byte 0x{line[error.start]:02x}); convert it, "
+                "for example with iconv."
+            ) from None
 
 
 def _pairs_from_lines(lines):
@@ -84,13 +99,19 @@ def main(argv):
         texts, pairs = FLAGS.text, FLAGS.text_pair or None
         if pairs is not None and len(pairs) != len(texts):
             raise ValueError(f"{len(texts)} --text but {len(pairs)} --text_pair; give one for each.")
+        if takes_pairs and pairs is None:
+            raise ValueError(f"{run.path} was trained on pairs of texts; give a --text_pair for each --text.")
+        if pairs and not takes_pairs:
+            raise ValueError(f"{run.path} was trained on single texts; leave out --text_pair.")
+    elif FLAGS.text_pair:
+        raise ValueError("--text_pair without --text; give the first text of each pair as --text.")
     else:
-        texts, pairs = (line.rstrip("\n") for line in sys.stdin), None
+        texts, pairs = lines_of_standard_input(), None
         if takes_pairs:
             first, second = itertools.tee(_pairs_from_lines(texts))
             texts, pairs = (a for a, _ in first), (b for _, b in second)
     for answer in predictions(run, texts, pairs, FLAGS.top_k, FLAGS.checkpoint):
-        print(json.dumps(answer, ensure_ascii=False), flush=True)
+        print(json.dumps(answer, ensure_ascii=False, allow_nan=False), flush=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,14 @@ from tests.export import small_models
 
 
 @pytest.fixture(scope="session")
+def run_with_nan(finetuned_run, tmp_path_factory):
+    """A classifier of which the weights of one token, which no text that is tried holds, are no numbers."""
+    from tests.kbert.inference.broken_run import copy_with_nan
+
+    return copy_with_nan(finetuned_run, tmp_path_factory.mktemp("nan") / "run", "jump")
+
+
+@pytest.fixture(scope="session")
 def text_length_dir(tmp_path_factory):
     return small_models.save_text_length(tmp_path_factory.mktemp("text_length") / "1")
 

@@ -104,6 +104,28 @@ def test_a_failing_check_leaves_nothing(finetuned_run, tmp_path, monkeypatch):
     assert not (tmp_path / "served").exists()
 
 
+def test_weights_that_are_no_numbers_are_not_exported(run_with_nan, tmp_path):
+    with pytest.raises(ValueError, match="holds numbers that are not finite .* take another checkpoint"):
+        export_savedmodel(run_with_nan, tmp_path / "served")
+    assert not (tmp_path / "served").exists()
+
+
+def test_what_a_killed_export_left_goes_away_with_the_next(finetuned_run, tmp_path, monkeypatch):
+    monkeypatch.setattr(exporter, "_check_answers", lambda *unused: 0.0)  # not what is tested here
+    left = tmp_path / "1.4194303.tmp"  # no process has so high a number
+    left.mkdir()
+    (left / "saved_model.pb").write_bytes(b"half")
+    (tmp_path / "\u00b2").mkdir()  # a digit, but no number
+    assert export_savedmodel(finetuned_run, tmp_path)["version"] == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "\u00b2"]
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(finetuned_run, tmp_path):
+    (tmp_path / "served").write_text("a file")
+    with pytest.raises(ValueError, match="served is a file; give the folder of the model's versions"):
+        export_savedmodel(finetuned_run, tmp_path / "served")
+
+
 def test_a_pretraining_run_is_refused(pretraining_run, tmp_path):
     with pytest.raises(ValueError, match="is a pretraining run; a serving model needs a sequence_classif"):
         export_savedmodel(pretraining_run, tmp_path / "served")

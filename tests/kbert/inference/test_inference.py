@@ -1,12 +1,17 @@
 """Answers to texts from finished runs, in Python."""
 
+import io
+
 import numpy as np
 import pytest
 
+from kbert.inference.loaded_model import load
 from kbert.inference.mask_filler import MaskFiller
 from kbert.inference.text_classifier import TextClassifier
-from kbert.scripts.run_prediction import predictions
+from kbert.scripts.run_evaluation import evaluate_classification
+from kbert.scripts.run_prediction import lines_of_standard_input, predictions
 from kbert.tokenization.text_inputs import TextInputs
+from tests.kbert.inference.broken_run import copy_with_nan
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +114,43 @@ def test_predictions_stream_one_answer_a_text(finetuned_run, pair_run, pretraini
     assert answer["text"] == "a [MASK]" and len(answer["masks"][0]) == 2
     with pytest.raises(ValueError, match="is a pretraining run: it fills masks of single texts"):
         list(predictions(pretraining_run, ["a [MASK]"], ["the"]))
+
+
+def test_a_run_with_weights_that_are_no_numbers_is_refused(finetuned_run, labelled_files, tmp_path):
+    broken = copy_with_nan(finetuned_run, tmp_path / "run", "jump")
+    sentence = "holds numbers that are not finite .* take another checkpoint"
+    for answer in (
+        lambda: TextClassifier(broken),
+        lambda: list(predictions(broken, ["walk"])),
+        lambda: load(broken.path),
+        lambda: evaluate_classification(broken, labelled_files[1]),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            answer()
+
+
+def test_an_evaluation_that_is_no_number_is_refused(finetuned_run, labelled_files, monkeypatch):
+    """Finite weights may still be so large that a loss is none."""
+    task, model = finetuned_run.load_model()
+    for variable in model.trainable_variables:
+        if variable.path.endswith("gamma"):
+            variable.assign(3e38 * np.ones(variable.shape))
+    monkeypatch.setattr(type(finetuned_run), "load_model", lambda *unused: (task, model))
+    with pytest.raises(ValueError, match=r"loss is (nan|inf), no finite number: the weights are damaged or"):
+        evaluate_classification(finetuned_run, labelled_files[1])
+
+
+def test_lines_of_standard_input_are_utf8_whatever_the_system_says(monkeypatch):
+    given = "a b\t漢字 \r\n\n☺".encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given), encoding="ascii"))
+    assert list(lines_of_standard_input()) == ["a b\t漢字 ", "", "☺"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"good\nask \xff\n"), encoding="utf-8"))
+    lines = lines_of_standard_input()
+    assert next(lines) == "good"
+    with pytest.raises(ValueError, match=r"standard input line 2 is not UTF-8 \(byte 0xff\); convert it"):
+        next(lines)
+
+
+def test_as_many_second_texts_as_texts(pair_run):
+    with pytest.raises(ValueError, match="shorter"):
+        list(predictions(pair_run, ["a", "the"], ["walk"]))

@@ -11,6 +11,7 @@ import pytest
 
 from kbert.config import FinetuningConfig, to_dict
 from kbert.reporting.line_pictures import Kind, Series, chart, short_number, thin
+from kbert.reporting.run_metrics import RunMetrics
 from kbert.reporting.run_page import write_run_page
 from tests.html_checks import Balanced
 
@@ -234,6 +235,40 @@ def test_the_script_writes_the_page_into_the_run_folder_and_a_comparison_where_i
     both = tmp_path / "new" / "both.html"
     assert run_script(f"--run_dir={a}", f"--run_dir={b}", f"--output_file={both}").returncode == 0
     assert f">{a}</li>" in both.read_text() and f">{b}</li>" in both.read_text()
+
+
+def test_the_script_writes_over_nothing_but_its_own_page(run_folder, tmp_path):
+    folder, page = run_folder("run", LINES), tmp_path / "run.html"
+    page.write_text("old")
+    (tmp_path / "run.png").symlink_to(folder / "metrics.jsonl")
+    before = (folder / "metrics.jsonl").read_bytes()
+    for flags, sentence in (
+        ([f"--output_file={page}"], f"error: output file {page} exists; pass --overwrite to replace it"),
+        ([f"--output_file={tmp_path}/run.png", "--overwrite"], "error: output file"),
+    ):
+        result = run_script(f"--run_dir={folder}", *flags)
+        assert result.returncode == 1 and result.stderr.count("\n") == 1
+        assert result.stderr.startswith(sentence)
+    assert page.read_text() == "old" and (folder / "metrics.jsonl").read_bytes() == before
+    assert run_script(f"--run_dir={folder}", f"--output_file={page}", "--overwrite").returncode == 0
+    assert "<html" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("config.json", "[1]", "config.json: expected a JSON object, received list"),
+        ("run.json", '{"a":', "run.json is not valid JSON"),
+        ("metrics.jsonl", "{}\n", "metrics.jsonl is damaged: {} is no line of metrics"),
+        ("metrics.jsonl", "[7]\n", "metrics.jsonl is damaged: .7. is no line of metrics"),
+        ("metrics.jsonl", "\0\0\n", "metrics.jsonl is damaged"),
+    ],
+)
+def test_broken_files_of_a_run_are_named(run_folder, name, content, sentence):
+    folder = run_folder("run", LINES)
+    (folder / name).write_text(content)
+    with pytest.raises(ValueError, match=sentence):
+        RunMetrics.read(folder, "run")
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,15 @@ def test_prediction_from_standard_input(pair_run):
     assert [(answer["text"], answer["text_pair"]) for answer in answers] == [("a", "the"), ("jump", "play")]
 
 
+def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(finetuned_run, tmp_path):
+    """The run has no checkpoint here, which would be the next thing missed."""
+    for name in ("run.json", "config.json", "vocab.txt"):
+        (tmp_path / name).write_bytes((finetuned_run.path / name).read_bytes())
+    result = run_script("run_prediction", f"--run_dir={tmp_path}", "--text=a", "--text_pair=b")
+    sentence = f"error: {tmp_path} was trained on single texts; leave out --text_pair.\n"
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", sentence)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

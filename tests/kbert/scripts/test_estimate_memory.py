@@ -65,6 +65,23 @@ def test_a_fine_tuning_is_known_by_its_keys(config_file):
     ("values", "flags", "sentence"),
     [
         ({"encoder": "bert_mini"}, ["--length=1024"], "--length=1024, but the encoder has only max_position"),
+        ({"encoder": "bert_mini"}, ["--length=\u00b2"], "expected whole numbers such as 128,512."),
+        (
+            {"encoder": "bert_mini"},
+            ["--memory_gib=inf"],
+            "--memory_gib=inf: expected a number of GiB",
+        ),
+        (
+            {"encoder": "bert_mini"},
+            ["--memory_gib=nan"],
+            "--memory_gib=nan: expected a number of GiB",
+        ),
+        ({"encoder": "bert_mini"}, ["--memory_gib=0"], "--memory_gib=0.0: expected a number of GiB"),
+        (
+            {"encoder": "bert_mini"},
+            ["--predictions=129"],
+            "--predictions=129 is more than the 128 tokens of one.",
+        ),
         ({"encoder": "bert_mini"}, ["--length=a"], "--length=a: expected whole numbers such as 128,512."),
         ({}, [], "the config names no encoder; add for example --override=encoder=bert_base."),
         ({"encodr": 1}, [], "unknown key 'encodr' for PretrainingConfig. Did you mean 'encoder'?"),

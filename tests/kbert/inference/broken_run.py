@@ -1,0 +1,21 @@
+"""A run whose files are whole, and whose weights are not."""
+
+import shutil
+
+import numpy as np
+
+from kbert.training.checkpoint import save_checkpoint, step_of
+from kbert.training.run_directory import RunDirectory, trained_weights
+
+
+def copy_with_nan(run: RunDirectory, folder, token: str) -> RunDirectory:
+    """A copy of a run with a checkpoint in which the vector of one token is not a number."""
+    shutil.copytree(run.path, folder)
+    copy = RunDirectory(folder)
+    _, model = copy.load_model()
+    table = model.encoder.embeddings.trainable_variables[0]
+    numbers = table.numpy()
+    numbers[copy.vocabulary().ids[token]] = np.nan
+    table.assign(numbers)
+    save_checkpoint(copy.checkpoints, step_of(copy.checkpoint()), trained_weights(model), {}, {}, keep=3)
+    return copy
