@@ -51,3 +51,25 @@ def read_json_object(path: str | Path) -> dict:
     if not isinstance(values, dict):
         raise ValueError(f"{path}: expected a JSON object, received {type(values).__name__}.")
     return values
+
+
+def require_known_format(values: dict, newest: int, where: str | Path):
+    """Refuses a file that a newer kbert wrote.
+
+    Args:
+      values: the file's content; `format_version` is the number of its format, and files from before there
+        was one lack it.
+      newest: the newest format that this kbert reads.
+      where: the file.
+
+    Raises:
+      ValueError: when the number is higher, or none.
+    """
+    version = values.get("format_version", 0)
+    if type(version) is not int or version < 0:
+        raise ValueError(f"{where}: format_version={version!r} is not a number of a format.")
+    if version > newest:
+        raise ValueError(
+            f"{where} was written by a newer kbert: its format_version is {version}, and this one reads up "
+            f"to {newest}. Install that kbert to use it."
+        )

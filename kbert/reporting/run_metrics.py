@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kbert.training.progress import read_metrics
+from kbert.runs.metrics_file import read_metrics
 
 _SCORES = ("accuracy", "f1")
 

@@ -11,8 +11,8 @@ from safetensors.numpy import load_file
 from kbert.config import to_dict
 from kbert.input_pipelines import record_reader
 from kbert.manifest import read_manifest
+from kbert.runs.metrics_file import read_metrics
 from kbert.training import checkpoint
-from kbert.training.progress import read_metrics
 from kbert.training.run_directory import RunDirectory
 from tests.conftest import tiny_pretraining_config
 from tests.kbert.training.worker_processes import run_workers
