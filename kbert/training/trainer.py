@@ -15,7 +15,14 @@ from kbert.stop_signal import StoppedBySignal, StopSignal
 from kbert.tasks.task import Task
 from kbert.training import checkpoint
 from kbert.training.best_checkpoint import BestCheckpoint
-from kbert.training.distribution import chief_first, distribute, is_chief, require_whole_shares, wait_for_all
+from kbert.training.distribution import (
+    chief_first,
+    distribute,
+    is_chief,
+    naming_lost_workers,
+    require_whole_shares,
+    wait_for_all,
+)
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches, means
 from kbert.training.jit import resolve_jit
 from kbert.training.optimizers import make_optimizer
@@ -44,6 +51,7 @@ def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
 
     Raises:
       ValueError, OSError: as `RunDirectory.create_or_resume` and `RunDirectory.lock` do.
+      ConnectionError: within the block, when another worker is gone.
     """
 
     def open_and_lock():
@@ -51,7 +59,13 @@ def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
         return run, run.lock() if is_chief(strategy) else contextlib.nullcontext()
 
     run, lock = chief_first(strategy, open_and_lock)
-    with lock:
+
+    def how_to_go_on():
+        there = checkpoint.list_checkpoints(run.checkpoints)
+        start = f"step {checkpoint.step_of(there[-1])}" if there else "the start: there is no checkpoint yet"
+        return f"Start the same command on all workers again: training goes on from {start}."
+
+    with lock, naming_lost_workers(strategy, how_to_go_on):
         yield run
 
 
