@@ -1,0 +1,73 @@
+"""Where a tool may write."""
+
+import os
+
+import pytest
+
+from kbert.files.output_path import check_output_file, check_output_folder
+
+
+@pytest.fixture
+def corpus(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus").mkdir()
+    path = tmp_path / "corpus" / "text.txt"
+    path.write_text("a text\n")
+    return path
+
+
+def _spellings(tmp_path, corpus):
+    (tmp_path / "link.txt").symlink_to(corpus)
+    os.link(corpus, tmp_path / "hard.txt")
+    (tmp_path / "linked_folder").symlink_to(corpus.parent)
+    return {
+        "absolute": corpus,
+        "relative": "corpus/text.txt",
+        "detour": "corpus/../corpus/./text.txt",
+        "link": "link.txt",
+        "hard link": "hard.txt",
+        "linked folder": "linked_folder/text.txt",
+    }
+
+
+@pytest.mark.parametrize("spelling", ["absolute", "relative", "detour", "link", "hard link", "linked folder"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_an_output_is_never_an_input_however_it_is_spelled(tmp_path, corpus, spelling, overwrite):
+    path = _spellings(tmp_path, corpus)[spelling]
+
+    with pytest.raises(ValueError, match=r"is the input .* itself, which would be lost; choose another name"):
+        check_output_file(path, [tmp_path / "missing.txt", corpus], overwrite)
+
+
+def test_nothing_is_written_in_an_input_folder(tmp_path, corpus):
+    _spellings(tmp_path, corpus)
+
+    for path in ("corpus/new.txt", "corpus/text.txt", "linked_folder/more/new.txt", "link.txt"):
+        with pytest.raises(ValueError, match="lies in the input folder corpus"):
+            check_output_file(path, ["corpus"], overwrite=True)
+    with pytest.raises(ValueError, match="lies in the input folder corpus"):
+        check_output_folder("corpus/records", ["corpus"])
+    check_output_file("corpus/new.txt", ["corpus/text.txt"])
+    check_output_folder("corpus_records", ["corpus"])
+
+
+def test_an_existing_output_needs_overwrite(tmp_path, corpus):
+    (tmp_path / "out.txt").write_text("old")
+    (tmp_path / "nowhere.txt").symlink_to(tmp_path / "gone.txt")
+
+    for name in ("out.txt", "nowhere.txt"):
+        with pytest.raises(FileExistsError, match=f"output file {name} exists; pass --overwrite to replace"):
+            check_output_file(name, [corpus])
+        check_output_file(name, [corpus], overwrite=True)
+    with pytest.raises(ValueError, match="output file corpus is a directory; name a file in it"):
+        check_output_file("corpus", overwrite=True)
+
+
+def test_a_folder_to_be_replaced_holds_no_input(tmp_path, corpus):
+    (tmp_path / "linked_folder").symlink_to(corpus.parent)
+
+    with pytest.raises(ValueError, match="is the input corpus itself"):
+        check_output_folder("linked_folder", ["corpus"])
+    for source in (corpus, "linked_folder/text.txt"):
+        with pytest.raises(ValueError, match="text.txt lies in the output folder .*, which is replaced"):
+            check_output_folder("corpus", [source])
