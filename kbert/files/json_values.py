@@ -23,6 +23,11 @@ def shown(value) -> str:
     return _SHORT.repr(value)[:200]
 
 
+def shown_name(name: str) -> str:
+    """A name from outside as it is; quoted and cut where it would break the line or fill it."""
+    return name if name.isprintable() and 0 < len(name) <= 200 else shown(name)
+
+
 def json_value(values: dict, key: str, kind: type, where, default=None):
     """A value out of a JSON object.
 
