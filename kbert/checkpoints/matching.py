@@ -83,11 +83,12 @@ def match(
                 else:
                     expected = shapes[row.kbert][::-1] if row.transposed else shapes[row.kbert]
                     wrong.append(
-                        f"{shown_name(original)} is {tensor.dtype} of shape {tensor.shape}, not float of shape {expected}"
+                        f"{shown_name(original)} is {tensor.dtype} of shape {tensor.shape}, not float of shape "
+                        f"{expected}"
                     )
                 continue
-            what = f"{report.path}: {shown_name(original)}"
-            found[row.kbert] = tensor.as_finite_float32(what, row.transposed)
+            place = f"{report.path}: {shown_name(original)}"
+            found[row.kbert] = tensor.as_finite_float32(place, row.transposed)
             report.taken.append((original, row.kbert, _how(tensor, row.transposed)))
     _refuse(report.path, wrong, f"shapes or types that do not fit the config ({what})", "config and weights")
     missing = _missing(stored, rows, found, may_be_missing, allowance, report)

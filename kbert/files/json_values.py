@@ -53,5 +53,29 @@ def json_value(values: dict, key: str, kind: type, where, default=None):
     return value
 
 
+def json_count(values: dict, key: str, where, default=None):
+    """A whole number above 0, which may be written as 512.0.
+
+    Raises:
+      ValueError: for anything else.
+    """
+    value = json_value(values, key, float, where, default)
+    if value is not default and (value < 1 or value != int(value)):
+        raise ValueError(f"{where}: {key} should be a whole number above 0, received {shown(value)}.")
+    return value if value is None else int(value)
+
+
+def json_texts(values: dict, key: str, where, default=None):
+    """A list of texts.
+
+    Raises:
+      ValueError: for anything else.
+    """
+    value = json_value(values, key, list, where, default)
+    if value is not default and not all(isinstance(text, str) for text in value):
+        raise ValueError(f"{where}: {key} should be a list of texts, received {shown(value)}.")
+    return value
+
+
 def _is_finite(value):
     return not isinstance(value, float) or math.isfinite(value)

@@ -66,8 +66,8 @@ def _require_finite(array, numbers, what):
     place = np.unravel_index(int(np.argmin(finite)), finite.shape)
     at = f" at {tuple(int(index) for index in place)}" if place else ""
     raise ValueError(
-        f"{what} is {array[place]}{at}; every weight must be a finite number of float32: download it again, or "
-        "take an earlier checkpoint."
+        f"{what} is {array[place]}{at}; every weight must be a finite number of float32: download it again, "
+        "or take an earlier checkpoint."
     )
 
 
