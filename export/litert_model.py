@@ -9,6 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.features import ENCODER_INPUTS
+from kbert.inference.finite_numbers import require_finite_answers
+from kbert.inference.texts import text_batch
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -68,10 +70,13 @@ class LiteRTClassifier:
       num_threads: threads of the interpreter.
 
     Call arguments:
-      texts: a list of strings; `text_pairs` the second texts or None.
+      texts: a text or a list of texts; `text_pairs` the second texts in the same form, or None.
 
     Returns:
-      float32 array of shape (texts, labels).
+      float32 array of shape (texts, labels); (labels,) for one text by itself.
+
+    Raises:
+      ValueError: for what is no text, and for an answer that is no finite number.
     """
 
     def __init__(self, path, vocabulary: Vocabulary, num_threads: int = 2):
@@ -80,13 +85,18 @@ class LiteRTClassifier:
         interpreter = Interpreter(model_path=str(path), num_threads=num_threads)
         self._run = interpreter.get_signature_runner("serving_default")
         (_, length) = self._run.get_input_details()["input_ids"]["shape"]
+        (_, self._num_labels) = self._run.get_output_details()["probabilities"]["shape"]
+        self._path = path
         self._text_inputs = TextInputs(vocabulary, int(length))
 
     def __call__(self, texts, text_pairs=None):
-        pairs = None if text_pairs is None else tf.constant(text_pairs)
-        inputs = {name: v.numpy() for name, v in self._text_inputs(tf.constant(texts), pairs).items()}
-        rows = [
-            self._run(**{name: value[row : row + 1] for name, value in inputs.items()})["probabilities"]
-            for row in range(len(texts))
-        ]
-        return np.concatenate(rows)
+        batch = text_batch(texts, text_pairs)
+        pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
+        inputs = self._text_inputs(tf.constant(batch.texts, tf.string), pairs)
+        inputs = {name: value.numpy() for name, value in inputs.items()}
+        answers = np.zeros((len(batch.texts), self._num_labels), np.float32)
+        for row in range(len(answers)):
+            one = {name: value[row : row + 1] for name, value in inputs.items()}
+            answers[row] = self._run(**one)["probabilities"][0]
+        require_finite_answers(answers, self._path)
+        return batch.answer(answers)

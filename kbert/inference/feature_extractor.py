@@ -6,7 +6,9 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
+from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import LoadedModel
+from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import POOLINGS, SequencePooling
 
 COMBINATIONS = ("none", "sum", "concat")
@@ -40,14 +42,16 @@ class FeatureExtractor:
         one after the other in the order given.
 
     Call arguments:
-      texts: a list of strings.
-      text_pairs: the second texts, None for a text without one; or None when no text has one.
+      texts: a text or a list of texts.
+      text_pairs: the second texts in the same form, None for a text without one; or None when no text has
+        one.
 
     Returns:
-      A list of `TextFeatures`, one a text.
+      A list of `TextFeatures`, one a text; the `TextFeatures` of one text by itself.
 
     Raises:
-      ValueError: for a layer that the encoder does not have, or another pooling or combination.
+      ValueError: for a layer that the encoder does not have, another pooling or combination, what is no
+        text, or features that are not finite.
 
     Example:
       >>> import kbert
@@ -83,8 +87,8 @@ class FeatureExtractor:
         self._run = tf.function(self._values, reduce_retracing=True)
 
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
-        texts = list(texts)
-        pairs = [None] * len(texts) if text_pairs is None else list(text_pairs)
+        batch = text_batch(texts, text_pairs, pairs_may_miss=True)
+        texts, pairs = batch.texts, batch.pairs or [None] * len(batch.texts)
         features = [None] * len(texts)
         # A pair has a separator more than a single text, so the two go through the encoder apart.
         for paired in (False, True):
@@ -94,7 +98,8 @@ class FeatureExtractor:
                 found = self._features([texts[place] for place in places], seconds)
                 for place, item in zip(places, found, strict=True):
                     features[place] = item
-        return features
+        require_finite_answers([item.values for item in features], self._model.source)
+        return batch.answer(features)
 
     def _features(self, texts, text_pairs):
         inputs = self._model.inputs(texts, text_pairs)

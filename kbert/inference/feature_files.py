@@ -6,6 +6,7 @@ Every file is written aside and renamed when it is finished; features are writte
 import contextlib
 import json
 import shutil
+import tempfile
 import zipfile
 
 import numpy as np
@@ -61,7 +62,7 @@ class _JsonLines:
                 ]
             }
         # As in the original: ASCII, other characters escaped.
-        self._file.write(json.dumps({"linex_index": index} | content) + "\n")
+        self._file.write(json.dumps({"linex_index": index} | content, allow_nan=False) + "\n")
 
     def _layers(self, values):
         if self._extractor.combine != "none":
@@ -90,8 +91,8 @@ class _NumpyArchive:
     def __init__(self, path, extractor):
         self._path = path
         self._extractor = extractor
-        self._raw_path = path.with_name(f"{path.name}.values")
-        self._raw = open(self._raw_path, "wb")
+        # Without a name, so that nothing of it can be left behind.
+        self._raw = tempfile.TemporaryFile(dir=path.parent)
         self._row_shape = None
         self._rows = 0
         self._input_ids = []
@@ -106,7 +107,6 @@ class _NumpyArchive:
         self._row_splits.append(self._row_splits[-1] + len(features.input_ids))
 
     def close(self):
-        self._raw.close()
         arrays = {"layers": np.array(self._extractor.layers, "<i4")}
         if self._extractor.pooling == "none":
             arrays["input_ids"] = np.concatenate([np.zeros(0, "<i4"), *self._input_ids])
@@ -120,12 +120,11 @@ class _NumpyArchive:
                 shape = (self._rows, *(self._row_shape or ()))
                 header = {"descr": "<f4", "fortran_order": False, "shape": shape}
                 np.lib.format.write_array_header_2_0(entry, header)
-                with open(self._raw_path, "rb") as raw:
-                    shutil.copyfileobj(raw, entry, 1 << 20)
+                self._raw.seek(0)
+                shutil.copyfileobj(self._raw, entry, 1 << 20)
 
     def discard(self):
         self._raw.close()
-        self._raw_path.unlink(missing_ok=True)
 
 
 class _Records:

@@ -11,6 +11,8 @@ from kbert.checkpoints.keras_hub import embedding_settings
 from kbert.checkpoints.model_loading import build_model
 from kbert.checkpoints.sentence_transformers import is_sentence_transformers, read_sentence_modules
 from kbert.features import ENCODER_INPUTS
+from kbert.inference.finite_numbers import load_run_model, require_finite_answers
+from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.training.run_directory import RunDirectory
@@ -111,7 +113,7 @@ class LoadedModel:
     @classmethod
     def from_run(cls, run: RunDirectory, checkpoint: str | int | None = None) -> "LoadedModel":
         """A checkpoint of a run directory, see `RunDirectory.checkpoint`."""
-        task, model = run.load_model(checkpoint)
+        task, model = load_run_model(run, checkpoint)
         dataset = getattr(run.config, "dataset", None)
         return cls(
             run.path,
@@ -148,15 +150,19 @@ class LoadedModel:
         """Texts as the model's inputs, tokenized, cut to `max_seq_length`, padded to the longest.
 
         Args:
-          texts: a list of strings.
-          text_pairs: the second texts, or None.
+          texts: a text or a list of texts; one text is a batch of one, as the model needs it.
+          text_pairs: the second texts in the same form, or None.
           with_masks: read a literal `[MASK]` as the mask token.
 
         Returns:
           dict of int32 tensors of shape (texts, length): input_ids, input_mask, segment_ids.
+
+        Raises:
+          ValueError: for what is no text, naming its place.
         """
-        pairs = None if text_pairs is None else tf.constant(text_pairs, tf.string)
-        texts = tf.constant(texts, tf.string)
+        batch = text_batch(texts, text_pairs)
+        pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
+        texts = tf.constant(batch.texts, tf.string)
         return self._text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
 
     def embed(self, texts, pooling: str | None = None, normalize: bool | None = None) -> np.ndarray:
@@ -167,21 +173,27 @@ class LoadedModel:
         it gives vectors that tell topics apart, but no more.
 
         Args:
-          texts: an iterable of strings. Long lists are taken in batches of like lengths.
+          texts: a text, or an iterable of texts. Long lists are taken in batches of like lengths.
           pooling: "cls", "mean", "max" or "mean_sqrt_len"; None takes the model's own.
           normalize: None takes the model's own.
 
         Returns:
-          float32 array of shape (texts, hidden_size).
+          float32 array of shape (texts, hidden_size); (hidden_size,) of one text by itself.
+
+        Raises:
+          ValueError: for what is no text, naming its place, and for vectors that are not finite.
         """
+        batch = text_batch(texts)
         embedder = self._embedder(pooling or self.pooling, self.normalize if normalize is None else normalize)
-        texts = list(texts)
+        texts = batch.texts
         embeddings = np.zeros((len(texts), self.config.hidden_size), np.float32)
         # Texts of like length together: the less padding, the less work.
         order = iter(sorted(range(len(texts)), key=lambda index: len(texts[index])))
         while places := list(itertools.islice(order, _TEXTS_AT_ONCE)):
-            embeddings[places] = embedder(tf.constant([texts[place] for place in places], tf.string)).numpy()
-        return embeddings
+            values = embedder(tf.constant([texts[place] for place in places], tf.string)).numpy()
+            require_finite_answers(values, self.source, places)
+            embeddings[places] = values
+        return batch.answer(embeddings)
 
     def _embedder(self, pooling, normalize):
         key = (pooling, normalize)

@@ -3,7 +3,9 @@
 import numpy as np
 import tensorflow as tf
 
+from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import LoadedModel, load_for
+from kbert.inference.texts import text_batch
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.training.run_directory import RunDirectory
 
@@ -15,16 +17,16 @@ class MaskFiller:
       run: a pretraining run's `RunDirectory`, or a `LoadedModel` with a masked-LM head.
 
     Call arguments:
-      texts: a list of strings, each with at least one `[MASK]`.
-      top_k: how many tokens to give for each mask.
+      texts: a text or a list of texts, each with at least one `[MASK]`.
+      top_k: how many tokens to give for each mask, at least one.
 
     Returns:
       For each text a list with, for each of its masks in order, a list of
-      `{"token": str, "probability": float}`, the most probable first.
+      `{"token": str, "probability": float}`, the most probable first. For one text by itself, its list.
 
     Raises:
-      ValueError: for a run of another task, a text without `[MASK]`, or one whose `[MASK]` lies beyond
-        the longest sequence.
+      ValueError: for a run of another task, what is no text, a text without `[MASK]`, one whose `[MASK]`
+        lies beyond the longest sequence, or a model whose answer is no finite number.
 
     Example:
       >>> import kbert
@@ -36,17 +38,21 @@ class MaskFiller:
 
     def __init__(self, run: RunDirectory | LoadedModel):
         loaded = load_for(run, "pretraining", "filling masks needs a pretraining run")
-        self._model = loaded.model
+        self._model, self._source = loaded.model, loaded.source
         self._vocabulary = loaded.vocabulary
         self._max_seq_length = loaded.max_seq_length
         self._inputs = TextInputs(self._vocabulary, self._max_seq_length)
 
     def __call__(self, texts, top_k: int = 5):
-        for text in texts:
+        batch = text_batch(texts)
+        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+            raise ValueError(f"top_k={top_k!r}: expected a whole number of tokens, at least 1.")
+        for text in batch.texts:
             if "[MASK]" not in text:
-                raise ValueError(f"no [MASK] in {text!r}; write one where a token is to be guessed.")
-        if not texts:
-            return []
+                raise ValueError(f"no [MASK] in {text[:60]!r}; write one where a token is to be guessed.")
+        return batch.answer(self._fill(batch.texts, top_k)) if batch.texts else []
+
+    def _fill(self, texts, top_k):
         inputs = self._inputs(tf.constant(texts), pad_to_longest=True, with_masks=True)
         masks = inputs["input_ids"].numpy() == self._vocabulary.mask_id
         for text, row in zip(texts, masks, strict=True):
@@ -62,7 +68,9 @@ class MaskFiller:
         inputs["masked_lm_positions"] = tf.constant(positions)
         logits = self._model(inputs, training=False)["masked_lm_logits"]
         logits = logits[..., : len(self._vocabulary)]  # the table may have more rows than there are tokens
-        probabilities, tokens = tf.math.top_k(tf.nn.softmax(logits), k=min(top_k, len(self._vocabulary)))
+        probabilities = tf.nn.softmax(logits)
+        require_finite_answers(probabilities.numpy(), self._source)
+        probabilities, tokens = tf.math.top_k(probabilities, k=min(top_k, len(self._vocabulary)))
         return [
             [self._ranked(tokens[row, mask], probabilities[row, mask]) for mask in range(len(place))]
             for row, place in enumerate(places)

@@ -1,5 +1,6 @@
 """Which elements a dropout keeps: bits from a hash of seed and place, made again rather than stored."""
 
+import keras
 from keras import ops
 
 # "lowbias32" of Chris Wellons' hash prospector: two rounds of multiply and shift, exact bias .174.
@@ -33,12 +34,35 @@ def kept_share(shape, rate: float, seed):
     return ops.cast(ops.reshape(bits < threshold, shape), "float32") * (1.0 / keep)
 
 
+def seed_words(state):
+    """The state of a `keras.random.SeedGenerator` as a seed of `kept_share`.
+
+    Its second number counts draws, 1,024 for each part of a training step, so that the lower 32 bits come
+    back after 2**22 parts. The upper half of the count therefore goes into both words. While it is 0 the
+    words are the lower halves alone.
+
+    Args:
+      state: integer tensor of shape (2,); int64 under TensorFlow, 32 bits elsewhere.
+
+    Returns:
+      uint32 tensor of shape (2,).
+    """
+    words = ops.cast(state, "uint32")
+    if keras.backend.standardize_dtype(state.dtype) != "int64":
+        return words
+    once = _hashed(ops.cast(ops.right_shift(state[1], 32), "uint32"))  # of 0 it is 0
+    return ops.bitwise_xor(words, ops.stack([once, _hashed(once)]))
+
+
 def _mixed_seed(seed):
     """Two hashed words: seeds that count up must not give neighbouring words."""
-    words = _multiplied(seed + ops.convert_to_tensor(0x9E3779B9, "uint32"), 16, _FIRST_FACTOR)
-    words = _shift_xor(_multiplied(words, 15, _SECOND_FACTOR), 16)
+    words = _hashed(seed + _word(0x9E3779B9))
     first, second = words[0], words[1]
     return first + second, _shift_xor(_multiplied(second + first * _word(5), 16, _FIRST_FACTOR), 15)
+
+
+def _hashed(bits):
+    return _shift_xor(_multiplied(_multiplied(bits, 16, _FIRST_FACTOR), 15, _SECOND_FACTOR), 16)
 
 
 def _word(value):

@@ -1,7 +1,7 @@
 import keras
-from keras import ops
 
 from kbert.kernels.dropout import dropout
+from kbert.kernels.random_bits import seed_words
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -28,7 +28,7 @@ class Dropout(keras.layers.Layer):
 
     def next_seed(self):
         """uint32 tensor of shape (2,), another one at every call: for a kernel that drops on its own."""
-        return ops.cast(self.seed_generator.next(), "uint32")
+        return seed_words(self.seed_generator.next())
 
     def call(self, inputs, training=False):
         return dropout(inputs, self.next_seed(), self.rate) if training and self.rate else inputs

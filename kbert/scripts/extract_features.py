@@ -9,8 +9,8 @@ r"""Script: a model + a file of texts, one a line -> vectors of tokens or texts.
 extract_features.py; docs/api.md tells what the other files hold.
 """
 
+import glob
 import itertools
-import os
 import re
 import time
 from pathlib import Path
@@ -20,93 +20,136 @@ from absl import flags, logging
 from kbert import command_line
 from kbert.checkpoints.formats import detect_format
 from kbert.checkpoints.sentence_transformers import is_sentence_transformers
+from kbert.files.output_path import check_output_file
+from kbert.files.text_file import read_lines
 
 FLAGS = flags.FLAGS
+_LONGEST = 128  # tokens, as of the original, where the model has so many
+_NUM_LAYERS = 4
 _SECONDS_BETWEEN_LINES = 5.0
 _PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples`: the last one splits
 
 
 def define_flags():
     flags.DEFINE_string("run_dir", None, "The model: a run directory, or any checkpoint that kbert reads.")
-    flags.DEFINE_string("input_file", None, "Texts, one a line; ' ||| ' between the two texts of a pair.")
+    flags.DEFINE_string("input_file", None, "Texts, one a line; ' ||| ' between the two texts of a pair. "
+                        "It may be compressed: .gz, .bz2, .xz, .zst.")  # fmt: skip
     flags.DEFINE_string("output_file", None, "The file to write.")
-    flags.DEFINE_list("layers", ["-1", "-2", "-3", "-4"], "Layers; -1 is the last, 0 the embeddings.")
+    flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
+    flags.DEFINE_list(
+        "layers", None, "Layers; -1 is the last, 0 the embeddings. By default the last four, or all of fewer."
+    )
     flags.DEFINE_enum("pooling", "none", ["none", "cls", "mean", "max", "mean_sqrt_len"],
                       "none: a vector for each token; else one for each text.")  # fmt: skip
     flags.DEFINE_enum("combine", "none", ["none", "sum", "concat"], "What becomes of several layers.")
     flags.DEFINE_enum("format", "jsonl", ["jsonl", "npz", "tfrecord"], "The kind of file.")
-    flags.DEFINE_integer("max_seq_length", 128, "Longest sequence in tokens; longer ones are cut.")
+    flags.DEFINE_integer(
+        "max_seq_length",
+        None,
+        f"Longest sequence in tokens; longer ones are cut. By default {_LONGEST}, or what the model has.",
+    )
     flags.DEFINE_integer("batch_size", 32, "Texts at once.", lower_bound=1)
     flags.DEFINE_bool("do_lower_case", None, "The casing, for a checkpoint that does not say it.")
     flags.mark_flags_as_required(["run_dir", "input_file", "output_file"])
 
 
-def extract_features(extractor, input_file, output_file, format="jsonl", batch_size=32) -> int:
+def extract_features(
+    extractor, input_file, output_file, format="jsonl", batch_size=32, overwrite=False
+) -> int:
     """Writes the features of every line of a file.
 
     Args:
       extractor: a `FeatureExtractor`.
-      input_file: UTF-8 text, one text or pair a line; an empty line is a text too.
+      input_file: UTF-8 text, plain or compressed, one text or pair a line; an empty line is a text too.
       output_file: the file to write; it appears when it is complete.
       format: "jsonl", "npz" or "tfrecord", see kbert.inference.feature_files.
       batch_size: texts at once.
+      overwrite: whether an output_file that exists may be replaced; never the input.
 
     Returns:
       How many texts there were.
+
+    Raises:
+      ValueError: for an input_file that is no text file or not UTF-8, and one that is the output_file.
+      FileExistsError: for an output_file that exists.
     """
+    check_output_file(output_file, [input_file], overwrite)
+    num_texts = count_texts(input_file)
     from kbert.inference.feature_files import feature_file
 
-    size, start = os.path.getsize(input_file), time.monotonic()
-    done, last = 0, start
-    # Bytes that are not UTF-8 are dropped, as in the original (tokenization.py, `convert_to_unicode`).
-    with (
-        open(input_file, encoding="utf-8", errors="ignore", newline="\n") as lines,
-        feature_file(output_file, format, extractor) as write,
-    ):
-        texts, read = map(_text_and_pair, lines), 0
+    start = last = time.monotonic()
+    done = 0
+    with feature_file(output_file, format, extractor) as write:
+        texts = map(_text_and_pair, read_lines(input_file))
         while batch := list(itertools.islice(texts, batch_size)):
-            for features in extractor([text for text, _, _ in batch], [pair for _, pair, _ in batch]):
+            for features in extractor([text for text, _ in batch], [pair for _, pair in batch]):
                 write(done, features)
                 done += 1
-            read += sum(length for _, _, length in batch)
             now = time.monotonic()
             if now - last >= _SECONDS_BETWEEN_LINES:
                 last, seconds = now, now - start
                 logging.info(
                     "%s texts, %.1f a second, %d %%, about %.0f s left",
-                    f"{done:,}", done / seconds, 100 * read // size, seconds * (size - read) / read,
+                    f"{done:,}", done / seconds, 100 * done // num_texts, seconds * (num_texts - done) / done,
                 )  # fmt: skip
     logging.info("%s texts in %.1f s -> %s", f"{done:,}", time.monotonic() - start, output_file)
     return done
 
 
+def count_texts(input_file) -> int:
+    """The number of lines; what keeps the file from being read to its end is found here, before any work."""
+    return sum(1 for _ in read_lines(input_file))
+
+
 def _text_and_pair(line):
-    """(text, second text or None, bytes of the line)."""
+    """(text, second text or None)."""
     text = line.strip()
     pair = _PAIR.match(text)
-    return (*(pair.groups() if pair else (text, None)), len(line.encode("utf-8")))
+    return pair.groups() if pair else (text, None)
+
+
+def default_layers(config) -> list[int]:
+    """The last four layers, the last first; all of a smaller encoder."""
+    return [-1 - layer for layer in range(min(_NUM_LAYERS, config.num_hidden_layers))]
+
+
+def default_length(config) -> int:
+    """128 tokens, or as many as a smaller encoder has positions."""
+    return min(_LONGEST, config.max_position_embeddings)
+
+
+def _model_files(path):
+    """The files that a model may be read from: those of its folder, or those that begin with its name."""
+    path = Path(path)
+    return path.rglob("*") if path.is_dir() else path.parent.glob(f"{glob.escape(path.name)}*")
 
 
 def main(argv):
     del argv
     try:
-        layers = [int(layer) for layer in FLAGS.layers]
+        layers = FLAGS.layers and [int(layer) for layer in FLAGS.layers]
     except ValueError:
         raise ValueError(f"--layers={','.join(FLAGS.layers)}: expected numbers such as -1,-2.") from None
     if not Path(FLAGS.input_file).is_file():
         raise ValueError(f"--input_file={FLAGS.input_file} does not exist; give a file of texts, one a line.")
+    check_output_file(FLAGS.output_file, [FLAGS.input_file, *_model_files(FLAGS.run_dir)], FLAGS.overwrite)
     if not Path(FLAGS.output_file).absolute().parent.is_dir():
         raise ValueError(f"--output_file={FLAGS.output_file}: its folder does not exist; make it first.")
     if not is_sentence_transformers(FLAGS.run_dir):
         detect_format(FLAGS.run_dir)  # refuses a path without a model
+    count_texts(FLAGS.input_file)
 
     # TensorFlow loads here, after everything that can be wrong without it.
     from kbert.inference.feature_extractor import FeatureExtractor
     from kbert.inference.loaded_model import load
 
-    model = load(FLAGS.run_dir, FLAGS.do_lower_case).with_max_seq_length(FLAGS.max_seq_length)
+    model = load(FLAGS.run_dir, FLAGS.do_lower_case)
+    model = model.with_max_seq_length(FLAGS.max_seq_length or default_length(model.config))
+    layers = layers or default_layers(model.config)
     extractor = FeatureExtractor(model, layers, FLAGS.pooling, FLAGS.combine)
-    extract_features(extractor, FLAGS.input_file, FLAGS.output_file, FLAGS.format, FLAGS.batch_size)
+    extract_features(
+        extractor, FLAGS.input_file, FLAGS.output_file, FLAGS.format, FLAGS.batch_size, FLAGS.overwrite
+    )
 
 
 if __name__ == "__main__":

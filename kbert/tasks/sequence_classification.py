@@ -22,7 +22,8 @@ class SequenceClassification(Task):
     Args:
       labels: the label names in id order, at least two.
       positive_label: what F1 counts when there are two labels (default: the last one); with more labels
-        F1 is the mean over the labels' own F1 (macro).
+        F1 is the mean over the own F1 of the labels that occur or are predicted (macro, as scikit-learn's
+        `f1_score(average="macro")` has it).
 
     Example:
       >>> import keras
@@ -113,10 +114,12 @@ class SequenceClassification(Task):
     def summarize(self, means):
         """Adds `f1` and turns `confusion` into nested lists of counts, rows true and columns predicted."""
         confusion = means.pop("confusion")
-        f1 = {label: f1_score(confusion, index) for index, label in enumerate(self.labels)}
-        score = f1[self.positive_label] if len(self.labels) == 2 else sum(f1.values()) / len(f1)
+        if len(self.labels) == 2:
+            f1 = f1_score(confusion, self.labels.index(self.positive_label))
+        else:
+            f1 = macro_f1(confusion)
         return means | {
-            "f1": score,
+            "f1": f1,
             "confusion": [[int(round(c)) for c in row] for row in confusion.tolist()],
         }
 
@@ -141,3 +144,12 @@ def f1_score(confusion, index) -> float:
     hits = confusion[index, index]
     either = confusion[index, :].sum() + confusion[:, index].sum()
     return float(2 * hits / either) if either else 0.0
+
+
+def macro_f1(confusion) -> float:
+    """The mean F1 of the labels that occur or are predicted; 0 when none does.
+
+    A label that is in neither says nothing about the model: scikit-learn leaves it out of the mean as well.
+    """
+    present = np.flatnonzero(confusion.sum(axis=0) + confusion.sum(axis=1))
+    return float(np.mean([f1_score(confusion, index) for index in present])) if present.size else 0.0

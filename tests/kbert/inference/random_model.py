@@ -21,6 +21,13 @@ def random_model(max_seq_length=24, **changes) -> tuple[LoadedModel, dict]:
     return LoadedModel("random", task, model, small_corpus.vocabulary(), max_seq_length, **changes), weights
 
 
+def random_task_model(task, **arguments) -> LoadedModel:
+    """A model of a task with a small encoder of random weights."""
+    model = task.build_model(BertEncoder(tiny_encoder_config(num_hidden_layers=1)))
+    randomize(model)
+    return LoadedModel("random", task, model, small_corpus.vocabulary(), 24, **arguments)
+
+
 def reference_states(loaded, weights, text, text_pair=None) -> np.ndarray:
     """float64 (states, tokens, hidden_size) of one text by itself, without padding."""
     inputs = loaded.inputs([text], None if text_pair is None else [text_pair])

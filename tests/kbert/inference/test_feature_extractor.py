@@ -1,6 +1,9 @@
 """Features of tokens and texts against the NumPy reference, in Python and on disk."""
 
+import dataclasses
+import gzip
 import json
+import lzma
 import os
 
 import numpy as np
@@ -9,7 +12,7 @@ import tensorflow as tf
 
 from kbert.inference.feature_extractor import FeatureExtractor
 from kbert.inference.feature_files import FORMATS, feature_file
-from kbert.scripts.extract_features import extract_features
+from kbert.scripts.extract_features import default_layers, default_length, extract_features
 from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
 
 
@@ -99,7 +102,7 @@ LINES = ["jump the a", "walk ||| the play", "", "a ||| the ||| turn", "  open \x
 @pytest.fixture
 def input_file(tmp_path):
     path = tmp_path / "texts.txt"
-    path.write_bytes("\n".join(LINES).encode() + b"\nask \xff\r\n")
+    path.write_bytes("\n".join(LINES).encode() + b"\nask\r\n")
     return path
 
 
@@ -145,7 +148,7 @@ def test_json_lines_of_pooled_and_combined_features(model, input_file, tmp_path)
     texts, pairs = split_lines()
     for pooling, combine in (("mean", "none"), ("mean", "sum"), ("none", "concat")):
         extractor = FeatureExtractor(loaded, [-1, -2], pooling, combine)
-        extract_features(extractor, input_file, tmp_path / "out.jsonl")
+        extract_features(extractor, input_file, tmp_path / "out.jsonl", overwrite=True)
         written = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[1])
         features = extractor(texts[1:2], pairs[1:2])[0]
         if pooling == "none":
@@ -218,3 +221,42 @@ def test_a_file_without_lines_gives_a_file_without_features(model, tmp_path, for
     if format == "npz":
         with np.load(tmp_path / "out") as archive:
             assert len(archive["values"]) == 0 and archive["row_splits"].tolist() == [0]
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".xz", lzma.compress)])
+def test_texts_may_be_compressed(model, input_file, tmp_path, suffix, pack):
+    packed = tmp_path / f"texts.txt{suffix}"
+    packed.write_bytes(pack(input_file.read_bytes()))
+    extractor = FeatureExtractor(model[0], pooling="cls")
+    for source, name in ((packed, "packed"), (input_file, "plain")):
+        extract_features(extractor, source, tmp_path / name)
+    assert (tmp_path / "packed").read_bytes() == (tmp_path / "plain").read_bytes()
+
+
+def test_a_file_that_is_not_utf8_is_refused_before_any_work(tmp_path):
+    (tmp_path / "texts.txt").write_bytes(b"jump\n" * 99 + b"ask \xe9\n")
+    with pytest.raises(ValueError, match=r"texts\.txt line 100 is not UTF-8 \(byte 0xe9\)"):
+        extract_features(None, tmp_path / "texts.txt", tmp_path / "out.jsonl")
+    assert os.listdir(tmp_path) == ["texts.txt"]
+
+
+def test_neither_the_input_nor_an_output_that_exists_is_written_over(model, input_file, tmp_path):
+    extractor, output_file = FeatureExtractor(model[0], pooling="cls"), tmp_path / "out.jsonl"
+    content = input_file.read_bytes()
+    (tmp_path / "link").symlink_to(input_file)
+    for same in (input_file, tmp_path / "." / "texts.txt", tmp_path / "link"):
+        with pytest.raises(ValueError, match="is the input .* itself, which would be lost"):
+            extract_features(extractor, input_file, same, overwrite=True)
+    assert input_file.read_bytes() == content
+    output_file.write_text("old")
+    with pytest.raises(FileExistsError, match="exists; pass --overwrite to replace it"):
+        extract_features(extractor, input_file, output_file)
+    assert output_file.read_text() == "old"
+    assert extract_features(extractor, input_file, output_file, overwrite=True) == 6
+    assert len(output_file.read_text().splitlines()) == 6
+
+
+def test_defaults_are_those_of_the_original_where_the_model_has_them(encoder_config):
+    base = dataclasses.replace(encoder_config, num_hidden_layers=12, max_position_embeddings=512)
+    assert default_layers(base) == [-1, -2, -3, -4] and default_length(base) == 128
+    assert default_layers(encoder_config) == [-1, -2] and default_length(encoder_config) == 32

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.kernels.random_bits import kept_share
+from kbert.kernels.random_bits import kept_share, seed_words
+from kbert.layers.dropout import Dropout
 
 SHAPE = (512, 1024)
 
@@ -58,3 +59,40 @@ def test_a_mask_is_a_function_of_seed_and_place():
     assert np.array_equal(mask(3, 4, shape=(1024, 512)).ravel(), mask(3, 4).ravel())
     compiled = tf.function(kept_share, jit_compile=True)(SHAPE, 0.1, tf.constant([3, 4], tf.uint32))
     assert np.array_equal(compiled.numpy() > 0, mask(3, 4))
+
+
+# ------------------------------------------------------------------- draws of a generator that counts on
+
+PER_STEP = 1024  # what a training step leaves between the counts of its draws
+
+
+def words(draw, first=12345 * 1009 * 65537):
+    state = tf.constant([first, draw * PER_STEP], tf.int64)
+    return seed_words(state).numpy().tolist()
+
+
+@pytest.mark.parametrize("draw", [0, 1, 77, 2**22 - 1])
+def test_the_first_draws_are_the_lower_halves_of_the_state(draw):
+    """Runs that began when there was nothing but these halves go on bit for bit."""
+    assert words(draw) == [(12345 * 1009 * 65537) % 2**32, draw * PER_STEP]
+    assert np.array_equal(kept_share((7,), 0.5, seed_words(tf.constant([3, 4], tf.int64))).numpy() > 0,
+                          mask(3, 4, 0.5, (7,)))  # fmt: skip
+
+
+def test_no_draw_of_a_long_training_comes_back():
+    """The original's 1,000,000 steps in 8 parts, and a thousand times as many, in 50 places."""
+    draws = [part * 2**22 + step for part in range(0, 2**11, 16) for step in (0, 1, 5)]
+    drawn = {tuple(words(draw, place * 65537)) for draw in draws for place in range(0, 50, 7)}
+    assert len(drawn) == len(draws) * 8
+
+
+@pytest.mark.parametrize("apart", [2**22, 2 * 2**22, 2**30])
+def test_draws_far_apart_are_independent(apart):
+    share = Dropout(0.1)
+    masks = []
+    for draw in (5, 5 + apart):
+        share.seed_generator.state.assign([99, draw * PER_STEP])
+        masks.append(share(tf.ones(SHAPE), training=True).numpy() > 0)
+    limit = 5 / np.sqrt(np.prod(SHAPE))
+    for shift in (0, 1, 1024):
+        assert abs(correlation(masks[0], np.roll(masks[1].ravel(), shift).reshape(SHAPE))) < limit

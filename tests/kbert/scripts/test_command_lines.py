@@ -96,6 +96,26 @@ def test_feature_extraction_refuses_at_once(tmp_path, arguments, sentence):
     assert [path.name for path in tmp_path.iterdir()] == ["texts.txt"]
 
 
+@pytest.mark.parametrize(
+    ("output_file", "flags", "sentence"),
+    [
+        ("texts.txt", ["--overwrite"], "error: output file {0}/texts.txt is the input {0}/texts.txt itself"),
+        ("run/config.json", ["--overwrite"], "error: output file {0}/run/config.json is the input"),
+        ("old.jsonl", [], "error: output file {0}/old.jsonl exists; pass --overwrite to replace it"),
+    ],
+)
+def test_feature_extraction_writes_over_nothing(tmp_path, output_file, flags, sentence):
+    (tmp_path / "run").mkdir()
+    for name in ("texts.txt", "run/config.json", "old.jsonl"):
+        (tmp_path / name).write_text("{}\n")
+    paths = {"run_dir": "run", "input_file": "texts.txt", "output_file": output_file}
+    arguments = [f"--{name}={tmp_path}/{path}" for name, path in paths.items()]
+    result = run_script("extract_features", *arguments, *flags)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
+    assert result.stderr.startswith(sentence.format(tmp_path))
+    assert (tmp_path / output_file).read_text() == "{}\n"
+
+
 @pytest.mark.slow
 def test_features_from_the_command_line(finetuned_run, tmp_path):
     (tmp_path / "texts.txt").write_text("jump the a\nwalk ||| play\n")
@@ -103,12 +123,11 @@ def test_features_from_the_command_line(finetuned_run, tmp_path):
         f"--run_dir={finetuned_run.path}",
         f"--input_file={tmp_path}/texts.txt",
         f"--output_file={tmp_path}/out.jsonl",
-        "--layers=-1",
-        "--max_seq_length=16",
     ]
-    result = run_script("extract_features", *arguments)
+    result = run_script("extract_features", *arguments)  # the defaults fit a model of one layer
     assert result.returncode == 0, result.stderr
     assert "2 texts in" in result.stderr
     first, second = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
     assert [f["token"] for f in first["features"]] == ["[CLS]", "jump", "the", "a", "[SEP]"]
     assert [f["token"] for f in second["features"]] == ["[CLS]", "walk", "[SEP]", "play", "[SEP]"]
+    assert [layer["index"] for layer in first["features"][0]["layers"]] == [-1]

@@ -152,3 +152,27 @@ def test_labels_that_make_no_task(arguments, sentence):
 def test_the_table_of_tasks_is_by_name():
     assert TASKS["pretraining"] is Pretraining and TASKS["token_classification"] is TokenClassification
     assert all(name == task.name and issubclass(task, Task) for name, task in TASKS.items())
+
+
+@pytest.mark.parametrize(
+    ("true", "predicted", "expected"),
+    [
+        # Of four labels the last is in neither.
+        ([0, 0, 1, 2], [0, 1, 1, 1], (2 / 3 + 1 / 2 + 0.0) / 3),
+        # Predicted only, label 3 counts as 0.
+        ([0, 0, 1, 1], [0, 0, 1, 3], (1.0 + 2 / 3 + 0.0) / 3),
+        # It occurs only: 0 as well.
+        ([0, 3], [0, 0], (2 / 3 + 0.0) / 2),
+        ([2, 2], [2, 2], 1.0),
+    ],
+)
+def test_macro_f1_is_the_mean_over_labels_that_occur_or_are_predicted(true, predicted, expected):
+    confusion = np.zeros((4, 4))
+    np.add.at(confusion, (true, predicted), 1.0)
+    task = SequenceClassification(["a", "b", "c", "d"])
+    assert task.summarize({"confusion": confusion})["f1"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_macro_f1_of_no_example_is_zero():
+    task = SequenceClassification(["a", "b", "c"])
+    assert task.summarize({"confusion": np.zeros((3, 3))})["f1"] == 0.0

@@ -1,0 +1,68 @@
+"""Lines of text files, whatever their compression."""
+
+import bz2
+import gzip
+import lzma
+
+import pytest
+
+from kbert.files.text_file import read_lines
+
+LINES = ["jump the a", "", " two\u2028parts \r", "漢字 ☺"]
+CONTENT = "\n".join(LINES).encode()
+PACKED = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_lines_of_plain_and_compressed_files(tmp_path, suffix, end):
+    path = tmp_path / f"texts.txt{suffix.upper()}"
+    path.write_bytes(PACKED[suffix](b"\xef\xbb\xbf" + CONTENT + end))
+    assert list(read_lines(path)) == LINES
+    path.write_bytes(PACKED[suffix](b""))
+    assert list(read_lines(path)) == []
+
+
+def test_zstd_is_read_or_names_its_package(tmp_path):
+    path = tmp_path / "texts.txt.zst"
+    try:
+        from backports import zstd
+    except ImportError:
+        path.write_bytes(b"anything")
+        with pytest.raises(
+            ValueError, match=r"compressed with zstd, which needs a package: pip install back"
+        ):
+            next(read_lines(path))
+    else:
+        path.write_bytes(zstd.compress(CONTENT))
+        assert list(read_lines(path)) == LINES
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+def test_a_compressed_file_that_is_not_whole(tmp_path, suffix):
+    packed = PACKED[suffix](b"".join(b"line %d of many\n" % n for n in range(1000)))
+    for content in (packed[: len(packed) // 2], b"no such thing"):
+        path = tmp_path / f"texts{suffix}"
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"texts\S+ cannot be unpacked after line \d+: not a whole"):
+            list(read_lines(path))
+
+
+def test_bytes_that_are_not_utf8_are_named_by_line(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_bytes(b"good\nalso good\nask \xff\n")
+    lines = read_lines(path)
+    assert [next(lines), next(lines)] == ["good", "also good"]
+    with pytest.raises(ValueError, match=r"texts\.txt line 3 is not UTF-8 \(byte 0xff\); convert it"):
+        next(lines)
+
+
+def test_what_is_no_text_file(tmp_path):
+    (tmp_path / "texts.zip").write_bytes(b"PK")
+    for name, sentence in (
+        (".", "is a folder"),
+        ("none", "does not exist"),
+        ("texts.zip", "kind that is not"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            next(read_lines(tmp_path / name))

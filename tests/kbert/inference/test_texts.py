@@ -1,0 +1,223 @@
+"""What may be given as texts, the same everywhere: a text, a list of texts, and nothing else."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+from kbert.inference.feature_extractor import FeatureExtractor
+from kbert.inference.finite_numbers import require_finite_weights
+from kbert.inference.mask_filler import MaskFiller
+from kbert.inference.text_classifier import TextClassifier
+from kbert.inference.texts import text_batch
+from kbert.tasks import TASKS
+from tests.kbert.inference.random_model import random_task_model
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return random_task_model(TASKS["sequence_classification"](["quiet", "loud"]))
+
+
+@pytest.fixture(scope="module")
+def masked():
+    return random_task_model(TASKS["pretraining"]())
+
+
+@pytest.fixture(scope="module")
+def roads(classifier, masked):
+    """Name -> function of texts, for every road from texts to answers."""
+    return {
+        "classify": TextClassifier(classifier),
+        "embed": classifier.embed,
+        "extract": FeatureExtractor(classifier, pooling="mean"),
+        "fill": MaskFiller(masked),
+        "inputs": classifier.inputs,
+    }
+
+
+ROADS = ["classify", "embed", "extract", "fill", "inputs"]
+
+
+@pytest.mark.parametrize("name", ["classify", "embed", "extract", "fill"])
+def test_a_text_by_itself_gets_what_a_list_of_it_gets(roads, name):
+    alone, (listed,) = roads[name]("jump [MASK]"), roads[name](["jump [MASK]"])
+    if name == "embed":
+        np.testing.assert_array_equal(alone, listed)
+    elif name == "extract":
+        assert alone.tokens == listed.tokens
+        np.testing.assert_array_equal(alone.values, listed.values)
+    else:
+        assert alone == listed
+
+
+def test_a_text_by_itself_is_a_batch_of_one_for_the_model(classifier):
+    inputs = classifier.inputs("jump the a")
+    assert inputs["input_ids"].shape == (1, 5)
+    assert TextClassifier(classifier).outputs("jump the a")["probabilities"].shape == (1, 2)
+
+
+def test_pairs_by_themselves_and_in_lists(classifier):
+    classify = TextClassifier(classifier)
+    assert classify("jump", "the a") == classify(["jump"], ("the a",))[0]
+    extract = FeatureExtractor(classifier)
+    assert extract("jump", "the").tokens.count("[SEP]") == 2
+
+
+@pytest.mark.parametrize("name", ROADS)
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        (None, r"texts is NoneType; expected a text \(str\) or a list of texts\."),
+        (7, r"texts is int \(7\); expected a text"),
+        (b"jump", r"texts is bytes \(b'jump'\); expected a text"),
+        ({"jump": 1}, "texts is dict .*; expected a text"),
+        ({"jump"}, "texts is set .*; expected a text"),
+        (np.array("jump"), "texts is ndarray .*; expected a text"),
+        (["a [MASK]", None], r"texts\[1\] is NoneType; expected a text \(str\)\."),
+        ([b"jump"], r"texts\[0\] is bytes \(b'jump'\); .*; decode it first, for example with \.decode"),
+        (["a [MASK]", 3.5], r"texts\[1\] is float \(3\.5\)"),
+        ([["jump", "walk"]], r"texts\[0\] is list \(\['jump', 'walk'\]\)"),
+        (["half of \ud83d"], r"texts\[0\] is no text that UTF-8 can hold: its character 9 is '\\ud83d'"),
+    ],
+    ids=repr,
+)
+def test_anything_else_is_one_sentence(roads, name, texts, sentence):
+    with pytest.raises(ValueError, match=sentence) as error:
+        roads[name](texts)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("texts", "pairs", "sentence"),
+    [
+        (["a", "b"], ["c"], "2 texts but 1 text_pairs; give one for each"),
+        ("a", ["c"], "texts is one text, but text_pairs is not; give one text each, or a list each"),
+        (["a"], "c", "text_pairs is one text, but texts is not"),
+        (["a"], [None], r"text_pairs\[0\] is NoneType; expected a text"),
+        (["a"], 5, r"text_pairs is int \(5\)"),
+    ],
+)
+def test_pairs_that_do_not_fit(classifier, texts, pairs, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        TextClassifier(classifier)(texts, pairs)
+    with pytest.raises(ValueError, match=sentence):
+        classifier.inputs(texts, pairs)
+
+
+def test_whatever_can_be_gone_through_is_a_list():
+    texts = ["jump", "", "walk"]
+    for given in (texts, tuple(texts), iter(texts), np.array(texts), np.array(texts, object)):
+        batch = text_batch(given)
+        assert not batch.is_alone and batch.texts == texts
+        assert all(type(text) is str for text in batch.texts)
+    assert text_batch(["a", "b"], ["c", None], pairs_may_miss=True).pairs == ["c", None]
+
+
+def test_a_number_of_tokens_that_is_none(masked):
+    for top_k in (0, -1, 2.0, True, None):
+        with pytest.raises(ValueError, match="expected a whole number of tokens, at least 1"):
+            MaskFiller(masked)("a [MASK]", top_k=top_k)
+
+
+# --------------------------------------------------------------------------------- finite numbers
+
+
+@pytest.fixture
+def broken():
+    """Models of which one weight is not a number: the vector of one token."""
+
+    def breaks(task, value):
+        loaded = random_task_model(task)
+        table = loaded.encoder.embeddings.trainable_variables[0]
+        numbers = table.numpy()
+        numbers[loaded.vocabulary.ids["jump"]] = value
+        table.assign(numbers)
+        return loaded
+
+    return breaks
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_an_answer_that_is_no_number_is_refused_and_its_text_named(broken, value):
+    """One token's vector is damaged, so that other texts still have answers."""
+    classifier = broken(TASKS["sequence_classification"](["quiet", "loud"]), value)
+    sentence = r"random gives numbers that are not finite \(NaN or infinite\) for texts\[1\]"
+    classify = TextClassifier(classifier)
+    assert json.dumps(classify(["walk", "play"]), allow_nan=False)
+    for road in (classify, classifier.embed, FeatureExtractor(classifier)):
+        with pytest.raises(ValueError, match=sentence):
+            road(["walk a play", "jump"])
+    fill = MaskFiller(broken(TASKS["pretraining"](), value))
+    with pytest.raises(ValueError, match="gives numbers that are not finite"):
+        fill(["walk [MASK]", "jump [MASK]"])
+    with pytest.raises(ValueError, match="^runs/x: .*embeddings.* holds numbers that are not finite"):
+        require_finite_weights(classifier.model, "runs/x")
+
+
+def test_the_place_of_a_vector_that_is_no_number_is_that_in_the_callers_list(broken):
+    loaded = broken(TASKS["encoder"](), np.nan)
+    texts = ["walk " * (40 - index) for index in range(40)]  # embedded from the last to the first
+    texts[3] = "jump " * 37
+    with pytest.raises(ValueError, match=r"for texts\[3\]"):
+        loaded.embed(texts)
+
+
+# ------------------------------------------------------------------------------------------- fuzz
+
+PIECES = (
+    *("jump", "walked", " ", "[MASK]", "[SEP]", "##ed", "'", "a" * 300),
+    *("\x00", "\n", "\t", "\x1b", "\u200b", "\u2028", "\ufffd", "\ud800", "\udfff", "\U0010ffff"),
+    *("é", "e\u0301", "漢字", "\U0001f600", "ﬃ", "İ", "ا"),
+)
+
+
+def odd_text(rng):
+    """A text of any kind: empty, one of a few pieces, random characters, or very long."""
+    kind = rng.random()
+    if kind < 0.05:
+        return ""
+    if kind < 0.5:
+        return "".join(rng.choice(PIECES) for _ in range(rng.randrange(1, 12)))
+    if kind < 0.95:
+        highest = rng.choice([0x80, 0x800, 0xD800, 0x110000])
+        return "".join(chr(rng.randrange(highest)) for _ in range(rng.randrange(1, 40)))
+    return rng.choice(PIECES[:9]) * rng.randrange(1, 2000)
+
+
+def odd_texts(rng, number):
+    """Some texts, of which now and then one is something else."""
+    texts = [odd_text(rng) for _ in range(number)]
+    if rng.random() < 0.2:
+        texts[rng.randrange(number)] = rng.choice([None, b"bytes", 5, float("nan"), ["a"], {"a": "b"}])
+    return texts
+
+
+def numbers_of(answer):
+    if isinstance(answer, dict):
+        return [number for value in answer.values() for number in numbers_of(value)]
+    if isinstance(answer, list | tuple):
+        return [number for value in answer for number in numbers_of(value)]
+    return [] if isinstance(answer, str) else np.asarray(answer, np.float64).ravel().tolist()
+
+
+@pytest.mark.parametrize("name", ROADS)
+def test_odd_texts_get_finite_answers_or_one_sentence(roads, name):
+    rng = random.Random(f"texts for {name}")
+    answered = 0
+    for _ in range(50):
+        texts = odd_texts(rng, rng.randrange(1, 4))
+        given = texts[0] if rng.random() < 0.3 else texts
+        if name == "fill" and rng.random() < 0.7:
+            given = [f"[MASK] {text}" if isinstance(text, str) else text for text in texts]
+        try:
+            answer = roads[name](given)
+        except ValueError as error:
+            assert "\n" not in str(error) and 20 < len(str(error)) < 400, repr(given)
+            continue
+        answered += 1
+        assert np.isfinite(numbers_of(answer)).all() and numbers_of(answer), repr(given)
+        if name in ("classify", "fill"):
+            json.loads(json.dumps(answer, allow_nan=False))
+    assert 10 < answered < 45, "texts of both kinds were tried"
