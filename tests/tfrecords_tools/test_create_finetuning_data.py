@@ -226,7 +226,7 @@ def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
     def refused(sentence, *arguments, **settings):
         with pytest.raises(ValueError, match=sentence):
             make(*arguments, **settings)
-        assert not (tmp_path / "records").exists() and not list(tmp_path.glob("records.tmp-*"))
+        assert not (tmp_path / "records").exists() and not list(tmp_path.glob("records.*"))
 
     train = labelled_files[0]
     refused("give either --vocab_file or --init_checkpoint", train, vocab_file=None)
@@ -248,6 +248,30 @@ def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
 
 
 # ------------------------------------------------------------------------------ training on them
+
+
+def test_a_full_disk_is_a_sentence_and_leaves_nothing(make, labelled_files, tmp_path, largest_file):
+    make(labelled_files[0], "whole")
+    before = sorted(tmp_path.iterdir())
+    arguments = (tmp_path / "config.json", labelled_files[0], tmp_path / "records")
+    for num_bytes in (50, 600):  # at vocab.txt, at the shards
+        with largest_file(num_bytes), pytest.raises(OSError, match="File too large"):
+            create_finetuning_data(*arguments, vocab_file=tmp_path / "vocab.txt")
+        assert sorted(tmp_path.iterdir()) == before
+
+
+def test_what_is_read_is_never_replaced(make, labelled_files, tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    for path in (labelled_files[0], tmp_path / "vocab.txt"):
+        shutil.copy(path, source / path.name)
+    for arguments in (
+        {"input_file": source / labelled_files[0].name, "name": "source"},
+        {"input_file": labelled_files[0], "name": "source", "vocab_file": source / "vocab.txt"},
+    ):
+        with pytest.raises(ValueError, match="lies in the output folder .*, which is replaced as a whole"):
+            make(arguments.pop("input_file"), **arguments, overwrite=True)
+    assert len(list(source.iterdir())) == 2
 
 
 @pytest.fixture(scope="module")
