@@ -24,7 +24,7 @@ from absl import flags, logging
 
 from kbert import command_line
 from kbert.config import FINETUNING_TASKS, FinetuningConfig, load_config
-from kbert.input_pipelines.labelled_files import labels_of, read_rows
+from kbert.input_pipelines.labelled_files import fingerprint_of, labels_of, read_rows
 from kbert.input_pipelines.labelled_records import LabelledRecords
 from kbert.input_pipelines.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
@@ -204,6 +204,7 @@ def run_finetuning(
         "train_file": str(train_file or train_dir),
         "init_checkpoint": str(init_checkpoint) if init_checkpoint else None,
         "from_scratch": from_scratch or not init_checkpoint,
+        "data": {"train": _fingerprint(train_records, rows), "eval": _fingerprint(dev_records, dev_rows)},
     }
     with open_run(strategy, run_dir, config, details, vocabulary) as run:
         text_inputs = TextInputs(vocabulary, config.max_seq_length)
@@ -253,6 +254,13 @@ def run_finetuning(
             write_page_of_run(run.path)
         logging.info("the run lies in %s", run.path)
         return task, metrics
+
+
+def _fingerprint(records, rows):
+    """What the examples of records or of a file are; None without any, and for records from before."""
+    if records:
+        return records.manifest.fingerprint
+    return None if rows is None else fingerprint_of(rows)
 
 
 def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):

@@ -135,6 +135,7 @@ def run_pretraining(
         "num_train_examples": sum(one.manifest.num_examples for one in records),
         "records": records[0].manifest.settings,
         "init_checkpoint": str(init_checkpoint) if init_checkpoint else None,
+        "data": {"train": _fingerprints(records), "eval": _fingerprints(filter(None, eval_records))},
     }
     if len(records) > 1:
         details["records_of_phases"] = [
@@ -196,6 +197,12 @@ def _once_a_phase(flag, paths, phase_configs):
             "it once for each, in order."
         )
     return paths
+
+
+def _fingerprints(records):
+    """What the records of every phase hold; None where some are from before their digests were kept."""
+    fingerprints = [one.manifest.fingerprint for one in records]
+    return None if None in fingerprints else fingerprints
 
 
 def _require_room(encoder, records):

@@ -157,12 +157,10 @@ class RunDirectory:
     def _compare_data(self, was, now):
         """Refuses other training data under the same name; takes the same under another name."""
         data_was, data_now = was.pop("data", {}), now.pop("data", {})
-        if not data_now.get("train"):
-            return
-        if not data_was.get("train"):
+        if not (data_was.get("train") and data_now.get("train")):
             logging.warning(
-                "%s does not say what its training data hold, as runs of today do: whether they are the same "
-                "now cannot be checked.", self.path,
+                "%s: whether its training data are the same as before cannot be checked: the run or its "
+                "records are from before that was noted.", self.path,
             )  # fmt: skip
         elif data_was["train"] == data_now["train"]:
             was.pop("train_file", None), now.pop("train_file", None)
