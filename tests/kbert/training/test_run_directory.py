@@ -168,7 +168,7 @@ def test_a_run_that_does_not_say_its_data_warns(run, vocabulary, caplog):
     assert "whether its training data are the same as before cannot be checked" in caplog.text
 
 
-def test_a_swapped_vocabulary_file_is_refused_when_training_goes_on(run, vocabulary):
+def test_a_swapped_vocabulary_stops_a_resume(run, vocabulary):
     Vocabulary(vocabulary.tokens[::-1], do_lower_case=True).write(run.path / "vocab.txt")
     with pytest.raises(ValueError, match="vocab.txt is not the vocabulary this run was trained with"):
         RunDirectory.create_or_resume(run.path, run.config, DETAILS, vocabulary)
