@@ -8,11 +8,15 @@ at once.
 import dataclasses
 import difflib
 import json
+import math
 import re
 import types
 import typing
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from kbert.files.json_file import read_json
+from kbert.files.json_values import shown
 
 PRESET_DIRECTORY = Path(__file__).resolve().parent.parent / "configs" / "encoders"
 
@@ -43,9 +47,53 @@ UNUSED_BERT_KEYS = (
 )
 
 
+# The largest value of each setting: beyond any use, and small enough that what is computed from them stays an
+# ordinary number. What is larger is a slip, or a file that is to keep a machine busy.
+_LARGEST_STEP = 10**12
+_LARGEST_LENGTH = 2**20
+_LARGEST_BATCH = 10**7
+_LARGEST = {
+    "vocab_size": 10_000_000,
+    "hidden_size": 65_536,
+    "num_hidden_layers": 1000,
+    "num_attention_heads": 65_536,
+    "intermediate_size": 262_144,
+    "max_position_embeddings": _LARGEST_LENGTH,
+    "type_vocab_size": 65_536,
+    "learning_rate": 3e38,  # of float32
+    "weight_decay": 1000,
+    "epsilon": 1,
+    "decay_power": 100,
+    "train_minutes": 1e8,
+    "train_batch_size": _LARGEST_BATCH,
+    "eval_batch_size": _LARGEST_BATCH,
+    "gradient_accumulation_steps": _LARGEST_BATCH,
+    "steps_per_call": 10**9,
+    "log_every_steps": _LARGEST_STEP,
+    "save_checkpoints_steps": _LARGEST_STEP,
+    "keep_checkpoints": 10**9,
+    "peak_flops": 1e30,
+    "num_train_steps": _LARGEST_STEP,
+    "eval_every_steps": _LARGEST_STEP,
+    "max_eval_steps": _LARGEST_STEP,
+    "max_seq_length": _LARGEST_LENGTH,
+    "num_train_epochs": 1e6,
+    "eval_every_epochs": 1e6,
+    "early_stopping_patience": 10**9,
+}
+_MOST_NUMBERS = 20 * 10**9  # of an encoder
+
+
 def _require(condition: bool, message: str):
     if not condition:
         raise ValueError(message)
+
+
+def _check_limits(config, group: str = ""):
+    """Refuses settings that are too large. NaN is left to the checks of what is too small."""
+    for name, value in vars(config).items():
+        if name in _LARGEST and value is not None and value > _LARGEST[name]:
+            raise ValueError(f"{group}{name}={shown(value)} must be at most {_LARGEST[name]}.")
 
 
 @dataclass(frozen=True)
@@ -93,7 +141,8 @@ class EncoderConfig:
             "max_position_embeddings",
             "type_vocab_size",
         ):
-            _require(getattr(self, name) > 0, f"{name}={getattr(self, name)} must be positive.")
+            _require(getattr(self, name) > 0, f"{name}={shown(getattr(self, name))} must be positive.")
+        _check_limits(self)
         hidden, heads = self.hidden_size, self.num_attention_heads
         below = hidden // heads * heads or heads
         _require(
@@ -110,6 +159,25 @@ class EncoderConfig:
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
             value = getattr(self, name)
             _require(0.0 <= value < 1.0, f"{name}={value} must be at least 0 and below 1.")
+        _require(
+            0 <= self.initializer_range <= 10,
+            f"initializer_range={self.initializer_range} must be at least 0 and at most 10.",
+        )
+        for name in ("layer_norm_eps", "masked_lm_layer_norm_eps"):
+            value = getattr(self, name)
+            absent = value is None and name != "layer_norm_eps"
+            _require(absent or 0 < value <= 1, f"{name}={value} must be above 0 and at most 1.")
+        self._check_size()
+
+    def _check_size(self):
+        hidden, layers = self.hidden_size, self.num_hidden_layers
+        rows = self.vocab_size + self.max_position_embeddings + self.type_vocab_size
+        numbers = hidden * (rows + layers * (4 * hidden + 2 * self.intermediate_size))
+        _require(
+            numbers <= _MOST_NUMBERS,
+            f"vocab_size={self.vocab_size}, hidden_size={hidden}, num_hidden_layers={layers} make an encoder "
+            f"of {numbers:,} numbers; kbert builds up to {_MOST_NUMBERS:,}.",
+        )
 
     @property
     def masked_lm_settings(self) -> tuple[str, float]:
@@ -133,6 +201,9 @@ class OptimizerConfig:
     The rate rises linearly from 0 to `learning_rate` over the warm-up steps, then follows `decay` to
     `end_learning_rate`: "linear", "polynomial" (of `decay_power`), "cosine", "constant", or "budget": linear
     in wall-clock time over `train_minutes`, of which `budget_warmup_proportion` warms up, then training ends.
+
+    `global_clipnorm` is the longest that all gradients together may be; null, or Infinity, which is recorded
+    as null, leaves them as they are.
     """
 
     name: str = "adam_weight_decay"
@@ -141,7 +212,7 @@ class OptimizerConfig:
     beta_1: float = 0.9
     beta_2: float = 0.999
     epsilon: float = 1e-6
-    global_clipnorm: float = 1.0
+    global_clipnorm: float | None = 1.0
     bias_correction: bool | None = None
     # optimization.py, `create_optimizer`: searched for in the name.
     exclude_from_weight_decay: tuple[str, ...] = ("LayerNorm", "layer_norm", "bias")
@@ -157,9 +228,11 @@ class OptimizerConfig:
             self.name in OPTIMIZERS,
             f"optimizer.name={self.name!r} is not known; choose one of {', '.join(OPTIMIZERS)}.",
         )
-        for name in ("learning_rate", "global_clipnorm", "epsilon", "decay_power"):
+        self._check_clipnorm()
+        for name in ("learning_rate", "epsilon", "decay_power"):
             value = getattr(self, name)
             _require(value > 0, f"optimizer.{name}={value} must be positive.")
+        _check_limits(self, "optimizer.")
         for name in ("beta_1", "beta_2"):
             value = getattr(self, name)
             _require(0 <= value < 1, f"optimizer.{name}={value} must be at least 0 and below 1.")
@@ -167,9 +240,9 @@ class OptimizerConfig:
         for pattern in self.exclude_from_weight_decay:
             try:
                 re.compile(pattern)
-            except re.error as error:
+            except (re.error, RecursionError, OverflowError) as error:
                 raise ValueError(
-                    f"optimizer.exclude_from_weight_decay holds {pattern!r}, which is not a regular "
+                    f"optimizer.exclude_from_weight_decay holds {shown(pattern)}, which is not a regular "
                     f"expression ({error})."
                 ) from None
         _require(
@@ -177,6 +250,17 @@ class OptimizerConfig:
             f"optimizer.layer_decay={self.layer_decay} must be above 0 and at most 1, which is no decay.",
         )
         self._check_schedule()
+
+    def _check_clipnorm(self):
+        norm = self.global_clipnorm
+        if norm == math.inf:
+            # Infinity is not valid JSON, and 0 * infinity no number: null is the one way to record it.
+            object.__setattr__(self, "global_clipnorm", None)
+            return
+        _require(
+            norm is None or 1e-30 <= norm <= 1e30,
+            f"optimizer.global_clipnorm={norm} must lie between 1e-30 and 1e+30; null switches clipping off.",
+        )
 
     def _check_schedule(self):
         _require(
@@ -272,7 +356,8 @@ class TrainingConfig:
             "keep_checkpoints",
             "gradient_accumulation_steps",
         ):
-            _require(getattr(self, name) > 0, f"{name}={getattr(self, name)} must be positive.")
+            _require(getattr(self, name) > 0, f"{name}={shown(getattr(self, name))} must be positive.")
+        _check_limits(self)
         _require(
             isinstance(self.jit_compile, bool) or self.jit_compile == "auto",
             f'jit_compile={self.jit_compile!r} is not known; choose true, false or "auto".',
@@ -284,7 +369,7 @@ class TrainingConfig:
         _require(
             self.peak_flops is None or self.peak_flops > 0, f"peak_flops={self.peak_flops} must be positive."
         )
-        _require(0 <= self.seed < 2**32, f"seed={self.seed} must lie between 0 and {2**32 - 1}.")
+        _require(0 <= self.seed < 2**32, f"seed={shown(self.seed)} must lie between 0 and {2**32 - 1}.")
         self._check_padding()
 
     def _check_padding(self):
@@ -299,7 +384,7 @@ class TrainingConfig:
         )
         _require(
             self.packed_rows is None or 0 < self.packed_rows <= self.train_batch_size,
-            f"packed_rows={self.packed_rows} must lie between 1 and "
+            f"packed_rows={shown(self.packed_rows)} must lie between 1 and "
             f"train_batch_size={self.train_batch_size}.",
         )
         _require(
@@ -359,10 +444,10 @@ class PretrainingConfig(TrainingConfig):
     def __post_init__(self):
         super().__post_init__()
         for name in ("num_train_steps", "eval_every_steps", "max_eval_steps"):
-            _require(getattr(self, name) > 0, f"{name}={getattr(self, name)} must be positive.")
+            _require(getattr(self, name) > 0, f"{name}={shown(getattr(self, name))} must be positive.")
         _require(
             0 <= self.num_warmup_steps <= self.num_train_steps,
-            f"num_warmup_steps={self.num_warmup_steps} must lie between 0 and "
+            f"num_warmup_steps={shown(self.num_warmup_steps)} must lie between 0 and "
             f"num_train_steps={self.num_train_steps}.",
         )
         _require(
@@ -468,7 +553,7 @@ class FinetuningConfig(TrainingConfig):
         super().__post_init__()
         for name in ("eval_every_steps", "eval_every_epochs", "early_stopping_patience"):
             value = getattr(self, name)
-            _require(value is None or value > 0, f"{name}={value} must be positive.")
+            _require(value is None or value > 0, f"{name}={shown(value)} must be positive.")
         _require(
             self.eval_every_steps is None or self.eval_every_epochs is None,
             "eval_every_steps and eval_every_epochs say the same: give one of them.",
@@ -482,7 +567,7 @@ class FinetuningConfig(TrainingConfig):
             self.task in FINETUNING_TASKS + CONVERTED_TASKS,
             f"task={self.task!r} is not known; choose one of {', '.join(FINETUNING_TASKS)}.",
         )
-        _require(self.max_seq_length >= 4, f"max_seq_length={self.max_seq_length} must be at least 4.")
+        _require(self.max_seq_length >= 4, f"max_seq_length={shown(self.max_seq_length)} must be at least 4.")
         _require(self.num_train_epochs > 0, f"num_train_epochs={self.num_train_epochs} must be positive.")
         _require(
             0.0 <= self.warmup_proportion <= 1.0,
@@ -539,15 +624,15 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
         encoder.setdefault("vocab_size", vocab_size)
         _require(
             isinstance(encoder["vocab_size"], int) and encoder["vocab_size"] >= vocab_size,
-            f"{path}: encoder.vocab_size={encoder['vocab_size']} is smaller than the vocabulary, which has "
-            f"{vocab_size} pieces; leave it out to take the vocabulary's size.",
+            f"{path}: encoder.vocab_size={shown(encoder['vocab_size'])} is smaller than the vocabulary, "
+            f"which has {vocab_size} pieces; leave it out to take the vocabulary's size.",
         )
     return from_dict(config_class, values, where=str(path))
 
 
 def to_dict(config) -> dict:
     """The JSON-ready form of a config, which `from_dict` reads back equal."""
-    return json.loads(json.dumps(dataclasses.asdict(config)))
+    return json.loads(json.dumps(dataclasses.asdict(config), allow_nan=False))
 
 
 def from_dict(config_class, values, where: str = "config"):
@@ -558,14 +643,14 @@ def from_dict(config_class, values, where: str = "config"):
     """
     if config_class is EncoderConfig:
         values = _expand_encoder(values, where)
-    _require(isinstance(values, dict), f"{where}: expected an object of settings, received {values!r}.")
+    _require(isinstance(values, dict), f"{where}: expected an object of settings, received {shown(values)}.")
     hints = typing.get_type_hints(config_class)
     for key in values:
         if key not in hints:
-            close = difflib.get_close_matches(key, hints, n=1)
+            close = difflib.get_close_matches(key[:100], hints, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             raise ValueError(
-                f"{where}: unknown key {key!r} for {config_class.__name__}.{hint} "
+                f"{where}: unknown key {shown(key)} for {config_class.__name__}.{hint} "
                 f"Known keys: {', '.join(hints)}."
             )
     converted = {key: _convert(hints[key], value, f"{where}: {key}") for key, value in values.items()}
@@ -586,11 +671,11 @@ def _expand_encoder(values, where):
     preset = values.pop("preset", None)
     if preset is None:
         return values
-    path = PRESET_DIRECTORY / f"{preset}.json"
     _require(
-        path.is_file(),
-        f"{where}: unknown encoder preset {preset!r}; choose one of {', '.join(encoder_presets())}.",
+        preset in encoder_presets(),  # a name, never a path
+        f"{where}: unknown encoder preset {shown(preset)}; choose one of {', '.join(encoder_presets())}.",
     )
+    path = PRESET_DIRECTORY / f"{preset}.json"
     return {**_expand_encoder(_read_json(path), str(path)), **values}
 
 
@@ -602,53 +687,76 @@ def _convert(hint, value, where):
         kinds = [kind for kind in kinds if kind is not type(None)]
         if len(kinds) > 1:
             names = " or ".join(kind.__name__ for kind in kinds)
-            _require(type(value) in kinds, f"{where}: expected {names}, received {value!r}.")
+            _require(type(value) in kinds, f"{where}: expected {names}, received {shown(value)}.")
             return value
         (hint,) = kinds
     if dataclasses.is_dataclass(hint):
         return from_dict(hint, value, where)
     if typing.get_origin(hint) is tuple:
-        _require(isinstance(value, list | tuple), f"{where}: expected a list, received {value!r}.")
+        _require(isinstance(value, list | tuple), f"{where}: expected a list, received {shown(value)}.")
         return tuple(_convert(typing.get_args(hint)[0], item, where) for item in value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        return _as_float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
-        raise ValueError(f"{where}: expected {hint.__name__}, received {value!r}.")
+        raise ValueError(f"{where}: expected {hint.__name__}, received {shown(value)}.")
+    if hint is str and not _is_unicode(value):
+        raise ValueError(f"{where}: {shown(value)} holds half a surrogate pair; expected a text.")
     return value
+
+
+def _as_float(value):
+    try:
+        return float(value)
+    except OverflowError:  # more than 1.8e308: the limits refuse it by name
+        return math.inf if value > 0 else -math.inf
+
+
+def _is_unicode(text):
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _read_json(path):
     path = Path(path)
     _require(path.is_file(), f"config file {path} does not exist; give the path of a JSON file.")
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not valid JSON: {error}.") from None
-    _require(isinstance(values, dict), f"{path}: expected an object of settings, received {values!r}.")
+    values = read_json(path)
+    _require(isinstance(values, dict), f"{path}: expected an object of settings, received {shown(values)}.")
     return values
 
 
 def _apply_override(values, override):
+    flag = f"--override={shown(override)}"
     name, separator, text = override.partition("=")
     _require(
         bool(separator and name),
-        f"--override={override!r} must look like path.to.field=value, for example "
-        "optimizer.learning_rate=3e-5.",
+        f"{flag} must look like path.to.field=value, for example optimizer.learning_rate=3e-5.",
     )
     *parents, leaf = name.split(".")
     for parent in parents:
         if isinstance(values, list):  # phases.0.num_train_steps
-            known = parent.isdigit() and int(parent) < len(values)
-            _require(known, f"--override={override!r}: there is no {parent!r} in a list of {len(values)}.")
+            known = parent in map(str, range(len(values)))
+            _require(known, f"{flag}: there is no {shown(parent)} in a list of {len(values)}.")
             child = values[int(parent)]
         else:
             child = values.setdefault(parent, {})
         if isinstance(child, str):  # an encoder preset: keep it and change one of its keys
             child = values[parent] = {"preset": child}
-        _require(isinstance(child, dict | list), f"--override={override!r}: {parent!r} holds no settings.")
+        _require(isinstance(child, dict | list), f"{flag}: {shown(parent)} holds no settings.")
         values = child
-    _require(isinstance(values, dict), f"--override={override!r} must name a setting, not a list's entry.")
+    _require(isinstance(values, dict), f"{flag} must name a setting, not a list's entry.")
+    values[leaf] = _override_value(text, flag)
+
+
+def _override_value(text, flag):
+    """The JSON value of a text, or the text itself, so that words need no quotes."""
     try:
-        values[leaf] = json.loads(text)
+        return json.loads(text)
     except json.JSONDecodeError:
-        values[leaf] = text
+        return text
+    except RecursionError:
+        raise ValueError(f"{flag} is nested too deeply to be read.") from None
+    except ValueError as error:  # a number of thousands of digits
+        raise ValueError(f"{flag}: {error}.") from None

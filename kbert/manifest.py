@@ -4,23 +4,41 @@ The manifest is written last: a folder without one holds no finished set. Standa
 """
 
 import dataclasses
+import hashlib
 import json
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kbert.features import Feature
+from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
 
 FILE_NAME = "manifest.json"
 VOCABULARY_FILE_NAME = "vocab.txt"  # copied beside the shards: ids mean nothing without it
 
+# 0: from before there were versions. 1: with the shards' bytes and digests.
+FORMAT_VERSION = 1
+
+_LARGEST_FEATURE = 1 << 24  # values of one example; TensorFlow makes room for them before it looks
+
 
 @dataclass(frozen=True)
 class Shard:
-    """One TFRecord file, by its name inside the folder, and how many examples it holds."""
+    """One TFRecord file, by its name inside the folder, how many examples it holds, and what its bytes are.
+
+    Records from before there were digests have None as `num_bytes` and `sha256`.
+    """
 
     file: str
     num_examples: int
+    num_bytes: int | None = None
+    sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -34,6 +52,7 @@ class Manifest:
       vocabulary: `Vocabulary.describe()`: size, do_lower_case, fingerprint.
       settings: what the records were made with, by flag name.
       statistics: counts worth knowing (documents, tokens, masked pieces ...).
+      format_version: of the file that it was read from.
     """
 
     kind: str
@@ -42,24 +61,63 @@ class Manifest:
     vocabulary: dict
     settings: dict = field(default_factory=dict)
     statistics: dict = field(default_factory=dict)
+    format_version: int = FORMAT_VERSION
 
     @property
     def num_examples(self) -> int:
         return sum(shard.num_examples for shard in self.shards)
 
+    @property
+    def fingerprint(self) -> str | None:
+        """What tells these records from others: of their bytes, features and vocabulary, not of path or time.
+
+        None for records from before their digests were kept.
+        """
+        digests = [shard.sha256 for shard in self.shards]
+        if None in digests:
+            return None
+        features = sorted((name, feature.dtype, feature.shape) for name, feature in self.features.items())
+        content = json.dumps([digests, features, self.vocabulary["fingerprint"]])
+        return hashlib.sha256(content.encode("utf-8")).hexdigest()
+
     def write(self, directory: str | Path):
-        """Writes `directory/manifest.json`."""
-        values = {"num_examples": self.num_examples} | dataclasses.asdict(self)
+        """Writes `directory/manifest.json`, in the newest format."""
+        values = {"format_version": None, "num_examples": self.num_examples} | dataclasses.asdict(self)
+        values["format_version"] = FORMAT_VERSION
         values["features"] = {name: feature._asdict() for name, feature in self.features.items()}
+        values["shards"] = [_without_none(shard) for shard in values["shards"]]
         write_json(values, Path(directory) / FILE_NAME)
 
 
+def describe_shards(directory: str | Path, num_examples: Mapping[str, int]) -> tuple[Shard, ...]:
+    """The finished files of a folder, by name, with their sizes and digests.
+
+    Args:
+      directory: where the files lie.
+      num_examples: file name -> how many examples it holds, in the order of the shards.
+    """
+
+    def describe(item):
+        name, number = item
+        path = Path(directory) / name
+        return Shard(name, number, path.stat().st_size, digest(path))
+
+    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:  # hashing leaves Python's lock to others
+        return tuple(pool.map(describe, num_examples.items()))
+
+
+def digest(path: str | Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def read_manifest(directory: str | Path) -> Manifest:
-    """Reads the manifest of a folder of records.
+    """Reads the manifest of a folder of records, also one of an older format.
 
     Raises:
-      ValueError: when there is none (the tool that writes it did not finish), when it is broken, or
-        when a shard it names is not there.
+      ValueError: when there is none (the tool that writes it did not finish), when it is broken or of a newer
+        format, or when a shard it names is not there.
     """
     path = Path(directory) / FILE_NAME
     if not path.is_file():
@@ -68,21 +126,110 @@ def read_manifest(directory: str | Path) -> Manifest:
             "python -m tfrecords_tools.create_pretraining_data --output_dir=..."
         )
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-        manifest = Manifest(
-            kind=values["kind"],
-            features={
-                name: Feature(feature["dtype"], tuple(feature["shape"]))
-                for name, feature in values["features"].items()
-            },
-            shards=tuple(Shard(**shard) for shard in values["shards"]),
-            vocabulary=values["vocabulary"],
-            settings=values["settings"],
-            statistics=values["statistics"],
+        values = read_json_object(path)
+        version = _format_version(values)
+        manifest = _manifest(values, version) if version <= FORMAT_VERSION else None
+    except ValueError as error:
+        what = str(error).removeprefix(str(path)).strip(" .:")
+        raise ValueError(f"{path} is broken ({what}); make the records again.") from None
+    if manifest is None:
+        raise ValueError(
+            f"{path} has format_version={version}, but this kbert reads up to {FORMAT_VERSION}; take a newer "
+            "kbert, or make the records again with this one."
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is broken ({error!r}); make the records again.") from None
     for shard in manifest.shards:
         if not (path.parent / shard.file).is_file():
             raise ValueError(f"{path} names the shard {shard.file}, which is not there.")
     return manifest
+
+
+# ------------------------------------------------------------------------------ values from outside
+
+
+def _format_version(values):
+    version = values.get("format_version", 0)
+    return _number(version, "format_version")
+
+
+def _manifest(values, version):
+    missing = {"kind", "features", "shards", "vocabulary", "settings", "statistics"} - set(values)
+    if missing:
+        raise ValueError(f"it lacks {', '.join(sorted(missing))}")
+    features = _a(dict, values["features"], "features")
+    shards = tuple(map(_shard, _a(list, values["shards"], "shards")))
+    for name, times in Counter(shard.file for shard in shards).items():
+        if times > 1:
+            raise ValueError(f"the shard {name!r} is named twice")
+    return Manifest(
+        kind=_a(str, values["kind"], "kind"),
+        features={name: _feature(name, feature) for name, feature in features.items()},
+        shards=shards,
+        vocabulary=_vocabulary(_a(dict, values["vocabulary"], "vocabulary")),
+        settings=_a(dict, values["settings"], "settings"),
+        statistics=_a(dict, values["statistics"], "statistics"),
+        format_version=version,
+    )
+
+
+def _feature(name, value):
+    if not isinstance(value, dict) or set(value) != {"dtype", "shape"}:
+        raise ValueError(f"feature {name!r} is {_shown(value)}, expected its dtype and shape")
+    if value["dtype"] not in ("int32", "float32"):
+        raise ValueError(f"feature {name!r} has dtype {_shown(value['dtype'])}, expected int32 or float32")
+    shape = [_number(size, f"a size of feature {name!r}") for size in _a(list, value["shape"], "shape")]
+    if math.prod(shape) > _LARGEST_FEATURE:
+        raise ValueError(f"feature {name!r} has more than {_LARGEST_FEATURE} values")
+    return Feature(value["dtype"], tuple(shape))
+
+
+def _shard(value):
+    known = {entry.name for entry in dataclasses.fields(Shard)}
+    if not isinstance(value, dict) or not {"file", "num_examples"} <= set(value) <= known:
+        raise ValueError(f"a shard is {_shown(value)}, expected {sorted(known)}")
+    shard = Shard(**value)
+    if not _is_plain_name(shard.file):
+        raise ValueError(f"the shard {_shown(shard.file)} is no plain file name of this folder")
+    _number(shard.num_examples, f"num_examples of {shard.file}")
+    if (shard.num_bytes is None) != (shard.sha256 is None):
+        raise ValueError(f"the shard {shard.file} needs both num_bytes and sha256")
+    if shard.sha256 is not None:
+        _number(shard.num_bytes, f"num_bytes of {shard.file}")
+        if not re.fullmatch("[0-9a-f]{64}", _a(str, shard.sha256, "sha256")):
+            raise ValueError(f"sha256 of {shard.file} is {_shown(shard.sha256)}, expected 64 hex digits")
+    return shard
+
+
+def _is_plain_name(name):
+    """Whether it names a file in the folder itself, on every system."""
+    return isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\\:\0")
+
+
+def _vocabulary(values):
+    for name, kind in (("size", int), ("do_lower_case", bool), ("fingerprint", str)):
+        if name not in values:
+            raise ValueError(f"its vocabulary lacks {name}")
+        if kind is int:
+            _number(values[name], "the vocabulary's size")
+        else:
+            _a(kind, values[name], f"the vocabulary's {name}")
+    return values
+
+
+def _number(value, name):
+    if type(value) is not int or not 0 <= value < 1 << 63:
+        raise ValueError(f"{name} is {_shown(value)}, expected a whole number")
+    return value
+
+
+def _a(kind, value, name):
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} is {_shown(value)}, expected {kind.__name__}")
+    return value
+
+
+def _shown(value):
+    return repr(value)[:200]
+
+
+def _without_none(values):
+    return {name: value for name, value in values.items() if value is not None}

@@ -14,8 +14,10 @@ from typing import NamedTuple
 from absl import flags, logging
 
 from kbert import command_line
+from kbert.files.output_path import check_output_file
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
-from tfrecords_tools.corpus.documents import TextFormat, input_files
+from tfrecords_tools.corpus.corpus_files import input_files, input_folders
+from tfrecords_tools.corpus.documents import TextFormat
 from tfrecords_tools.vocabulary import wordpiece_learner
 from tfrecords_tools.vocabulary.greedy_match import coverage
 from tfrecords_tools.vocabulary.user_defined_tokens import check_tokens, is_marker, read_tokens
@@ -97,7 +99,8 @@ def main(argv):
     del argv
     files = input_files(FLAGS.input_files)
     output_file = Path(FLAGS.output_file)
-    check_output_file(output_file, FLAGS.overwrite)
+    others = filter(None, (FLAGS.merge_into, FLAGS.user_defined_tokens))
+    check_output_file(output_file, [*files, *input_folders(FLAGS.input_files), *others], FLAGS.overwrite)
     text_format = TextFormat(text_field=FLAGS.text_field, errors=FLAGS.errors)
     own_tokens = read_tokens(FLAGS.user_defined_tokens) if FLAGS.user_defined_tokens else []
     base = _base_vocabulary()
@@ -132,14 +135,6 @@ def main(argv):
 
 
 # ------------------------------------------------------------------------------ what is asked for
-
-
-def check_output_file(path: Path, overwrite: bool):
-    """Raises ValueError or FileExistsError when `path` cannot be written, before any work is done."""
-    if path.is_dir():
-        raise ValueError(f"output file {path} is a directory; name a file in it: {path / 'vocab.txt'}.")
-    if path.exists() and not overwrite:
-        raise FileExistsError(f"output file {path} exists; pass --overwrite to replace it, or another name.")
 
 
 def check_vocab_size(vocab_size: int, num_unused_tokens: int, num_user_defined_tokens: int = 0):

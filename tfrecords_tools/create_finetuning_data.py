@@ -133,10 +133,12 @@ def create_finetuning_data(
     Raises:
       ValueError: for a config, file or vocabulary that cannot be read, rows that do not fit the config, or an
         `output_dir` that may not be written. Nothing is left behind.
+      OSError: when the disk is full; nor is anything then.
     """
     if bool(vocab_file) == bool(init_checkpoint):
         raise ValueError("give either --vocab_file or --init_checkpoint, which brings its own.")
-    check_output_dir(output_dir, overwrite)
+    inputs = [config, input_file, vocab_file or init_checkpoint]
+    check_output_dir(output_dir, overwrite, inputs)
     if not Path(input_file).is_file():
         raise ValueError(f"labelled file {input_file} does not exist.")
     if vocab_file:

@@ -6,7 +6,7 @@ r"""Script: corpus + vocabulary -> masked TFRecords for pretraining.
 Flags and defaults are those of the original create_pretraining_data.py. The work is done in three stages
 of many independent pieces (pretraining_stages.py), on all cores or on an Apache Beam cluster; the records
 depend on the seed and the settings, not on who made which piece. A run that was killed leaves
-OUTPUT_DIR.unfinished, and the same command goes on there.
+OUTPUT_DIR.unfinished, and the same command goes on there; one that ends because of its input leaves nothing.
 """
 
 from pathlib import Path
@@ -16,7 +16,8 @@ from absl import flags, logging
 from kbert import command_line
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
-from tfrecords_tools.corpus.documents import input_files as find_input_files
+from tfrecords_tools.corpus.corpus_files import input_files as find_input_files
+from tfrecords_tools.corpus.corpus_files import input_folders
 from tfrecords_tools.pretraining import pretraining_settings
 from tfrecords_tools.pretraining.assembly import assemble, finish
 from tfrecords_tools.pretraining.pretraining_job import PretrainingJob
@@ -163,22 +164,24 @@ def create_pretraining_data(
       ValueError: for files that cannot be read, a corpus of less than two documents, an `output_dir` that
         may not be written, or unfinished work of other settings. Only what is in the middle of a file is
         found late; the rest is said before the work begins.
+      OSError: when the disk is full, a worker was killed, or another process works on the same records.
     """
     settings = PretrainingSettings(**settings)
-    check_output_dir(output_dir, overwrite)
-    vocabulary = Vocabulary.from_file(vocab_file, settings.do_lower_case)
     files = find_input_files(input_files)
+    check_output_dir(output_dir, overwrite, [*files, *input_folders(input_files), vocab_file])
+    vocabulary = Vocabulary.from_file(vocab_file, settings.do_lower_case)
     pool = _worker_pool(runner, num_workers, beam_options, files)
-    job = PretrainingJob.create_or_resume(output_dir, settings, vocabulary, files)
-    with job.lock():
-        groups = text_groups(files)
-        if settings.has_pairs and not any(job.tokens.iterdir()):
-            require_two_documents_to_begin_with(groups, job)
+    with PretrainingJob.create_or_resume(output_dir, settings, vocabulary, files) as job:
+        with job.removed_on_wrong_input():
+            groups = text_groups(files)
+            if settings.has_pairs and not any(job.tokens.iterdir()):
+                require_two_documents_to_begin_with(groups, job)
         for warning in (vocabulary.casing_warning(), settings.warning()):
             if warning:
                 logging.warning(warning)
         with pool:
-            blocks, problems, num_dropped = tokenize_corpus(job, pool, groups)
+            with job.removed_on_wrong_input():
+                blocks, problems, num_dropped = tokenize_corpus(job, pool, groups)
             parts, parts_of_shard = sample_corpus(job, pool, blocks)
             write_parts(job, pool, parts)
         finished, shards, statistics = assemble(job, parts, parts_of_shard)

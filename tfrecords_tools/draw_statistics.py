@@ -6,12 +6,12 @@ The tools that write records write the page as well; this one is for records wit
 statistics.json is missing, all records are read and counted.
 """
 
-import json
 from pathlib import Path
 
 from absl import flags
 
 from kbert import command_line
+from kbert.files.json_file import read_json_object
 from kbert.input_pipelines.record_vocabulary import read_vocabulary
 from kbert.manifest import Manifest, read_manifest
 from tfrecords_tools.records.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME, RecordStatistics
@@ -51,16 +51,20 @@ def draw_statistics(input_dir: str | Path, recount: bool = False) -> Path:
     if recount or not counted.is_file():
         write_statistics(input_dir, manifest, count_records(input_dir, manifest))
     else:
-        write_page(input_dir, manifest, _read_statistics(counted, manifest))
+        values = _read_statistics(counted, manifest)
+        try:
+            write_page(input_dir, manifest, values)
+        except (KeyError, TypeError, AttributeError, IndexError, ZeroDivisionError) as error:
+            raise ValueError(f"{counted} is broken ({error!r}); count again with --recount.") from None
     return Path(input_dir) / PAGE_FILE_NAME
 
 
 def _read_statistics(path, manifest):
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = read_json_object(path)
         num_records = values["records"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is broken ({error!r}); count again with --recount.") from None
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"{path} is broken ({error}); count again with --recount.") from None
     if num_records != manifest.num_examples:
         raise ValueError(
             f"{path} speaks of {num_records:,} records, but the manifest of {manifest.num_examples:,}; count "

@@ -15,6 +15,7 @@ from itertools import islice
 from absl import flags, logging
 
 from kbert import command_line
+from kbert.files.json_file import parse_json
 from kbert.tokenization.vocabulary import Vocabulary
 
 FLAGS = flags.FLAGS
@@ -66,10 +67,7 @@ def read_texts(stream: Iterable[bytes], file_format: str) -> Iterator[str]:
 
 
 def _text_of(line, number):
-    try:
-        row = json.loads(line)
-    except ValueError as error:
-        raise ValueError(f"standard input, line {number} is not JSON: {error}.") from None
+    row = parse_json(line, f"standard input, line {number}")
     if not isinstance(row, dict) or not isinstance(row.get("text"), str):
         raise ValueError(
             f"standard input, line {number}: expected an object with a string `text`, received "

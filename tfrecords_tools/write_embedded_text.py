@@ -13,9 +13,7 @@
 Needs no network. The same CPython always writes the same bytes.
 """
 
-import os
 import platform
-import shutil
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,6 +21,8 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
+from kbert.files.output_path import check_output_folder
+from kbert.files.whole_file import whole_folder
 from tfrecords_tools.corpus import embedded_text
 
 FLAGS = flags.FLAGS
@@ -51,15 +51,14 @@ def write_embedded_text(library: Path, output_dir: Path, overwrite: bool = False
     Everything is written beside `output_dir` and renamed at the end: the folder is complete or
     not there. A previous output stays in place until the new one is ready.
     """
+    check_output_folder(output_dir, [library])
     _check_output_dir(output_dir, overwrite)
     documents = embedded_text.documents(library)
     train, heldout = embedded_text.split_documents(documents)
     rows_by_split = embedded_text.labelled_rows(documents)
     summary = _summary({"train": train, "heldout": heldout}, rows_by_split)
 
-    output_dir.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = output_dir.with_name(f".{output_dir.name}.unfinished-{os.getpid()}")
-    try:
+    with whole_folder(output_dir.resolve(), replace=overwrite) as unfinished:
         _write_documents(unfinished / "text" / "train.txt", train)
         _write_documents(unfinished / "text" / "heldout.txt", heldout)
         for split, rows in rows_by_split.items():
@@ -69,9 +68,6 @@ def write_embedded_text(library: Path, output_dir: Path, overwrite: bool = False
             )
         _write_lines(unfinished / "labelled" / "labels.txt", embedded_text.AREAS)
         _write_lines(unfinished / "README.txt", [_readme(summary)])
-        _put_in_place(unfinished, output_dir)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
     return summary
 
 
@@ -100,21 +96,6 @@ def _check_output_dir(output_dir: Path, overwrite: bool) -> None:
             f"--output_dir={output_dir} already holds an embedded text; expected a new or empty "
             "folder. Add --overwrite to replace it, or choose another folder."
         )
-
-
-def _put_in_place(unfinished: Path, output_dir: Path) -> None:
-    if not output_dir.exists():
-        unfinished.rename(output_dir)
-        return
-    # A folder cannot be renamed over a full one, so the previous output steps aside first.
-    previous = output_dir.with_name(f".{output_dir.name}.previous-{os.getpid()}")
-    output_dir.rename(previous)
-    try:
-        unfinished.rename(output_dir)
-    except OSError:
-        previous.rename(output_dir)
-        raise
-    shutil.rmtree(previous)
 
 
 def _write_documents(path: Path, documents: Iterable[embedded_text.Document]) -> None:

@@ -8,6 +8,7 @@ from kbert.checkpoints.masked_lm_settings import MASKED_LM_KEYS
 from kbert.checkpoints.own_keys import OwnKeys, own_keys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
+from kbert.files.json_values import json_texts, json_value, shown, shown_name
 
 # Hugging Face's "gelu" is the exact form; "gelu_new" and its later names are the original's tanh form.
 _ACTIVATIONS = {
@@ -20,6 +21,9 @@ _ACTIVATIONS = {
     "tanh": "tanh",
 }
 _ACTIVATIONS_BACK = {"gelu_erf": "gelu", "gelu": "gelu_new", "relu": "relu", "tanh": "tanh"}
+
+
+_PROBLEM_TYPES = ("single_label_classification", "multi_label_classification", "regression")
 
 
 @dataclass(frozen=True)
@@ -91,13 +95,13 @@ def parse_config(values: dict, path, allowance: Allowance, report: Report) -> Hu
     """
     own = take_own_keys(values, path)
     architecture = _architecture(values, path, report)
-    model_type = values.get("model_type")
+    model_type = json_value(values, "model_type", str, path)
     if model_type is None:
         model_type = "distilbert" if (architecture or "").startswith("Distil") else "bert"
         report.note(f"config.json names no model_type; taken for {model_type!r}")
     if model_type not in ("bert", "distilbert"):
         raise ValueError(
-            f"{path} is of model_type {model_type!r}; kbert reads 'bert' and 'distilbert' encoders."
+            f"{path} is of model_type {shown(model_type)}; kbert reads 'bert' and 'distilbert' encoders."
         )
     if architecture and architecture.startswith("Distil") != (model_type == "distilbert"):
         raise ValueError(f"{path} names model_type {model_type!r} but architecture {architecture!r}.")
@@ -107,41 +111,40 @@ def parse_config(values: dict, path, allowance: Allowance, report: Report) -> Hu
         model_type=model_type,
         architecture=architecture,
         labels=_labels(values, path),
-        problem_type=_problem_type(values, architecture),
+        problem_type=_problem_type(values, path),
         own=own,
     )
 
 
 def _architecture(values, path, report):
-    names = values.get("architectures") or [None]
-    if not isinstance(names, list):
-        raise ValueError(f"{path}: architectures should be a list of names, received {names!r}.")
+    names = json_texts(values, "architectures", path) or [None]
     if len(names) > 1:
-        report.note(f"config.json names several architectures; {names[0]} is taken")
+        report.note(f"config.json names several architectures; {shown_name(names[0])} is taken")
     if names[0] is not None and names[0] not in ARCHITECTURES:
         raise ValueError(
-            f"{path} is a {names[0]}, which kbert has no model for; it reads {', '.join(ARCHITECTURES)}."
+            f"{path} is a {shown_name(names[0])}, which kbert has no model for; it reads {', '.join(ARCHITECTURES)}."
         )
     return names[0]
 
 
 def _refuse_variants(values, path, allowance, report):
-    absolute = values.get("position_embedding_type", "absolute")
+    absolute = json_value(values, "position_embedding_type", str, path, "absolute")
     if absolute != "absolute":
         raise ValueError(
-            f"{path}: position_embedding_type={absolute!r}, but kbert's positions are 'absolute': its "
+            f"{path}: position_embedding_type={shown(absolute)}, but kbert's positions are 'absolute': its "
             "numbers would be other ones."
         )
     for key in ("is_decoder", "add_cross_attention"):
-        if values.get(key):
+        if json_value(values, key, bool, path, False):
             raise ValueError(f"{path}: {key}=true, but kbert's BERT is an encoder: it attends both ways.")
     if values.get("pruned_heads"):
         raise ValueError(f"{path}: pruned_heads are set, but kbert's layers have all their heads.")
     if values.get("quantization_config"):
         raise ValueError(f"{path}: the weights are quantized (quantization_config); take float weights.")
-    if values.get("embedding_size") not in (None, values.get("hidden_size")):
-        raise ValueError(f"{path}: embedding_size={values['embedding_size']} is not hidden_size.")
-    head_dropout = values.get("classifier_dropout")
+    embedding_size = json_value(values, "embedding_size", int, path)
+    if embedding_size not in (None, values.get("hidden_size")):
+        raise ValueError(f"{path}: embedding_size={shown(embedding_size)} is not hidden_size.")
+    head_dropout = json_value(values, "classifier_dropout", float, path)
     if head_dropout not in (None, values.get("hidden_dropout_prob", 0.1)):
         report.note(
             f"classifier_dropout={head_dropout} is not kept: heads take hidden_dropout_prob in training"
@@ -156,10 +159,10 @@ def _encoder_config(values, model_type, path, report):
     else:
         names = EncoderConfig.__dataclass_fields__
         found = {"hidden_act": "gelu"} | {key: value for key, value in values.items() if key in names}
-    theirs = found["hidden_act"]
+    theirs = json_value(found, "hidden_act", str, path, "gelu")
     if theirs not in _ACTIVATIONS:
         raise ValueError(
-            f"{path}: hidden_act={theirs!r} is not known to kbert; it has {', '.join(_ACTIVATIONS)}."
+            f"{path}: hidden_act={shown(theirs)} is not known to kbert; it has {', '.join(_ACTIVATIONS)}."
         )
     found["hidden_act"] = _ACTIVATIONS[theirs]
     report.note(f"hidden_act {theirs!r} there is {found['hidden_act']!r} in kbert")
@@ -167,20 +170,23 @@ def _encoder_config(values, model_type, path, report):
 
 
 def _labels(values, path):
-    names = values.get("id2label")
+    names = json_value(values, "id2label", dict, path)
     if names is None:
         return None
-    try:
-        by_id = {int(key): str(name) for key, name in names.items()}
-        return tuple(by_id[index] for index in range(len(by_id)))
-    except (AttributeError, ValueError, KeyError):
+    ids = [str(index) for index in range(len(names))]
+    if set(ids) != set(names) or not all(type(name) in (str, int) for name in names.values()):
         raise ValueError(
-            f"{path}: id2label should map the ids 0, 1, 2 ... to names, received {str(names)[:100]}."
-        ) from None
+            f"{path}: id2label should map the ids 0, 1, 2 ... to names, received {shown(names)}."
+        )
+    return tuple(str(names[index]) for index in ids)
 
 
-def _problem_type(values, architecture):
-    problem_type = values.get("problem_type")
+def _problem_type(values, path):
+    problem_type = json_value(values, "problem_type", str, path)
+    if problem_type not in (None, *_PROBLEM_TYPES):
+        raise ValueError(
+            f"{path}: problem_type={shown(problem_type)} is not known; expected {', '.join(_PROBLEM_TYPES)}."
+        )
     return None if problem_type == "single_label_classification" else problem_type
 
 

@@ -10,6 +10,7 @@ from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.report import Report
 from kbert.checkpoints.vocabulary_checks import decide_casing
 from kbert.files.json_file import read_json_object
+from kbert.files.json_values import json_count, json_texts, json_value, shown, shown_name
 from kbert.files.whole_file import write_json
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 
@@ -55,22 +56,29 @@ def read_tokenizer(
     tokens, source = _tokens(folder, whole)
     tokens = _with_added_tokens(folder, whole, settings, tokens, allowance, report)
 
-    name = settings.get("tokenizer_class")
+    path = folder / "tokenizer_config.json"
+    name = json_value(settings, "tokenizer_class", str, path)
     if name not in _BERT_CLASSES:
-        allowance.conflict("tokenizer_class", f"{folder}: tokenizer_class={name!r} is not BERT's", report)
+        allowance.conflict(
+            "tokenizer_class", f"{folder}: tokenizer_class={shown(name)} is not BERT's", report
+        )
     for role, token in _ROLES.items():
         theirs = settings.get(role)
         theirs = theirs.get("content") if isinstance(theirs, dict) else theirs
         if theirs not in (None, token):
-            allowance.conflict("special_tokens", f"{folder}: {role} is {theirs!r}, not {token!r}", report)
+            allowance.conflict(
+                "special_tokens", f"{folder}: {role} is {shown(theirs)}, not {token!r}", report
+            )
 
-    declared, declared_by = settings.get("do_lower_case"), "tokenizer_config.json"
+    declared, declared_by = json_value(settings, "do_lower_case", bool, path), "tokenizer_config.json"
     normalizer = _bert_normalizer(folder, whole, allowance, report)
     if normalizer is not None:
-        lowercase = bool(normalizer.get("lowercase", True))
+        lowercase = json_value(
+            normalizer, "lowercase", bool, f"{folder / 'tokenizer.json'}: normalizer", True
+        )
         if declared is None:
             declared, declared_by = lowercase, "tokenizer.json"
-        elif bool(declared) != lowercase:
+        elif declared != lowercase:
             allowance.conflict(
                 "do_lower_case",
                 f"{folder}: tokenizer_config.json says do_lower_case={declared}, but tokenizer.json "
@@ -80,9 +88,8 @@ def read_tokenizer(
     vocabulary = decide_casing(tokens, str(source), declared, declared_by, do_lower_case, allowance, report)
     _refuse_other_rules(folder, settings, normalizer, vocabulary, allowance, report)
 
-    longest = settings.get("model_max_length")
-    longest = int(longest) if isinstance(longest, int | float) and longest < _NO_LIMIT else None
-    return vocabulary, longest
+    longest = json_count(settings, "model_max_length", path)
+    return vocabulary, None if longest is None or longest >= _NO_LIMIT else longest
 
 
 def _read_if_there(path):
@@ -95,12 +102,12 @@ def _tokens(folder, whole):
     if (folder / "vocab.txt").is_file():
         listed = Vocabulary.from_file(folder / "vocab.txt", do_lower_case=True).tokens
     if whole is not None:
-        model = whole.get("model") or {}
-        if model.get("type", "WordPiece") != "WordPiece":
-            raise ValueError(
-                f"{folder / 'tokenizer.json'} is a {model['type']} tokenizer; kbert's is WordPiece."
-            )
-        inside = _in_id_order(model.get("vocab"), folder / "tokenizer.json")
+        path = folder / "tokenizer.json"
+        model = json_value(whole, "model", dict, path, {})
+        kind = json_value(model, "type", str, f"{path}: model", "WordPiece")
+        if kind != "WordPiece":
+            raise ValueError(f"{path} is a {shown_name(kind)} tokenizer; kbert's is WordPiece.")
+        inside = _in_id_order(json_value(model, "vocab", dict, f"{path}: model"), path)
     if listed is None and inside is None:
         raise ValueError(
             f"{folder} holds neither vocab.txt nor tokenizer.json; copy the model's vocabulary in."
@@ -114,22 +121,20 @@ def _tokens(folder, whole):
 
 
 def _in_id_order(ids, source):
-    if not isinstance(ids, dict) or sorted(ids.values()) != list(range(len(ids))):
+    whole = ids is not None and all(type(index) is int for index in ids.values())
+    if not whole or sorted(ids.values()) != list(range(len(ids))):
         raise ValueError(f"{source}: expected model.vocab to number its pieces 0, 1, 2 ... without gaps.")
     return sorted(ids, key=ids.get)
 
 
 def _with_added_tokens(folder, whole, settings, tokens, allowance, report):
     """Tokens that were added beside WordPiece: in kbert they can only be ordinary pieces."""
-    added = dict(_read_if_there(folder / "added_tokens.json") or {})
-    added |= {entry["content"]: entry["id"] for entry in (whole or {}).get("added_tokens", [])}
-    decoder = settings.get("added_tokens_decoder") or {}
-    added |= {entry["content"]: int(index) for index, entry in decoder.items()}
+    added = _added_tokens(folder, whole or {}, settings)
     known = {token: index for index, token in enumerate(tokens)}
     strange = {token: index for token, index in added.items() if token not in SPECIAL_TOKENS}
     if not strange:
         return tokens
-    names = ", ".join(sorted(strange)[:4])
+    names = ", ".join(shown_name(token) for token in sorted(strange)[:4])
     allowance.conflict(
         "added_tokens",
         f"{folder} has {len(strange)} added tokens ({names}), which its tokenizer takes whole from the text; "
@@ -142,15 +147,33 @@ def _with_added_tokens(folder, whole, settings, tokens, allowance, report):
     return [*tokens, *(token for _, token in new)]
 
 
+def _added_tokens(folder, whole, settings):
+    """Token -> id, from the three places that may name them."""
+    added = dict(_read_if_there(folder / "added_tokens.json") or {})
+    try:
+        added |= {
+            entry["content"]: entry["id"]
+            for entry in json_value(whole, "added_tokens", list, folder / "tokenizer.json", [])
+        }
+        decoder = json_value(settings, "added_tokens_decoder", dict, folder / "tokenizer_config.json", {})
+        added |= {entry["content"]: int(index) for index, entry in decoder.items()}
+        if all(type(token) is str and type(index) is int for token, index in added.items()):
+            return added
+    except (KeyError, TypeError, ValueError):
+        pass
+    raise ValueError(f"{folder}: expected every added token to have its text (content) and its id.")
+
+
 def _bert_normalizer(folder, whole, allowance, report):
     if whole is None:
         return None
+    path = folder / "tokenizer.json"
     expected = {"normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}
     for key, kind in expected.items():
-        found = (whole.get(key) or {}).get("type")
+        found = json_value(json_value(whole, key, dict, path, {}), "type", str, f"{path}: {key}")
         if found != kind:
             allowance.conflict(
-                key, f"{folder / 'tokenizer.json'}: its {key} is {found!r}, not {kind!r}", report
+                key, f"{folder / 'tokenizer.json'}: its {key} is {shown(found)}, not {kind!r}", report
             )
     normalizer = whole.get("normalizer") or {}
     return normalizer if normalizer.get("type") == "BertNormalizer" else None
@@ -162,29 +185,32 @@ def _refuse_other_rules(folder, settings, normalizer, vocabulary, allowance, rep
     if normalizer is not None:
         files.append(("tokenizer.json", normalizer, "handle_chinese_chars"))
     for file, values, chinese in files:
-        accents = values.get("strip_accents")
-        if accents is not None and bool(accents) != lower:
+        accents = json_value(values, "strip_accents", bool, folder / file)
+        if accents is not None and accents != lower:
             allowance.conflict(
                 "strip_accents",
                 f"{folder / file}: strip_accents={accents} with do_lower_case={lower}; kbert, as the "
                 "original, strips accents exactly when it lower-cases",
                 report,
             )
-        if values.get(chinese) is False:
+        if json_value(values, chinese, bool, folder / file) is False:
             allowance.conflict(
                 "tokenize_chinese_chars",
                 f"{folder / file}: {chinese}=false; kbert, as the original, makes a word of every Chinese "
                 "character",
                 report,
             )
-    if normalizer is not None and normalizer.get("clean_text") is False:
+    whole = folder / "tokenizer.json"
+    if normalizer is not None and json_value(normalizer, "clean_text", bool, whole) is False:
         allowance.conflict("normalizer", f"{folder / 'tokenizer.json'}: clean_text=false", report)
-    if settings.get("do_basic_tokenize") is False:
+    path = folder / "tokenizer_config.json"
+    if json_value(settings, "do_basic_tokenize", bool, path) is False:
         allowance.conflict(
             "do_basic_tokenize", f"{folder}: do_basic_tokenize=false; kbert splits words", report
         )
-    if settings.get("never_split"):
-        allowance.conflict("never_split", f"{folder}: never_split={settings['never_split']}", report)
+    never_split = json_texts(settings, "never_split", path)
+    if never_split:
+        allowance.conflict("never_split", f"{folder}: never_split={shown(never_split)}", report)
 
 
 # --------------------------------------------------------------------------------------- writing

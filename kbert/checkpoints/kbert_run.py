@@ -69,10 +69,12 @@ def read_kbert_run(
             raise ValueError(
                 f"{weights}: {name} has shape {stored[name].shape}, but the run's config makes it {shape}."
             )
+        if not stored[name].is_float:
+            raise ValueError(f"{weights}: {name} is {stored[name].dtype}, expected float32.")
         if name in untrained:
             report.not_in_file.append((name, "initialised at the conversion, never trained"))
         else:
-            result.tensors[name] = stored[name]
+            result.tensors[name] = stored[name].as_finite_float32(f"{weights}: {name}")
             report.taken.append((name, name, "as it is"))
     strange = [name for name in stored if name not in result.shapes]
     if strange:

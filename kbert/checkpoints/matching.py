@@ -7,6 +7,7 @@ import numpy as np
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.names import Row
 from kbert.checkpoints.report import Report
+from kbert.files.json_values import shown_name
 from kbert.files.stored_tensor import StoredTensor
 
 _EXAMPLES = 4
@@ -82,10 +83,12 @@ def match(
                 else:
                     expected = shapes[row.kbert][::-1] if row.transposed else shapes[row.kbert]
                     wrong.append(
-                        f"{original} is {tensor.dtype} of shape {tensor.shape}, not float of shape {expected}"
+                        f"{shown_name(original)} is {tensor.dtype} of shape {tensor.shape}, not float of shape "
+                        f"{expected}"
                     )
                 continue
-            found[row.kbert] = tensor.as_float32(row.transposed)
+            place = f"{report.path}: {shown_name(original)}"
+            found[row.kbert] = tensor.as_finite_float32(place, row.transposed)
             report.taken.append((original, row.kbert, _how(tensor, row.transposed)))
     _refuse(report.path, wrong, f"shapes or types that do not fit the config ({what})", "config and weights")
     missing = _missing(stored, rows, found, may_be_missing, allowance, report)
@@ -132,7 +135,7 @@ def _check_tied(stored, by_outside, found, allowance, report):
         kept = found.get(by_outside[twin].kbert) if twin in by_outside else None
         if kept is None:
             report.left_over.append((original, f"a copy of {twin}, which was not taken"))
-        elif tensor.shape == kept.shape and np.array_equal(tensor.as_float32().read(), kept.read()):
+        elif tensor.shape == kept.shape and _equal(tensor, kept, f"{report.path}: {original}"):
             report.left_over.append((original, f"equal to {stored.original(twin)}, number for number"))
         elif original in allowance:
             report.left_over.append((original, f"differs from {stored.original(twin)}; allowed"))
@@ -144,6 +147,10 @@ def _check_tied(stored, by_outside, found, allowance, report):
             )
 
 
+def _equal(tensor, kept, what):
+    return tensor.is_float and np.array_equal(tensor.as_finite_float32(what).read(), kept.read())
+
+
 def _how(tensor, transposed):
     how = "transposed" if transposed else "as it is"
     if tensor.dtype == "float32":
@@ -153,10 +160,14 @@ def _how(tensor, transposed):
 
 def _refuse(path, wrong, what, pair):
     if wrong:
-        raise ValueError(f"{path} has {what}: {_some(wrong, '; ')}; take {pair} of one model.")
+        raise ValueError(f"{path} has {what}: {_joined(wrong, '; ')}; take {pair} of one model.")
 
 
-def _some(names, separator=", "):
+def _some(names):
     """The first few names, and how many more there are."""
-    more = len(names) - _EXAMPLES
-    return separator.join(names[:_EXAMPLES]) + (f" and {more} more" if more > 0 else "")
+    return _joined([shown_name(name) for name in names[:_EXAMPLES]] + names[_EXAMPLES:], ", ")
+
+
+def _joined(parts, separator):
+    more = len(parts) - _EXAMPLES
+    return separator.join(parts[:_EXAMPLES]) + (f" and {more} more" if more > 0 else "")

@@ -6,6 +6,7 @@ transformers and google-research/bert keep keys that they do not know and look a
 from dataclasses import dataclass
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.files.json_values import json_count, json_texts
 
 VOCABULARY_SIZE = "kbert_vocabulary_size"
 UNTRAINED = "kbert_untrained"
@@ -29,11 +30,8 @@ class OwnKeys:
 
 def take_own_keys(values: dict, path) -> OwnKeys:
     """Removes kbert's keys from a config's object. Raises ValueError for impossible values."""
-    size, untrained = values.pop(VOCABULARY_SIZE, None), values.pop(UNTRAINED, [])
-    if not (size is None or isinstance(size, int)):
-        raise ValueError(f"{path}: {VOCABULARY_SIZE} should be a number, received {size!r}.")
-    if not (isinstance(untrained, list) and all(isinstance(name, str) for name in untrained)):
-        raise ValueError(f"{path}: {UNTRAINED} should be a list of names, received {str(untrained)[:60]}.")
+    own = {key: values.pop(key, None) for key in (VOCABULARY_SIZE, UNTRAINED)}
+    size, untrained = json_count(own, VOCABULARY_SIZE, path), json_texts(own, UNTRAINED, path, [])
     return OwnKeys(size, tuple(untrained))
 
 

@@ -17,7 +17,9 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
-from kbert.checkpoints.restricted_unpickler import BrokenPickle, RefusedPickle, TorchTensor, load_restricted
+from kbert.checkpoints.pickle_reader import RefusedPickle
+from kbert.checkpoints.restricted_unpickler import BrokenPickle, TorchTensor, load_restricted
+from kbert.files.json_values import shown
 from kbert.files.stored_tensor import StoredTensor
 
 _MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
@@ -64,12 +66,13 @@ def _told_in_one_sentence(path):
 
 def _read_zip(path):
     with zipfile.ZipFile(path) as archive:
+        _refuse_compressed(path, archive)
         names = archive.namelist()
         pickles = [name for name in names if name.endswith("/data.pkl") or name == "data.pkl"]
         if len(pickles) != 1:
             raise ValueError(f"{path} is a zip archive without a PyTorch state dict.")
         root = pickles[0].removesuffix("data.pkl")
-        if f"{root}byteorder" in names and archive.read(f"{root}byteorder") != b"little":
+        if f"{root}byteorder" in names and not _is_little_endian(archive, f"{root}byteorder"):
             raise ValueError(f"{path} was written on a big-endian machine; save it again on a common one.")
         with archive.open(pickles[0]) as file:
             state = load_restricted(file)
@@ -84,9 +87,24 @@ def _read_zip(path):
         storage = tensor.storage
         if sizes.get(f"{root}data/{storage.key}") != storage.count * _itemsize(storage.dtype):
             raise ValueError(
-                f"{path} is not a whole PyTorch file (storage {storage.key}); download it again."
+                f"{path} is not a whole PyTorch file (storage {shown(storage.key)}); download it again."
             )
-    return {name: _stored(tensor, read_storage) for name, tensor in tensors.items()}
+    return {name: _stored(path, tensor, read_storage) for name, tensor in tensors.items()}
+
+
+def _refuse_compressed(path, archive):
+    """Without compression nothing is larger in memory than in the file."""
+    for info in archive.infolist():
+        if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+            raise ValueError(
+                f"{path} holds compressed parts ({shown(info.filename)}); torch.save writes none: take the "
+                "file as it was saved, or the model's safetensors file."
+            )
+
+
+def _is_little_endian(archive, name):
+    with archive.open(name) as file:
+        return file.read(7) == b"little"
 
 
 def _read_legacy(path):
@@ -101,16 +119,22 @@ def _read_legacy(path):
         tensors = _tensors(path, state)
         keys = load_restricted(file)
         storages = {tensor.storage.key: tensor.storage for tensor in tensors.values()}
-        if not isinstance(keys, list) or not set(storages) <= {str(key) for key in keys}:
+        if any(storages[tensor.storage.key] != tensor.storage for tensor in tensors.values()):
+            raise ValueError(f"{path} is not a whole PyTorch file (a storage has two sizes or types).")
+        if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+            raise ValueError(f"{path} is not a whole PyTorch file (it has no list of storages).")
+        if not set(storages) <= set(keys):
             raise ValueError(f"{path} is not a whole PyTorch file (its list of storages is not complete).")
         end = path.stat().st_size
-        for key in map(str, keys):
+        for key in keys:
             if key not in storages:
-                raise ValueError(f"{path}: storage {key} belongs to no tensor; kbert cannot tell its size.")
+                raise ValueError(
+                    f"{path}: storage {shown(key)} belongs to no tensor; kbert cannot tell its size."
+                )
             (count,) = _COUNT.unpack(file.read(_COUNT.size))
             size = count * _itemsize(storages[key].dtype)
             if count != storages[key].count or file.tell() + size > end:
-                raise EOFError(f"storage {key} is cut short")
+                raise EOFError(f"storage {shown(key)} is cut short")
             places[key] = (file.tell(), size)
             file.seek(size, 1)
 
@@ -120,35 +144,35 @@ def _read_legacy(path):
             file.seek(start)
             return file.read(size)
 
-    return {name: _stored(tensor, read_storage) for name, tensor in tensors.items()}
+    return {name: _stored(path, tensor, read_storage) for name, tensor in tensors.items()}
 
 
 def _tensors(path, state) -> dict[str, TorchTensor]:
     if not isinstance(state, dict) or not state:
         raise ValueError(f"{path} holds no state dict (names with tensors) but a {type(state).__name__}.")
-    # dict.items: the state dict may have been given an attribute of that name.
-    strange = [name for name, value in dict.items(state) if not isinstance(value, TorchTensor)]
+    strange = [name for name, value in state.items() if not isinstance(value, TorchTensor)]
     if strange:
         raise ValueError(
-            f"{path} is no plain state dict: {str(strange[0])[:60]!r} is no tensor; save model.state_dict() "
-            "alone."
+            f"{path} is no plain state dict: {shown(strange[0])} is no tensor; save model.state_dict() alone."
         )
-    return {str(name): value for name, value in dict.items(state)}
+    return {str(name): value for name, value in state.items()}
 
 
-def _stored(tensor: TorchTensor, read_storage) -> StoredTensor:
+def _stored(path, tensor: TorchTensor, read_storage) -> StoredTensor:
+    dtype = _dtype(tensor.storage.dtype)
+
     def read():
-        numbers = np.frombuffer(read_storage(tensor.storage), _dtype(tensor.storage.dtype))
-        strides = [stride * numbers.itemsize for stride in tensor.strides]
-        view = np.lib.stride_tricks.as_strided(
-            numbers[tensor.offset :], tensor.shape, strides, writeable=False
-        )
+        if not math.prod(tensor.shape):
+            return np.zeros(tensor.shape, dtype)
+        data = read_storage(tensor.storage)
+        strides = [stride * dtype.itemsize for stride in tensor.strides]
+        try:
+            # NumPy itself checks that a view of these bytes does not reach beyond them.
+            view = np.ndarray(tensor.shape, dtype, data, tensor.offset * dtype.itemsize, strides)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise ValueError(f"{path} is not a whole PyTorch file ({error}); download it again.") from None
         return np.ascontiguousarray(view).reshape(tensor.shape)
 
-    if not math.prod(tensor.shape):
-        return StoredTensor(
-            tensor.shape, tensor.storage.dtype, lambda: np.zeros(tensor.shape, _dtype(tensor.storage.dtype))
-        )
     return StoredTensor(tensor.shape, tensor.storage.dtype, read)
 
 

@@ -6,12 +6,13 @@ from pathlib import Path
 _LARGEST = 1 << 28  # bytes; the tokenizers of the largest vocabularies have a tenth of it
 
 
-def parse_json(text: str | bytes, where: str):
+def parse_json(text: str | bytes, where: str, unique_names: bool = False):
     """The value that a JSON text stands for.
 
     Args:
       text: the text, or its UTF-8 bytes.
       where: what to call the text in an error, for example a file and a line.
+      unique_names: refuse objects in which a name stands twice, of which Python takes the last.
 
     Raises:
       ValueError: when it is not valid JSON, not UTF-8, or nested so deeply that it cannot be read.
@@ -19,11 +20,20 @@ def parse_json(text: str | bytes, where: str):
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8-sig")
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_unique if unique_names else None)
     except RecursionError:
         raise ValueError(f"{where} is nested too deeply to be read.") from None
     except ValueError as error:
         raise ValueError(f"{where} is not valid JSON: {error}.") from None
+
+
+def _unique(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {twice!r} stands there twice")
+    return values
 
 
 def read_json(path: str | Path):
@@ -51,3 +61,25 @@ def read_json_object(path: str | Path) -> dict:
     if not isinstance(values, dict):
         raise ValueError(f"{path}: expected a JSON object, received {type(values).__name__}.")
     return values
+
+
+def require_known_format(values: dict, newest: int, where: str | Path):
+    """Refuses a file that a newer kbert wrote.
+
+    Args:
+      values: the file's content; `format_version` is the number of its format, and files from before there
+        was one lack it.
+      newest: the newest format that this kbert reads.
+      where: the file.
+
+    Raises:
+      ValueError: when the number is higher, or none.
+    """
+    version = values.get("format_version", 0)
+    if type(version) is not int or version < 0:
+        raise ValueError(f"{where}: format_version={version!r} is not a number of a format.")
+    if version > newest:
+        raise ValueError(
+            f"{where} was written by a newer kbert: its format_version is {version}, and this one reads up "
+            f"to {newest}. Install that kbert to use it."
+        )

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
+from kbert.files.json_values import shown_name
 from kbert.files.stored_tensor import StoredTensor
 
 _DTYPES = {
@@ -82,7 +83,10 @@ def write_safetensors(path: Path, tensors: dict[str, StoredTensor], metadata: di
 
 def _reader(path, name):
     def read():
-        with safe_open(path, framework="numpy") as file:
-            return file.get_tensor(name)
+        try:
+            with safe_open(path, framework="numpy") as file:
+                return file.get_tensor(name)
+        except (SafetensorError, OSError, TypeError) as error:
+            raise ValueError(f"{path}: {shown_name(name)} cannot be read ({error}).") from None
 
     return read

@@ -37,6 +37,39 @@ class StoredTensor:
 
         return StoredTensor(self.shape[::-1] if transposed else self.shape, "float32", read)
 
+    def as_finite_float32(self, what: str, transposed: bool = False) -> "StoredTensor":
+        """The same as `as_float32`, for numbers from outside: reading them checks them.
+
+        Args:
+          what: file and name, for the sentence of an error.
+          transposed: whether the two axes are exchanged.
+
+        Returns:
+          A tensor whose `read` raises ValueError for NaN, infinity, and what is too large for float32.
+        """
+
+        def read():
+            array = np.asarray(self.read())
+            with np.errstate(over="ignore"):  # told below, with the tensor's name
+                numbers = array.astype(np.float32, copy=False)
+            _require_finite(array, numbers, what)
+            return np.array(numbers.T if transposed else numbers, order="C", copy=None)
+
+        return StoredTensor(self.shape[::-1] if transposed else self.shape, "float32", read)
+
+
+def _require_finite(array, numbers, what):
+    """`numbers` are those of `array` as float32."""
+    finite = np.isfinite(numbers)
+    if finite.all():
+        return
+    place = np.unravel_index(int(np.argmin(finite)), finite.shape)
+    at = f" at {tuple(int(index) for index in place)}" if place else ""
+    raise ValueError(
+        f"{what} is {array[place]}{at}; every weight must be a finite number of float32: download it again, "
+        "or take an earlier checkpoint."
+    )
+
 
 def stored_array(array: np.ndarray) -> StoredTensor:
     """An array in memory as a `StoredTensor`."""

@@ -2,7 +2,7 @@
 
 import csv
 import gzip
-import json
+import hashlib
 import re
 import zlib
 from collections.abc import Iterable, Iterator
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import DatasetConfig
+from kbert.files.json_file import parse_json
+from kbert.input_pipelines.json_rows import name_of, why_no_text
 
 # In characters. The csv module's own 131,072 is less than a book has; without any limit, a quote that is
 # never closed would read a whole CSV file as one cell.
@@ -32,9 +34,12 @@ def read_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True
 def stream_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True) -> Iterator[Row]:
     """Yields the columns that `dataset` names, row by row; one line is held at a time.
 
+    A text is a string; a label a string that is not blank, or an integer, which counts as its decimal digits.
+
     Raises:
       ValueError: naming file, line and the mend, for a missing or empty file, bytes that are not UTF-8,
-        a missing column, a row with too few columns, or (where labels are listed) an unlisted label.
+        a missing or doubled column, a row of another number of columns, a text or label of another kind, or
+        (where labels are listed) an unlisted label.
     """
     path = Path(path)
     is_empty = True
@@ -52,14 +57,62 @@ def stream_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = Tr
 
 
 def _row(record, dataset, with_labels, path, number):
-    text = _cell(record, dataset.text, path, number)
-    text_pair = _cell(record, dataset.text_pair, path, number) if dataset.text_pair else None
-    label = _cell(record, dataset.label, path, number) if with_labels else None
+    place = f"{path} line {number}"
+    text = _text(record, dataset.text, place)
+    text_pair = _text(record, dataset.text_pair, place) if dataset.text_pair else None
+    label = _label(record, dataset.label, place) if with_labels else None
     if label is not None and dataset.labels and label not in dataset.labels:
-        raise ValueError(
-            f"{path} line {number}: label {label!r} is not in the label list {list(dataset.labels)}."
-        )
+        raise ValueError(f"{place}: label {label!r} is not in the label list {list(dataset.labels)}.")
     return Row(text, text_pair, label)
+
+
+def _text(record, column, place):
+    _require_column(record, column, place)
+    if why := why_no_text(record, column):
+        raise ValueError(f"{place} {why}; mend the row or leave it out.")
+    return record[column]
+
+
+def _label(record, column, place):
+    _require_column(record, column, place)
+    label = record[column]
+    if type(label) is int:  # many exports write numbers of classes so; True is no int here
+        return str(label)
+    if not isinstance(label, str):
+        raise ValueError(f"{place} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
+    if why := why_no_text(record, column):
+        raise ValueError(f"{place} {why}; mend the row or leave it out.")
+    if not label.strip():
+        raise ValueError(f"{place} has an empty label {column!r}; give it one or leave the row out.")
+    return label
+
+
+# What a label is that is no label of a classification, and how to mend it.
+_WHOSE_LABEL = {
+    float: "a number for regression to learn; classification takes strings and integers, so write the name "
+    "of a class",
+    list: "which is for multi-label classification; this task gives a text one label, a string or an integer",
+    bool: "which could be taken for several names of classes; write a string, or 0 and 1",
+    dict: "an object; classification takes strings and integers",
+    type(None): "so none; no task learns from a text without a label: give it one or leave the row out",
+}
+
+
+def _shown(value):
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return f"the {name_of(value)} {str(value)[:80]}"
+
+
+def fingerprint_of(rows: Iterable[Row]) -> str:
+    """What tells these rows from others: of all texts and labels in their order, not of their file."""
+    content = hashlib.sha256()
+    for row in rows:
+        for cell in row:
+            encoded = b"" if cell is None else cell.encode("utf-8", "surrogatepass")
+            # The length first: no other cells give the same bytes.
+            content.update((b"-" if cell is None else b"%d:" % len(encoded)) + encoded)
+    return content.hexdigest()
 
 
 def labels_of(rows: Iterable[Row]) -> tuple[str, ...]:
@@ -98,10 +151,16 @@ def _cells_by_column(text, file_format, path, dataset):
                     "config (dataset.text, dataset.text_pair, dataset.label; dataset.column_names for a file "
                     "without a header line)."
                 )
+        for column in (dataset.text, dataset.text_pair, dataset.label):
+            if header.count(column) > 1:
+                raise ValueError(
+                    f"{path} has {header.count(column)} columns {column!r}; its columns are {header}. Give "
+                    "each another name, so that it is clear which one is meant."
+                )
         for cells in reader:
             if not cells:
                 continue
-            if len(cells) < len(header):
+            if len(cells) < len(header) or any(cells[len(header) :]):
                 raise ValueError(
                     f"{path} line {reader.line_num}: {len(cells)} columns where {len(header)} were "
                     f"expected ({', '.join(header)})."
@@ -138,16 +197,12 @@ def _format_of(path):
 
 
 def _json_object(line, path, number):
-    try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path} line {number} is not JSON: {error}.") from None
+    value = parse_json(line, f"{path} line {number}", unique_names=True)
     if not isinstance(value, dict):
-        raise ValueError(f"{path} line {number}: expected an object of columns, received {value!r}.")
-    return {name: cell if isinstance(cell, str) else json.dumps(cell) for name, cell in value.items()}
+        raise ValueError(f"{path} line {number}: expected an object of columns, received {str(value)[:200]}.")
+    return value
 
 
-def _cell(record, column, path, number):
+def _require_column(record, column, place):
     if column not in record:
-        raise ValueError(f"{path} line {number} has no column {column!r}; it has {sorted(record)}.")
-    return record[column]
+        raise ValueError(f"{place} has no column {column!r}; it has {sorted(record)}.")

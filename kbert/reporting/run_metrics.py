@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kbert.files.json_file import read_json_object
-from kbert.training.progress import read_metrics
+from kbert.runs.metrics_file import read_metrics
 
 READ_FILES = ("metrics.jsonl", "config.json", "run.json")
 _SCORES = ("accuracy", "f1")
@@ -36,7 +36,7 @@ class RunMetrics:
         metrics_file, config_file, details_file = (Path(folder) / name for name in READ_FILES)
         if not metrics_file.is_file():
             raise ValueError(f"{folder} holds no metrics.jsonl; give the --run_dir of a training.")
-        lines = _lines(metrics_file)
+        lines = read_metrics(metrics_file)
         if not lines:
             raise ValueError(f"{metrics_file} holds no metrics yet; let its training reach a log interval.")
         return cls(name, lines, _object_if_there(config_file), _object_if_there(details_file))
@@ -93,17 +93,6 @@ def words(name: str) -> str:
 
 def _phase_name(phase):
     return phase if isinstance(phase, str) else f"phase {phase}"
-
-
-def _lines(metrics_file):
-    try:
-        lines = read_metrics(metrics_file)
-    except ValueError as error:  # not JSON, not UTF-8
-        raise ValueError(f"{metrics_file} is damaged ({error}).") from None
-    for line in lines:
-        if not (isinstance(line, dict) and isinstance(line.get("step"), int) and "split" in line):
-            raise ValueError(f"{metrics_file} is damaged: {str(line)[:60]} is no line of metrics.")
-    return lines
 
 
 def _object_if_there(path):

@@ -226,7 +226,7 @@ def _measure_models(road, at):
 def _figures(at, masked_lm, filled, tests):
     """What the runs measured, from their own files."""
     from kbert.manifest import read_manifest
-    from kbert.training.progress import read_metrics
+    from kbert.runs.metrics_file import read_metrics
     from kbert.training.run_directory import RunDirectory
 
     manifest = read_manifest(at["records"] / "train")

@@ -24,7 +24,7 @@ from absl import flags, logging
 
 from kbert import command_line
 from kbert.config import FINETUNING_TASKS, FinetuningConfig, load_config
-from kbert.input_pipelines.labelled_files import labels_of, read_rows
+from kbert.input_pipelines.labelled_files import fingerprint_of, labels_of, read_rows
 from kbert.input_pipelines.labelled_records import LabelledRecords
 from kbert.input_pipelines.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
@@ -140,11 +140,10 @@ def run_finetuning(
     from kbert.reporting.run_page import write_page_of_run
     from kbert.tasks.sequence_classification import LABEL_FEATURE, SequenceClassification
     from kbert.tokenization.text_inputs import TextInputs
-    from kbert.training.distribution import chief_first, is_chief, make_strategy, require_whole_shares
+    from kbert.training.distribution import is_chief, make_strategy, require_whole_shares
     from kbert.training.jit import needs_whole_batches
     from kbert.training.phases import Phase, Plan
-    from kbert.training.run_directory import RunDirectory
-    from kbert.training.trainer import train
+    from kbert.training.trainer import open_run, train
 
     strategy = make_strategy(strategy, num_devices, cluster, tpu)  # before any other use of TensorFlow
     task = SequenceClassification(dataset.labels, dataset.positive_label)
@@ -205,53 +204,63 @@ def run_finetuning(
         "train_file": str(train_file or train_dir),
         "init_checkpoint": str(init_checkpoint) if init_checkpoint else None,
         "from_scratch": from_scratch or not init_checkpoint,
+        "data": {"train": _fingerprint(train_records, rows), "eval": _fingerprint(dev_records, dev_rows)},
     }
-    run = chief_first(strategy, lambda: RunDirectory.create_or_resume(run_dir, config, details, vocabulary))
-    text_inputs = TextInputs(vocabulary, config.max_seq_length)
-    if train_records:
-        training_batches = train_records.training_batches
-        with train_records.naming_damaged_records():
-            first_examples = next(train_records.evaluation_batches(2, False).as_numpy_iterator())
-    else:
-        train_features = task.rows_to_features(rows, text_inputs)
-        training_batches = functools.partial(text_reader.training_batches, train_features)
-        first_examples = {name: values[:2] for name, values in train_features.items()}
-    _log_examples(first_examples, first_examples[LABEL_FEATURE], dataset.labels, vocabulary)
+    with open_run(strategy, run_dir, config, details, vocabulary) as run:
+        text_inputs = TextInputs(vocabulary, config.max_seq_length)
+        if train_records:
+            training_batches = train_records.training_batches
+            with train_records.naming_damaged_records():
+                first_examples = next(train_records.evaluation_batches(2, False).as_numpy_iterator())
+        else:
+            train_features = task.rows_to_features(rows, text_inputs)
+            training_batches = functools.partial(text_reader.training_batches, train_features)
+            first_examples = {name: values[:2] for name, values in train_features.items()}
+        _log_examples(first_examples, first_examples[LABEL_FEATURE], dataset.labels, vocabulary)
 
-    @functools.cache
-    def dev_features():
-        return task.rows_to_features(dev_rows, text_inputs)
+        @functools.cache
+        def dev_features():
+            return task.rows_to_features(dev_rows, text_inputs)
 
-    def dev_batches(share):
-        arguments = (config.eval_batch_size, config.pad_to_longest)
-        with_fill = needs_whole_batches(config, strategy)
-        if dev_records:
-            return dev_records.evaluation_batches(*arguments, with_fill=with_fill, share=share)
-        return text_reader.evaluation_batches(dev_features(), *arguments, with_fill=with_fill, share=share)
+        def dev_batches(share):
+            arguments = (config.eval_batch_size, config.pad_to_longest)
+            with_fill = needs_whole_batches(config, strategy)
+            if dev_records:
+                return dev_records.evaluation_batches(*arguments, with_fill=with_fill, share=share)
+            return text_reader.evaluation_batches(
+                dev_features(), *arguments, with_fill=with_fill, share=share
+            )
 
-    phase = Phase(
-        config=config,
-        num_train_steps=num_train_steps,
-        num_warmup_steps=int(num_train_steps * config.warmup_proportion),
-        make_train_batches=lambda consumed, share: training_batches(
-            config.train_batch_size, config.seed, consumed, config.pad_to_longest, share=share
-        ),
-        make_eval_batches=dev_batches if dev_rows or dev_records else None,
-    )
-    plan = Plan(
-        phases=(phase,),
-        eval_every_steps=_eval_every_steps(config, num_train_examples) or num_train_steps,
-        early_stopping_patience=config.early_stopping_patience,
-        initialize=initialize,
-    )
-    with contextlib.ExitStack() as stack:
-        for records in filter(None, (train_records, dev_records)):
-            stack.enter_context(records.naming_damaged_records())
-        metrics = train(task, config, plan, run, strategy)
-    if is_chief(strategy):
-        write_page_of_run(run.path)
-    logging.info("the run lies in %s", run.path)
-    return task, metrics
+        phase = Phase(
+            config=config,
+            num_train_steps=num_train_steps,
+            num_warmup_steps=int(num_train_steps * config.warmup_proportion),
+            make_train_batches=lambda consumed, share: training_batches(
+                config.train_batch_size, config.seed, consumed, config.pad_to_longest, share=share
+            ),
+            make_eval_batches=dev_batches if dev_rows or dev_records else None,
+        )
+        plan = Plan(
+            phases=(phase,),
+            eval_every_steps=_eval_every_steps(config, num_train_examples) or num_train_steps,
+            early_stopping_patience=config.early_stopping_patience,
+            initialize=initialize,
+        )
+        with contextlib.ExitStack() as stack:
+            for records in filter(None, (train_records, dev_records)):
+                stack.enter_context(records.naming_damaged_records())
+            metrics = train(task, config, plan, run, strategy)
+        if is_chief(strategy):
+            write_page_of_run(run.path)
+        logging.info("the run lies in %s", run.path)
+        return task, metrics
+
+
+def _fingerprint(records, rows):
+    """What the examples of records or of a file are; None without any, and for records from before."""
+    if records:
+        return records.manifest.fingerprint
+    return None if rows is None else fingerprint_of(rows)
 
 
 def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):

@@ -108,11 +108,10 @@ def run_pretraining(
     from kbert.input_pipelines import record_reader
     from kbert.reporting.run_page import write_page_of_run
     from kbert.tasks.pretraining import Pretraining
-    from kbert.training.distribution import chief_first, is_chief, make_strategy, require_whole_shares
+    from kbert.training.distribution import is_chief, make_strategy, require_whole_shares
     from kbert.training.jit import needs_whole_batches
     from kbert.training.phases import Phase, Plan
-    from kbert.training.run_directory import RunDirectory
-    from kbert.training.trainer import train
+    from kbert.training.trainer import open_run, train
 
     strategy = make_strategy(strategy, num_devices, cluster, tpu)  # before any other use of TensorFlow
     pretrained = None
@@ -136,6 +135,7 @@ def run_pretraining(
         "num_train_examples": sum(one.manifest.num_examples for one in records),
         "records": records[0].manifest.settings,
         "init_checkpoint": str(init_checkpoint) if init_checkpoint else None,
+        "data": {"train": _fingerprints(records), "eval": _fingerprints(filter(None, eval_records))},
     }
     if len(records) > 1:
         details["records_of_phases"] = [
@@ -144,49 +144,49 @@ def run_pretraining(
         ]
     if not next_sentence:  # runs from before there was a choice do not say it, and have the head
         details["next_sentence"] = False
-    run = chief_first(strategy, lambda: RunDirectory.create_or_resume(run_dir, config, details, vocabulary))
+    with open_run(strategy, run_dir, config, details, vocabulary) as run:
 
-    def make_phase(number, phase_config, records, eval_records):
-        def train_batches(consumed, share):
-            # Each phase has an order and masks of its own, also on the same records.
-            return records.training_batches(
-                phase_config.train_batch_size,
-                phase_config.seed + number,
-                consumed,
-                share=share,
-                length_buckets=phase_config.length_buckets,
+        def make_phase(number, phase_config, records, eval_records):
+            def train_batches(consumed, share):
+                # Each phase has an order and masks of its own, also on the same records.
+                return records.training_batches(
+                    phase_config.train_batch_size,
+                    phase_config.seed + number,
+                    consumed,
+                    share=share,
+                    length_buckets=phase_config.length_buckets,
+                )
+
+            def eval_batches(share):
+                return eval_records.evaluation_batches(
+                    config.eval_batch_size,
+                    with_fill=needs_whole_batches(phase_config, strategy),
+                    max_batches=config.max_eval_steps,
+                    share=share,
+                )
+
+            return Phase(
+                config=phase_config,
+                num_train_steps=phase_config.num_train_steps,
+                num_warmup_steps=phase_config.num_warmup_steps,
+                make_train_batches=train_batches,
+                make_eval_batches=eval_batches if eval_records else None,
+                fresh_optimizer=bool(config.phases) and config.phases[number].fresh_optimizer,
             )
 
-        def eval_batches(share):
-            return eval_records.evaluation_batches(
-                config.eval_batch_size,
-                with_fill=needs_whole_batches(phase_config, strategy),
-                max_batches=config.max_eval_steps,
-                share=share,
-            )
-
-        return Phase(
-            config=phase_config,
-            num_train_steps=phase_config.num_train_steps,
-            num_warmup_steps=phase_config.num_warmup_steps,
-            make_train_batches=train_batches,
-            make_eval_batches=eval_batches if eval_records else None,
-            fresh_optimizer=bool(config.phases) and config.phases[number].fresh_optimizer,
+        plan = Plan(
+            phases=tuple(map(make_phase, range(len(records)), phase_configs, records, eval_records)),
+            eval_every_steps=config.eval_every_steps,
+            initialize=pretrained and (lambda model: model_loading.initialize(model, pretrained)),
         )
-
-    plan = Plan(
-        phases=tuple(map(make_phase, range(len(records)), phase_configs, records, eval_records)),
-        eval_every_steps=config.eval_every_steps,
-        initialize=pretrained and (lambda model: model_loading.initialize(model, pretrained)),
-    )
-    sets = [(one.directory, one.manifest) for one in [*records, *filter(None, eval_records)]]
-    with record_reader.naming_damaged_records(*sets):
-        _log_first_examples(records[0].evaluation_batches(2), vocabulary)
-        metrics = train(Pretraining(next_sentence), config, plan, run, strategy)
-    if is_chief(strategy):
-        write_page_of_run(run.path)
-    logging.info("the run lies in %s", run.path)
-    return metrics
+        sets = [(one.directory, one.manifest) for one in [*records, *filter(None, eval_records)]]
+        with record_reader.naming_damaged_records(*sets):
+            _log_first_examples(records[0].evaluation_batches(2), vocabulary)
+            metrics = train(Pretraining(next_sentence), config, plan, run, strategy)
+        if is_chief(strategy):
+            write_page_of_run(run.path)
+        logging.info("the run lies in %s", run.path)
+        return metrics
 
 
 def _once_a_phase(flag, paths, phase_configs):
@@ -197,6 +197,12 @@ def _once_a_phase(flag, paths, phase_configs):
             "it once for each, in order."
         )
     return paths
+
+
+def _fingerprints(records):
+    """What the records of every phase hold; None where some are from before their digests were kept."""
+    fingerprints = [one.manifest.fingerprint for one in records]
+    return None if None in fingerprints else fingerprints
 
 
 def _require_room(encoder, records):

@@ -1,9 +1,9 @@
 """The best evaluation so far: which checkpoint it belongs to, and whether there is hope for a better one."""
 
-import json
 import math
 from pathlib import Path
 
+from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
 
 INDEX_FILE = "best.json"
@@ -65,6 +65,20 @@ class BestCheckpoint:
             return math.isfinite(value)
         return self._sign * value > self._sign * self.metrics[self.metric]  # never so for not-a-number
 
+    def without_checkpoint(self, before: dict):
+        """Goes back to `before`, what `state` gave before the newest evaluation.
+
+        For a best evaluation whose checkpoint could not be kept. It was better all the same, so patience
+        begins anew.
+        """
+        observed_step = self._observed_step
+        self.restore(before)
+        self._observed_step, self._fruitless = observed_step, 0
+
+    def recorded(self) -> tuple[int, dict] | None:
+        """Step and metrics of the best evaluation, or None before there is one."""
+        return None if self.step is None else (self.step, self.metrics)
+
     @property
     def is_hopeless(self) -> bool:
         """Whether patience is at its end."""
@@ -106,9 +120,9 @@ def read_index(directory) -> dict | None:
     if not path.is_file():
         return None
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = read_json_object(path)
         values["step"], values["metric"], values["value"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError):
         raise ValueError(
             f"{path} is broken; delete it, and name a checkpoint by --checkpoint=last or its step."
         ) from None

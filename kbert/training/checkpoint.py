@@ -17,12 +17,14 @@ from pathlib import Path
 from absl import logging
 from safetensors import SafetensorError, safe_open
 
+from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.safetensors_file import read_safetensors, write_safetensors
 from kbert.files.stored_tensor import StoredTensor
 
 WEIGHTS_FILE = "model.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
 STATE_FILE = "state.json"
+FORMAT_VERSION = 1  # of state.json; checkpoints from before there was a number say nothing
 _FOLDER = re.compile(r"step-(\d{8,})")
 _UNFINISHED, _DAMAGED = ".tmp", ".damaged"  # endings that no finished checkpoint has
 _BYTES_AT_ONCE = 1 << 22
@@ -42,7 +44,7 @@ def save_checkpoint(
       step: optimizer steps taken.
       weights: name -> variable of the model, or `StoredTensor`.
       slots: the same of the optimizer.
-      state: JSON-ready values; `step` and `files` are added.
+      state: JSON-ready values; `format_version`, `step` and `files` are added.
       keep: how many of the newest checkpoints stay.
       spared: steps whose checkpoints stay as well.
 
@@ -62,7 +64,8 @@ def save_checkpoint(
             crc = write_safetensors(aside / name, stored, {})
             files[name] = {"bytes": (aside / name).stat().st_size, "crc32": f"{crc:08x}"}
             _bring_to_disk(aside / name)
-        _write_state(aside / STATE_FILE, {"step": step} | state | {"files": files})
+        first = {"format_version": FORMAT_VERSION, "step": step}
+        _write_state(aside / STATE_FILE, first | state | {"files": files})
         _bring_to_disk(aside / STATE_FILE)
         _bring_to_disk(aside)
         if target.exists():
@@ -158,18 +161,23 @@ def verify(checkpoint, names=(WEIGHTS_FILE, OPTIMIZER_FILE)):
 
 
 def read_state(checkpoint) -> dict:
-    """The state.json of a checkpoint: at least `step`. Raises DamagedCheckpoint when it is not whole."""
+    """The state.json of a checkpoint: at least `step`.
+
+    Raises:
+      DamagedCheckpoint: when it is not whole.
+      ValueError: when a newer kbert wrote it.
+    """
     path = Path(checkpoint) / STATE_FILE
     try:
-        state = json.loads(path.read_text(encoding="utf-8"))
+        state = read_json_object(path)
         step = state["step"]
         expected = state.pop("crc32", None)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise DamagedCheckpoint(f"{path} is not whole.") from None
-    except OSError as error:
-        raise DamagedCheckpoint(f"{path} cannot be read ({error.strerror}).") from None
+    except (ValueError, KeyError):
+        what = "is not whole" if path.exists() else "does not exist"
+        raise DamagedCheckpoint(f"{path} {what}.") from None
     if step != step_of(checkpoint) or expected not in (None, _state_crc(state)):
         raise DamagedCheckpoint(f"{path} is not what was written.")
+    require_known_format(state, FORMAT_VERSION, path)
     return state
 
 

@@ -1,6 +1,8 @@
 """The strategy to train under, from flags, and how data and files are shared out under it."""
 
+import contextlib
 import os
+import re
 
 import tensorflow as tf
 from absl import logging
@@ -134,6 +136,32 @@ def chief_first(strategy, action):
 def wait_for_all(strategy, failed: bool = False) -> int:
     """Returns when every worker has come here: how many replicas belong to one that says `failed`."""
     return int(failed) if strategy.cluster_resolver is None else int(sum_over_replicas(strategy, failed))
+
+
+@contextlib.contextmanager
+def naming_lost_workers(strategy, what_to_do):
+    """Turns TensorFlow's report that another worker is gone into one sentence.
+
+    Args:
+      strategy: a tf.distribute strategy.
+      what_to_do: function without arguments that gives the sentence on how to go on.
+
+    Raises:
+      ConnectionError: in the place of TensorFlow's error, when it came from the connection to a worker.
+    """
+    try:
+        yield
+    except tf.errors.OpError as error:
+        if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy) or not _is_lost(error):
+            raise
+        named = sorted(set(re.findall(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)", error.message)))
+        workers = ", ".join(f"{job} {number}" for job, number in named) or "another worker"
+        raise ConnectionError(f"the connection to {workers} is lost: it has ended. {what_to_do()}") from None
+
+
+def _is_lost(error):
+    kinds = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError)
+    return isinstance(error, kinds) or "Collective ops is aborted" in error.message
 
 
 def sum_over_replicas(strategy, value: float) -> float:

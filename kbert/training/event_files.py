@@ -5,6 +5,7 @@ import socket
 from pathlib import Path
 
 import tensorflow as tf
+from absl import logging
 
 # What a line says about itself, not about the model.
 _NO_SCALARS = ("step", "split", "phase", "time", "elapsed_seconds")
@@ -30,16 +31,25 @@ class EventFiles:
     def __init__(self, folder, lines=()):
         self._folder = Path(folder)
         self._writers = {}
+        self._is_broken = False
         for old in self._folder.glob("*/events.out.tfevents.*.kbert"):
             old.unlink()
         for line in lines:
-            self._add(line)
-        self._flush()
+            self.write(line)
 
     def write(self, line: dict):
         """Appends one line: its numbers become scalars, lists and words are left out."""
-        self._add(line)
-        self._flush()
+        if self._is_broken:
+            return
+        try:
+            self._add(line)
+            self._flush()
+        except (OSError, tf.errors.OpError) as error:  # TensorFlow's own names for a full disk
+            self._is_broken = True
+            logging.warning(
+                "EVENT FILES NOT WRITTEN (%s); metrics.jsonl goes on, and the next start of this run makes "
+                "them anew from it.", str(error).splitlines()[0],
+            )  # fmt: skip
 
     def _add(self, line):
         values = [

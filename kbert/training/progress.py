@@ -1,15 +1,12 @@
 """What a person sees while a run goes on: a line an interval, and metrics.jsonl."""
 
 import contextlib
-import json
 import math
-import os
 import time
-from pathlib import Path
 
 from absl import logging
 
-from kbert.files.whole_file import write_text
+from kbert.runs.metrics_file import read_metrics
 
 # What depends on the machine and the hour; everything else in metrics.jsonl is the same whenever a run is
 # repeated, killed and resumed or not.
@@ -40,11 +37,12 @@ class Progress:
     Rates leave out evaluations and checkpoints; the time left counts them in the proportion they had so far.
 
     Args:
-      metrics_file: path of metrics.jsonl, appended to; what it already holds of earlier processes goes on.
-        None writes nothing: for workers beside the chief.
+      metrics_file: the `MetricsFile` to write to, or None: workers beside the chief write nothing.
       num_steps: steps of the whole run.
       examples_per_step: the global batch size.
       start_step: where this process begins.
+      before: what `state` gave when the run stood there, in an earlier process or phase. Without it, what
+        the metrics file says goes on.
       clock: seconds; an argument so that tests can set it.
       phase: number of the phase, which every line then says; None where there is but one.
       count_flops: function from `StepWork` to floating-point operations, or None.
@@ -61,13 +59,14 @@ class Progress:
         start_step=0,
         clock=time.monotonic,
         *,
+        before=None,
         phase=None,
         count_flops=None,
         peak=None,
         events=None,
         wall_clock=time.time,
     ):
-        self._metrics_file = Path(metrics_file) if metrics_file not in (None, os.devnull) else None
+        self._metrics_file = metrics_file
         self._num_steps = num_steps
         self._examples_per_step = examples_per_step
         self._clock = clock
@@ -79,14 +78,12 @@ class Progress:
         self._last = (start_step, clock())
         self._seconds_per_step = None
         self._trained_seconds = self._paused_seconds = 0.0
-        before = []
-        if self._metrics_file and self._metrics_file.is_file():
-            before = read_metrics(self._metrics_file)
-        self._begin = clock() - max((line.get("elapsed_seconds", 0.0) for line in before), default=0.0)
-        self._tokens_seen = max((line.get("tokens_seen", 0) for line in before), default=0)
+        before = before or _state_from_lines(metrics_file, start_step)
+        self._begin = clock() - before["elapsed_seconds"]
+        self._tokens_seen = before["tokens_seen"]
+        self._num_lines, self._evaluated_step = before["num_lines"], None
         # A checkpoint within an interval holds its sums: the first ones of this process begin where they do.
-        recorded = [line["step"] for line in before if line["split"] == "train"]
-        self._sums_begin = max(recorded, default=0) if self._metrics_file else start_step
+        self._sums_begin = before["interval_begin"]
 
     def train(self, step: int, metrics: dict, learning_rate: float, work=None):
         """Records the means since the last call.
@@ -105,8 +102,7 @@ class Progress:
         if broken:
             raise FloatingPointError(
                 f"{', '.join(broken)} became non-finite between steps {last_step + 1} and {step}: lower "
-                "optimizer.learning_rate, lengthen the warm-up, or use precision=float32. The last good "
-                "checkpoint is kept."
+                "optimizer.learning_rate, lengthen the warm-up, or use precision=float32."
             )
         now = self._clock()
         seconds, steps = now - last_time, step - last_step
@@ -123,8 +119,22 @@ class Progress:
     def evaluate(self, step: int, metrics: dict, split: str = "eval"):
         """Records an evaluation; values may be nested lists (a confusion matrix)."""
         self._append(step, split, metrics)
+        self._evaluated_step = step
         shown = _readable_metrics({k: v for k, v in metrics.items() if isinstance(v, float)})
         logging.info("step %d/%d  %s: %s", step, self._num_steps, split, shown)
+
+    def state(self, step: int) -> dict:
+        """JSON-ready, for a later `Progress` that goes on from `step`.
+
+        `num_lines` counts the lines of metrics, but for an evaluation of this very step, which a resumed run
+        makes again; `interval_begin` is the step of the last line of training.
+        """
+        return {
+            "tokens_seen": self._tokens_seen,
+            "num_lines": self._num_lines - (self._evaluated_step == step),
+            "interval_begin": self._sums_begin,
+            "elapsed_seconds": round(self._clock() - self._begin, 3),
+        }
 
     @contextlib.contextmanager
     def paused(self):
@@ -172,20 +182,25 @@ class Progress:
         line |= values
         line["elapsed_seconds"] = round(self._clock() - self._begin, 1)
         line["time"] = round(self._wall_clock(), 3)
+        self._num_lines += 1
         if self._metrics_file:
-            with open(self._metrics_file, "a", encoding="utf-8") as file:
-                file.write(json.dumps(_finite(line), allow_nan=False) + "\n")
+            self._metrics_file.append(line)
         if self._events:
             self._events.write(line)
 
 
-def _finite(value):
-    """The value with null in the place of what JSON cannot say: infinities and not-a-number."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _state_from_lines(metrics_file, start_step):
+    """What `Progress.state` would have given, from the lines themselves: for checkpoints that lack it."""
+    lines = []
+    if metrics_file and metrics_file.path.is_file():
+        lines = read_metrics(metrics_file.path)
+    recorded = [line["step"] for line in lines if line["split"] == "train"]
+    return {
+        "tokens_seen": max((line.get("tokens_seen") or 0 for line in lines), default=0),
+        "num_lines": len(lines),
+        "interval_begin": max(recorded, default=0) if metrics_file else start_step,
+        "elapsed_seconds": max((line.get("elapsed_seconds") or 0.0 for line in lines), default=0.0),
+    }
 
 
 def _readable_metrics(metrics):
@@ -218,31 +233,3 @@ def readable_seconds(seconds: float) -> str:
     if seconds < 3600:
         return f"{seconds // 60}m{seconds % 60:02d}s"
     return f"{seconds // 3600}h{seconds % 3600 // 60:02d}m"
-
-
-def read_metrics(metrics_file) -> list[dict]:
-    """The lines of a metrics.jsonl; a half-written last line (a kill) is left out."""
-    lines = []
-    with open(metrics_file, encoding="utf-8") as file:
-        for line in file:
-            if line.endswith("\n"):
-                lines.append(json.loads(line))
-    return lines
-
-
-def forget_metrics_after(metrics_file, step: int, with_evaluation: bool = False):
-    """Drops the lines after `step`, which a resumed run will write again.
-
-    Args:
-      metrics_file: path of metrics.jsonl; it need not exist.
-      step: the last step that stays.
-      with_evaluation: drop the evaluation at `step` itself as well.
-    """
-    if not metrics_file.is_file():
-        return
-    kept = [
-        line
-        for line in read_metrics(metrics_file)
-        if line["step"] < step or line["step"] == step and not (with_evaluation and line["split"] == "eval")
-    ]
-    write_text("".join(json.dumps(line) + "\n" for line in kept), metrics_file)

@@ -4,6 +4,7 @@ run_dir/
   config.json     the whole config; can be passed back as --config
   run.json        task, vocabulary and casing, lengths, labels, where the run began
   vocab.txt
+  .lock           held by the process that trains in the folder
   checkpoints/    step-NNNNNNNN/ {model,optimizer}.safetensors, state.json; best.json names the best of them
   metrics.jsonl   one line a log interval and evaluation
   curves.html     the same as a page, when training has ended
@@ -11,12 +12,15 @@ run_dir/
 """
 
 import json
+import re
 from pathlib import Path
 
 from absl import logging
 
 from kbert.config import FinetuningConfig, PretrainingConfig, TrainingConfig, from_dict, to_dict
 from kbert.encoder import BertEncoder
+from kbert.files.folder_lock import LOCK_FILE, lock_folder
+from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.whole_file import write_json
 from kbert.tasks import TASKS
 from kbert.tasks.task import Task
@@ -24,6 +28,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 from kbert.training import checkpoint
 from kbert.training.best_checkpoint import read_index
 
+FORMAT_VERSION = 1  # of run.json; runs from before there was a number say nothing
 _CONFIG_CLASSES = {name: FinetuningConfig for name in TASKS} | {"pretraining": PretrainingConfig}
 # What may change when a run is taken up again. The first do not touch the numbers that come out; the second
 # change them by rounding, and by which numbers dropout draws, as another number of devices does.
@@ -72,11 +77,13 @@ class RunDirectory:
         if not (self.path / "run.json").is_file():
             raise ValueError(f"{path} holds no kbert run (no run.json); give the --run_dir of a training.")
         try:
-            self.details = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-            values = json.loads((self.path / "config.json").read_text(encoding="utf-8"))
+            self.details = read_json_object(self.path / "run.json")
+            values = read_json_object(self.path / "config.json")
             config_class = _CONFIG_CLASSES[self.details["task"]]
-        except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
-            raise ValueError(f"{path} holds a broken run ({error!r}); restore its files.") from None
+            self.details["vocabulary"]["fingerprint"], self.details["vocabulary"]["do_lower_case"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{path} holds a broken run ({error}); restore its files.") from None
+        require_known_format(self.details, FORMAT_VERSION, self.path / "run.json")
         self.config = from_dict(config_class, values, where=str(self.path / "config.json"))
 
     @classmethod
@@ -86,30 +93,54 @@ class RunDirectory:
         Args:
           path: the folder.
           config: the complete config.
-          details: JSON-ready facts for run.json; must name `task`. The vocabulary's are added.
+          details: JSON-ready facts for run.json; must name `task`. The vocabulary's and `format_version` are
+            added. `details["data"]` holds the fingerprints of the content of the training data ("train") and
+            of the evaluation data ("eval").
           vocabulary: copied into the folder.
 
         Raises:
           ValueError: when `path` holds another run (the differing keys are named) or other files.
+          OSError: when it cannot be written; the same call goes on from what is there.
         """
         path = Path(path)
-        details = details | {"vocabulary": vocabulary.describe()}
-        if (path / "run.json").is_file():
-            run = cls(path)
-            run._refuse_other(config, details)
-            return run
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        details = {"format_version": FORMAT_VERSION} | details | {"vocabulary": vocabulary.describe()}
+        if not (path / "run.json").is_file():
+            cls._create(path, config, details, vocabulary)
+            return cls(path)
+        run = cls(path)
+        run._refuse_other(config, details)
+        run.vocabulary()
+        return run
+
+    @staticmethod
+    def _create(path, config, details, vocabulary):
+        if path.exists() and not (path.is_dir() and _is_free(path)):
             raise ValueError(
                 f"--run_dir={path} holds other files, not a kbert run; choose a new or empty folder."
             )
         path.mkdir(parents=True, exist_ok=True)
-        vocabulary.write(path / "vocab.txt")
-        write_json(to_dict(config), path / "config.json")
-        write_json(details, path / "run.json")  # last: with it, the run exists
-        return cls(path)
+        # The lock is the first file: a folder with it is kbert's own, also when the next ones fail.
+        with lock_folder(path):
+            vocabulary.write(path / "vocab.txt")
+            write_json(to_dict(config), path / "config.json")
+            write_json(details, path / "run.json")  # last: with it, the run exists
+
+    def lock(self):
+        """Takes the run for this process, to train in it.
+
+        Returns:
+          What `kbert.files.folder_lock.lock_folder` does: the run is free again when it is closed, or when
+          the process ends.
+
+        Raises:
+          BlockingIOError: when another process trains in it.
+        """
+        return lock_folder(self.path)
 
     def _refuse_other(self, config, details):
         was, now = to_dict(self.config) | self.details, to_dict(config) | json.loads(json.dumps(details))
+        was["format_version"] = now["format_version"]  # what the two mean is the same
+        self._compare_data(was, now)
         rounding = differing_keys(was, now, free=_FREE_KEYS)
         differing = differing_keys(was, now)
         if rounding and not differing:
@@ -122,6 +153,27 @@ class RunDirectory:
                 f"--run_dir={self.path} holds another run; it differs in {'; '.join(differing)}. Repeat its "
                 "settings to resume it, or choose a new folder."
             )
+
+    def _compare_data(self, was, now):
+        """Refuses other training data under the same name; takes the same under another name."""
+        data_was, data_now = was.pop("data", {}), now.pop("data", {})
+        if not (data_was.get("train") and data_now.get("train")):
+            logging.warning(
+                "%s: whether its training data are the same as before cannot be checked: the run or its "
+                "records are from before that was noted.", self.path,
+            )  # fmt: skip
+        elif data_was["train"] == data_now["train"]:
+            was.pop("train_file", None), now.pop("train_file", None)
+        else:
+            raise ValueError(
+                f"--run_dir={self.path} was trained on other data: the content of its training data has "
+                "changed since. Restore the data to resume it, or choose a new folder."
+            )
+        if data_was.get("eval") and data_now.get("eval") and data_was["eval"] != data_now["eval"]:
+            logging.warning(
+                "%s was evaluated on other data so far: the content of its evaluation data has changed, so "
+                "evaluations before and after do not compare.", self.path,
+            )  # fmt: skip
 
     @property
     def checkpoints(self) -> Path:
@@ -226,6 +278,15 @@ def differing_keys(was: dict, now: dict, free=_FREE_KEYS + _ROUNDING_KEYS) -> li
 def trained_weights(model) -> dict:
     """The variables that a checkpoint holds, by path; random generators are rebuilt from seed and step."""
     return {variable.path: variable for variable in model.trainable_variables}
+
+
+def _is_free(path):
+    """Whether a folder without run.json is empty, or holds what is left of a start that failed."""
+    names = {entry.name for entry in path.iterdir()}
+    begun = (LOCK_FILE, "vocab.txt", "config.json")
+    return not names or (
+        LOCK_FILE in names and all(n in begun or re.fullmatch(r".+\.\d+\.tmp", n) for n in names)
+    )
 
 
 def _flatten(values, prefix=""):

@@ -123,8 +123,9 @@ class TrainStep:
         if scale is not None:
             inverse = 1.0 / scale
             norm *= inverse
-        clipnorm = self._optimizer.config.global_clipnorm
-        factor = inverse * clipnorm * tf.minimum(1.0 / norm, 1.0 / clipnorm)
+        factor, clipnorm = inverse, self._optimizer.config.global_clipnorm
+        if clipnorm is not None:
+            factor = inverse * clipnorm * tf.minimum(1.0 / norm, 1.0 / clipnorm)
         learning_rate = self._schedule(step)
 
         def apply(updates):

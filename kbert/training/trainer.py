@@ -1,5 +1,6 @@
 """The one training routine: phase by phase, call by call, over a task, its data and a run directory."""
 
+import contextlib
 import functools
 import itertools
 
@@ -9,17 +10,24 @@ from absl import logging
 
 from kbert.config import TrainingConfig
 from kbert.encoder import BertEncoder
+from kbert.runs.metrics_file import MetricsFile
 from kbert.stop_signal import StoppedBySignal, StopSignal
 from kbert.tasks.task import Task
 from kbert.training import checkpoint
 from kbert.training.best_checkpoint import BestCheckpoint
-from kbert.training.distribution import chief_first, distribute, is_chief, require_whole_shares, wait_for_all
+from kbert.training.distribution import (
+    chief_first,
+    distribute,
+    is_chief,
+    naming_lost_workers,
+    require_whole_shares,
+    wait_for_all,
+)
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches, means
 from kbert.training.jit import resolve_jit
 from kbert.training.optimizers import make_optimizer
 from kbert.training.padding import packing, resolve_packing
 from kbert.training.phases import Phase, Plan
-from kbert.training.progress import forget_metrics_after
 from kbert.training.run_directory import RunDirectory, trained_weights
 from kbert.training.schedule import make_schedule
 from kbert.training.stop_agreement import StopAgreement
@@ -31,6 +39,34 @@ from kbert.training.watching import log_memory, make_progress
 # What the newest training traced. Taking large traced graphs apart takes Python 10 seconds and more, at a
 # moment when a script is about to end anyway.
 _NEWEST_TRAINING = []
+
+
+@contextlib.contextmanager
+def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
+    """The run directory of a training, which no other process may train in until the block ends.
+
+    Args:
+      strategy: a tf.distribute strategy; of several workers, the chief makes and locks the folder.
+      path, config, details, vocabulary: see `RunDirectory.create_or_resume`.
+
+    Raises:
+      ValueError, OSError: as `RunDirectory.create_or_resume` and `RunDirectory.lock` do.
+      ConnectionError: within the block, when another worker is gone.
+    """
+
+    def open_and_lock():
+        run = RunDirectory.create_or_resume(path, config, details, vocabulary)
+        return run, run.lock() if is_chief(strategy) else contextlib.nullcontext()
+
+    run, lock = chief_first(strategy, open_and_lock)
+
+    def how_to_go_on():
+        there = checkpoint.list_checkpoints(run.checkpoints)
+        start = f"step {checkpoint.step_of(there[-1])}" if there else "the start: there is no checkpoint yet"
+        return f"Start the same command on all workers again: training goes on from {start}."
+
+    with lock, naming_lost_workers(strategy, how_to_go_on):
+        yield run
 
 
 def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, strategy) -> dict | None:
@@ -87,7 +123,8 @@ class _Training:
         metric = config.best_metric or task.best_metric
         self._best = BestCheckpoint(metric, task.higher_is_better(metric), plan.early_stopping_patience)
         self._state = TrainingState(run, config, self._model, self._optimizer, self._best, self._chief)
-        self._step_function = self._metrics = None
+        self._metrics_file = MetricsFile(run.metrics_file) if self._chief else None
+        self._step_function = self._metrics = self._progress = None
 
     def run_phases(self):
         """From where the run stands to its end; the metrics to report."""
@@ -121,7 +158,8 @@ class _Training:
         elif self._plan.initialize:
             self._plan.initialize(self._model)
         if self._chief:
-            forget_metrics_after(self._run.metrics_file, state.step)
+            num_lines = state.progress and state.progress["num_lines"]
+            self._metrics_file.restore(state.step, num_lines, self._best.recorded())
         return path
 
     def _enter(self, number, phase: Phase, path):
@@ -149,9 +187,18 @@ class _Training:
         self._schedule.start()
 
         if path and self._chief and phase.make_eval_batches and self._evaluation_is_due():
-            forget_metrics_after(self._run.metrics_file, state.step, with_evaluation=True)
+            self._metrics_file.forget_after(state.step, with_evaluation=True)
+        before = self._progress.state(state.step) if self._progress else state.progress
         self._progress = make_progress(
-            task, self._config, self._plan, number, self._run, strategy, self._chief, state.step
+            task,
+            self._config,
+            self._plan,
+            number,
+            self._run,
+            strategy,
+            self._metrics_file,
+            state.step,
+            before,
         )
         self._evaluate = None
         if phase.make_eval_batches:
@@ -187,7 +234,10 @@ class _Training:
             values = means(state.take_sums())
             work = StepWork(*values.pop("step_work").tolist())
             rate = float(self._learning_rate(tf.constant(state.step - 1)))
-            self._progress.train(state.step, _readable(self._task, values), rate, work)
+            try:
+                self._progress.train(state.step, _readable(self._task, values), rate, work)
+            except FloatingPointError as error:
+                raise FloatingPointError(f"{error} {state.what_is_kept()}") from None
         if ended or state.step % config.save_checkpoints_steps == 0:
             self._save(must_succeed=ended and self._is_last_phase())
         self._stop_if_asked()
@@ -223,10 +273,13 @@ class _Training:
         with self._progress.paused():
             self._metrics = evaluate_batches(self._task, self._evaluate, self._evaluation_batches())
         self._progress.evaluate(step, self._metrics)
+        before = self._best.state()
         if self._best.observe(step, self._metrics, self._number):
             self._save(must_succeed=False)
-            if self._chief and self._state.saved_step == step:
-                self._best.write_index(self._run.checkpoints)
+            if wait_for_all(self._strategy, failed=self._state.saved_step != step):
+                self._best.without_checkpoint(before)
+            else:
+                self._state.write_best_index()
 
     def _evaluation_batches(self):
         return distribute(self._strategy, self._phase.make_eval_batches, self._packing(whole_batches=True))
@@ -234,8 +287,11 @@ class _Training:
     def _save(self, must_succeed):
         with self._progress.paused():
             self._state.write(
-                self._number, self._phase, self._step_function.state(), self._schedule.state(), must_succeed
-            )
+                self._number, self._phase, self._step_function.state(), self._schedule.state(),
+                self._progress.state(self._state.step), must_succeed,
+            )  # fmt: skip
+            if self._chief:
+                self._metrics_file.bring_to_disk()
 
     def _stop_if_asked(self):
         number = self._stop.agreed()

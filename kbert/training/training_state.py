@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import time
 
 import numpy as np
@@ -33,6 +32,7 @@ class TrainingState:
     Attributes:
       step: optimizer steps taken.
       saved_step: that of the newest checkpoint.
+      progress: what `Progress.state` gave when the checkpoint that was read was written, or None.
     """
 
     def __init__(
@@ -54,7 +54,8 @@ class TrainingState:
         self._writes = writes
         self._clock = clock
         self._elapsed, self._began = 0.0, clock()
-        self.step, self.saved_step, self._sums = 0, None, None
+        self._index_is_written = True
+        self.step, self.saved_step, self._sums, self.progress = 0, None, None, None
 
     @property
     def elapsed_seconds(self) -> float:
@@ -78,6 +79,7 @@ class TrainingState:
         checkpoint.restore(path / checkpoint.WEIGHTS_FILE, self._weights)
         self.step = self.saved_step = state["step"]
         self._elapsed, self._began = state.get("elapsed_seconds", 0.0), self._clock()
+        self.progress = state.get("progress")
         sums = state.get("interval_sums")
         self._sums = sums and [np.asarray(value) for value in sums]
         if "best" in state:
@@ -92,8 +94,21 @@ class TrainingState:
                 "the best checkpoint so far, of step %d, is no longer there: beginning to look anew", step
             )
             self._best.forget()
-        if self._writes:
-            self._best.write_index(directory)
+        self.write_best_index()
+
+    def write_best_index(self):
+        """Brings best.json to what is best now; a warning where it cannot be written."""
+        if not self._writes:
+            return
+        try:
+            self._best.write_index(self._run.checkpoints)
+            self._index_is_written = True
+        except OSError as error:
+            self._index_is_written = False
+            logging.warning(
+                "BEST CHECKPOINT NOT NAMED (%s): best.json in %s is written when there is room; training "
+                "goes on.", error, self._run.checkpoints,
+            )  # fmt: skip
 
     def read_optimizer(self, path, step_variables: dict) -> dict:
         """Takes up the optimizer, and the training step's own variables, from the same checkpoint.
@@ -119,26 +134,36 @@ class TrainingState:
         sums, self._sums = self._sums, None
         return sums
 
-    def write(self, phase_number: int, phase, step_variables: dict, schedule_state: dict, must_succeed: bool):
+    def write(
+        self,
+        phase_number: int,
+        phase,
+        step_variables: dict,
+        schedule_state: dict,
+        progress_state: dict,
+        must_succeed: bool,
+    ):
         """Writes a checkpoint of this step, unless there is one.
 
         Args:
           phase_number, phase: the `Phase` at work.
           step_variables: name -> variable of the training step.
           schedule_state: JSON-ready, of the learning rate's schedule.
+          progress_state: JSON-ready, of the `Progress`.
           must_succeed: whether failing is an error, or a warning because a later checkpoint may succeed.
 
         Raises:
           OSError: when it cannot be written and must be.
           FloatingPointError: when the sums since the last check hold a number that is none.
         """
+        if not self._index_is_written:
+            self.write_best_index()
         if self.saved_step == self.step:
             return
         sums = [np.asarray(value).tolist() for value in tf.nest.flatten(self._sums)] if self._sums else None
         if sums and not np.isfinite(np.concatenate([np.ravel(value) for value in sums])).all():
             raise FloatingPointError(
-                f"a loss became non-finite by step {self.step}; nothing was saved. The last good checkpoint "
-                "is kept."
+                f"a loss became non-finite by step {self.step}; nothing was saved. {self.what_is_kept()}"
             )
         steps_in_phase = self.step - phase.first_step
         state = {
@@ -149,13 +174,14 @@ class TrainingState:
             "interval_sums": sums,  # a float32 is exactly a Python float, and that its JSON form
             "schedule": schedule_state,
             "best": self._best.state(),
+            "progress": progress_state,
             "elapsed_seconds": round(self.elapsed_seconds, 3),
             "config": self._config,
             "config_hash": config_hash(self._config),
         }
         if self._writes:
             try:
-                self._save(step_variables, state)
+                self._save_twice_at_most(step_variables, state)
             except OSError as error:
                 if must_succeed:
                     raise
@@ -166,6 +192,14 @@ class TrainingState:
                 return
         self.saved_step = self.step
 
+    def _save_twice_at_most(self, step_variables, state):
+        """A second try costs seconds, and saves what a network disk that only stumbled would have cost."""
+        try:
+            self._save(step_variables, state)
+        except OSError as error:
+            logging.info("the checkpoint of step %d failed (%s); trying once more", self.step, error)
+            self._save(step_variables, state)
+
     def _save(self, step_variables, state):
         checkpoint.save_checkpoint(
             self._run.checkpoints,
@@ -174,11 +208,15 @@ class TrainingState:
             self._optimizer.slots() | step_variables,
             state,
             self._keep,
-            spared=[indexed_step(self._run.checkpoints)],
+            spared=[indexed_step(self._run.checkpoints), self._best.step],
         )
-        if self._run.metrics_file.is_file():
-            with self._run.metrics_file.open("rb") as file:
-                os.fsync(file.fileno())  # what was measured is as safe as what was learnt
+
+    def what_is_kept(self) -> str:
+        """A sentence on what is left to go on from."""
+        there = checkpoint.list_checkpoints(self._run.checkpoints)
+        if not there:
+            return "There is no checkpoint yet: it begins anew."
+        return f"The last good checkpoint is kept: step {checkpoint.step_of(there[-1])}."
 
 
 def config_hash(config: dict) -> str:

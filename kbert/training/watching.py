@@ -4,12 +4,13 @@ import dataclasses
 
 from absl import logging
 
+from kbert.runs.metrics_file import MetricsFile, read_metrics
 from kbert.training.device_memory import memory_of_cpu, memory_of_gpu
 from kbert.training.event_files import EventFiles, tensorboard_is_installed
 from kbert.training.jit import device_type
 from kbert.training.memory_estimate import TrainingShape, estimate_memory, largest_batch, readable_bytes
 from kbert.training.peak_flops import peak_of
-from kbert.training.progress import Progress, read_metrics
+from kbert.training.progress import Progress
 from kbert.training.training_flops import Heads, training_flops
 
 
@@ -27,28 +28,32 @@ def heads_of(task) -> Heads:
     return known.get(task.name, Heads)()
 
 
-def make_progress(task, config, plan, number: int, run, strategy, writes: bool, step: int) -> Progress:
+def make_progress(
+    task, config, plan, number: int, run, strategy, metrics_file: MetricsFile | None, step: int, before=None
+) -> Progress:
     """The `Progress` of a phase.
 
     Args:
       task, config, plan, run, strategy: those of the training.
       number: which of the plan's phases.
-      writes: whether this process writes metrics.jsonl and event files.
+      metrics_file: the run's, or None where another process writes metrics and event files.
       step: where it begins.
+      before: see `Progress`.
     """
     events = None
-    if writes and tensorboard_is_installed():
-        lines = read_metrics(run.metrics_file) if run.metrics_file.is_file() else ()
+    if metrics_file and tensorboard_is_installed():
+        lines = read_metrics(metrics_file.path) if metrics_file.path.is_file() else ()
         events = EventFiles(run.path / "events", lines)
     peak = peak_of(strategy, config.precision, config.peak_flops)
     if peak and step == plan.phases[number].first_step:
         logging.info("peak %.4g TFLOP/s (%s)", peak.flops_per_second / 1e12, peak.source)
     heads = heads_of(task)
     return Progress(
-        run.metrics_file if writes else None,
+        metrics_file,
         plan.num_train_steps,
         plan.phases[number].config.train_batch_size,
         step,
+        before=before,
         phase=number + 1 if len(plan.phases) > 1 else None,
         count_flops=lambda work: training_flops(config.encoder, work, heads),
         peak=peak,

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from kbert.config import (
     EncoderConfig,
     FinetuningConfig,
     OptimizerConfig,
+    PhaseConfig,
     PretrainingConfig,
     encoder_presets,
     from_dict,
@@ -412,3 +414,165 @@ def test_bad_overrides_are_refused(write, override, sentence):
     with pytest.raises(ValueError) as error:
         load_config(PretrainingConfig, write({"seed": 1}), [override])
     assert sentence in str(error.value)
+
+
+# ------------------------------------------------------------------------- numbers that are none
+
+CLASSES_WITH_NUMBERS = (EncoderConfig, OptimizerConfig, PretrainingConfig, FinetuningConfig, PhaseConfig)
+# What makes each of them a setting of a whole config, and what else it needs to be looked at at all.
+PLACES = {
+    EncoderConfig: lambda values: (PretrainingConfig, {"encoder": values}),
+    OptimizerConfig: lambda values: (PretrainingConfig, {"optimizer": values}),
+    PhaseConfig: lambda values: (PretrainingConfig, {"phases": [{"num_train_steps": 10**5} | values]}),
+}
+NEEDED = {
+    "train_minutes": {"decay": "budget"},
+    "decay_power": {"decay": "polynomial"},
+    "budget_warmup_proportion": {"decay": "budget", "train_minutes": 5},
+    "packed_rows": {"padding": "pack", "pad_to_longest": False},
+    "early_stopping_patience": {"eval_every_steps": 1},
+}
+
+
+def number_settings(*kinds):
+    """(class, field) of every setting that holds a number of these kinds."""
+    for config_class in CLASSES_WITH_NUMBERS:
+        for name, hint in typing.get_type_hints(config_class).items():
+            if hint in kinds or set(typing.get_args(hint)) - {type(None)} in ({kind} for kind in kinds):
+                yield pytest.param(config_class, name, id=f"{config_class.__name__}.{name}")
+
+
+def with_value(config_class, name, text):
+    """A whole config's class and its JSON text, with `text` for one setting of one of its parts."""
+    needed = {key: value for key, value in NEEDED.get(name, {}).items() if hasattr(config_class(), key)}
+    whole, values = PLACES.get(config_class, lambda values: (config_class, values))(needed | {name: "HERE"})
+    return whole, json.dumps(values).replace('"HERE"', text)
+
+
+@pytest.mark.parametrize("text", ["NaN", "1e999", "-1e999", "-Infinity", "1" + "0" * 400])
+@pytest.mark.parametrize(("config_class", "name"), list(number_settings(float)))
+def test_every_number_is_finite(write, config_class, name, text):
+    if name == "global_clipnorm" and text.startswith("1"):
+        return  # ways to say "no clipping", see below
+    whole, content = with_value(config_class, name, text)
+    path = write(content)
+    with pytest.raises(ValueError, match=name) as error:
+        load_config(whole, path)
+    assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)
+    assert len(str(error.value)) < len(str(path)) + 250
+
+
+@pytest.mark.parametrize("text", ["1" + "0" * 30, "-1", "1.5", "true", '"8"', "[8]", "{}", "NaN"])
+@pytest.mark.parametrize(("config_class", "name"), list(number_settings(int)))
+def test_every_whole_number_has_a_largest_one(write, config_class, name, text):
+    whole, content = with_value(config_class, name, text)
+    path = write(content)
+    with pytest.raises(ValueError, match=name) as error:
+        load_config(whole, path)
+    assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"num_hidden_layers": 10**6}, "num_hidden_layers=1000000 must be at most 1000."),
+        ({"vocab_size": 10**9}, "vocab_size=1000000000 must be at most 10000000."),
+        (
+            {"num_hidden_layers": 1000, "hidden_size": 12_000},
+            "hidden_size=12000, num_hidden_layers=1000 make an encoder of 650,",
+        ),
+        ({"layer_norm_eps": -1.0}, "layer_norm_eps=-1.0 must be above 0 and at most 1."),
+        ({"layer_norm_eps": 0}, "layer_norm_eps=0.0 must be above 0 and at most 1."),
+        ({"masked_lm_layer_norm_eps": -1.0}, "masked_lm_layer_norm_eps=-1.0 must be above 0 and at most 1."),
+        ({"initializer_range": -0.02}, "initializer_range=-0.02 must be at least 0 and at most 10."),
+    ],
+)
+def test_shapes_that_no_machine_holds_and_numbers_that_no_model_has(values, sentence):
+    with pytest.raises(ValueError) as error:
+        from_dict(EncoderConfig, values)
+    assert sentence in str(error.value)
+
+
+def test_the_largest_published_encoders_are_accepted():
+    for hidden, layers, vocabulary in ((1024, 24, 501_153), (2560, 48, 29_056), (4096, 48, 250_880)):
+        config = from_dict(
+            EncoderConfig,
+            {
+                "hidden_size": hidden,
+                "num_hidden_layers": layers,
+                "vocab_size": vocabulary,
+                "num_attention_heads": hidden // 64,
+                "intermediate_size": 4 * hidden,
+            },
+        )
+        assert config.hidden_size == hidden
+
+
+# ---------------------------------------------------------------------------------- no clipping
+
+
+@pytest.mark.parametrize("text", ["null", "Infinity", "1e999"])
+def test_no_clipping_is_recorded_as_null_and_reads_back_equal(write, text):
+    config = load_config(PretrainingConfig, write('{"optimizer": {"global_clipnorm": %s}}' % text))
+    assert config.optimizer.global_clipnorm is None
+    assert config == load_config(PretrainingConfig, write({}), [f"optimizer.global_clipnorm={text}"])
+    recorded = json.dumps(to_dict(config), allow_nan=False)
+    assert from_dict(PretrainingConfig, json.loads(recorded)) == config
+    assert OptimizerConfig(global_clipnorm=float("inf")).global_clipnorm is None
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "NaN", "1e39", "1e-39"])
+def test_other_norms_are_refused_and_the_sentence_says_how_not_to_clip(write, text):
+    with pytest.raises(ValueError, match="optimizer.global_clipnorm=.*; null switches clipping off"):
+        load_config(PretrainingConfig, write('{"optimizer": {"global_clipnorm": %s}}' % text))
+
+
+# --------------------------------------------------------------------------- files that are strange
+
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+@pytest.mark.parametrize("config_class", [PretrainingConfig, FinetuningConfig, EncoderConfig])
+def test_deeply_nested_files_are_refused(write, config_class):
+    for text in (DEEP, '{"description": ' + DEEP + "}"):
+        with pytest.raises(ValueError, match="is nested too deeply to be read") as error:
+            load_config(config_class, write(text))
+        assert "\n" not in str(error.value)
+
+
+def test_nesting_that_json_still_reads_is_shown_short(write):
+    nested = "[" * 900 + "]" * 900
+    for text in ('{"seed": %s}' % nested, '{"optimizer": %s}' % nested, nested):
+        with pytest.raises(ValueError, match="received ") as error:
+            load_config(PretrainingConfig, write(text))
+        assert len(str(error.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("seed=" + DEEP, "is nested too deeply to be read"),
+        ("seed=" + "1" * 5000, "seed"),
+        ("phases.².num_train_steps=3", "there is no '²' in a list of 1"),
+        ("phases.7.num_train_steps=3", "there is no '7' in a list of 1"),
+        ("phases." + "1" * 5000 + ".num_train_steps=3", "in a list of 1"),
+        ("encoder.preset=../pretraining/smoke", "unknown encoder preset '../pretraining/smoke'"),
+        ('encoder={"preset": ["bert_tiny"]}', "unknown encoder preset ['bert_tiny']"),
+        ('encoder={"preset": "bert_tiny\\u0000"}', "unknown encoder preset"),
+        ('encoder={"hidden_act": ["gelu"]}', "hidden_act: expected str, received ['gelu']."),
+        ('description="\\ud800"', "holds half a surrogate pair"),
+        ('optimizer.exclude_from_weight_decay=["' + "(" * 20000 + '"]', "which is not a regular expression"),
+        ("a." * 5000 + "b=1", "unknown key 'a'"),
+    ],
+)
+def test_strange_overrides_are_one_sentence(write, override, sentence):
+    path = write({"phases": [{"num_train_steps": 5}], "num_warmup_steps": 1})
+    with pytest.raises(ValueError) as error:
+        load_config(PretrainingConfig, path, [override])
+    assert sentence in str(error.value)
+    assert "\n" not in str(error.value) and len(str(error.value)) < 1500
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "config.json").write_bytes(b'\xef\xbb\xbf{"seed": 7}')
+    assert load_config(PretrainingConfig, tmp_path / "config.json").seed == 7

@@ -1,9 +1,11 @@
+import dataclasses
+import hashlib
 import json
 
 import pytest
 
 from kbert.features import encoder_features, pretraining_features
-from kbert.manifest import FILE_NAME, Manifest, Shard, read_manifest
+from kbert.manifest import FILE_NAME, FORMAT_VERSION, Manifest, Shard, describe_shards, read_manifest
 
 
 def write_example(folder) -> Manifest:
@@ -12,7 +14,7 @@ def write_example(folder) -> Manifest:
     manifest = Manifest(
         kind="pretraining",
         features=pretraining_features(max_seq_length=16, max_predictions_per_seq=3),
-        shards=(Shard("a.tfrecord", 3), Shard("b.tfrecord", 2)),
+        shards=describe_shards(folder, {"a.tfrecord": 3, "b.tfrecord": 2}),
         vocabulary={"size": 7, "do_lower_case": True, "fingerprint": "0123456789abcdef"},
         settings={"input_files": "Bücher/*.txt", "masked_lm_prob": 0.15},
         statistics={"documents": 2},
@@ -49,6 +51,89 @@ def test_a_missing_shard_is_named(tmp_path):
         read_manifest(tmp_path)
 
 
+def change(folder, **values):
+    """Writes other values into the manifest of a folder."""
+    path = folder / FILE_NAME
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+PATHS = ["../other/b.tfrecord", "{elsewhere}", "folder/b.tfrecord", "./b.tfrecord", ".."]
+
+
+@pytest.mark.parametrize("name", [*PATHS, "", "b\\c", "b\0", 7, None])
+def test_a_shard_is_a_plain_file_name_in_its_folder(tmp_path, name):
+    folder, other = tmp_path / "records", tmp_path / "other"
+    for path in (folder, other, folder / "folder"):
+        path.mkdir()
+        (path / "b.tfrecord").write_bytes(b"secret")
+    write_example(folder)
+    name = name.format(elsewhere=other / "b.tfrecord") if isinstance(name, str) else name
+    change(folder, shards=[{"file": name, "num_examples": 2}])
+
+    with pytest.raises(ValueError, match="is broken .*is no plain file name") as error:
+        read_manifest(folder)
+    assert repr(name) in str(error.value)
+
+
+def test_a_shard_is_named_once(tmp_path):
+    write_example(tmp_path)
+    change(tmp_path, shards=[{"file": "a.tfrecord", "num_examples": 3}] * 2)
+    with pytest.raises(ValueError, match="is broken .*the shard 'a.tfrecord' is named twice"):
+        read_manifest(tmp_path)
+
+
+def test_the_format_has_a_version_and_a_newer_one_is_refused(tmp_path):
+    manifest = write_example(tmp_path)
+    values = json.loads((tmp_path / FILE_NAME).read_text())
+    assert values["format_version"] == FORMAT_VERSION and manifest.format_version == FORMAT_VERSION
+
+    newer = FORMAT_VERSION + 1
+    change(tmp_path, format_version=newer, shards="of another form")
+    sentence = f"has format_version={newer}, but this kbert reads up to {FORMAT_VERSION}; take a newer kbert"
+    with pytest.raises(ValueError, match=sentence):
+        read_manifest(tmp_path)
+    for wrong in ("1", -1, 1.5, True, None):
+        change(tmp_path, format_version=wrong)
+        with pytest.raises(ValueError, match="is broken .*format_version"):
+            read_manifest(tmp_path)
+
+
+def test_a_manifest_from_before_there_were_versions_is_read(tmp_path):
+    manifest = write_example(tmp_path)
+    values = json.loads((tmp_path / FILE_NAME).read_text())
+    del values["format_version"]
+    for shard in values["shards"]:
+        del shard["num_bytes"], shard["sha256"]
+    (tmp_path / FILE_NAME).write_text(json.dumps(values))
+
+    old = read_manifest(tmp_path)
+    assert old.format_version == 0 and old.fingerprint is None
+    assert [shard.file for shard in old.shards] == [shard.file for shard in manifest.shards]
+
+
+def test_shards_are_described_by_their_bytes(tmp_path):
+    manifest = write_example(tmp_path)
+    assert manifest.shards[0] == Shard("a.tfrecord", 3, 1, hashlib.sha256(b"1").hexdigest())
+    assert manifest.shards[1] == Shard("b.tfrecord", 2, 0, hashlib.sha256(b"").hexdigest())
+
+
+def test_the_fingerprint_is_of_the_content_alone(tmp_path):
+    manifest = write_example(tmp_path)
+    same = dataclasses.replace(manifest, settings={"input_files": "elsewhere"}, statistics={})
+    features = dict(reversed(manifest.features.items()))
+    assert dataclasses.replace(same, features=features).fingerprint == manifest.fingerprint
+    assert read_manifest(tmp_path).fingerprint == manifest.fingerprint
+
+    (tmp_path / "a.tfrecord").write_bytes(b"2")
+    others = [
+        dataclasses.replace(manifest, shards=describe_shards(tmp_path, {"a.tfrecord": 3, "b.tfrecord": 2})),
+        dataclasses.replace(manifest, shards=manifest.shards[::-1]),
+        dataclasses.replace(manifest, features=pretraining_features(8, 3)),
+        dataclasses.replace(manifest, vocabulary=manifest.vocabulary | {"fingerprint": "another"}),
+    ]
+    assert len({manifest.fingerprint, *(other.fingerprint for other in others)}) == 5
+
+
 def broken_texts():
     whole = {"kind": "x", "shards": [], "vocabulary": {}, "settings": {}, "statistics": {}}
     yield "not json", "{"
@@ -57,6 +142,30 @@ def broken_texts():
     yield "features of another form", json.dumps(whole | {"features": ["input_ids"]})
     yield "a feature without a shape", json.dumps(whole | {"features": {"a": {"dtype": "int32"}}})
     yield "a shard with an unknown key", json.dumps(whole | {"features": {}, "shards": [{"name": "a"}]})
+    yield "nested without end", "[" * 200_000
+    yield "a number of thousands of digits", '{"num_examples": ' + "9" * 5000 + "}"
+    good = whole | {
+        "features": {},
+        "vocabulary": {"size": 7, "do_lower_case": True, "fingerprint": "0"},
+    }
+    for name, values in {
+        "another kind": {"kind": 3},
+        "no list of shards": {"shards": {}},
+        "a count as text": {"shards": [{"file": "a", "num_examples": "3"}]},
+        "a negative count": {"shards": [{"file": "a", "num_examples": -3}]},
+        "half an example": {"shards": [{"file": "a", "num_examples": 0.5}]},
+        "no digest": {"shards": [{"file": "a", "num_examples": 1, "num_bytes": 1, "sha256": "x"}]},
+        "an unknown dtype": {"features": {"a": {"dtype": "string", "shape": [1]}}},
+        "a shape of text": {"features": {"a": {"dtype": "int32", "shape": "88"}}},
+        "a negative shape": {"features": {"a": {"dtype": "int32", "shape": [-1]}}},
+        "an endless shape": {"features": {"a": {"dtype": "int32", "shape": [1 << 40]}}},
+        "a vocabulary without a fingerprint": {"vocabulary": {"size": 7, "do_lower_case": True}},
+        "a vocabulary of half a piece": {"vocabulary": good["vocabulary"] | {"size": 0.5}},
+        "a casing of text": {"vocabulary": good["vocabulary"] | {"do_lower_case": "false"}},
+        "no settings": {"settings": None},
+        "a list of statistics": {"statistics": []},
+    }.items():
+        yield name, json.dumps(good | values)
 
 
 @pytest.mark.parametrize(

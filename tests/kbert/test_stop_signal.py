@@ -2,7 +2,10 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
 
 import pytest
 
@@ -49,3 +52,33 @@ def test_outside_the_main_thread_nothing_changes():
 def test_exit_codes_are_those_of_a_shell(number, code, name):
     stop = StoppedBySignal(number, "at step 3.")
     assert stop.exit_code == code and str(stop) == f"stopped by {name} at step 3."
+
+
+_BUSY = """
+import hashlib
+from kbert.stop_signal import StopSignal
+with StopSignal().listening():
+    print("busy", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)  # half an hour without an instruction of Python
+"""
+
+
+@pytest.mark.parametrize(("first", "second", "code"), [(15, 15, 143), (2, 2, 130), (15, 2, 130)])
+def test_the_second_signal_ends_a_process_within_a_long_call(first, second, code):
+    process = subprocess.Popen(
+        [sys.executable, "-c", _BUSY], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout.readline() == "busy\n"
+        time.sleep(0.1)
+        process.send_signal(first)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.5)  # the first one waits for the call
+        process.send_signal(second)
+        assert process.wait(10) == code
+        assert process.stderr.read() == (
+            "stopped at once by the second signal; the same command goes on from the newest checkpoint\n"
+        )
+    finally:
+        process.kill()
+        process.communicate()

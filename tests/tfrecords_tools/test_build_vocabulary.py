@@ -100,6 +100,40 @@ def test_an_existing_file_is_replaced_only_when_asked_for(corpus, tmp_path, run_
     assert len(Vocabulary.from_file(output_file, True)) > 200
 
 
+@pytest.mark.parametrize("flag", ["input_files", "merge_into", "user_defined_tokens"])
+@pytest.mark.parametrize("spelling", ["itself", "link", "hard link"])
+def test_what_is_read_is_never_replaced(corpus, tmp_path, run_main, flag, spelling):
+    (tmp_path / "base").mkdir()
+    inputs = {
+        "input_files": corpus,
+        "merge_into": tmp_path / "base" / "vocab.txt",
+        "user_defined_tokens": tmp_path / "base" / "own.txt",
+    }
+    inputs["user_defined_tokens"].write_text("covid\n")
+    small_corpus.vocabulary().write(inputs["merge_into"])
+    output_file = {"itself": inputs[flag]}.get(spelling, tmp_path / "output.txt")
+    if spelling == "link":
+        output_file.symlink_to(inputs[flag])
+    elif spelling == "hard link":
+        output_file.hardlink_to(inputs[flag])
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    given = {"input_files": corpus, flag: inputs[flag]}
+    with pytest.raises(ValueError, match="is the input .* itself, which would be lost; choose another name"):
+        run_main(
+            *(f"--{name}={path}" for name, path in given.items()),
+            f"--output_file={output_file}",
+            "--overwrite",
+        )
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_nothing_is_written_into_the_folder_of_the_corpus(corpus, tmp_path, run_main):
+    with pytest.raises(ValueError, match="lies in the input folder .* choose a place outside it"):
+        run_main(f"--input_files={corpus.parent}", f"--output_file={tmp_path / 'vocab.txt'}")
+    assert list(tmp_path.iterdir()) == [corpus]
+
+
 def write_corpora(folder):
     """A folder with text, compressed text and JSON lines of a few hundred words."""
     source = random.Random(5)
@@ -262,7 +296,8 @@ def run_script(*arguments):
     [
         (["--input_files={tmp}/nothing*.txt", "--output_file={tmp}/v.txt"], "nothing*.txt' matches no file"),
         (["--input_files={corpus}", "--output_file={tmp}"], "is a directory; name a file in it"),
-        (["--input_files={corpus}", "--output_file={corpus}"], "exists; pass --overwrite"),
+        (["--input_files={corpus}", "--output_file={corpus}"], "is the input"),
+        (["--input_files={corpus}", f"--output_file={__file__}"], "exists; pass --overwrite"),
         (
             ["--input_files={corpus}", "--output_file={tmp}/v.txt", "--vocab_size=90"],
             "--vocab_size=90 has no room beside 5 special, 99 unused and 0 user-defined tokens",

@@ -1,9 +1,12 @@
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from kbert.manifest import FILE_NAME
 from tests.kbert.input_pipelines import small_records
 from tfrecords_tools.check_records import check_records
 
@@ -57,3 +60,62 @@ def test_a_folder_without_records_is_one_sentence(tmp_path):
     result = run_tool(tmp_path)
     assert result.returncode == 1
     assert result.stderr.startswith(f"error: {tmp_path} holds no manifest.json")
+
+
+@pytest.fixture
+def equal_shards(tmp_path):
+    directory = tmp_path / "records"
+    return directory, [
+        directory / shard.file for shard in small_records.write(directory, (5, 5, 5))[0].shards
+    ]
+
+
+def test_a_shard_replaced_by_a_copy_of_another_is_found(equal_shards, capsys):
+    directory, shards = equal_shards
+    shutil.copy(shards[0], shards[2])
+    assert check_records(directory) == 1
+    problem, summary = capsys.readouterr().out.splitlines()
+    assert problem.startswith(f"{shards[2]} ") and (
+        "other bytes" in problem or "its manifest says" in problem
+    )
+    assert "15 of 15 records in 3 shards, 1 problems" in summary
+
+
+def test_whole_records_of_another_set_are_found(equal_shards, tmp_path, capsys):
+    directory, shards = equal_shards
+    small_records.write(tmp_path / "other", (5, 5, 5), seed=9)
+    shutil.copy(tmp_path / "other" / shards[1].name, shards[1])
+    assert check_records(directory) == 1
+    assert capsys.readouterr().out.startswith(f"{shards[1]} ")
+
+
+def without_digests(directory):
+    """Makes the manifest one of a kbert before there were digests."""
+    path = directory / FILE_NAME
+    values = json.loads(path.read_text())
+    del values["format_version"]
+    values["shards"] = [
+        {name: shard[name] for name in ("file", "num_examples")} for shard in values["shards"]
+    ]
+    path.write_text(json.dumps(values))
+
+
+def test_of_older_records_copies_are_found_and_the_rest_is_said(equal_shards, capsys):
+    directory, shards = equal_shards
+    without_digests(directory)
+    assert check_records(directory) == 0
+    summary, note = capsys.readouterr().out.splitlines()
+    assert "all whole" in summary and note.startswith(
+        "not checked: whether 3 of the shards are those that were"
+    )
+
+    shutil.copy(shards[0], shards[2])
+    assert check_records(directory) == 1
+    problem, _, _ = capsys.readouterr().out.splitlines()
+    assert problem == f"{shards[2]} holds the same bytes as {shards[0]}: one was copied over the other"
+
+
+def test_empty_shards_are_no_copies_of_each_other(tmp_path):
+    small_records.write(tmp_path / "records", (3, 0, 0))
+    without_digests(tmp_path / "records")
+    assert check_records(tmp_path / "records") == 0

@@ -18,11 +18,11 @@ from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.manifest import read_manifest
+from kbert.runs.metrics_file import read_metrics
 from kbert.scripts.run_evaluation import evaluate_classification, evaluate_labelled_records
 from kbert.scripts.run_finetuning import run_finetuning
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
-from kbert.training.progress import read_metrics
 from kbert.training.run_directory import RunDirectory
 from tests.conftest import MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config, write_labelled_file
 from tests.tfrecords_tools import small_corpus
@@ -226,7 +226,7 @@ def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
     def refused(sentence, *arguments, **settings):
         with pytest.raises(ValueError, match=sentence):
             make(*arguments, **settings)
-        assert not (tmp_path / "records").exists() and not list(tmp_path.glob("records.tmp-*"))
+        assert not (tmp_path / "records").exists() and not list(tmp_path.glob("records.*"))
 
     train = labelled_files[0]
     refused("give either --vocab_file or --init_checkpoint", train, vocab_file=None)
@@ -248,6 +248,30 @@ def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
 
 
 # ------------------------------------------------------------------------------ training on them
+
+
+def test_a_full_disk_is_a_sentence_and_leaves_nothing(make, labelled_files, tmp_path, largest_file):
+    make(labelled_files[0], "whole")
+    before = sorted(tmp_path.iterdir())
+    arguments = (tmp_path / "config.json", labelled_files[0], tmp_path / "records")
+    for num_bytes in (50, 600):  # at vocab.txt, at the shards
+        with largest_file(num_bytes), pytest.raises(OSError, match="File too large"):
+            create_finetuning_data(*arguments, vocab_file=tmp_path / "vocab.txt")
+        assert sorted(tmp_path.iterdir()) == before
+
+
+def test_what_is_read_is_never_replaced(make, labelled_files, tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    for path in (labelled_files[0], tmp_path / "vocab.txt"):
+        shutil.copy(path, source / path.name)
+    for arguments in (
+        {"input_file": source / labelled_files[0].name, "name": "source"},
+        {"input_file": labelled_files[0], "name": "source", "vocab_file": source / "vocab.txt"},
+    ):
+        with pytest.raises(ValueError, match="lies in the output folder .*, which is replaced as a whole"):
+            make(arguments.pop("input_file"), **arguments, overwrite=True)
+    assert len(list(source.iterdir())) == 2
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 import bz2
 import gzip
+import hashlib
 import json
 import logging
 import os
@@ -537,11 +538,89 @@ def test_a_single_document_is_refused_before_any_work(tmp_path, monkeypatch):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
 
 
+def break_corpus(text):
+    yield "one document", text.replace("\n\n", "\n").encode()
+    yield "no piece in all but one", b"play the a.\n\n\xe2\x80\x8b\n"
+    yield "not UTF-8 at the end", text.encode() + b"\n\xff\n"
+
+
+@pytest.mark.parametrize("kind", ["one document", "no piece in all but one", "not UTF-8 at the end"])
+def test_the_same_command_works_on_the_corpus_once_it_is_mended(tmp_path, corpus, kind):
+    whole = corpus[0].read_text()
+    corpus[0].write_bytes(dict(break_corpus(whole))[kind])
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="1 document, but|is not UTF-8"):
+        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+    assert sorted(tmp_path.iterdir()) == before, "nothing is left behind"
+
+    corpus[0].write_text(whole)
+    create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+    assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "out"])
+
+
+def test_finished_work_outlives_an_output_dir_that_was_filled_in_the_meantime(tmp_path, corpus, monkeypatch):
+    real = stage_runner.write_part
+
+    def write_part(*arguments):
+        real(*arguments)
+        (tmp_path / "out").mkdir(exist_ok=True)
+        (tmp_path / "out" / "others.txt").touch()
+
+    monkeypatch.setattr(stage_runner, "write_part", write_part)
+    with pytest.raises(ValueError, match="exists and is not empty"):
+        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+    (tmp_path / "out" / "others.txt").unlink()
+    monkeypatch.setattr(stage_runner, "write_part", lambda *_: pytest.fail("it was done"))
+    create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+
+
+def test_a_full_disk_is_a_sentence_and_the_same_command_goes_on(tmp_path, corpus, largest_file):
+    create_pretraining_data(*corpus, tmp_path / "whole", **SMALL)
+    largest = max(shard.num_bytes for shard in read_manifest(tmp_path / "whole").shards)
+    for num_bytes in (300, largest // 2):  # at the tokens, at the shards
+        with largest_file(num_bytes), pytest.raises(OSError) as error:
+            create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+        assert str(error.value).endswith("out.unfinished, and the same command goes on there.")
+        assert not (tmp_path / "out").exists()
+    create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_the_corpus_is_never_written_into(tmp_path, overwrite):
+    (tmp_path / "raw").mkdir()
+    corpus, vocab_file = small_corpus.write_corpus(tmp_path / "raw")
+    (tmp_path / "link").symlink_to(tmp_path / "raw")
+    for source, output in (
+        (tmp_path / "raw", tmp_path / "raw" / "records"),
+        (f"{corpus},{tmp_path / 'link'}", tmp_path / "raw" / "records"),
+        (corpus, tmp_path / "raw"),
+    ):
+        with pytest.raises(ValueError, match="lies in the input folder|lies in the output folder"):
+            create_pretraining_data(source, vocab_file, output, overwrite=overwrite, **SMALL)
+    assert sorted(path.name for path in (tmp_path / "raw").iterdir()) == ["corpus.txt", "vocab.txt"]
+
+
+def test_shards_are_described_by_their_bytes(tmp_path, corpus, small_blocks):
+    manifest = create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+    for shard in manifest.shards:
+        content = (tmp_path / "out" / shard.file).read_bytes()
+        assert (shard.num_bytes, shard.sha256) == (len(content), hashlib.sha256(content).hexdigest())
+
+
+@pytest.mark.parametrize("plan", ["{", "[]", "[" * 200_000, '{"settings": [], "vocabulary": 3}', "{}"])
+def test_a_broken_plan_is_a_sentence(tmp_path, corpus, plan):
+    (tmp_path / "out.unfinished").mkdir()
+    (tmp_path / "out.unfinished" / "plan.json").write_text(plan)
+    with pytest.raises(ValueError, match="delete .*to begin again|delete the folder .* and begin again"):
+        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+
+
 def test_documents_without_any_piece_do_not_count(tmp_path, corpus):
     corpus[0].write_text("play the a.\n\n\u200b\n", encoding="utf-8")  # a format character is cleaned away
     with pytest.raises(ValueError, match="the input holds 1 document,"):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-    assert not (tmp_path / "out").exists() and not list(tmp_path.glob("out.tmp-*"))
+    assert not (tmp_path / "out").exists() and not list(tmp_path.glob("out.*"))
 
 
 def test_an_output_dir_with_records_is_kept_unless_overwrite(tmp_path, corpus):
@@ -569,7 +648,9 @@ def test_two_runs_do_not_share_a_folder(tmp_path, corpus, monkeypatch):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
 
     monkeypatch.setattr(stage_runner, "tokenize_group", another_run)
-    with pytest.raises(ValueError, match="another process is working in .*out.unfinished"):
+    with pytest.raises(
+        BlockingIOError, match=rf"another process \(process {os.getpid()} on .* in .*out.unfinished"
+    ):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
 
 

@@ -37,8 +37,8 @@ def test_json_lines_give_their_text():
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        (b"not json", "line 2 is not JSON"),
-        (b'{"text": "cut', "line 2 is not JSON"),
+        (b"not json", "line 2 is not valid JSON"),
+        (b'{"text": "cut', "line 2 is not valid JSON"),
         (b'["text"]', r"line 2: expected an object with a string `text`, received \[\"text\"\]"),
         (b'{"txt": "a"}', "line 2: expected an object with a string `text`"),
         (b'{"text": 5}', "line 2: expected an object with a string `text`"),

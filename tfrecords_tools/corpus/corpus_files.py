@@ -42,10 +42,7 @@ def input_files(patterns) -> list[Path]:
       ValueError: when a pattern matches no file, all files are empty, or one is compressed in a way that is
         not read (or needs a package that is not installed).
     """
-    if isinstance(patterns, Path):
-        patterns = [patterns]
-    elif isinstance(patterns, str):
-        patterns = [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]
+    patterns = _separated(patterns)
     if not patterns:
         raise ValueError("no input files given; pass --input_files=PATH_OR_GLOB[,PATH_OR_GLOB...].")
     found = set()
@@ -67,6 +64,19 @@ def input_files(patterns) -> list[Path]:
     if not any(file.stat().st_size for file in files):
         raise ValueError(f"all input files are empty: {', '.join(map(str, files[:5]))}.")
     return files
+
+
+def input_folders(patterns) -> list[Path]:
+    """The folders among what `input_files` is given: what is put there would be input the next time."""
+    return [Path(pattern) for pattern in _separated(patterns) if Path(pattern).is_dir()]
+
+
+def _separated(patterns):
+    if isinstance(patterns, Path):
+        return [patterns]
+    if isinstance(patterns, str):
+        return [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]
+    return patterns
 
 
 def _files_below(folder: Path) -> list[Path]:

@@ -5,12 +5,13 @@ file begins a new document. Of JSON lines each object is a document, the lines o
 sentences.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from kbert.files.json_file import parse_json
+from kbert.input_pipelines.json_rows import name_of, why_no_text
 from tfrecords_tools.corpus.corpus_files import input_files, is_compressed, is_json_lines
 from tfrecords_tools.corpus.problems import Place, Problem, Problems
 from tfrecords_tools.corpus.sentence_splitter import SentenceSplitter
@@ -221,31 +222,22 @@ def _json_documents(blocks, start, end, text_field, report) -> Iterator[list[byt
 
 def _text_of_object(line, text_field) -> bytes | Problem:
     try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError) as error:  # nesting too deep for the parser
-        return _not_an_object(f"is not JSON ({error})")
+        fields = parse_json(line, "", unique_names=True)
+    except ValueError as error:
+        return _not_an_object(str(error).strip(" ."))
     if not isinstance(fields, dict):
-        return _not_an_object(f"holds a JSON {_json_name(fields)}, not an object")
+        return _not_an_object(f"holds a JSON {name_of(fields)}, not an object")
     text = fields.get(text_field)
     if isinstance(text, str):
         try:
             return text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            half = f"U+{ord(text[error.start]):04X}"
-            what = f"has text with half a surrogate pair ({half}), which has no UTF-8"
-            return Problem("lines left out, text that has no UTF-8", what, "write the file anew")
-    if text_field in fields:
-        what = f"has a JSON {_json_name(text)} as {text_field!r}, not a string"
+        except UnicodeEncodeError:
+            kind, remedy = "lines left out, text that has no UTF-8", "write the file anew"
     else:
-        what = f"has no field {text_field!r}, only {', '.join(map(repr, list(fields)[:8])) or 'nothing'}"
-    return Problem("lines left out, no text in the JSON object", what, "name the field that holds the text")
+        kind, remedy = "lines left out, no text in the JSON object", "name the field that holds the text"
+    return Problem(kind, why_no_text(fields, text_field), remedy)
 
 
 def _not_an_object(what) -> Problem:
     remedy = "a .json, .jsonl or .ndjson file has one object a line, with the text in one of its fields"
     return Problem("lines left out, no JSON object", what, remedy)
-
-
-def _json_name(value) -> str:
-    names = {type(None): "null", bool: "true or false", str: "string", list: "list", dict: "object"}
-    return names.get(type(value), "number")

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from kbert.manifest import VOCABULARY_FILE_NAME, Shard
-from tfrecords_tools.pretraining.pretraining_job import read_json
+from kbert.files.json_file import read_json
+from kbert.files.whole_file import replace_folder
+from kbert.manifest import VOCABULARY_FILE_NAME, Shard, describe_shards
 from tfrecords_tools.pretraining.pretraining_stages import FIRST_EXAMPLES, summary_file
 from tfrecords_tools.records.record_statistics import RecordStatistics
-from tfrecords_tools.records.record_writer import replace_output_dir
+from tfrecords_tools.records.record_writer import check_output_dir
 from tfrecords_tools.records.statistics_page import write_statistics
 
 
@@ -26,7 +27,7 @@ def assemble(job, parts, num_parts_of_shard) -> tuple[Path, tuple[Shard, ...], R
     shutil.rmtree(finished, ignore_errors=True)
     finished.mkdir()
     statistics = RecordStatistics(job.settings.features(), job.vocabulary())
-    shards = []
+    num_examples_of = {}
     for number in range(num_shards):
         name = f"pretraining-{number:05d}-of-{num_shards:05d}{suffix}"
         num_examples = 0
@@ -37,12 +38,12 @@ def assemble(job, parts, num_parts_of_shard) -> tuple[Path, tuple[Shard, ...], R
             with np.load(job.parts / f"{part.name}.npz") as counts:
                 statistics.add(counts)
         _join_files([job.parts / f"{part.name}{suffix}" for part in of_shard], finished / name)
-        shards.append(Shard(name, num_examples))
+        num_examples_of[name] = num_examples
     if (job.parts / FIRST_EXAMPLES).is_file():
         with np.load(job.parts / FIRST_EXAMPLES) as columns:
             rows = zip(*(columns[name] for name in columns), strict=True)
             statistics.examples = [dict(zip(columns, row, strict=True)) for row in rows]
-    return finished, tuple(shards), statistics
+    return finished, describe_shards(finished, num_examples_of), statistics
 
 
 def _join_files(paths, target):
@@ -61,5 +62,6 @@ def finish(job, finished, output_dir, manifest, statistics, overwrite):
     job.vocabulary().write(finished / VOCABULARY_FILE_NAME)
     manifest.write(finished)
     write_statistics(finished, manifest, statistics)
-    replace_output_dir(finished, output_dir, overwrite)
+    check_output_dir(output_dir, overwrite)
+    replace_folder(finished, Path(output_dir).resolve())
     shutil.rmtree(job.path, ignore_errors=True)

@@ -1,12 +1,15 @@
 """Unfinished pretraining records: a folder that a killed run leaves and the next one takes up."""
 
-import fcntl
-import json
+import contextlib
+import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from kbert.files.folder_lock import lock_folder
+from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
 from kbert.manifest import VOCABULARY_FILE_NAME
 from kbert.tokenization.vocabulary import Vocabulary
@@ -14,7 +17,6 @@ from tfrecords_tools.corpus.documents import TextFormat
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 
 _PLAN_FILE = "plan.json"
-_LOCK_FILE = "lock"
 _FORMAT = 1  # of what lies in the folder; another number is never taken up
 
 
@@ -86,68 +88,80 @@ class PretrainingJob:
         return Vocabulary.from_file(self.vocabulary_file, self.settings.do_lower_case)
 
     @classmethod
+    @contextlib.contextmanager
     def create_or_resume(
         cls, output_dir: str | Path, settings: PretrainingSettings, vocabulary: Vocabulary, files: list[Path]
-    ) -> "PretrainingJob":
-        """Makes the folder `OUTPUT_DIR.unfinished`, or takes up the one that is there.
+    ) -> Iterator["PretrainingJob"]:
+        """Makes the folder `OUTPUT_DIR.unfinished`, or takes up the one there is, for this process alone.
+
+        Another process may have it when the `with` block is left, or when this one ends, however it ends.
 
         Raises:
           ValueError: when it cannot be made, or holds the unfinished work of other settings, files or another
             vocabulary; the differing keys are named.
+          BlockingIOError: when another process works in the folder.
+          OSError: when the disk is full or a worker was killed; the sentence says that the same command goes
+            on.
         """
         output_dir = Path(output_dir).resolve()
         directory = output_dir.with_name(f"{output_dir.name}.unfinished")
-        plan = {
-            "format": _FORMAT,
-            "settings": settings.to_dict(),
-            "vocabulary": vocabulary.describe(),
-            # A changed file would give other documents than those that are done.
-            "input_files": {str(file): [file.stat().st_size, file.stat().st_mtime_ns] for file in files},
-        }
         job = cls(str(directory), settings, len(vocabulary), vocabulary.fingerprint)
         try:
-            for folder in (job.tokens, job.examples, job.parts):
-                folder.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ValueError(
                 f"cannot make the folder {directory} ({error.strerror}); the records are made there and then "
                 "renamed, so the folder around output_dir must be writable."
             ) from None
-        plan_file = directory / _PLAN_FILE
+        with lock_folder(directory), _saying_how_to_go_on(directory):
+            job._take_up(vocabulary, files)
+            yield job
+
+    def _take_up(self, vocabulary, files):
+        plan = {
+            "format": _FORMAT,
+            "settings": self.settings.to_dict(),
+            "vocabulary": vocabulary.describe(),
+            # A changed file would give other documents than those that are done.
+            "input_files": {str(file): [file.stat().st_size, file.stat().st_mtime_ns] for file in files},
+        }
+        plan_file = self.path / _PLAN_FILE
         if plan_file.is_file():
             _refuse_other_plan(plan_file, plan)
-        else:
-            vocabulary.write(job.vocabulary_file)
+        for folder in (self.tokens, self.examples, self.parts):
+            folder.mkdir(exist_ok=True)
+        if not plan_file.is_file():
+            vocabulary.write(self.vocabulary_file)
             write_json(plan, plan_file)
-        return job
 
-    def lock(self):
-        """Takes the folder for this process, until it ends, however it ends.
+    @contextlib.contextmanager
+    def removed_on_wrong_input(self):
+        """Where the corpus is read: what is wrong there leaves nothing behind.
 
-        Returns:
-          The open lock file: the lock is gone when it is closed.
-
-        Raises:
-          ValueError: when another process works in the folder.
+        The corpus has to be mended, or other settings to be taken, and neither goes on with what is done.
         """
-        file = open(self.path / _LOCK_FILE, "w")
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            raise ValueError(
-                f"another process is working in {self.path}; wait for it, or give another output_dir."
-            ) from None
-        return file
+            yield
+        except ValueError:
+            shutil.rmtree(self.path, ignore_errors=True)
+            raise
+
+
+@contextlib.contextmanager
+def _saying_how_to_go_on(directory):
+    try:
+        yield
+    except BlockingIOError:  # of another folder: it says what to do
+        raise
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+        raise OSError(
+            f"{what.rstrip('.')}; what is done lies in {directory}, and the same command goes on there."
+        ) from error
 
 
 def _refuse_other_plan(plan_file, plan):
-    try:
-        was = json.loads(plan_file.read_text(encoding="utf-8"))
-    except ValueError:
-        raise ValueError(
-            f"{plan_file} is broken; delete the folder {plan_file.parent} and begin again."
-        ) from None
+    was = _read_plan(plan_file)
     differing = [
         f"{key} (was {was.get(section, {}).get(key)!r}, now {values.get(key)!r})"
         for section, values in plan.items()
@@ -166,5 +180,13 @@ def _refuse_other_plan(plan_file, plan):
         )
 
 
-def read_json(path: Path):
-    return json.loads(path.read_text(encoding="utf-8"))
+def _read_plan(plan_file):
+    try:
+        plan = read_json_object(plan_file)
+        if not all(isinstance(plan.get(section, {}), dict) for section in ("settings", "vocabulary")):
+            raise ValueError("its sections are no objects")
+    except ValueError:
+        raise ValueError(
+            f"{plan_file} is broken; delete the folder {plan_file.parent} and begin again."
+        ) from None
+    return plan

@@ -23,6 +23,7 @@ from tfrecords_tools.pretraining.full_sentences import pack_full_sentences
 from tfrecords_tools.pretraining.pretraining_job import PretrainingJob
 from tfrecords_tools.pretraining.sentence_pairs import PairSampler, truncate_pairs
 from tfrecords_tools.records.record_statistics import RecordStatistics
+from tfrecords_tools.records.tfrecord_files import naming_full_disks, open_tfrecord
 
 # A block is what pairs are sampled from at a time, and what is done again after a crash.
 BLOCK_BYTES = 1 << 20
@@ -177,8 +178,6 @@ def write_part(job: PretrainingJob, part: Part):
 
     The summary holds the number of `examples`; their `RecordStatistics.counts` are in `parts/NAME.npz`.
     """
-    import tensorflow as tf
-
     from tfrecords_tools.records.record_writer import encode_examples
 
     settings = job.settings
@@ -189,8 +188,7 @@ def write_part(job: PretrainingJob, part: Part):
     examples = read_bucket(paths, part.bucket, part.num_buckets, job.piece_dtype)
     order = generator.permutation(len(examples))
     path = job.parts / f"{part.name}{settings.shard_suffix}"
-    options = tf.io.TFRecordOptions(compression_type="GZIP") if settings.compression == "gzip" else None
-    with tf.io.TFRecordWriter(str(path), options) as writer:
+    with naming_full_disks(), open_tfrecord(path, settings.compression) as writer:
         for start in range(0, len(order), _EXAMPLES_AT_ONCE):
             batch = _lay_out(job, examples.take(order[start : start + _EXAMPLES_AT_ONCE]), generator)
             statistics.update(batch)

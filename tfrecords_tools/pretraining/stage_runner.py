@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 from absl import logging
 
+from kbert.files.json_file import read_json
 from tfrecords_tools.corpus import duplicates
 from tfrecords_tools.corpus.corpus_files import is_compressed
 from tfrecords_tools.corpus.documents import plan_units, read_documents
 from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.pretraining.example_buckets import count_examples
-from tfrecords_tools.pretraining.pretraining_job import read_json
 from tfrecords_tools.pretraining.pretraining_stages import (
     BLOCK_BYTES,
     PARTNER_BLOCKS,

@@ -3,19 +3,20 @@
 Any kind of record is written here: pretraining or fine-tuning, as long as its features have fixed shapes.
 """
 
-import os
-import shutil
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from absl import logging
 
 from kbert import manifest
 from kbert.features import Feature
+from kbert.files.output_path import check_output_folder
+from kbert.files.whole_file import whole_file, whole_folder
 from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.records.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME, RecordStatistics
 from tfrecords_tools.records.statistics_page import write_statistics
+from tfrecords_tools.records.tfrecord_files import naming_full_disks, open_tfrecord
 
 MOST_SHARDS = 500  # all are open at once, and many systems allow 1,024 open files
 
@@ -23,9 +24,9 @@ MOST_SHARDS = 500  # all are open at once, and many systems allow 1,024 open fil
 class RecordWriter:
     """Writes examples in turn to shards `KIND-00000-of-00008.tfrecord`, beside a manifest and vocab.txt.
 
-    All is written into the folder `OUTPUT_DIR.tmp-PID` beside `output_dir`, which `finish` renames to
-    `output_dir`. Leaving the `with` block before that removes it; a kill leaves it behind under its
-    temporary name and without a manifest, so nothing half-written is ever taken for whole.
+    All is written into a folder beside `output_dir` (see `whole_folder`), which `finish` renames to
+    `output_dir`. Leaving the `with` block before that removes it; what a kill leaves behind has a temporary
+    name and no manifest, so nothing half-written is ever taken for whole, and the next writer removes it.
 
     Args:
       output_dir: the folder to make. It may exist if it is empty.
@@ -68,44 +69,55 @@ class RecordWriter:
         if not 1 <= num_shards <= MOST_SHARDS:
             raise ValueError(f"num_shards={num_shards} must lie between 1 and {MOST_SHARDS}.")
         check_output_dir(output_dir, overwrite)
-        import tensorflow as tf  # late: it takes seconds, and what is wrong with the flags has been said
-
         self._output_dir = Path(output_dir).resolve()
-        self._temporary_dir = self._output_dir.with_name(f"{self._output_dir.name}.tmp-{os.getpid()}")
         self._overwrite = overwrite
         self._kind = kind
         self._features = dict(features)
         self._vocabulary = vocabulary
         self._settings = dict(settings or {})
-        try:
-            self._temporary_dir.mkdir(parents=True)
-        except OSError as error:
-            raise ValueError(
-                f"cannot make the folder {self._temporary_dir} ({error.strerror}); the records are written "
-                "there and then renamed, so the folder around output_dir must be writable."
-            ) from None
-        self.vocab_file = self._temporary_dir / manifest.VOCABULARY_FILE_NAME
-        vocabulary.write(self.vocab_file)
-        ending = ".tfrecord.gz" if compression == "gzip" else ".tfrecord"
-        names = [f"{kind}-{i:05d}-of-{num_shards:05d}{ending}" for i in range(num_shards)]
-        self._paths = [self._temporary_dir / name for name in names]
-        self._options = tf.io.TFRecordOptions("GZIP" if compression == "gzip" else "")
-        self._files = [tf.io.TFRecordWriter(str(path), self._options) for path in self._paths]
+        self._compression = compression
         self._counts = [0] * num_shards
         self._shuffle_seed = shuffle_seed
         self._generator = None if shuffle_seed is None else np.random.default_rng(shuffle_seed)
+        self._files = []
+        self._whole = whole_folder(self._output_dir, replace=overwrite)
+        try:
+            self._folder = self._whole.__enter__()
+        except OSError as error:
+            raise ValueError(
+                f"cannot make the folder {self._output_dir} ({error.strerror}); the records are written "
+                "beside it and then renamed, so the folder around output_dir must be writable."
+            ) from None
+        self._is_open = True
+        try:
+            self._open_files(num_shards)
+        except BaseException as error:
+            self._discard(error)
+            raise
+
+    def _open_files(self, num_shards):
+        self.vocab_file = self._folder / manifest.VOCABULARY_FILE_NAME
+        self._vocabulary.write(self.vocab_file)
+        ending = ".tfrecord.gz" if self._compression == "gzip" else ".tfrecord"
+        names = [f"{self._kind}-{i:05d}-of-{num_shards:05d}{ending}" for i in range(num_shards)]
+        self._paths = [self._folder / name for name in names]
+        for path in self._paths:
+            self._files.append(open_tfrecord(path, self._compression))
 
     def __enter__(self) -> "RecordWriter":
-        for left in sorted(self._output_dir.parent.glob(f"{self._output_dir.name}.tmp-*")):
-            if left != self._temporary_dir:
-                logging.warning(
-                    "%s is left from a run that was stopped; delete it if none is going on.", left
-                )
         return self
 
-    def __exit__(self, *exception):
-        self._close_files()
-        shutil.rmtree(self._temporary_dir, ignore_errors=True)  # after `finish` there is nothing
+    def __exit__(self, kind, error, traceback):
+        if self._is_open:
+            self._discard(error or _NotFinishedError())
+
+    def _discard(self, error):
+        """Removes what has been written."""
+        self._is_open = False
+        with contextlib.suppress(OSError):  # a full disk says so once more
+            self._close_files()
+        with contextlib.suppress(_NotFinishedError):
+            self._whole.__exit__(type(error), error, error.__traceback__)
 
     def write(self, batch: Mapping[str, np.ndarray]):
         """Writes a batch of examples.
@@ -138,9 +150,10 @@ class RecordWriter:
             shards = (number % len(self._files) for number in range(first, first + len(records)))
         else:
             shards = self._generator.integers(len(self._files), size=len(records)).tolist()
-        for record, shard in zip(records, shards, strict=True):
-            self._files[shard].write(record)
-            self._counts[shard] += 1
+        with naming_full_disks():
+            for record, shard in zip(records, shards, strict=True):
+                self._files[shard].write(record)
+                self._counts[shard] += 1
 
     def finish(
         self, statistics: Mapping | None = None, counted: RecordStatistics | None = None
@@ -156,49 +169,60 @@ class RecordWriter:
 
         Raises:
           ValueError: when `output_dir` has been filled in the meantime.
+          OSError: when the disk is full.
         """
         self._close_files()
         if self._shuffle_seed is not None:
             for index, path in enumerate(self._paths):
                 self._shuffle(path, np.random.default_rng([self._shuffle_seed, index]))
-        shards = tuple(
-            manifest.Shard(path.name, count) for path, count in zip(self._paths, self._counts, strict=True)
-        )
+        counts = {path.name: count for path, count in zip(self._paths, self._counts, strict=True)}
         description = manifest.Manifest(
             kind=self._kind,
             features=self._features,
-            shards=shards,
+            shards=manifest.describe_shards(self._folder, counts),
             vocabulary=self._vocabulary.describe(),
             settings=self._settings,
             statistics=dict(statistics or {}),
         )
         if counted is not None:
-            write_statistics(self._temporary_dir, description, counted)
-        description.write(self._temporary_dir)
-        replace_output_dir(self._temporary_dir, self._output_dir, self._overwrite)
+            write_statistics(self._folder, description, counted)
+        description.write(self._folder)
+        check_output_dir(self._output_dir, self._overwrite)
+        self._is_open = False
+        self._whole.__exit__(None, None, None)
         return description
 
     def _shuffle(self, path, generator):
         import tensorflow as tf
 
-        compression = self._options.compression_type
+        compression = "GZIP" if self._compression == "gzip" else None
         records = list(tf.data.TFRecordDataset(str(path), compression).as_numpy_iterator())
-        aside = path.with_name(f"{path.name}.shuffled")
-        with tf.io.TFRecordWriter(str(aside), self._options) as writer:
-            for index in generator.permutation(len(records)):
-                writer.write(records[index])
-        aside.replace(path)
+        with whole_file(path) as aside, naming_full_disks():
+            with open_tfrecord(aside, self._compression) as writer:
+                for index in generator.permutation(len(records)):
+                    writer.write(records[index])
 
     def _close_files(self):
-        for file in self._files:
-            file.close()
+        with naming_full_disks():
+            for file in self._files:
+                file.close()
 
 
-def check_output_dir(output_dir: str | Path, overwrite: bool):
+class _NotFinishedError(Exception):
+    """Tells `whole_folder` that the folder is not whole."""
+
+
+def check_output_dir(output_dir: str | Path, overwrite: bool, inputs: Iterable[str | Path] = ()):
     """Raises ValueError unless `output_dir` may be made, or replaced, by a set of records.
 
     Only a folder of records is ever replaced: a slip in the path must not cost anyone other files.
+
+    Args:
+      output_dir: the folder.
+      overwrite: whether records that are there may be replaced.
+      inputs: what the records are made of: never replaced, and never written into.
     """
+    check_output_folder(output_dir, inputs)
     path = Path(output_dir).resolve()
     if not path.exists():
         return
@@ -222,21 +246,6 @@ def check_output_dir(output_dir: str | Path, overwrite: bool):
             f"output_dir {output_dir} holds {foreign[0]!r}, which is no part of a set of records; "
             "--overwrite replaces only such sets, so delete the folder yourself or give another."
         )
-
-
-def replace_output_dir(finished: Path, output_dir: str | Path, overwrite: bool):
-    """Gives a folder of finished records its name; what it replaces goes last.
-
-    Raises:
-      ValueError: when `output_dir` has been filled in the meantime.
-    """
-    check_output_dir(output_dir, overwrite)
-    output_dir = Path(output_dir).resolve()
-    replaced = output_dir.with_name(f"{output_dir.name}.old-{os.getpid()}")
-    if output_dir.exists():
-        output_dir.rename(replaced)
-    finished.rename(output_dir)
-    shutil.rmtree(replaced, ignore_errors=True)
 
 
 # ------------------------------------------------------------------------------- tf.train.Example

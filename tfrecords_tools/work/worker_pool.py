@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 
 from absl import logging
 
@@ -61,6 +62,7 @@ class WorkerPool:
 
         Raises:
           Whatever the function raises, at the first item that fails; later items are not begun.
+          ChildProcessError: when a worker was killed.
         """
         if self._executor is None:
             yield from map(function, items)
@@ -78,6 +80,11 @@ class WorkerPool:
                 if not waiting:
                     return
                 yield waiting.popleft().result()
+        except BrokenProcessPool:
+            raise ChildProcessError(
+                "a worker process was killed, perhaps for want of memory; run the same command again, with a "
+                "smaller --num_workers if it happens again."
+            ) from None
         finally:
             for future in waiting:
                 future.cancel()

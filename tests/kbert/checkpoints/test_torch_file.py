@@ -3,13 +3,18 @@
 import collections
 import os
 import pickle
+import struct
+import time
+import tracemalloc
 import zipfile
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from kbert.checkpoints.restricted_unpickler import BrokenPickle, RefusedPickle, load_restricted
+from kbert.checkpoints import restricted_unpickler
+from kbert.checkpoints.pickle_reader import RefusedPickle
+from kbert.checkpoints.restricted_unpickler import BrokenPickle, load_restricted
 from kbert.checkpoints.torch_file import read_torch_file
 from tests.kbert.checkpoints import foreign_files
 
@@ -180,6 +185,154 @@ def test_views_beyond_their_storage_are_refused(tmp_path, monkeypatch, offset, s
     foreign_files.write_torch_zip(tmp_path / "m.bin", {"w": np.ones(8, np.float32)}, monkeypatch)
     with pytest.raises(ValueError, match="a tensor (that reaches beyond its|with an impossible shape)"):
         read_torch_file(tmp_path / "m.bin")
+
+
+# What pickles can do to a tensor that was good when it was made: the opcode BUILD sets its state anew.
+def text(value):
+    return b"X" + struct.pack("<I", len(value)) + value.encode()
+
+
+def whole_number(value):
+    return pickle.LONG1 + bytes([len(pickle.encode_long(value))]) + pickle.encode_long(value)
+
+
+FLOATS = b"ctorch\nFloatStorage\n"
+STORAGE = b"(" + text("storage") + FLOATS + text("0") + text("cpu") + b"K\x08tQ"
+TENSOR = b"ctorch._utils\n_rebuild_tensor_v2\n(" + STORAGE + b"K\x00K\x02\x85K\x01\x85\x89NtR"
+REBUILT = {
+    "a tensor": TENSOR + b"(" + STORAGE + b"K\x00J\x00\x00\x01\x00\x85K\x01\x85lb",
+    "a tensor by slots": TENSOR + b"N}" + text("offset") + b"J\x00\x00\x01\x00s\x86b",
+    "a tensor's dictionary": TENSOR + b"}" + text("shape") + b"J\x00\x00\x01\x00\x85sb",
+    "a storage": STORAGE + b"(" + text("0") + text("float32") + b"J\x00\x00\x01\x00lb",
+    "a storage class": FLOATS + b"(" + text("object") + b"lb",
+}
+
+
+def state_dict_of(value):
+    return b"\x80\x02}" + text("w") + value + b"s."
+
+
+def write_pickle(path, data, count=8):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/data.pkl", data)
+        archive.writestr("archive/data/0", np.ones(count, np.float32).tobytes())
+    return path
+
+
+def test_the_pickle_by_hand_is_a_good_one(tmp_path):
+    tensors = read_torch_file(write_pickle(tmp_path / "m.bin", state_dict_of(TENSOR)))
+    np.testing.assert_array_equal(tensors["w"].read(), [1.0, 1.0])
+
+
+@pytest.mark.parametrize("forged", REBUILT.values(), ids=REBUILT)
+def test_the_state_of_a_tensor_is_never_set_anew(tmp_path, forged):
+    path = write_pickle(tmp_path / "m.bin", state_dict_of(forged))
+    with pytest.raises(ValueError, match="is refused: besides tensors it holds a state for ") as error:
+        for tensor in read_torch_file(path).values():
+            tensor.read()
+    assert "\n" not in str(error.value)
+
+
+def test_a_view_that_got_past_all_checks_still_reads_nothing_else(tmp_path, monkeypatch):
+    """NumPy is given the storage's bytes alone, and checks by itself what lies outside them."""
+    path = write_pickle(tmp_path / "m.bin", state_dict_of(TENSOR))
+    monkeypatch.setattr(restricted_unpickler, "check_view", lambda *arguments: None)
+    forged = state_dict_of(TENSOR.replace(b"K\x02\x85K\x01\x85", b"J\x00\x00\x01\x00\x85K\x01\x85"))
+    write_pickle(path, forged)
+    with pytest.raises(ValueError, match="is not a whole PyTorch file"):
+        for tensor in read_torch_file(path).values():
+            tensor.read()
+
+
+def view(offset, shape, strides):
+    numbers = [b"(" + b"".join(map(whole_number, values)) + b"t" for values in (shape, strides)]
+    arguments = STORAGE + whole_number(offset) + b"".join(numbers)
+    return state_dict_of(b"ctorch._utils\n_rebuild_tensor_v2\n(" + arguments + b"\x89NtR")
+
+
+@pytest.mark.parametrize(
+    ("offset", "shape", "strides"),
+    [
+        (0, (4,), (0,)),
+        (0, (1000, 1000), (0, 0)),
+        (0, (4, 4, 4), (1, 1, 1)),
+        (0, (1,), (10**40,)),
+        (10**40, (1,), (1,)),
+        (0, (10**40,), (1,)),
+        (0, (0, 10**40), (1, 1)),
+        (0, (0, 2**40, 2**40), (1, 1, 1)),
+        (-1, (0,), (1,)),
+        (0, (1,) * 70, (1,) * 70),
+    ],
+)
+def test_impossible_views_are_refused(tmp_path, offset, shape, strides):
+    path = write_pickle(tmp_path / "m.bin", view(offset, shape, strides))
+    with pytest.raises(ValueError, match="is refused: besides tensors it holds a tensor ") as error:
+        for tensor in read_torch_file(path).values():
+            tensor.read()
+    assert "\n" not in str(error.value) and len(str(error.value)) < 400
+
+
+def test_an_axis_of_one_may_have_any_stride_inside_the_storage(tmp_path):
+    path = write_pickle(tmp_path / "m.bin", view(2, (1, 3, 1), (0, 2, 8)))
+    assert read_torch_file(path)["w"].read().shape == (1, 3, 1)
+
+
+# ----------------------------------------------------------------------------- work without bound
+
+DOUBLED = b"K\x01" + b"q\x00h\x00\x86" * 200  # (x, x) of (x, x) of ...: as many ones as no memory holds
+DEEP = b"N" + b"\x85" * 100_000
+WORK = {
+    "a doubled tuple for a key": b"\x80\x02}" + DOUBLED + b"K\x01s.",
+    "a doubled tuple for a storage": b"\x80\x02" + DOUBLED + b"Q.",
+    "a doubled tuple in a set": b"\x80\x04\x8f(" + DOUBLED + b"\x90.",
+    "a doubled tuple for a name": b"\x80\x04" + DOUBLED + DOUBLED + b"\x93.",
+    "a doubled tuple for a shape": view(0, (1,), (1,)).replace(b"(\x8a\x01\x01t", DOUBLED),
+    "a deep tuple for a key": b"\x80\x02}" + DEEP + b"K\x01s.",
+    "a place in the memo far out": b"\x80\x02Nr\xff\xff\xff\x7f.",
+    "a long list again and again": b"\x80\x02"
+    + text("a")
+    + b"K\x01\x86q\x020]("
+    + b"h\x02" * 50_000
+    + b"eq\x000ccollections\nOrderedDict\nq\x01("
+    + b"h\x01h\x00\x85R" * 3000
+    + b"t.",
+    "millions of steps": b"\x80\x02" + b"N0" * 2_000_000 + b"N.",
+}
+
+
+@pytest.mark.parametrize("data", WORK.values(), ids=WORK)
+def test_small_pickles_cannot_ask_for_much_work(tmp_path, data):
+    path = write_pickle(tmp_path / "m.bin", data)
+    started = time.monotonic()
+    with pytest.raises(ValueError) as error:
+        read_torch_file(path)
+    assert time.monotonic() - started < 5
+    assert "\n" not in str(error.value) and len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize("name", ["archive/data/0", "archive/data.pkl", "archive/byteorder"])
+def test_parts_that_unpack_to_more_than_they_are_refused(tmp_path, monkeypatch, name):
+    """torch.save packs nothing: a part that is larger than its bytes in the file was not written by it."""
+    path = tmp_path / "m.bin"
+    parts = {
+        "archive/data.pkl": state_dict_of(TENSOR.replace(b"K\x08tQ", b"J\x00\x00\x00\x02tQ")),
+        "archive/byteorder": b"little",
+        "archive/data/0": b"\0" * 100,
+    }
+    parts[name] = b"\0" * (4 << 25)
+    with zipfile.ZipFile(path, "w") as archive:
+        for part, data in parts.items():
+            packed = zipfile.ZIP_DEFLATED if part == name else zipfile.ZIP_STORED
+            archive.writestr(part, data, packed)
+    assert path.stat().st_size < 1 << 20
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="holds compressed parts .*; torch.save writes none"):
+        for tensor in read_torch_file(path).values():
+            tensor.read()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 20
 
 
 def test_strided_views_are_laid_out(tmp_path, monkeypatch):

@@ -38,6 +38,14 @@ def test_a_byte_order_mark_is_no_fault():
     assert parse_json(b"\xef\xbb\xbf[1]", "it") == [1]
 
 
+def test_a_name_that_stands_twice_is_refused_where_asked():
+    text = '{"a": 1, "b": {"c": 2, "c": 3}}'
+    assert parse_json(text, "it") == {"a": 1, "b": {"c": 3}}
+    with pytest.raises(ValueError, match="^it is not valid JSON: the name 'c' stands there twice.$"):
+        parse_json(text, "it", unique_names=True)
+    assert parse_json('{"a": {"a": 1}}', "it", unique_names=True) == {"a": {"a": 1}}
+
+
 def test_a_file_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(json_file, "_LARGEST", 10)
     (tmp_path / "large.json").write_text("[" + "1," * 10 + "1]")

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.features import pretraining_features
-from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, Shard
+from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, describe_shards
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.records.record_writer import encode_examples
 
@@ -57,7 +57,7 @@ def write(
         LENGTH, PREDICTIONS, with_masks=with_masks, with_next_sentence=with_next_sentence
     )
     records = encode_examples(columns, features)
-    shards, first = [], 0
+    sizes, first = {}, 0
     for index, size in enumerate(shard_sizes):
         name = f"pretraining-{index:05d}-of-{len(shard_sizes):05d}.tfrecord"
         with tf.io.TFRecordWriter(str(directory / name)) as writer:
@@ -66,13 +66,13 @@ def write(
         if suffix:
             (directory / (name + suffix)).write_bytes(gzip.compress((directory / name).read_bytes()))
             (directory / name).unlink()
-        shards.append(Shard(name + suffix, size))
+        sizes[name + suffix] = size
         first += size
     vocabulary.write(directory / VOCABULARY_FILE_NAME)
     manifest = Manifest(
         kind="pretraining",
         features=features,
-        shards=tuple(shards),
+        shards=describe_shards(directory, sizes),
         vocabulary=vocabulary.describe(),
         settings={
             "masking": "static" if with_masks else "dynamic",

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.labelled_files import Row, labels_of, read_rows, stream_rows
+from kbert.input_pipelines.labelled_files import Row, fingerprint_of, labels_of, read_rows, stream_rows
 
 PLAIN = DatasetConfig()
 PAIRS = DatasetConfig(text="a", text_pair="b", label="y")
@@ -108,13 +108,40 @@ REFUSED = {
     ),
     "empty": ("a.tsv", "", "a.tsv has no column 'text'; its columns are []."),
     "header only": ("a.tsv", "text\tlabel\n", "a.tsv holds no rows; expected labelled texts, one a line."),
-    "not JSON": ("a.jsonl", '{"text": "x", "label": "1"}\n{"text": \n', "a.jsonl line 2 is not JSON: "),
+    "not JSON": ("a.jsonl", '{"text": "x", "label": "1"}\n{"text": \n', "a.jsonl line 2 is not valid JSON: "),
     "JSON list": ("a.jsonl", "[1]\n", "a.jsonl line 1: expected an object of columns, received [1]."),
     "JSON without a column": (
         "a.jsonl",
         '{"text": "x"}\n',
         "a.jsonl line 1 has no column 'label'; it has ['text'].",
     ),
+    "nested too deeply": ("a.jsonl", "[" * 200_000 + "\n", "a.jsonl line 1 is nested too deeply to be read."),
+    "a column twice": (
+        "a.tsv",
+        "text\tlabel\ttext\nx\t1\ty\n",
+        "a.tsv has 2 columns 'text'; its columns are ['text', 'label', 'text']. Give each another name",
+    ),
+    "a label column twice": (
+        "a.csv",
+        "text,label,label\nx,1,2\n",
+        "a.csv has 2 columns 'label'; its columns",
+    ),
+    "a JSON name twice": (
+        "a.jsonl",
+        '{"text": "x", "label": "1", "label": "2"}\n',
+        "a.jsonl line 1 is not valid JSON: the name 'label' stands there twice.",
+    ),
+    "many cells": (
+        "a.tsv",
+        "text\tlabel\nx\t1\na tab\tin the text\t1\n",
+        "a.tsv line 3: 3 columns where 2 were expected (text, label).",
+    ),
+    "an empty label": (
+        "a.tsv",
+        "text\tlabel\nx\t1\ny\t\n",
+        "a.tsv line 3 has an empty label 'label'; give it one or leave the row out.",
+    ),
+    "a blank label": ("a.csv", "text,label\nx, \n", "a.csv line 2 has an empty label 'label'; give it one"),
     "unknown ending": (
         "a.txt",
         "x",
@@ -137,6 +164,85 @@ def test_refusals_name_file_line_and_mend(write, name, content, sentence):
         read_rows(path, PLAIN)
     assert str(error.value).startswith(str(path.parent / sentence.split(" ")[0].rstrip(":")))
     assert sentence in str(error.value)
+
+
+NO_TEXTS = {
+    "null": "has a JSON null as 'text', not a string",
+    "1": "has a JSON number as 'text', not a string",
+    "0.5": "has a JSON number as 'text', not a string",
+    "true": "has a JSON true or false as 'text', not a string",
+    '["x"]': "has a JSON list as 'text', not a string",
+    '{"x": 1}': "has a JSON object as 'text', not a string",
+    '"a\\ud800b"': "has text with half a surrogate pair (U+D800) as 'text', which has no UTF-8",
+    '"\\udfff"': "has text with half a surrogate pair (U+DFFF) as 'text', which has no UTF-8",
+}
+
+
+@pytest.mark.parametrize("value", NO_TEXTS)
+def test_what_is_no_text_is_refused_with_file_and_line(write, value):
+    good = '{"text": "x", "pair": "x", "label": "1"}\n'
+    path = write("a.jsonl", good + f'{{"text": {value}, "pair": "x", "label": "1"}}\n')
+    for dataset in (PLAIN, DatasetConfig(text="pair", text_pair="text")):
+        for with_labels in (True, False):
+            with pytest.raises(ValueError) as error:
+                read_rows(path, dataset, with_labels)
+            assert str(error.value) == f"{path} line 2 {NO_TEXTS[value]}; mend the row or leave it out."
+
+
+def test_a_surrogate_pair_is_a_character(write):
+    path = write("a.jsonl", '{"text": "\\ud83d\\ude00", "label": "\\ud83d\\ude00"}\n')
+    assert read_rows(path, PLAIN) == [Row("😀", None, "😀")]
+
+
+NO_LABELS = {
+    "null": "has null as its label 'label', so none; no task learns from a text without a label",
+    "true": "has true as its label 'label', which could be taken for several names",
+    "1.0": "has the number 1.0 as its label 'label', a number for regression to learn; classification takes",
+    "NaN": "has the number nan as its label 'label', a number for regression to learn",
+    "[1, 2]": "has the list [1, 2] as its label 'label', which is for multi-label classification",
+    '{"a": 1}': "has the object {'a': 1} as its label 'label', an object; classification takes strings",
+    '""': "has an empty label 'label'; give it one",
+    '"\\ud800"': "has text with half a surrogate pair (U+D800) as 'label', which has no UTF-8",
+}
+
+
+@pytest.mark.parametrize("value", NO_LABELS)
+def test_what_is_no_label_is_refused_with_the_task_that_takes_it(write, value):
+    path = write("a.jsonl", f'{{"text": "x", "label": "1"}}\n{{"text": "x", "label": {value}}}\n')
+    with pytest.raises(ValueError) as error:
+        read_rows(path, PLAIN)
+    assert str(error.value).startswith(f"{path} line 2 {NO_LABELS[value]}")
+    assert len(read_rows(path, PLAIN, with_labels=False)) == 2, "where no labels are asked for"
+
+
+def test_integers_are_labels_by_their_digits(write):
+    path = write("a.jsonl", "".join(f'{{"text": "x", "label": {n}}}\n' for n in ("3", "-1", '"3"', "0")))
+    assert [row.label for row in read_rows(path, PLAIN)] == ["3", "-1", "3", "0"]
+
+
+def test_columns_that_are_not_asked_for_may_hold_anything(write):
+    path = write("a.jsonl", '{"text": "x", "label": "1", "score": null, "tags": [1.5, {}]}\n')
+    assert read_rows(path, PLAIN) == [Row("x", None, "1")]
+    path = write("a.tsv", "id\tid\ttext\tlabel\n1\t2\tx\t1\t\t\n")
+    assert read_rows(path, PLAIN) == [Row("x", None, "1")]
+
+
+def test_the_fingerprint_is_that_of_texts_and_labels_in_order(write):
+    rows = [Row("one", None, "1"), Row("two", "three", "2"), Row("é", None, None)]
+    written = write("a.jsonl", '{"text": "one", "label": 1}\n')
+    assert fingerprint_of(read_rows(written, PLAIN)) == fingerprint_of(rows[:1])
+    assert fingerprint_of(iter(rows)) == fingerprint_of(rows)
+    others = [
+        rows[::-1],
+        rows[:2],
+        [],
+        [Row("one", None, "2"), *rows[1:]],
+        [Row("one", "", "1"), *rows[1:]],
+        [Row("one1", None, ""), *rows[1:]],
+        [rows[0], Row("twot", "hree", "2"), rows[2]],
+        [rows[0], Row("two", "three", "2"), Row("é", None, "")],
+    ]
+    assert len({fingerprint_of(rows), *map(fingerprint_of, others)}) == len(others) + 1
 
 
 def test_an_unlisted_label_is_refused(write):

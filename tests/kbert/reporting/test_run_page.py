@@ -259,9 +259,8 @@ def test_the_script_writes_over_nothing_but_its_own_page(run_folder, tmp_path):
     [
         ("config.json", "[1]", "config.json: expected a JSON object, received list"),
         ("run.json", '{"a":', "run.json is not valid JSON"),
-        ("metrics.jsonl", "{}\n", "metrics.jsonl is damaged: {} is no line of metrics"),
-        ("metrics.jsonl", "[7]\n", "metrics.jsonl is damaged: .7. is no line of metrics"),
-        ("metrics.jsonl", "\0\0\n", "metrics.jsonl is damaged"),
+        ("metrics.jsonl", "{}\n", "metrics.jsonl holds no metrics yet"),
+        ("metrics.jsonl", "\0\0\n", "metrics.jsonl holds no metrics yet"),
     ],
 )
 def test_broken_files_of_a_run_are_named(run_folder, name, content, sentence):

@@ -5,7 +5,8 @@ import signal
 
 from safetensors.numpy import load_file
 
-from kbert.training.progress import CLOCK_FIELDS, read_metrics
+from kbert.runs.metrics_file import read_metrics
+from kbert.training.progress import CLOCK_FIELDS
 from kbert.training.training_state import TrainingState
 
 

@@ -6,9 +6,9 @@ import json
 import pytest
 
 from kbert.config import OptimizerConfig
+from kbert.runs.metrics_file import read_metrics
 from kbert.scripts.run_pretraining import run_pretraining
 from kbert.training import checkpoint, time_budget
-from kbert.training.progress import read_metrics
 from kbert.training.run_directory import RunDirectory
 from tests.conftest import tiny_pretraining_config
 from tests.kbert.training.worker_processes import run_workers

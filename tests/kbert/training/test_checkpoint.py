@@ -46,7 +46,7 @@ def test_what_is_saved_comes_back(tmp_path):
         np.testing.assert_array_equal(restored[name].numpy(), value)
     state = read_state(folder)
     files = state.pop("files")
-    assert state == {"step": 5, "examples_consumed": 40}
+    assert state == {"format_version": 1, "step": 5, "examples_consumed": 40}
     assert files == {
         name: {"bytes": len(content), "crc32": f"{zlib.crc32(content):08x}"}
         for name in ("model.safetensors", "optimizer.safetensors")
@@ -159,7 +159,7 @@ DAMAGES = {
     ),
     "no state": (
         lambda folder: (folder / "state.json").unlink(),
-        "state.json cannot be read (No such file or directory).",
+        "state.json does not exist.",
     ),
     "empty state": (lambda folder: (folder / "state.json").write_text(""), "state.json is not whole."),
     "another number in the state": (

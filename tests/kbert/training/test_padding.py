@@ -7,9 +7,9 @@ import pytest
 import tensorflow as tf
 
 from kbert.config import FinetuningConfig, PretrainingConfig
+from kbert.runs.metrics_file import read_metrics
 from kbert.scripts.run_finetuning import run_finetuning
 from kbert.training.padding import packing, resolve_packing
-from kbert.training.progress import read_metrics
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config
 
 ONE = tf.distribute.get_strategy()

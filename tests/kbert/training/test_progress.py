@@ -5,12 +5,11 @@ import logging
 
 import pytest
 
+from kbert.runs.metrics_file import MetricsFile, read_metrics
 from kbert.training.peak_flops import PeakFlops
 from kbert.training.progress import (
     CLOCK_FIELDS,
     Progress,
-    forget_metrics_after,
-    read_metrics,
     readable_count,
     readable_seconds,
 )
@@ -34,7 +33,7 @@ def clock():
 
 @pytest.fixture
 def metrics_file(tmp_path):
-    return tmp_path / "metrics.jsonl"
+    return MetricsFile(tmp_path / "metrics.jsonl")
 
 
 def work(tokens, positions=1000, examples=8):
@@ -47,7 +46,7 @@ def strictly_read(metrics_file):
     def refuse(constant):
         raise AssertionError(f"{constant} is no JSON")
 
-    return [json.loads(line, parse_constant=refuse) for line in metrics_file.read_text().splitlines()]
+    return [json.loads(line, parse_constant=refuse) for line in metrics_file.path.read_text().splitlines()]
 
 
 def test_rates_are_those_of_the_interval_without_its_pauses(metrics_file, clock):
@@ -118,7 +117,7 @@ def test_a_resumed_run_goes_on_counting_tokens_and_seconds(metrics_file, clock):
     for step in (10, 20, 30):
         clock.now += 10
         first.train(step, {"loss": 1.0}, 1e-4, work(500))
-    forget_metrics_after(metrics_file, 20)  # killed; the checkpoint was of step 20
+    metrics_file.forget_after(20)  # killed; the checkpoint was of step 20
     clock.now += 1e6
     second = Progress(metrics_file, 100, 8, 20, clock)
     clock.now += 10
@@ -155,7 +154,14 @@ def test_all_that_differs_between_two_equal_runs_is_a_clock_field(tmp_path):
         clock = Clock()
         file = tmp_path / name
         progress = Progress(
-            file, 10, 8, 0, clock, count_flops=lambda work: 1e6, peak=PeakFlops(1e7, ""), wall_clock=clock
+            MetricsFile(file),
+            10,
+            8,
+            0,
+            clock,
+            count_flops=lambda work: 1e6,
+            peak=PeakFlops(1e7, ""),
+            wall_clock=clock,
         )
         clock.now += seconds
         progress.train(5, {"loss": 1.0}, 1e-4, work(800))

@@ -141,3 +141,48 @@ def test_what_changes_rounding_alone_is_a_warning(run, vocabulary, caplog):
     with pytest.raises(ValueError, match=r"differs in precision \(was 'float32', now 'mixed_bfloat16'\)"):
         other = tiny_pretraining_config(jit_compile=False, precision="mixed_bfloat16")
         RunDirectory.create_or_resume(run.path, other, DETAILS, vocabulary)
+
+
+# ----------------------------------------------------------------------------- the data it was trained on
+
+
+def of_data(train, evaluation=None, path="train.tsv"):
+    return DETAILS | {"train_file": path, "data": {"train": train, "eval": evaluation}}
+
+
+def test_other_training_data_are_refused_and_the_same_under_another_name_taken(tmp_path, vocabulary, caplog):
+    arguments = (tmp_path / "run", tiny_pretraining_config())
+    RunDirectory.create_or_resume(*arguments, of_data("a", "e"), vocabulary)
+    RunDirectory.create_or_resume(*arguments, of_data("a", "e", "moved/train.tsv"), vocabulary)
+    assert not caplog.text
+    with pytest.raises(
+        ValueError, match="was trained on other data: the content of its training data has ch"
+    ):
+        RunDirectory.create_or_resume(*arguments, of_data("b", "e"), vocabulary)
+    RunDirectory.create_or_resume(*arguments, of_data("a", "f"), vocabulary)
+    assert "was evaluated on other data so far" in caplog.text
+
+
+def test_a_run_that_does_not_say_its_data_warns(run, vocabulary, caplog):
+    RunDirectory.create_or_resume(run.path, run.config, DETAILS | {"data": {"train": "a"}}, vocabulary)
+    assert "whether its training data are the same as before cannot be checked" in caplog.text
+
+
+def test_a_swapped_vocabulary_stops_a_resume(run, vocabulary):
+    Vocabulary(vocabulary.tokens[::-1], do_lower_case=True).write(run.path / "vocab.txt")
+    with pytest.raises(ValueError, match="vocab.txt is not the vocabulary this run was trained with"):
+        RunDirectory.create_or_resume(run.path, run.config, DETAILS, vocabulary)
+
+
+def test_a_start_that_failed_half_way_is_taken_up_and_a_stranger_s_folder_is_not(tmp_path, vocabulary):
+    begun, foreign = tmp_path / "begun", tmp_path / "foreign"
+    for folder in (begun, foreign):
+        folder.mkdir()
+        (folder / "vocab.txt").write_text("half")
+        (folder / "config.json").write_text("{}")
+    (begun / ".lock").touch()
+    arguments = (tiny_pretraining_config(), DETAILS, vocabulary)
+    assert RunDirectory.create_or_resume(begun, *arguments).vocabulary().tokens == vocabulary.tokens
+    with pytest.raises(ValueError, match="holds other files, not a kbert run"):
+        RunDirectory.create_or_resume(foreign, *arguments)
+    assert (foreign / "vocab.txt").read_text() == "half"

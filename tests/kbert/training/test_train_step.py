@@ -59,6 +59,20 @@ def test_steps_in_one_call_are_the_same_steps_one_by_one(training):
         assert together[name] == pytest.approx(np.mean([values[name] for values in singly]), abs=1e-6)
 
 
+def test_without_clipping_four_steps_are_those_of_a_norm_that_is_never_reached(training):
+    batches = random_batches(5, batch_size=8)
+    unclipped = SmallTraining(batches, clipnorm=float("inf"))
+    unclipped.run(4)
+    assert all(np.isfinite(value).all() for value in unclipped.snapshot().values())
+    hardly = SmallTraining(batches, clipnorm=2.0**60)  # a power of two: clipping rounds nothing
+    hardly.run(4)
+    assert_same(unclipped.snapshot(), hardly.snapshot())
+    training.restart()
+    training.run(4)
+    weights = [name for name in unclipped.weights if not name.endswith(("bias", "beta"))]
+    assert any(np.any(training.snapshot()[name] != hardly.snapshot()[name]) for name in weights)
+
+
 def test_dropout_is_a_function_of_seed_and_step_alone(training):
     training.restart()
     expected = training.losses(4)

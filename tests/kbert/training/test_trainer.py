@@ -9,10 +9,11 @@ import shutil
 import pytest
 
 from kbert.config import OptimizerConfig, to_dict
+from kbert.runs.metrics_file import MetricsFile, read_metrics
 from kbert.scripts.run_pretraining import run_pretraining
 from kbert.stop_signal import StoppedBySignal
 from kbert.training import checkpoint
-from kbert.training.progress import Progress, read_metrics
+from kbert.training.progress import Progress
 from kbert.training.run_directory import RunDirectory
 from kbert.training.training_state import config_hash
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
@@ -22,7 +23,7 @@ from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_
 def test_a_run_leaves_what_it_promises(pretraining_run):
     run = pretraining_run
     assert {path.name for path in run.path.iterdir()} == {
-        "checkpoints", "config.json", "curves.html", "metrics.jsonl", "run.json", "vocab.txt",
+        ".lock", "checkpoints", "config.json", "curves.html", "metrics.jsonl", "run.json", "vocab.txt",
     }  # fmt: skip
     assert [path.name for path in checkpoint.list_checkpoints(run.checkpoints)] == [
         "step-00000006",
@@ -190,7 +191,9 @@ def test_a_loss_that_is_no_number_stops_the_run_and_saves_nothing(records_dir, t
 
 
 def test_progress_names_the_steps_where_a_number_broke(tmp_path):
-    progress = Progress(tmp_path / "metrics.jsonl", num_steps=20, examples_per_step=8, start_step=4)
+    progress = Progress(
+        MetricsFile(tmp_path / "metrics.jsonl"), num_steps=20, examples_per_step=8, start_step=4
+    )
     with pytest.raises(FloatingPointError) as error:
         progress.train(10, {"loss": float("nan"), "accuracy": 0.5}, 1e-3)
     assert str(error.value).startswith(

@@ -6,10 +6,10 @@ import pytest
 import tensorflow as tf
 
 from kbert.config import PretrainingConfig
+from kbert.runs.metrics_file import MetricsFile, read_metrics
 from kbert.tasks.pretraining import Pretraining
 from kbert.training import watching
 from kbert.training.memory_estimate import TrainingShape
-from kbert.training.progress import read_metrics
 from kbert.training.training_flops import Heads, StepWork, training_flops
 from tests.conftest import tiny_pretraining_config
 
@@ -25,7 +25,9 @@ def test_a_phase_is_watched_with_its_number_its_share_and_event_files(tmp_path, 
     config = tiny_pretraining_config(peak_flops=1e9)
     run = SimpleNamespace(path=tmp_path, metrics_file=tmp_path / "metrics.jsonl")
     strategy, plan = tf.distribute.get_strategy(), plan_of(config, config)
-    progress = watching.make_progress(Pretraining(), config, plan, 1, run, strategy, True, 10)
+    progress = watching.make_progress(
+        Pretraining(), config, plan, 1, run, strategy, MetricsFile(run.metrics_file), 10
+    )
     work = StepWork.of_batch(8, 24, 3)
     progress.train(12, {"masked_lm_loss": 2.0}, 1e-3, work)
     (line,) = read_metrics(run.metrics_file)

@@ -3,6 +3,7 @@
 import collections
 import json
 import shutil
+import time
 
 import numpy as np
 import pytest
@@ -11,11 +12,11 @@ from safetensors.numpy import load_file
 from kbert.config import to_dict
 from kbert.input_pipelines import record_reader
 from kbert.manifest import read_manifest
+from kbert.runs.metrics_file import read_metrics
 from kbert.training import checkpoint
-from kbert.training.progress import read_metrics
 from kbert.training.run_directory import RunDirectory
 from tests.conftest import tiny_pretraining_config
-from tests.kbert.training.worker_processes import run_workers
+from tests.kbert.training.worker_processes import run_workers, start_workers
 
 pytestmark = pytest.mark.slow
 
@@ -38,9 +39,9 @@ def test_each_worker_reads_its_own_records(records_dir):
     assert trained <= everything and trained.total() >= manifest.num_examples - 6
 
 
-def arguments(tmp_path, records_dir, run):
+def arguments(tmp_path, records_dir, run, values=None):
     config = tmp_path / "config.json"
-    config.write_text(json.dumps(to_dict(tiny_pretraining_config())))
+    config.write_text(json.dumps(to_dict(values or tiny_pretraining_config())))
     return (
         "kbert.scripts.run_pretraining",
         f"--config={config}",
@@ -86,3 +87,25 @@ def test_two_workers_train_write_once_and_resume(records_dir, tmp_path):
     expected = tensors(run)
     for name, value in tensors(resumed).items():
         np.testing.assert_allclose(value, expected[name], atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("killed", [0, 1])
+def test_when_a_worker_is_killed_the_other_says_so_in_one_sentence(records_dir, tmp_path, killed):
+    config = tiny_pretraining_config(num_train_steps=100_000, save_checkpoints_steps=2, log_every_steps=100)
+    command = arguments(tmp_path, records_dir, tmp_path / "run", config)
+    workers = start_workers(2, *command)
+    try:
+        deadline = time.monotonic() + 120
+        while not checkpoint.list_checkpoints(tmp_path / "run" / "checkpoints"):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        workers[killed].kill()
+        _, errors = workers[1 - killed].communicate(timeout=120)
+    finally:
+        for worker in workers:
+            worker.kill()
+        workers[killed].communicate()
+    assert workers[1 - killed].returncode == 1
+    last = errors.splitlines()[-1]
+    assert last.startswith(f"error: the connection to worker {killed} is lost: it has ended. Start the same ")
+    assert "training goes on from step " in last and "Traceback" not in errors

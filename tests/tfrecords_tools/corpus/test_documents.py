@@ -312,7 +312,7 @@ def test_bytes_that_are_not_utf8_are_named_with_their_line_wherever_the_unit_beg
 
 
 BAD_OBJECTS = {
-    b'{"text": "half': r"is not JSON \(Unterminated string",
+    b'{"text": "half': "is not valid JSON: Unterminated string",
     b'["text"]': "holds a JSON list, not an object; a .json, .jsonl or .ndjson file has one object a line",
     b'"text"': "holds a JSON string, not an object",
     b"17": "holds a JSON number, not an object",
@@ -323,7 +323,9 @@ BAD_OBJECTS = {
     b'{"text": true}': "has a JSON true or false as 'text', not a string",
     b'{"text": "\\ud800"}': r"has text with half a surrogate pair \(U\+D800\)",
     b'{"text": "\xff"}': r"is not UTF-8 \(byte 0xff\)",
-    b"[" * 100_000: "is not JSON",
+    b"[" * 100_000: "is nested too deeply to be read",
+    b'{"text": "one", "text": "other"}': "is not valid JSON: the name 'text' stands there twice",
+    b"9" * 5000: "is not valid JSON: Exceeds the limit",
 }
 
 

@@ -1,6 +1,7 @@
 """The text that comes with CPython: clean, split without leaks, written whole or not at all."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -247,6 +248,24 @@ def test_a_failed_write_leaves_everything_as_it_was(
     with pytest.raises(OSError, match="No space left"):
         write_embedded_text.write_embedded_text(small_library, out, overwrite=True)
     assert _read_all(tmp_path) == before
+
+
+def test_the_library_is_never_written_into(small_library, tmp_path):
+    (tmp_path / "link").symlink_to(small_library)
+    before = _read_all(small_library)
+    for output_dir in (small_library / "text", tmp_path / "link" / "text", small_library, tmp_path):
+        with pytest.raises(ValueError, match="the input|lies in the output folder"):
+            write_embedded_text.write_embedded_text(small_library, output_dir, overwrite=True)
+    assert _read_all(small_library) == before
+
+
+def test_what_a_killed_run_has_left_goes_away(small_library, tmp_path):
+    number = subprocess.Popen(["true"])
+    number.wait()
+    left = tmp_path / f"out.{number.pid}.tmp"
+    left.mkdir()
+    write_embedded_text.write_embedded_text(small_library, tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["library", "out"]
 
 
 def _read_all(folder: Path) -> dict[str, bytes]:

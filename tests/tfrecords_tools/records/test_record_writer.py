@@ -1,4 +1,6 @@
+import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -160,10 +162,11 @@ with writer(sys.argv[1]) as open_writer:
     ended = subprocess.run([sys.executable, "-c", program, str(tmp_path / "out")])
     assert ended.returncode == -signal.SIGKILL
     (left,) = tmp_path.iterdir()
-    assert left.name.startswith("out.tmp-")
+    assert re.fullmatch(r"out\.\d+\.tmp", left.name)
     with pytest.raises(ValueError, match="no finished set of records"):
         read_manifest(left)
     assert write_ten(tmp_path / "out").num_examples == 10, "the next run is not in its way"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"], "and clears away what was left"
 
 
 def test_an_empty_folder_may_be_filled(tmp_path):
@@ -210,10 +213,36 @@ def test_output_dirs_that_cannot_be_made_are_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ValueError, match="is a file; give the path of a folder to make"):
         writer(tmp_path / "file")
-    with pytest.raises(ValueError, match="cannot make the folder .*file/out.tmp-"):
+    with pytest.raises(ValueError, match="cannot make the folder .*file/out "):
         writer(tmp_path / "file" / "out")
     with pytest.raises(ValueError, match="is a mount point"):
         check_output_dir(os.sep, overwrite=True)
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+@pytest.mark.parametrize("shuffle_seed", [None, 3])
+def test_a_full_disk_is_a_sentence_and_leaves_nothing(tmp_path, shuffle_seed, compression, largest_file):
+    features = {"input_ids": Feature("int32", (64,))}
+    rows = {"input_ids": np.random.default_rng(0).integers(0, 1 << 31, (2000, 64))}
+    with pytest.raises(OSError, match=r"tfrecord\S* cannot be written \(File too large\)"):
+        with writer(
+            *(tmp_path / "out",), features=features, shuffle_seed=shuffle_seed, compression=compression
+        ) as open_writer:
+            with largest_file(1 << 14):
+                open_writer.write(rows)
+                open_writer.finish()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_shards_are_described_by_their_bytes(tmp_path):
+    manifest = write_ten(tmp_path / "out", num_shards=3)
+    for shard in manifest.shards:
+        content = (tmp_path / "out" / shard.file).read_bytes()
+        assert (shard.num_bytes, shard.sha256) == (len(content), hashlib.sha256(content).hexdigest())
+    write_ten(tmp_path / "same", num_shards=3)
+    assert read_manifest(tmp_path / "same").fingerprint == manifest.fingerprint
+    write_ten(tmp_path / "other", num_shards=2)
+    assert read_manifest(tmp_path / "other").fingerprint != manifest.fingerprint
 
 
 @pytest.mark.parametrize("number", [0, MOST_SHARDS + 1])

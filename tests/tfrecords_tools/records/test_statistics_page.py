@@ -206,6 +206,9 @@ def test_statistics_that_are_there_are_not_counted_again(write):
     [
         ("{", "statistics.json is broken .*; count again with --recount"),
         ("{}", "statistics.json is broken .*; count again with --recount"),
+        ("[" * 200_000, "statistics.json is broken .*nested too deeply.*; count again with --recount"),
+        ('{"records": 3}', "statistics.json is broken .*; count again with --recount"),
+        ('{"records": 3, "max_seq_length": "a", "fill_rate": []}', "statistics.json is broken .*--recount"),
         ('{"records": 4}', "speaks of 4 records, but the manifest of 3; count again with --recount"),
     ],
 )

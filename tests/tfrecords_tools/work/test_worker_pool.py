@@ -1,4 +1,6 @@
 import operator
+import os
+import signal
 
 import pytest
 
@@ -19,6 +21,18 @@ def test_an_error_of_a_worker_is_raised_here():
 
 def _one_over(number):
     return 1 / number
+
+
+def test_a_killed_worker_is_a_sentence():
+    with WorkerPool(2) as pool:
+        for items in ([0, 1], [1, 2]):  # the pool stays broken
+            with pytest.raises(ChildProcessError, match="a worker process was killed, .* --num_workers"):
+                list(pool.map(_killed_at_one, items))
+
+
+def _killed_at_one(number):
+    if number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_items_are_drawn_as_they_are_needed():

@@ -1,0 +1,81 @@
+"""Values of a JSON file from outside: each of the type that it should have, and short in a sentence."""
+
+import math
+import reprlib
+
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    dict: "an object",
+}
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 100
+_SHORT.maxlong = 40
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 8
+_SHORT.maxlevel = 3
+
+
+def shown(value) -> str:
+    """Any value as Python writes it, in one line, cut where it is long or deep."""
+    return _SHORT.repr(value)[:200]
+
+
+def shown_name(name: str) -> str:
+    """A name from outside as it is; quoted and cut where it would break the line or fill it."""
+    return name if name.isprintable() and 0 < len(name) <= 200 else shown(name)
+
+
+def json_value(values: dict, key: str, kind: type, where, default=None):
+    """A value out of a JSON object.
+
+    Args:
+      values: the object.
+      key: its key.
+      kind: bool, int, float, str, list or dict. Whole numbers are numbers too; true and false are not.
+      where: what to call the object in an error.
+      default: for a key that is missing or null.
+
+    Returns:
+      The value, of that type, or `default`.
+
+    Raises:
+      ValueError: for a value of another type, and for a number that is not finite.
+    """
+    value = values.get(key)
+    if value is None:
+        return default
+    fits = isinstance(value, int | float if kind is float else kind)
+    if not fits or (isinstance(value, bool) and kind is not bool) or not _is_finite(value):
+        raise ValueError(f"{where}: {key} should be {_KINDS[kind]}, received {shown(value)}.")
+    return value
+
+
+def json_count(values: dict, key: str, where, default=None):
+    """A whole number above 0, which may be written as 512.0.
+
+    Raises:
+      ValueError: for anything else.
+    """
+    value = json_value(values, key, float, where, default)
+    if value is not default and (value < 1 or value != int(value)):
+        raise ValueError(f"{where}: {key} should be a whole number above 0, received {shown(value)}.")
+    return value if value is None else int(value)
+
+
+def json_texts(values: dict, key: str, where, default=None):
+    """A list of texts.
+
+    Raises:
+      ValueError: for anything else.
+    """
+    value = json_value(values, key, list, where, default)
+    if value is not default and not all(isinstance(text, str) for text in value):
+        raise ValueError(f"{where}: {key} should be a list of texts, received {shown(value)}.")
+    return value
+
+
+def _is_finite(value):
+    return not isinstance(value, float) or math.isfinite(value)

@@ -1,0 +1,1 @@
+"""What a training leaves behind: below the engine, which writes it, and all that read it."""

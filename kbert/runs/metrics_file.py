@@ -1,0 +1,152 @@
+"""metrics.jsonl: one line of JSON a log interval and evaluation, whatever happens to the disk.
+
+Training does not depend on it: a line that cannot be written waits for the next one, and a damaged file
+costs the lines that cannot be read, which is said.
+"""
+
+import json
+import math
+import os
+from pathlib import Path
+
+from absl import logging
+
+from kbert.files.json_file import parse_json
+from kbert.files.whole_file import write_text
+
+
+class MetricsFile:
+    """The file of a run that is being trained.
+
+    Args:
+      path: metrics.jsonl; it need not exist.
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self._waiting = []
+
+    def append(self, line: dict):
+        """Adds a line; one that cannot be written now is kept, and written with the next.
+
+        Infinities and not-a-number, which JSON cannot say, become null.
+        """
+        self._waiting.append(json.dumps(_finite(line), allow_nan=False) + "\n")
+        self.write_waiting()
+
+    def write_waiting(self):
+        """Writes the lines that could not be written so far; a warning where that fails again."""
+        if not self._waiting:
+            return
+        try:
+            _append(self.path, "".join(self._waiting))
+        except OSError as error:
+            logging.warning(
+                "METRICS NOT WRITTEN (%s): %d line(s) wait for room in %s; training goes on.",
+                error.strerror or error, len(self._waiting), self.path,
+            )  # fmt: skip
+            return
+        self._waiting.clear()
+
+    def bring_to_disk(self):
+        """fsync: what was measured is then as safe as what was learnt."""
+        self.write_waiting()
+        if self.path.is_file():
+            with self.path.open("rb") as file:
+                os.fsync(file.fileno())
+
+    def forget_after(self, step: int, with_evaluation: bool = False):
+        """Drops the lines after `step`, which a resumed training will write again.
+
+        Args:
+          step: the last step that stays.
+          with_evaluation: drop the evaluation at `step` itself as well.
+        """
+        if self.path.is_file():
+            lines = read_metrics(self.path)
+            self._write([line for line in lines if _stays(line, step, with_evaluation)])
+
+    def restore(self, step: int, num_lines: int | None, best_metrics: tuple[int, dict] | None):
+        """Brings the file to where a checkpoint is, and says what of it is gone.
+
+        Args:
+          step: that of the checkpoint.
+          num_lines: how many lines there were when it was written, without an evaluation of that step; None
+            where it does not say.
+          best_metrics: step and metrics of the best evaluation, whose line is written anew if it is gone.
+        """
+        self.forget_after(step)
+        kept = read_metrics(self.path) if self.path.is_file() else []
+        gone = (num_lines or 0) - sum(_stays(line, step, True) for line in kept)
+        if gone <= 0:
+            return
+        logging.warning(
+            "%s lacks %d of the %d lines from before step %d: they are gone, and curves will show a gap. The "
+            "training itself is not touched.", self.path, gone, num_lines, step,
+        )  # fmt: skip
+        if best_metrics and not any(_is_evaluation(line, best_metrics[0]) for line in kept):
+            best = {"step": best_metrics[0], "split": "eval"} | best_metrics[1]
+            before = [line for line in kept if line["step"] <= best["step"]]
+            self._write([*before, best, *kept[len(before) :]])
+            logging.info("the line of its best evaluation, at step %d, was written anew", best["step"])
+
+    def _write(self, lines):
+        write_text("".join(json.dumps(_finite(line), allow_nan=False) + "\n" for line in lines), self.path)
+
+
+def read_metrics(path) -> list[dict]:
+    """The lines of a metrics.jsonl, in order.
+
+    A half-written last line, as a kill leaves it, is left out. Lines that hold no metrics are left out with
+    a warning that names them.
+
+    Raises:
+      OSError: when the file cannot be read.
+    """
+    content = Path(path).read_bytes()
+    lines, damaged = [], []
+    for number, text in enumerate(content.split(b"\n")[:-1], start=1):
+        try:
+            lines.append(_parse(text))
+        except ValueError:
+            damaged.append(number)
+    if damaged:
+        shown = ", ".join(map(str, damaged[:5])) + (", ..." if len(damaged) > 5 else "")
+        logging.warning("%s: %d damaged line(s) left out: %s", path, len(damaged), shown)
+    return lines
+
+
+def _parse(text):
+    line = parse_json(text, "the line")
+    if not isinstance(line, dict) or type(line.get("step")) is not int or type(line.get("split")) is not str:
+        raise ValueError("the line holds no metrics")
+    return line
+
+
+def _stays(line, step, without_evaluation):
+    return line["step"] < step or (line["step"] == step and not (without_evaluation and _is_evaluation(line)))
+
+
+def _is_evaluation(line, step=None):
+    return line["split"] == "eval" and step in (None, line["step"])
+
+
+def _append(path, text):
+    """All of the text or nothing of it."""
+    with open(path, "ab") as file:
+        end = file.tell()
+        try:
+            file.write(text.encode("utf-8"))
+            file.flush()
+        except OSError:
+            os.ftruncate(file.fileno(), end)
+            raise
+
+
+def _finite(value):
+    """The value with null in the place of what JSON cannot say: infinities and not-a-number."""
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

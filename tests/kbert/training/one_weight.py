@@ -1,0 +1,116 @@
+"""A training with a model of one weight: all the bookkeeping of a run, in a second.
+
+Schedules, stops, patience, phases, full disks and the like do not ask what is trained.
+"""
+
+import dataclasses
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import ops
+
+from kbert.config import EncoderConfig, FinetuningConfig, OptimizerConfig
+from kbert.input_pipelines.text_reader import own_rows
+from kbert.tasks import TASKS
+from kbert.tasks.task import Task, example_weights
+from kbert.training.phases import Phase, Plan
+from kbert.training.trainer import open_run, train
+from tests.tfrecords_tools import small_corpus
+
+NAME = "one_weight"
+
+
+class Weight(keras.layers.Layer):
+    """Multiplies by its one weight."""
+
+    def build(self, input_shape):
+        self.weight = self.add_weight(name="weight", shape=(1,), initializer="ones")
+
+    def call(self, inputs):
+        return inputs * self.weight
+
+
+class OneWeight(Task):
+    """prediction = weight x mean of `input_ids`, which is to be `targets`; it needs no encoder."""
+
+    name = NAME
+
+    def build_model(self, encoder):
+        ids = keras.Input((None,), dtype="int32", name="input_ids")
+        mean = keras.layers.Lambda(lambda x: ops.mean(ops.cast(x, "float32"), axis=-1, keepdims=True))(ids)
+        return keras.Model({"input_ids": ids}, {"prediction": Weight(name="scale")(mean)})
+
+    def loss_weights(self, batch):
+        return {"loss": ops.sum(example_weights(batch))}
+
+    def loss_sums(self, outputs, batch):
+        error = ops.square(outputs["prediction"][:, 0] - batch["targets"])
+        return {"loss": ops.sum(example_weights(batch) * error)}
+
+    def metric_sums(self, outputs, batch):
+        close = ops.cast(ops.abs(outputs["prediction"][:, 0] - batch["targets"]) < 1, "float32")
+        weights = example_weights(batch)
+        return {"closeness": (ops.sum(weights * close), ops.sum(weights))}
+
+
+def examples(number, seed=0) -> dict:
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(0, 9, (number, 4)).astype(np.int32)
+    targets = (2.5 * ids.mean(axis=1) + rng.normal(0, 0.1, number)).astype(np.float32)
+    return {"input_ids": ids, "input_mask": np.ones_like(ids), "targets": targets}
+
+
+def config_of(**changes) -> FinetuningConfig:
+    values = {
+        "encoder": EncoderConfig(
+            vocab_size=22, hidden_size=2, num_hidden_layers=1, num_attention_heads=1, intermediate_size=2,
+            max_position_embeddings=8,
+        ),
+        "optimizer": OptimizerConfig(name="adamw", learning_rate=0.05),
+        "train_batch_size": 4,
+        "eval_batch_size": 4,
+        "steps_per_call": 2,
+        "log_every_steps": 2,
+        "save_checkpoints_steps": 4,
+        "eval_every_steps": 4,
+        "peak_flops": 1e9,
+        "padding": "keep",
+        "best_metric": "loss",
+    }  # fmt: skip
+    return FinetuningConfig(**values | changes)
+
+
+def train_one_weight(run_dir, config=None, num_steps=8, data=None, patience=None, **changes):
+    """Trains in `run_dir`, or goes on there; the last evaluation's metrics, and the `RunDirectory`."""
+    config = config or config_of(**changes)
+    data, held_out = data or examples(24), examples(8, seed=1)
+
+    def train_batches(consumed, share):
+        del share
+        batches = tf.data.Dataset.from_tensor_slices(data).repeat().batch(config.train_batch_size)
+        return batches.skip(consumed // config.train_batch_size)
+
+    def eval_batches(share):
+        rows = {name: own_rows(value, config.eval_batch_size, share) for name, value in held_out.items()}
+        return tf.data.Dataset.from_tensor_slices(rows).batch(config.eval_batch_size)
+
+    phase = Phase(config, num_steps, 0, train_batches, eval_batches)
+    plan = Plan((phase,), config.eval_every_steps, early_stopping_patience=patience)
+    strategy = tf.distribute.get_strategy()
+    details = {"task": NAME, "max_seq_length": 4}
+    with open_run(strategy, run_dir, config, details, small_corpus.vocabulary()) as run:
+        metrics = train(OneWeight(), config, plan, run, strategy)
+    return metrics, run
+
+
+def register(monkeypatch):
+    """Makes the task known to run directories, for the length of a test."""
+    from kbert.training import run_directory
+
+    monkeypatch.setitem(TASKS, NAME, OneWeight)
+    monkeypatch.setitem(run_directory._CONFIG_CLASSES, NAME, FinetuningConfig)
+
+
+def replace(config, **changes):
+    return dataclasses.replace(config, **changes)

@@ -1,0 +1,156 @@
+"""Every write of a training fails once: the same command ends with the same numbers all the same."""
+
+import errno
+import shutil
+
+import pytest
+
+from kbert.runs.metrics_file import read_metrics
+from kbert.training import checkpoint
+from kbert.training.run_directory import RunDirectory
+from tests.kbert.training import one_weight
+from tests.kbert.training.failing_disk import FailingDisk
+from tests.kbert.training.run_contents import assert_same_runs
+
+
+@pytest.fixture
+def undisturbed(tmp_path, monkeypatch):
+    """The run that nothing happened to, and the writes it took."""
+    one_weight.register(monkeypatch)
+    with FailingDisk(tmp_path).at_work(monkeypatch) as disk:
+        metrics, run = one_weight.train_one_weight(tmp_path / "undisturbed")
+    assert {"open model.safetensors", "write metrics.jsonl", "rename step-00000004.tmp"} <= set(disk.writes)
+    return metrics, run, disk.writes
+
+
+def train_with_fault(undisturbed, folder, monkeypatch, fail_at, code):
+    metrics, run, _ = undisturbed
+    with FailingDisk(folder, fail_at, code).at_work(monkeypatch) as disk:
+        try:
+            one_weight.train_one_weight(folder)
+        except OSError as error:
+            assert error.errno == code
+    assert len(disk.writes) > fail_at  # it did fail
+    assert not [path for path in (folder / "checkpoints").glob("*") if path.suffix == ".tmp"]
+    again, resumed = one_weight.train_one_weight(folder)
+    where = disk.writes[fail_at]
+    assert again == metrics, where
+    assert_same_runs(resumed, run)
+    assert resumed.checkpoint("best").name == run.checkpoint("best").name, where
+    assert sorted(path.name for path in resumed.checkpoints.iterdir()) == sorted(
+        path.name for path in run.checkpoints.iterdir()
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_every_write_may_fail_once(undisturbed, tmp_path, monkeypatch, code):
+    for fail_at in range(len(undisturbed[2])):
+        train_with_fault(undisturbed, tmp_path / str(fail_at), monkeypatch, fail_at, code)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "open .lock",
+        "write run.json",
+        "write metrics.jsonl",
+        "rename step-00000004.tmp",
+        "write best.json",
+    ],
+)
+def test_a_write_of_each_kind_may_fail_once(undisturbed, tmp_path, monkeypatch, write):
+    """A sample of the above."""
+    (fail_at, *_) = [number for number, name in enumerate(undisturbed[2]) if _without_process(name) == write]
+    train_with_fault(undisturbed, tmp_path / "run", monkeypatch, fail_at, errno.ENOSPC)
+
+
+def _without_process(name):
+    """ "write run.json.123.tmp" -> "write run.json"."""
+    parts = name.split(".")
+    return ".".join(parts[:-2]) if parts[-1] == "tmp" and parts[-2].isdigit() else name
+
+
+def test_a_disk_that_stays_full_loses_the_best_and_says_so(undisturbed, tmp_path, monkeypatch, caplog):
+    """What is reported is a checkpoint that exists."""
+    save = checkpoint.save_checkpoint
+
+    def full_at_8(directory, step, *arguments, **options):
+        if step == 8:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return save(directory, step, *arguments, **options)
+
+    monkeypatch.setattr(checkpoint, "save_checkpoint", full_at_8)
+    config = one_weight.config_of(save_checkpoints_steps=1000)
+    metrics, run = one_weight.train_one_weight(tmp_path / "run", config, num_steps=12, patience=9)
+    assert "CHECKPOINT NOT WRITTEN at step 8" in caplog.text
+    assert [checkpoint.step_of(path) for path in checkpoint.list_checkpoints(run.checkpoints)] == [4, 12]
+    assert run.checkpoint("best").name == "step-00000012"
+    caplog.clear()
+
+    monkeypatch.setattr(checkpoint, "save_checkpoint", full_at_8)
+    with pytest.raises(OSError, match="No space left"):
+        one_weight.train_one_weight(tmp_path / "short", config, num_steps=8, patience=9)
+    assert RunDirectory(tmp_path / "short").checkpoint("best").name == "step-00000004"
+
+
+def test_a_full_disk_at_the_metrics_is_a_warning_and_the_lines_come_later(
+    undisturbed, tmp_path, monkeypatch, caplog
+):
+    _, run, writes = undisturbed
+    fail_at = writes.index("write metrics.jsonl")
+    with FailingDisk(tmp_path / "run", fail_at).at_work(monkeypatch):
+        _, full = one_weight.train_one_weight(tmp_path / "run")
+    assert "METRICS NOT WRITTEN (No space left on device): 1 line(s) wait for room" in caplog.text
+    assert_same_runs(full, run)
+
+
+def test_a_second_process_is_refused_before_it_touches_anything(tmp_path, monkeypatch):
+    one_weight.register(monkeypatch)
+    _, run = one_weight.train_one_weight(tmp_path / "run", num_steps=4)
+    before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+    with (
+        run.lock(),
+        pytest.raises(BlockingIOError, match="another process .* is working in"),
+    ):
+        one_weight.train_one_weight(tmp_path / "run", num_steps=4)
+    after = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda lines: [b"\0" * 80, *lines[1:]], "1 damaged line(s) left out: 1"),
+        (lambda lines: [lines[0], b"{}", *lines[2:]], "1 damaged line(s) left out: 2"),
+        (lambda lines: [*lines[:2], lines[2][:30], *lines[3:]], "1 damaged line(s) left out: 3"),
+        (lambda lines: [b"\xff\xfe" + lines[0], *lines[1:]], "1 damaged line(s) left out: 1"),
+        (lambda lines: [], "lacks 3 of the 3 lines from before step 8"),
+        (lambda lines: lines[:1], "lacks 2 of the 3 lines from before step 8"),
+    ],
+)
+def test_damaged_metrics_cost_lines_and_not_the_run(undisturbed, tmp_path, monkeypatch, caplog, damage, said):
+    """Stopped at step 8 of 12, the metrics damaged, taken up again: the same weights."""
+    config = one_weight.config_of(log_every_steps=4, keep_checkpoints=9)
+    whole_metrics, whole = one_weight.train_one_weight(tmp_path / "whole", config, num_steps=12)
+    _, run = one_weight.train_one_weight(tmp_path / "run", config, num_steps=12)
+    shutil.rmtree(checkpoint.folder_of(run.checkpoints, 12))
+    lines = run.metrics_file.read_bytes().splitlines()
+    run.metrics_file.write_bytes(b"".join(line + b"\n" for line in damage(lines)))
+    metrics, resumed = one_weight.train_one_weight(tmp_path / "run", config, num_steps=12)
+    assert said in caplog.text
+    assert metrics == whole_metrics
+    first, second = whole.checkpoint("last"), resumed.checkpoint("last")
+    assert (first / "model.safetensors").read_bytes() == (second / "model.safetensors").read_bytes()
+    written = read_metrics(resumed.metrics_file)
+    assert [line["tokens_seen"] for line in written if "tokens_seen" in line][-1] == 12 * 4 * 4
+    if "lacks" in said:  # the best evaluation is known from the checkpoint
+        assert [line["step"] for line in written if line["split"] == "eval"] == [4, 8, 12]
+
+
+def test_missing_metrics_are_said(undisturbed, tmp_path, caplog):
+    config = one_weight.config_of()
+    _, run = one_weight.train_one_weight(tmp_path / "run", config, num_steps=8)
+    run.metrics_file.unlink()
+    one_weight.train_one_weight(tmp_path / "run", config, num_steps=8)
+    assert "metrics.jsonl lacks" in caplog.text and "they are gone" in caplog.text
