@@ -122,7 +122,8 @@ def _architecture(values, path, report):
         report.note(f"config.json names several architectures; {shown_name(names[0])} is taken")
     if names[0] is not None and names[0] not in ARCHITECTURES:
         raise ValueError(
-            f"{path} is a {shown_name(names[0])}, which kbert has no model for; it reads {', '.join(ARCHITECTURES)}."
+            f"{path} is a {shown_name(names[0])}, which kbert has no model for; it reads "
+            f"{', '.join(ARCHITECTURES)}."
         )
     return names[0]
 
