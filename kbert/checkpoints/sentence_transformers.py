@@ -57,8 +57,8 @@ def read_sentence_modules(path) -> SentenceModules:
     kinds = [module["type"].rsplit(".", 1)[-1] for module in listed]
     if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         raise ValueError(
-            f"{folder / MODULES_FILE} lists the modules {shown_name(', '.join(kinds) or '(none)')}; kbert knows "
-            "a Transformer, then a Pooling, then perhaps a Normalize."
+            f"{folder / MODULES_FILE} lists the modules {shown_name(', '.join(kinds) or '(none)')}; kbert "
+            "knows a Transformer, then a Pooling, then perhaps a Normalize."
         )
     encoder_folder = path_inside(folder, listed[0]["path"], folder / MODULES_FILE, "folder")
     pooling_folder = path_inside(folder, listed[1]["path"], folder / MODULES_FILE, "folder")
