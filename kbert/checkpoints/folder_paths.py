@@ -4,6 +4,8 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from kbert.files.json_values import shown
 
+_LONGEST_NAME = 255  # bytes; of most file systems
+
 
 def path_inside(folder: Path, name: str, named_by: Path, kind: str) -> Path:
     """The place that `name` stands for, below `folder`.
@@ -24,8 +26,9 @@ def path_inside(folder: Path, name: str, named_by: Path, kind: str) -> Path:
     parts = PurePosixPath(name).parts
     lexically = not PurePosixPath(name).is_absolute() and ".." not in parts
     # A backslash or a drive would be one only elsewhere, and a checkpoint is the same everywhere.
-    portable = "\\" not in name and "\0" not in name and not PureWindowsPath(name).drive
-    if lexically and portable:
+    portable = name.isprintable() and "\\" not in name and not PureWindowsPath(name).drive
+    short = all(len(part.encode("utf-8", "replace")) <= _LONGEST_NAME for part in parts)
+    if lexically and portable and short:
         path = folder.joinpath(*parts)
         inside = path if path.is_dir() else path.parent
         if inside.resolve().is_relative_to(folder.resolve()):

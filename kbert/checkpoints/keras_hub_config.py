@@ -153,6 +153,11 @@ def parse_preset(folder: Path, allowance: Allowance, report: Report) -> KerasHub
         )
     labels = _labels(metadata, settings, folder, report) if task == "sequence_classification" else ()
     problem_type = json_value(metadata, _PROBLEM_TYPE, str, folder / METADATA_FILE)
+    if problem_type not in (None, "regression", "multi_label_classification"):
+        raise ValueError(
+            f"{folder / METADATA_FILE}: {_PROBLEM_TYPE}={shown(problem_type)} is not known; expected "
+            "regression or multi_label_classification."
+        )
     problem_type = problem_type or ("regression" if len(labels) == 1 else None)
     return KerasHubConfig(
         encoder,

@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+from kbert.files.json_values import is_unicode
 from kbert.files.whole_file import write_text
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -10,14 +11,6 @@ MAX_BYTES_PER_PIECE = 256  # of UTF-8, without "##"; TF-Text's WordPiece op take
 # The published Chinese vocabulary has this as a token, and stripping its line leaves nothing: the token is
 # "" in the original as well. Written as it was, it cannot be mistaken for a line that is empty.
 _LINE_OF_EMPTY_TOKEN = "\u2028"
-
-
-def _is_unicode(text):
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class Vocabulary:
@@ -60,7 +53,7 @@ class Vocabulary:
                 f"{', '.join(SPECIAL_TOKENS)}, each on a line of its own."
             )
         for index, token in enumerate(self.tokens):
-            if "\n" in token or not _is_unicode(token):
+            if "\n" in token or not is_unicode(token):
                 raise ValueError(
                     f"{source}: the piece of id {index}, {ascii(token[:20])}, cannot stand in a vocab.txt; "
                     "expected Unicode without line ends and without half a surrogate pair."

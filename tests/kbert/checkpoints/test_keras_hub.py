@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from kbert.config import EncoderConfig
 from kbert.inference.loaded_model import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.kbert.checkpoints.foreign_files import SHAPE, TOKENS
+from tests.kbert.mutations import mutate_bytes, mutate_json
 
 pytestmark = pytest.mark.slow  # KerasHub and the hub's client take long to import
 
@@ -561,6 +563,27 @@ def test_a_full_disk_is_one_sentence(preset, tmp_path, monkeypatch):
     with pytest.raises(OSError, match="out could not be written: the preset .*No space") as error:
         convert_checkpoint(folder, tmp_path / "out", "keras_hub")
     assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
+
+
+def test_presets_damaged_at_random_end_in_a_sentence_or_load_finite(saved, tmp_path):
+    refused, cases = 0, 60
+    for case in range(cases):
+        rng, copy = random.Random(case), tmp_path / str(case)
+        shutil.copytree(saved["BertTextClassifier"][1], copy)
+        file = rng.choice(sorted(path for path in copy.rglob("*") if path.is_file()))
+        if file.suffix == ".json":
+            file.write_text(mutate_json(file.read_text(), rng))
+        else:
+            file.write_bytes(mutate_bytes(file.read_bytes(), rng))
+        try:
+            for tensor in read_checkpoint(copy).complete().values():
+                assert np.isfinite(tensor.read()).all()
+        except (ValueError, OSError) as error:
+            refused += 1
+            assert str(error).isprintable() and len(str(error)) < 1500, f"case {case}, {file.name}: {error!r}"
+        except Exception as error:
+            raise AssertionError(f"case {case}, {file.name}: {error!r}") from error
+    assert cases // 4 < refused < cases
 
 
 def test_a_failure_half_way_leaves_nothing(tmp_path):
