@@ -282,4 +282,6 @@ def _save(prefix, arrays):
             tensors=[tf.constant(arrays[name]) for name in names],
         )
     except tf.errors.OpError as error:  # a full disk, most often
-        raise OSError(errno.EIO, f"the checkpoint could not be written: {_first_line(error)}") from None
+        # Without the name of TensorFlow's operation before and behind.
+        reason = re.sub(r"\{\{.*?\}\} | \[Op:.*?\]", "", _first_line(error))
+        raise OSError(errno.EIO, f"the checkpoint could not be written: {reason}") from None

@@ -6,6 +6,7 @@ task's weights are missing it gives random ones without a word, and it builds wh
 
 import errno
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,7 @@ __all__ = [
 FORMAT = "keras_hub"
 PRESET_SCHEME, KAGGLE_SCHEME = "keras_hub://", "kaggle://"
 BACKBONE_WEIGHTS, TASK_WEIGHTS = "model.weights.h5", "task.weights.h5"
+_HDF5_OVERHEAD = 8192  # bytes for an array and its groups, at most
 # What h5py and Keras's loader raise for a damaged file; a cyclic group makes h5py recurse.
 _HDF5_ERRORS = (OSError, ValueError, KeyError, RuntimeError, TypeError, IndexError, AttributeError)
 # kbert's task -> what is written for it. Heads that a class lacks are errors, unless allowed by name.
@@ -173,6 +175,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
             numbers = tensor.as_float32().read()
             report.taken.append((row.outside, row.kbert, _how(variable, tensor.shape)))
         variable.assign(numbers.reshape(variable.shape))
+    _require_room_for(variables.values(), folder)
     try:
         model.save_to_preset(str(folder))
         if class_name is None:
@@ -185,6 +188,15 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     report.note(f"class {class_name or 'BertBackbone'}")
     report.note("KerasHub's tokenizer gives other ids than kbert's for some texts, see docs/checkpoints.md")
     return report
+
+
+def _require_room_for(variables, folder):
+    """On a disk that is full HDF5 does not fail, it crashes: so the room is asked for first."""
+    arrays = [math.prod(variable.shape) for variable in variables]
+    reserved = folder / "reserved"
+    with reserved.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 4 * sum(arrays) + _HDF5_OVERHEAD * (len(arrays) + 100))
+    reserved.unlink()
 
 
 def download_preset(name: str) -> Path:

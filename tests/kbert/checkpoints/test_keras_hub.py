@@ -565,6 +565,26 @@ def test_a_full_disk_is_one_sentence(preset, tmp_path, monkeypatch):
     assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
 
 
+def test_a_disk_that_is_really_full_does_not_crash(saved, tmp_path):
+    """HDF5 ends the whole process when it cannot write what it has begun."""
+    program = """
+import resource, sys
+import keras_hub
+from kbert.scripts.convert_checkpoint import convert_checkpoint
+for size in (100, 3000, 20_000, 100_000, 300_000):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    try:
+        convert_checkpoint(sys.argv[1], sys.argv[2], "keras_hub")
+    except OSError as error:
+        sys.stderr.write(f"SENTENCE {error}\\n")
+"""
+    command = [sys.executable, "-c", program, str(saved["BertBackbone"][1]), str(tmp_path / "new" / "out")]
+    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert result.stderr.count("SENTENCE ") == 5 and result.stderr.count("out could not be written: ") == 5
+    assert result.stderr.count("File too large") == 5 and not list(tmp_path.iterdir())
+
+
 def test_presets_damaged_at_random_end_in_a_sentence_or_load_finite(saved, tmp_path):
     refused, cases = 0, 60
     for case in range(cases):
