@@ -5,6 +5,7 @@ with `--override=path.to.field=value`. Nothing here imports TensorFlow, so a wro
 at once.
 """
 
+import collections
 import dataclasses
 import difflib
 import json
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kbert.files.json_file import read_json
-from kbert.files.json_values import shown
+from kbert.files.json_values import is_unicode, shown
 
 PRESET_DIRECTORY = Path(__file__).resolve().parent.parent / "configs" / "encoders"
 
@@ -154,7 +155,7 @@ class EncoderConfig:
             value = getattr(self, name)
             _require(
                 value in ACTIVATIONS or (value is None and name != "hidden_act"),
-                f"{name}={value!r} is not known; choose one of {', '.join(ACTIVATIONS)}.",
+                f"{name}={shown(value)} is not known; choose one of {', '.join(ACTIVATIONS)}.",
             )
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
             value = getattr(self, name)
@@ -226,7 +227,7 @@ class OptimizerConfig:
     def __post_init__(self):
         _require(
             self.name in OPTIMIZERS,
-            f"optimizer.name={self.name!r} is not known; choose one of {', '.join(OPTIMIZERS)}.",
+            f"optimizer.name={shown(self.name)} is not known; choose one of {', '.join(OPTIMIZERS)}.",
         )
         self._check_clipnorm()
         for name in ("learning_rate", "epsilon", "decay_power"):
@@ -265,11 +266,11 @@ class OptimizerConfig:
     def _check_schedule(self):
         _require(
             self.decay in DECAYS,
-            f"optimizer.decay={self.decay!r} is not known; choose one of {', '.join(DECAYS)}.",
+            f"optimizer.decay={shown(self.decay)} is not known; choose one of {', '.join(DECAYS)}.",
         )
         _require(
             self.decay_power == 1 or self.decay == "polynomial",
-            f'optimizer.decay_power={self.decay_power} needs decay="polynomial", not {self.decay!r}.',
+            f'optimizer.decay_power={self.decay_power} needs decay="polynomial", not {shown(self.decay)}.',
         )
         _require(
             0 <= self.end_learning_rate <= self.learning_rate,
@@ -283,7 +284,7 @@ class OptimizerConfig:
         )
         _require(
             (self.train_minutes is not None) == (self.decay == "budget"),
-            f"optimizer.train_minutes={self.train_minutes} does not go with decay={self.decay!r}: "
+            f"optimizer.train_minutes={self.train_minutes} does not go with decay={shown(self.decay)}: "
             'decay="budget" needs train_minutes, and nothing else takes it.',
         )
         _require(
@@ -360,11 +361,11 @@ class TrainingConfig:
         _check_limits(self)
         _require(
             isinstance(self.jit_compile, bool) or self.jit_compile == "auto",
-            f'jit_compile={self.jit_compile!r} is not known; choose true, false or "auto".',
+            f'jit_compile={shown(self.jit_compile)} is not known; choose true, false or "auto".',
         )
         _require(
             self.precision in PRECISIONS,
-            f"precision={self.precision!r} is not known; choose one of {', '.join(PRECISIONS)}.",
+            f"precision={shown(self.precision)} is not known; choose one of {', '.join(PRECISIONS)}.",
         )
         _require(
             self.peak_flops is None or self.peak_flops > 0, f"peak_flops={self.peak_flops} must be positive."
@@ -375,11 +376,11 @@ class TrainingConfig:
     def _check_padding(self):
         _require(
             self.padding in PADDINGS,
-            f"padding={self.padding!r} is not known; choose one of {', '.join(PADDINGS)}.",
+            f"padding={shown(self.padding)} is not known; choose one of {', '.join(PADDINGS)}.",
         )
         _require(
             self.packed_rows is None or self.padding == "pack",
-            f"packed_rows={self.packed_rows} does not go with padding={self.padding!r}, only with "
+            f"packed_rows={self.packed_rows} does not go with padding={shown(self.padding)}, only with "
             'padding="pack".',
         )
         _require(
@@ -508,21 +509,23 @@ class DatasetConfig:
     file_format: str | None = None
 
     def __post_init__(self):
-        repeated = {name for name in self.labels if self.labels.count(name) > 1}
-        _require(not repeated, f"dataset.labels repeats {sorted(repeated)}; name each label once.")
+        repeated = sorted(name for name, count in collections.Counter(self.labels).items() if count > 1)
+        _require(not repeated, f"dataset.labels repeats {shown(repeated)}; name each label once.")
         _require(
             self.file_format in (None, "tsv", "csv", "jsonl"),
-            f"dataset.file_format={self.file_format!r} is not known; choose tsv, csv or jsonl.",
+            f"dataset.file_format={shown(self.file_format)} is not known; choose tsv, csv or jsonl.",
         )
         _require(
             self.positive_label is None or not self.labels or self.positive_label in self.labels,
-            f"dataset.positive_label={self.positive_label!r} is not among labels={list(self.labels)}.",
+            f"dataset.positive_label={shown(self.positive_label)} is not among "
+            f"labels={shown(list(self.labels))}.",
         )
         if self.column_names:
             for column in filter(None, (self.text, self.text_pair, self.label)):
                 _require(
                     column in self.column_names,
-                    f"dataset column {column!r} is not among column_names={list(self.column_names)}.",
+                    f"dataset column {shown(column)} is not among "
+                    f"column_names={shown(list(self.column_names))}.",
                 )
 
 
@@ -565,7 +568,7 @@ class FinetuningConfig(TrainingConfig):
         )
         _require(
             self.task in FINETUNING_TASKS + CONVERTED_TASKS,
-            f"task={self.task!r} is not known; choose one of {', '.join(FINETUNING_TASKS)}.",
+            f"task={shown(self.task)} is not known; choose one of {', '.join(FINETUNING_TASKS)}.",
         )
         _require(self.max_seq_length >= 4, f"max_seq_length={shown(self.max_seq_length)} must be at least 4.")
         _require(self.num_train_epochs > 0, f"num_train_epochs={self.num_train_epochs} must be positive.")
@@ -699,7 +702,7 @@ def _convert(hint, value, where):
         return _as_float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise ValueError(f"{where}: expected {hint.__name__}, received {shown(value)}.")
-    if hint is str and not _is_unicode(value):
+    if hint is str and not is_unicode(value):
         raise ValueError(f"{where}: {shown(value)} holds half a surrogate pair; expected a text.")
     return value
 
@@ -709,14 +712,6 @@ def _as_float(value):
         return float(value)
     except OverflowError:  # more than 1.8e308: the limits refuse it by name
         return math.inf if value > 0 else -math.inf
-
-
-def _is_unicode(text):
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _read_json(path):

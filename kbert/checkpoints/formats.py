@@ -1,14 +1,14 @@
 """Which format lies at a path, and reading and writing of any of them."""
 
 import dataclasses
-import os
-import shutil
+import errno
 from pathlib import Path
 
 from kbert.checkpoints import google_tf1, hub, hugging_face, kbert_run, keras_hub
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.report import Report, write_reports
+from kbert.checkpoints.report import JSON_FILE, Report, write_reports
+from kbert.files.whole_file import whole_folder
 
 _READERS = {
     kbert_run.FORMAT: kbert_run.read_kbert_run,
@@ -95,7 +95,9 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
     return checkpoint
 
 
-def write_checkpoint(checkpoint: BertCheckpoint, path, format: str, allow_unmatched=()) -> Report:
+def write_checkpoint(
+    checkpoint: BertCheckpoint, path, format: str, allow_unmatched=(), overwrite: bool = False
+) -> Report:
     """Writes `checkpoint` as a new folder: aside, then renamed, with the report of both sides in it.
 
     Args:
@@ -103,6 +105,7 @@ def write_checkpoint(checkpoint: BertCheckpoint, path, format: str, allow_unmatc
       path: the folder to make.
       format: one of FORMATS.
       allow_unmatched: see `read_checkpoint`.
+      overwrite: whether it may take the place of an earlier conversion, once it is whole.
 
     Returns:
       The account of the writing.
@@ -110,32 +113,50 @@ def write_checkpoint(checkpoint: BertCheckpoint, path, format: str, allow_unmatc
     Raises:
       ValueError: for an unknown format, a path that holds files already, or a model that the format cannot
         express. Nothing is left behind then.
+      OSError: when it cannot be written, for example on a full disk; nothing is left behind then either.
     """
     if format not in _WRITERS:
         raise ValueError(f"--format={format!r} is not known; choose one of {', '.join(FORMATS)}.")
     path = Path(path)
-    require_free(path)
-    aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    shutil.rmtree(aside, ignore_errors=True)
-    made = [parent for parent in (path.parent, *path.parent.parents) if not parent.exists()]
-    aside.mkdir(parents=True)
+    require_free(path, overwrite)
     try:
-        written = _WRITERS[format](checkpoint, aside, Allowance(allow_unmatched))
-        written = dataclasses.replace(written, path=str(path))
-        write_reports(aside, checkpoint.report, written)
-        if path.is_dir():
-            path.rmdir()  # empty
-        aside.rename(path)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        for parent in made:
-            parent.rmdir()
-        raise
+        with whole_folder(path, replace=overwrite) as aside:
+            written = _WRITERS[format](checkpoint, aside, Allowance(allow_unmatched))
+            written = dataclasses.replace(written, path=str(path))
+            write_reports(aside, checkpoint.report, written)
+    except OSError as error:
+        reason = error.strerror or " ".join(str(error).split())
+        raise OSError(error.errno or errno.EIO, f"{path} could not be written: {reason}") from None
     return written
 
 
-def require_free(path):
-    """Refuses a target that holds something already."""
+def require_free(path, overwrite: bool = False, inputs=()):
+    """Refuses a target that holds something already, but for an earlier conversion if `overwrite` is set.
+
+    Args:
+      path: the folder to make.
+      overwrite: whether an earlier conversion may be replaced.
+      inputs: paths that are read; none of them may lie in the folder.
+
+    Raises:
+      ValueError: one sentence.
+    """
     path = Path(path)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise ValueError(f"{path} exists and is not empty; choose a new folder.")
+    for source in [Path(name) for name in inputs if not str(name).startswith(tuple(_DOWNLOADS))]:
+        if source.resolve().is_relative_to(path.resolve()):
+            raise ValueError(
+                f"{path} would take the place of {source}, which is read; choose another folder."
+            )
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    if not overwrite:
+        raise ValueError(
+            f"{path} exists and is not empty; choose a new folder, or add --overwrite to replace an earlier "
+            "conversion."
+        )
+    # A conversion's run that was trained on is more than a conversion.
+    if not (path / JSON_FILE).is_file() or (path / "metrics.jsonl").exists():
+        raise ValueError(
+            f"{path} holds more than a conversion, which is all that --overwrite replaces; choose a new "
+            "folder."
+        )

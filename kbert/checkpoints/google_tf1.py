@@ -1,6 +1,9 @@
 """Google's TF1 checkpoints in and out, without a graph: bert_model.ckpt.*, bert_config.json, vocab.txt."""
 
 import dataclasses
+import errno
+import glob
+import math
 import re
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from kbert.checkpoints.report import Report
 from kbert.checkpoints.vocabulary_checks import check_sizes, decide_casing
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_file import read_json_object
+from kbert.files.json_values import json_texts, json_value, shown_name
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.whole_file import write_json
 from kbert.tokenization.vocabulary import Vocabulary
@@ -90,7 +94,7 @@ def read_google(
 
     stored = _stored(_read_tensors(prefix))
     task, required, num_labels = _task(stored, report)
-    labels = own.get("labels") or [str(index) for index in range(num_labels)]
+    labels = json_texts(own, "labels", folder / CONFIG_FILE) or [str(index) for index in range(num_labels)]
     if len(labels) != num_labels:
         raise ValueError(
             f"{folder / CONFIG_FILE} names {len(labels)} labels, but the classifier has {num_labels} outputs."
@@ -124,8 +128,9 @@ def read_google(
 
 
 def _declared_casing(folder, own):
-    if "do_lower_case" in own:
-        return bool(own["do_lower_case"]), CONFIG_FILE
+    do_lower_case = json_value(own, "do_lower_case", bool, folder / CONFIG_FILE)
+    if do_lower_case is not None:
+        return do_lower_case, CONFIG_FILE
     name = folder.resolve().name
     if _UNCASED_FOLDER.search(name):
         return True, f"the folder's name {name!r}"
@@ -141,6 +146,7 @@ def _read_tensors(prefix):
     try:
         reader = tf.train.load_checkpoint(str(prefix))
         shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
+        _require_room(prefix, shapes, dtypes)
     except _reading_errors(tf) as error:
         raise ValueError(f"{broken} ({_first_line(error)}); download it again.") from None
 
@@ -149,13 +155,23 @@ def _read_tensors(prefix):
             try:
                 return reader.get_tensor(name)
             except _reading_errors(tf) as error:
-                raise ValueError(f"{broken} ({name}: {_first_line(error)}); download it again.") from None
+                raise ValueError(
+                    f"{broken} ({shown_name(name)}: {_first_line(error)}); download it again."
+                ) from None
 
         return read
 
     return {
         name: StoredTensor(tuple(shapes[name]), dtypes[name].name, reader_of(name)) for name in sorted(shapes)
     }
+
+
+def _require_room(prefix, shapes, dtypes):
+    """No tensor may be larger than the files that hold it: TensorFlow makes room before it reads."""
+    size = sum(file.stat().st_size for file in prefix.parent.glob(f"{glob.escape(prefix.name)}.data-*"))
+    for name, shape in shapes.items():
+        if math.prod(shape) * dtypes[name].size > size:
+            raise ValueError(f"{shown_name(name)} of shape {shape} does not fit into {size} bytes of data")
 
 
 def _reading_errors(tf):
@@ -258,9 +274,14 @@ def _save(prefix, arrays):
     import tensorflow as tf
 
     names = sorted(arrays)
-    tf.raw_ops.SaveV2(
-        prefix=str(prefix),
-        tensor_names=names,
-        shape_and_slices=[""] * len(names),
-        tensors=[tf.constant(arrays[name]) for name in names],
-    )
+    try:
+        tf.raw_ops.SaveV2(
+            prefix=str(prefix),
+            tensor_names=names,
+            shape_and_slices=[""] * len(names),
+            tensors=[tf.constant(arrays[name]) for name in names],
+        )
+    except tf.errors.OpError as error:  # a full disk, most often
+        # Without the name of TensorFlow's operation before and behind.
+        reason = re.sub(r"\{\{.*?\}\} | \[Op:.*?\]", "", _first_line(error))
+        raise OSError(errno.EIO, f"the checkpoint could not be written: {reason}") from None

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, has_labels, zeros
+from kbert.checkpoints.folder_paths import path_inside
 from kbert.checkpoints.hugging_face_config import ARCHITECTURES, build_config, parse_config
 from kbert.checkpoints.hugging_face_tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.masked_lm_settings import require_encoder_settings
@@ -14,6 +15,7 @@ from kbert.checkpoints.report import Report
 from kbert.checkpoints.torch_file import read_torch_file
 from kbert.checkpoints.vocabulary_checks import check_sizes
 from kbert.files.json_file import read_json_object
+from kbert.files.json_values import json_value, shown, shown_name
 from kbert.files.safetensors_file import read_safetensors, write_safetensors
 from kbert.files.whole_file import write_json
 
@@ -133,15 +135,13 @@ def _read_weights(folder, report):
 
 def _read_shards(folder, index_name, report):
     index = folder / index_name
-    places = read_json_object(index).get("weight_map")
-    if not isinstance(places, dict) or not all(isinstance(file, str) for file in places.values()):
+    places = json_value(read_json_object(index), "weight_map", dict, index)
+    if places is None or not all(isinstance(file, str) for file in places.values()):
         raise ValueError(f"{index}: expected weight_map, an object from tensor names to file names.")
     files = sorted(set(places.values()))
     for file in files:
-        if Path(file).name != file:
-            raise ValueError(f"{index} names the file {file!r}, which is not in its own folder.")
-        if not (folder / file).is_file():
-            raise ValueError(f"{index} names {file}, which is not there; download all shards.")
+        if not path_inside(folder, file, index, "file").is_file():
+            raise ValueError(f"{index} names {shown_name(file)}, which is not there; download all shards.")
     tensors = {}
     for file in files:
         read = read_safetensors if file.endswith(".safetensors") else read_torch_file
@@ -150,8 +150,8 @@ def _read_shards(folder, index_name, report):
         extra = [name for name in shard if places.get(name) != file]
         if lacking or extra:
             raise ValueError(
-                f"{folder / file} and {index_name} do not belong together: {(lacking or extra)[0]!r} is only "
-                f"in {'the index' if lacking else 'the file'}; download both again."
+                f"{folder / file} and {index_name} do not belong together: {shown((lacking or extra)[0])} is "
+                f"only in {'the index' if lacking else 'the file'}; download both again."
             )
         tensors |= shard
     report.note(f"{len(files)} shards")
@@ -168,7 +168,7 @@ def _stored(tensors, config) -> Stored:
             if name.endswith(f"LayerNorm{old}"):
                 name = name.removesuffix(old) + new
         if name in plain:
-            raise ValueError(f"two tensors are the same one: {original!r} and {originals.get(name, name)!r}.")
+            raise ValueError(f"two tensors are the same one: {shown(original)} and {shown(originals[name])}.")
         plain[name] = tensor
         originals[name] = original
     # Some files keep the output bias only under the decoder's name.

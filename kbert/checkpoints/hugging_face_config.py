@@ -8,7 +8,7 @@ from kbert.checkpoints.masked_lm_settings import MASKED_LM_KEYS
 from kbert.checkpoints.own_keys import OwnKeys, own_keys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
-from kbert.files.json_values import json_texts, json_value, shown, shown_name
+from kbert.files.json_values import is_unicode, json_texts, json_value, shown, shown_name
 
 # Hugging Face's "gelu" is the exact form; "gelu_new" and its later names are the original's tanh form.
 _ACTIVATIONS = {
@@ -122,7 +122,8 @@ def _architecture(values, path, report):
         report.note(f"config.json names several architectures; {shown_name(names[0])} is taken")
     if names[0] is not None and names[0] not in ARCHITECTURES:
         raise ValueError(
-            f"{path} is a {shown_name(names[0])}, which kbert has no model for; it reads {', '.join(ARCHITECTURES)}."
+            f"{path} is a {shown_name(names[0])}, which kbert has no model for; it reads "
+            f"{', '.join(ARCHITECTURES)}."
         )
     return names[0]
 
@@ -174,7 +175,9 @@ def _labels(values, path):
     if names is None:
         return None
     ids = [str(index) for index in range(len(names))]
-    if set(ids) != set(names) or not all(type(name) in (str, int) for name in names.values()):
+    if set(ids) != set(names) or not all(
+        type(it) in (str, int) and is_unicode(str(it)) for it in names.values()
+    ):
         raise ValueError(
             f"{path}: id2label should map the ids 0, 1, 2 ... to names, received {shown(names)}."
         )

@@ -4,12 +4,16 @@ The numbers go through KerasHub's own loader and saver. Its `from_preset` is not
 task's weights are missing it gives random ones without a word, and it builds whatever class a file names.
 """
 
+import errno
+import math
+import os
 from pathlib import Path
 
 import numpy as np
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.keras_hub_arrays import stored_shapes
 from kbert.checkpoints.keras_hub_config import (
     FIXED,
     MASKED_LM_SETTINGS,
@@ -22,7 +26,7 @@ from kbert.checkpoints.keras_hub_config import (
 from kbert.checkpoints.keras_hub_tokenizer import VOCABULARY_FILE, read_preset_tokenizer
 from kbert.checkpoints.masked_lm_settings import require_settings
 from kbert.checkpoints.matching import Stored, match
-from kbert.checkpoints.model_variables import PARTS, body_shapes, fresh_value, part_shapes
+from kbert.checkpoints.model_variables import PARTS, body_shapes, fresh_value, part_of, part_shapes
 from kbert.checkpoints.names import KERAS_HUB, rows
 from kbert.checkpoints.report import Report
 from kbert.checkpoints.vocabulary_checks import check_sizes
@@ -41,6 +45,9 @@ __all__ = [
 FORMAT = "keras_hub"
 PRESET_SCHEME, KAGGLE_SCHEME = "keras_hub://", "kaggle://"
 BACKBONE_WEIGHTS, TASK_WEIGHTS = "model.weights.h5", "task.weights.h5"
+_HDF5_OVERHEAD = 8192  # bytes for an array and its groups, at most
+# What h5py and Keras's loader raise for a damaged file; a cyclic group makes h5py recurse.
+_HDF5_ERRORS = (OSError, ValueError, KeyError, RuntimeError, TypeError, IndexError, AttributeError)
 # kbert's task -> what is written for it. Heads that a class lacks are errors, unless allowed by name.
 _WRITTEN = {"sequence_classification": "sequence_classification"} | dict.fromkeys(
     ("masked_lm", "pretraining"), "masked_lm"
@@ -70,6 +77,7 @@ def read_keras_hub(
     parts = tuple(dict.fromkeys((*PARTS[preset.task], "pooler")))  # a backbone always has its pooler
     shapes = _shapes(preset.encoder, parts, len(preset.labels))
     table_rows = rows(KERAS_HUB, parts, preset.encoder.num_hidden_layers)
+    _check_weight_files(folder, preset, shapes)
     model = _build(preset.class_name, preset.backbone, len(preset.labels), compile=False)
     variables = _load(folder, preset.class_name, model, allowance, report)
 
@@ -167,14 +175,28 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
             numbers = tensor.as_float32().read()
             report.taken.append((row.outside, row.kbert, _how(variable, tensor.shape)))
         variable.assign(numbers.reshape(variable.shape))
-    model.save_to_preset(str(folder))
-    if class_name is None:
-        preprocessor.save_to_preset(str(folder))
+    _require_room_for(variables.values(), folder)
+    try:
+        model.save_to_preset(str(folder))
+        if class_name is None:
+            preprocessor.save_to_preset(str(folder))
+    except (OSError, RuntimeError) as error:  # HDF5 tells of a full disk in several lines, of either kind
+        number = getattr(error, "errno", None) or errno.EIO
+        raise OSError(number, f"the preset could not be written: {_one_line(error)}") from None
     vocabulary.write(folder / VOCABULARY_FILE)  # KerasHub writes an empty line for the token "" of Chinese
     add_own_keys(folder, checkpoint, task, untrained, report)
     report.note(f"class {class_name or 'BertBackbone'}")
     report.note("KerasHub's tokenizer gives other ids than kbert's for some texts, see docs/checkpoints.md")
     return report
+
+
+def _require_room_for(variables, folder):
+    """On a disk that is full HDF5 does not fail, it crashes: so the room is asked for first."""
+    arrays = [math.prod(variable.shape) for variable in variables]
+    reserved = folder / "reserved"
+    with reserved.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 4 * sum(arrays) + _HDF5_OVERHEAD * (len(arrays) + 100))
+    reserved.unlink()
 
 
 def download_preset(name: str) -> Path:
@@ -240,8 +262,6 @@ def _load(folder, class_name, model, allowance, report):
     backbone = model if class_name == "BertBackbone" else model.backbone
     variables = {variable.path: variable for variable in backbone.weights}
     file = folder / BACKBONE_WEIGHTS
-    if not file.is_file():
-        raise ValueError(f"{folder} holds no {BACKBONE_WEIGHTS}; take the whole preset.")
     _load_file(file, backbone.load_weights, len(variables), allowance, report)
     if model is backbone:
         return variables
@@ -255,26 +275,39 @@ def _load(folder, class_name, model, allowance, report):
     return variables
 
 
-def _load_file(file, load, expected, allowance, report):
-    import h5py
+def _check_weight_files(folder, preset, shapes):
+    """Before a model of the size that the config asks for is built: its numbers must be there."""
+    if not (folder / BACKBONE_WEIGHTS).is_file():
+        raise ValueError(f"{folder} holds no {BACKBONE_WEIGHTS}; take the whole preset.")
+    heads = {name for name in shapes if part_of(name) not in ("body", "pooler")}
+    _check_room(folder / BACKBONE_WEIGHTS, [shapes[name] for name in shapes if name not in heads])
+    if preset.class_name != "BertBackbone" and (folder / TASK_WEIGHTS).is_file():
+        _check_room(folder / TASK_WEIGHTS, [shapes[name] for name in heads])
 
-    count = 0
 
-    def add(name, place):
-        nonlocal count
-        if isinstance(place, h5py.Dataset) and not name.startswith("optimizer/"):
-            # Whole numbers are states of random generators; bfloat16 lies as bytes without a kind.
-            count += place.dtype.kind not in "iub"
-
+def _check_room(file, shapes):
+    expected = sum(math.prod(shape) for shape in shapes)
     try:
-        with h5py.File(file) as opened:
-            opened.visititems(add)
+        found = sum(math.prod(shape) for shape in stored_shapes(file))
+    except _HDF5_ERRORS as error:
+        raise _broken(file, error) from None
+    if found < expected:
+        raise _broken(file, f"{found} numbers, but its config makes {expected}")
+
+
+def _broken(file, error):
+    return ValueError(
+        f"{file} is broken or not of the model that {file.parent} describes ({_one_line(error)}); take the "
+        "files of one preset."
+    )
+
+
+def _load_file(file, load, expected, allowance, report):
+    try:
+        count = len(stored_shapes(file))
         load(str(file))
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise ValueError(
-            f"{file} is broken or not of the model that {file.parent} describes ({_one_line(error)}); "
-            "take the files of one preset."
-        ) from None
+    except _HDF5_ERRORS as error:
+        raise _broken(file, error) from None
     if count != expected:
         allowance.conflict(
             file.name, f"{file} holds {count} arrays, but the model has {expected} variables for them", report

@@ -10,6 +10,7 @@ from kbert.checkpoints.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_file import read_json_object
+from kbert.files.json_values import json_count, json_texts, json_value, shown, shown_name
 from kbert.files.whole_file import write_json
 
 CONFIG_FILE = "config.json"
@@ -43,6 +44,7 @@ _PACKAGES = ("keras_hub", "keras_nlp")  # the second is the first's name of befo
 
 # kbert's own keys, in metadata.json: KerasHub writes that file and never reads it.
 _ENCODER, _LABELS, _PROBLEM_TYPE = "kbert_encoder", "kbert_labels", "kbert_problem_type"
+_MOST_LABELS = 1_000_000
 _KEPT = (*FIXED, "attention_probs_dropout_prob", *MASKED_LM_KEYS)
 
 
@@ -93,7 +95,10 @@ def embedding_settings(path) -> dict:
     if registered_class(values, file) != "BertTextEmbedder":
         return {}
     settings = values["config"]
-    return {"pooling": settings.get("pooling_mode", "mean"), "normalize": settings.get("normalize", True)}
+    return {
+        "pooling": json_value(settings, "pooling_mode", str, file, "mean"),
+        "normalize": json_value(settings, "normalize", bool, file, True),
+    }
 
 
 def registered_class(values: dict, path) -> str:
@@ -102,11 +107,11 @@ def registered_class(values: dict, path) -> str:
     Raises:
       ValueError: for an object that is not KerasHub's own, whose code kbert does not look for.
     """
-    package, _, name = str(values.get("registered_name")).partition(">")
+    registered = json_value(values, "registered_name", str, path, "")
+    package, _, name = registered.partition(">")
     if package not in _PACKAGES or not name or not isinstance(values.get("config"), dict):
         raise ValueError(
-            f"{path} holds a {values.get('registered_name')!r}; expected a preset of KerasHub's own BERT "
-            "classes."
+            f"{path} holds a {shown(registered)}; expected a preset of KerasHub's own BERT classes."
         )
     return name
 
@@ -147,7 +152,13 @@ def parse_preset(folder: Path, allowance: Allowance, report: Report) -> KerasHub
             "kept, as masked_lm_hidden_act and masked_lm_layer_norm_eps"
         )
     labels = _labels(metadata, settings, folder, report) if task == "sequence_classification" else ()
-    problem_type = metadata.get(_PROBLEM_TYPE) or ("regression" if len(labels) == 1 else None)
+    problem_type = json_value(metadata, _PROBLEM_TYPE, str, folder / METADATA_FILE)
+    if problem_type not in (None, "regression", "multi_label_classification"):
+        raise ValueError(
+            f"{folder / METADATA_FILE}: {_PROBLEM_TYPE}={shown(problem_type)} is not known; expected "
+            "regression or multi_label_classification."
+        )
+    problem_type = problem_type or ("regression" if len(labels) == 1 else None)
     return KerasHubConfig(
         encoder,
         backbone,
@@ -167,18 +178,24 @@ def _read_if_there(path):
 def _backbone(values, path):
     name = registered_class(values, path)
     if name != "BertBackbone":
-        raise ValueError(f"{path} is a {name}, which kbert has no model for; it reads BertBackbone.")
+        raise ValueError(
+            f"{path} is a {shown_name(name)}, which kbert has no model for; it reads BertBackbone."
+        )
     config = dict(values["config"])
     for key in ("name", "trainable"):
         config.pop(key, None)
     policy = config.pop("dtype", None)
-    if isinstance(policy, dict) and policy.get("class_name") not in (None, "DTypePolicy"):
-        raise ValueError(f"{path}: the weights are quantized ({policy['class_name']}); take float weights.")
+    kind = json_value(policy, "class_name", str, f"{path}: dtype") if isinstance(policy, dict) else None
+    if kind not in (None, "DTypePolicy"):
+        kind = shown_name(kind)
+        raise ValueError(f"{path}: the weights are quantized ({kind}); take float weights.")
     config = {"dropout": 0.1, "max_sequence_length": 512, "num_segments": 2} | config
     lacking, strange = sorted(_BACKBONE.keys() - config.keys()), sorted(config.keys() - _BACKBONE.keys())
     if lacking or strange:
         what = (
-            f"lacks {lacking[0]!r}" if lacking else f"has the key {strange[0]!r}, which kbert does not know"
+            f"lacks {lacking[0]!r}"
+            if lacking
+            else f"has the key {shown(strange[0])}, which kbert does not know"
         )
         raise ValueError(f"{path} {what}; expected the arguments of BertBackbone: {', '.join(_BACKBONE)}.")
     return config
@@ -189,48 +206,55 @@ def _task(values, folder, backbone, allowance, report):
     path = folder / TASK_FILE
     name = registered_class(values, path)
     if name not in _TASKS:
-        raise ValueError(f"{path} is a {name}, which kbert has no model for; it reads {', '.join(_TASKS)}.")
+        raise ValueError(
+            f"{path} is a {shown_name(name)}, which kbert has no model for; it reads {', '.join(_TASKS)}."
+        )
     settings = values["config"]
     inner = settings.get("backbone")
     if not isinstance(inner, dict) or _backbone(inner, path) != backbone:
         raise ValueError(f"{path} has another backbone than {CONFIG_FILE}; take the files of one preset.")
     class_name, task = _TASKS[name]
     if task == "sequence_classification":
-        activation = settings.get("activation") or "linear"
+        activation = json_value(settings, "activation", str, path) or "linear"
         if activation == "softmax":
             report.note("the classifier gives softmax's probabilities there; kbert gives logits and them")
         elif activation != "linear":
-            allowance.conflict("activation", f"{path}: the classifier's activation is {activation!r}", report)
-        dropout = settings.get("dropout")
+            allowance.conflict(
+                "activation", f"{path}: the classifier's activation is {shown(activation)}", report
+            )
+        dropout = json_value(settings, "dropout", float, path)
         if dropout not in (None, backbone["dropout"]):
             report.note(f"the classifier's dropout={dropout} is not kept: heads take hidden_dropout_prob")
     if name == "BertTextEmbedder":
         report.note(
-            f"a sentence embedder: pooling_mode={settings.get('pooling_mode')!r}, "
-            f"normalize={settings.get('normalize')}, which kbert.load(...).embed takes over and a checkpoint "
-            "cannot hold"
+            f"a sentence embedder: pooling_mode={shown(settings.get('pooling_mode'))}, "
+            f"normalize={shown(settings.get('normalize'))}, which kbert.load(...).embed takes over and a "
+            "checkpoint cannot hold"
         )
     return class_name, task, settings
 
 
 def _kept_settings(metadata, path):
-    kept = metadata.get(_ENCODER, {})
-    if not isinstance(kept, dict) or not set(kept) <= set(_KEPT):
+    kept = json_value(metadata, _ENCODER, dict, path, {})
+    if not set(kept) <= set(_KEPT):
         raise ValueError(f"{path}: {_ENCODER} should be an object with keys among {', '.join(_KEPT)}.")
     return kept
 
 
 def _labels(metadata, settings, folder, report):
-    count = settings.get("num_classes")
-    if not isinstance(count, int) or count < 1:
-        raise ValueError(f"{folder / TASK_FILE}: num_classes should be a number above 0, received {count!r}.")
-    labels = metadata.get(_LABELS)
+    count = json_count(settings, "num_classes", folder / TASK_FILE)
+    if count is None or count > _MOST_LABELS:
+        raise ValueError(
+            f"{folder / TASK_FILE}: num_classes should be a number from 1 to {_MOST_LABELS}, received "
+            f"{shown(count)}."
+        )
+    labels = json_texts(metadata, _LABELS, folder / METADATA_FILE)
     if labels is None:
         report.note(f"KerasHub names no labels; the {count} outputs are called LABEL_0, LABEL_1 ...")
         return _plain_labels(count)
-    if not isinstance(labels, list) or len(labels) != count or not all(isinstance(it, str) for it in labels):
+    if len(labels) != count:
         raise ValueError(
-            f"{folder / METADATA_FILE}: {_LABELS} should list {count} names, received {labels!r}."
+            f"{folder / METADATA_FILE}: {_LABELS} should list {count} names, received {shown(labels)}."
         )
     return tuple(labels)
 
@@ -241,10 +265,12 @@ def _plain_labels(count):
 
 def _length(folder, task_values, encoder, allowance, report):
     preprocessor = _read_if_there(folder / PREPROCESSOR_FILE)
-    preprocessor = preprocessor or task_values.get("config", {}).get("preprocessor") or {}
-    length = (preprocessor.get("config") or {}).get("sequence_length")
-    if length is not None and not (isinstance(length, int) and length > 0):
-        raise ValueError(f"{folder}: the preprocessor's sequence_length should be a number, not {length!r}.")
+    path = folder / PREPROCESSOR_FILE
+    if not preprocessor and task_values:
+        path = folder / TASK_FILE
+        preprocessor = json_value(task_values["config"], "preprocessor", dict, path, {})
+    settings = json_value(preprocessor, "config", dict, path, {})
+    length = json_count(settings, "sequence_length", f"{path}: the preprocessor")
     if length is not None and length > encoder.max_position_embeddings:
         allowance.conflict(
             "sequence_length",

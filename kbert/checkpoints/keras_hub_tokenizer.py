@@ -12,6 +12,7 @@ from kbert.checkpoints.keras_hub_config import registered_class
 from kbert.checkpoints.report import Report
 from kbert.checkpoints.vocabulary_checks import decide_casing
 from kbert.files.json_file import read_json_object
+from kbert.files.json_values import json_value, shown
 from kbert.tokenization.vocabulary import Vocabulary
 
 TOKENIZER_FILE = "tokenizer.json"
@@ -51,8 +52,9 @@ def read_preset_tokenizer(
     }
     for setting, (found, ours) in expected.items():
         if found != ours:
-            allowance.conflict(setting, f"{path}: {setting} is {found!r}, not {ours!r}", report)
-    lowercase, strip = bool(settings.get("lowercase")), bool(settings.get("strip_accents"))
+            allowance.conflict(setting, f"{path}: {setting} is {shown(found)}, not {ours!r}", report)
+    lowercase = json_value(settings, "lowercase", bool, path, False)
+    strip = json_value(settings, "strip_accents", bool, path, False)
     vocabulary = decide_casing(
         _tokens(folder / VOCABULARY_FILE),
         str(folder / VOCABULARY_FILE),
@@ -86,7 +88,7 @@ def _tokens(path):
     if not path.is_file():
         raise ValueError(f"{path} does not exist; a preset's vocabulary lies there, one WordPiece a line.")
     try:
-        lines = path.read_bytes().decode("utf-8").split("\n")
+        lines = path.read_bytes().decode("utf-8").removeprefix("\ufeff").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path} is not UTF-8 (byte {error.start}); expected one WordPiece a line."

@@ -83,8 +83,8 @@ def match(
                 else:
                     expected = shapes[row.kbert][::-1] if row.transposed else shapes[row.kbert]
                     wrong.append(
-                        f"{shown_name(original)} is {tensor.dtype} of shape {tensor.shape}, not float of shape "
-                        f"{expected}"
+                        f"{shown_name(original)} is {tensor.dtype} of shape {tensor.shape}, "
+                        f"not float of shape {expected}"
                     )
                 continue
             place = f"{report.path}: {shown_name(original)}"

@@ -7,7 +7,9 @@ the sentence-transformers package; its classes Transformer, Pooling and Normaliz
 from dataclasses import dataclass
 from pathlib import Path
 
-from kbert.files.json_file import read_json_object
+from kbert.checkpoints.folder_paths import path_inside
+from kbert.files.json_file import read_json, read_json_object
+from kbert.files.json_values import json_count, json_texts, json_value, shown_name
 
 MODULES_FILE = "modules.json"
 _LENGTH_FILES = ("sentence_bert_config.json", "sentence_roberta_config.json")
@@ -52,36 +54,39 @@ def read_sentence_modules(path) -> SentenceModules:
     """
     folder = Path(path)
     listed = _read_list(folder / MODULES_FILE)
-    kinds = [str(module["type"]).rsplit(".", 1)[-1] for module in listed]
+    kinds = [module["type"].rsplit(".", 1)[-1] for module in listed]
     if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         raise ValueError(
-            f"{folder / MODULES_FILE} lists the modules {', '.join(kinds) or '(none)'}; kbert knows a "
-            "Transformer, then a Pooling, then perhaps a Normalize."
+            f"{folder / MODULES_FILE} lists the modules {shown_name(', '.join(kinds) or '(none)')}; kbert "
+            "knows a Transformer, then a Pooling, then perhaps a Normalize."
         )
-    encoder_folder = folder / listed[0]["path"]
-    settings = {}
+    encoder_folder = path_inside(folder, listed[0]["path"], folder / MODULES_FILE, "folder")
+    pooling_folder = path_inside(folder, listed[1]["path"], folder / MODULES_FILE, "folder")
+    settings, source = {}, None
     for name in _LENGTH_FILES:
         if (encoder_folder / name).is_file():
-            settings = read_json_object(encoder_folder / name)
+            source = encoder_folder / name
+            settings = read_json_object(source)
     return SentenceModules(
         encoder_folder=encoder_folder,
-        pooling=_pooling_mode(folder / listed[1]["path"] / "config.json"),
+        pooling=_pooling_mode(pooling_folder / "config.json"),
         normalize="Normalize" in kinds,
-        max_seq_length=settings.get("max_seq_length"),
-        do_lower_case=bool(settings.get("do_lower_case", False)),
+        max_seq_length=json_count(settings, "max_seq_length", source),
+        do_lower_case=json_value(settings, "do_lower_case", bool, source, False),
     )
 
 
 def _read_list(path):
-    import json
-
     try:
-        modules = json.loads(path.read_text(encoding="utf-8"))
-        ordered = sorted(modules, key=lambda module: module["idx"])
-        if all(isinstance(module["path"], str) and module["type"] for module in ordered):
-            return ordered
-    except (ValueError, KeyError, TypeError):
-        pass
+        modules = read_json(path) or []
+    except ValueError:
+        modules = None
+    kinds = {"idx": int, "path": str, "type": str}
+    if isinstance(modules, list) and all(
+        isinstance(module, dict) and all(type(module.get(key)) is kind for key, kind in kinds.items())
+        for module in modules
+    ):
+        return sorted(modules, key=lambda module: module["idx"])
     raise ValueError(f"{path} is broken; expected a list of modules with idx, path and type.")
 
 
@@ -89,18 +94,18 @@ def _pooling_mode(path):
     settings = read_json_object(path)
     if "pooling_mode" in settings:  # the newer spelling: one word, or several
         chosen = settings["pooling_mode"]
-        chosen = [chosen] if isinstance(chosen, str) else list(chosen)
+        chosen = [chosen] if isinstance(chosen, str) else json_texts(settings, "pooling_mode", path, [])
         known = set(_POOLING_MODES.values())
     else:
         chosen = [
             key.removeprefix("pooling_mode_")
-            for key, value in settings.items()
-            if key.startswith("pooling_mode_") and value
+            for key in settings
+            if key.startswith("pooling_mode_") and json_value(settings, key, bool, path, False)
         ]
         known = set(_POOLING_MODES)
     if len(chosen) != 1 or chosen[0] not in known:
         raise ValueError(
-            f"{path} pools by {' and '.join(map(str, chosen)) or 'nothing'}; kbert pools by one of "
+            f"{path} pools by {shown_name(' and '.join(chosen) or 'nothing')}; kbert pools by one of "
             f"{', '.join(_POOLING_MODES.values())}."
         )
     return _POOLING_MODES.get(chosen[0], chosen[0])

@@ -42,13 +42,13 @@ def json_value(values: dict, key: str, kind: type, where, default=None):
       The value, of that type, or `default`.
 
     Raises:
-      ValueError: for a value of another type, and for a number that is not finite.
+      ValueError: for a value of another type, a number that is not finite, and half a surrogate pair.
     """
     value = values.get(key)
     if value is None:
         return default
     fits = isinstance(value, int | float if kind is float else kind)
-    if not fits or (isinstance(value, bool) and kind is not bool) or not _is_finite(value):
+    if not fits or (isinstance(value, bool) and kind is not bool) or not _can_be_written(value):
         raise ValueError(f"{where}: {key} should be {_KINDS[kind]}, received {shown(value)}.")
     return value
 
@@ -72,10 +72,21 @@ def json_texts(values: dict, key: str, where, default=None):
       ValueError: for anything else.
     """
     value = json_value(values, key, list, where, default)
-    if value is not default and not all(isinstance(text, str) for text in value):
+    if value is not default and not all(isinstance(text, str) and is_unicode(text) for text in value):
         raise ValueError(f"{where}: {key} should be a list of texts, received {shown(value)}.")
     return value
 
 
-def _is_finite(value):
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written at all: JSON can also say half of a surrogate pair."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _can_be_written(value):
+    if isinstance(value, str):
+        return is_unicode(value)
     return not isinstance(value, float) or math.isfinite(value)

@@ -42,6 +42,7 @@ def define_flags():
     flags.DEFINE_string(
         "vocab_file", None, "Another vocabulary, of the same casing; new tokens start as the mean of the old."
     )
+    flags.DEFINE_bool("overwrite", False, "Replace an earlier conversion that is in --to, once it is whole.")
     flags.mark_flags_as_required(["from", "to"])
 
 
@@ -55,6 +56,7 @@ def convert_checkpoint(
     takes_pairs=None,
     max_position_embeddings=None,
     vocab_file=None,
+    overwrite=False,
 ):
     """Reads `source`, writes `target`; see the flags.
 
@@ -62,9 +64,9 @@ def convert_checkpoint(
       (report of the reading, report of the writing).
 
     Raises:
-      ValueError: one sentence; `target` does not exist then.
+      ValueError, OSError: one sentence; `target` is then what it was before.
     """
-    require_free(target)
+    require_free(target, overwrite, inputs=[path for path in (source, vocab_file) if path is not None])
     checkpoint = read_checkpoint(source, do_lower_case, allow_unmatched)
     if encoder_only:
         checkpoint = checkpoint.encoder_alone()
@@ -75,7 +77,7 @@ def convert_checkpoint(
     if vocab_file is not None:
         vocabulary = Vocabulary.from_file(vocab_file, checkpoint.vocabulary.do_lower_case)
         checkpoint = with_vocabulary(checkpoint, vocabulary)
-    written = write_checkpoint(checkpoint, target, format, allow_unmatched)
+    written = write_checkpoint(checkpoint, target, format, allow_unmatched, overwrite)
     return checkpoint.report, written
 
 
@@ -91,6 +93,7 @@ def main(argv):
         FLAGS.takes_pairs,
         FLAGS.max_position_embeddings,
         FLAGS.vocab_file,
+        FLAGS.overwrite,
     )
     print(f"read: {read}\n\nwritten: {written}")
 

@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+from kbert.files.json_values import is_unicode
 from kbert.files.whole_file import write_text
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -52,6 +53,11 @@ class Vocabulary:
                 f"{', '.join(SPECIAL_TOKENS)}, each on a line of its own."
             )
         for index, token in enumerate(self.tokens):
+            if "\n" in token or not is_unicode(token):
+                raise ValueError(
+                    f"{source}: the piece of id {index}, {ascii(token[:20])}, cannot stand in a vocab.txt; "
+                    "expected Unicode without line ends and without half a surrogate pair."
+                )
             num_bytes = len(token.removeprefix("##").encode("utf-8"))
             if num_bytes > MAX_BYTES_PER_PIECE:
                 raise ValueError(
@@ -72,7 +78,8 @@ class Vocabulary:
         if not path.is_file():
             raise ValueError(f"vocabulary file {path} does not exist; expected a vocab.txt.")
         try:
-            text = path.read_bytes().decode("utf-8")
+            # Some editors begin a file with a byte order mark; it is no part of the first piece.
+            text = path.read_bytes().decode("utf-8").removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} is not UTF-8 (byte {error.start}); expected a vocab.txt.") from None
         # Only "\n" ends a line: the published Chinese vocabulary has U+2028 as a token.

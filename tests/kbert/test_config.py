@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import random
 import subprocess
 import sys
 import typing
@@ -22,6 +23,7 @@ from kbert.config import (
     load_encoder_config,
     to_dict,
 )
+from tests.kbert.mutations import mutate_bytes, mutate_json
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONFIGS = REPOSITORY / "configs"
@@ -571,6 +573,35 @@ def test_strange_overrides_are_one_sentence(write, override, sentence):
         load_config(PretrainingConfig, path, [override])
     assert sentence in str(error.value)
     assert "\n" not in str(error.value) and len(str(error.value)) < 1500
+
+
+def test_configs_damaged_at_random_are_refused_in_a_sentence_or_equal_after_json(tmp_path):
+    path, accepted = tmp_path / "config.json", 0
+    whole = {
+        "encoder": dataclasses.asdict(EncoderConfig()),
+        "optimizer": dataclasses.asdict(OptimizerConfig()),
+    }
+    wholes = {
+        PretrainingConfig: json.dumps(to_dict(PretrainingConfig(phases=(PhaseConfig(20_000),))) | whole),
+        FinetuningConfig: json.dumps(to_dict(FinetuningConfig(dataset=DatasetConfig(labels=("a",)))) | whole),
+    }
+    for case in range(400):
+        rng = random.Random(case)
+        config_class = rng.choice((PretrainingConfig, FinetuningConfig))
+        if rng.random() < 0.8:
+            path.write_text(mutate_json(wholes[config_class], rng))
+        else:
+            path.write_bytes(mutate_bytes(wholes[config_class].encode(), rng))
+        try:
+            config = load_config(config_class, path)
+        except ValueError as error:
+            assert str(error).isprintable() and len(str(error)) < 1500, f"case {case}: {error!r}"
+            assert str(error).startswith(str(path)), f"case {case}: {error!r}"
+        else:
+            accepted += 1
+            recorded = json.loads(json.dumps(to_dict(config), allow_nan=False))
+            assert from_dict(config_class, recorded) == config, f"case {case}"
+    assert 20 < accepted < 300
 
 
 def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):

@@ -160,6 +160,26 @@ WRONG = {
         lambda folder: edit_config(folder, vocab_size=19),
         "has 21 pieces, but the config's vocab_size is 19: ids would fall outside the token table",
     ),
+    "casing as a text": (
+        lambda folder: edit_config(folder, do_lower_case="false"),
+        "bert_config.json: do_lower_case should be true or false, received 'false'",
+    ),
+    "labels as a text": (
+        lambda folder: edit_config(folder, labels="abc"),
+        "bert_config.json: labels should be a list, received 'abc'",
+    ),
+    "epsilon": (
+        lambda folder: edit_config(folder, layer_norm_eps=-1.0),
+        "bert_config.json: layer_norm_eps=-1.0 must be above 0",
+    ),
+    "layers without end": (
+        lambda folder: edit_config(folder, num_hidden_layers=10**6),
+        "bert_config.json: num_hidden_layers=1000000 must be at most 1000.",
+    ),
+    "nested": (
+        lambda folder: (folder / "bert_config.json").write_text("[" * 100_000),
+        "bert_config.json is nested too deeply",
+    ),
     "positions": (
         lambda folder: edit_config(folder, max_position_embeddings=32),
         r"bert/embeddings/position_embeddings is float32 of shape \(16, 8\), not float of shape \(32, 8\)",

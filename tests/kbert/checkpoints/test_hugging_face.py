@@ -408,6 +408,79 @@ WRONG = {
         "config.json: expected a JSON object, received list",
     ),
 }
+# File, key, values of a wrong type or range, and what the sentence says should be there.
+WRONG_VALUES = [
+    ("config.json", "hidden_act", [["gelu"], 1, True, {}], "hidden_act should be a text"),
+    ("config.json", "architectures", ["BertModel", [["BertModel"]], [1]], "should be a list"),
+    ("config.json", "model_type", [["bert"], 1], "model_type should be a text"),
+    ("config.json", "is_decoder", ["false", 0, []], "is_decoder should be true or false"),
+    ("config.json", "hidden_size", ["8", [8], 8.0, True, 10**40], "hidden_size"),
+    ("config.json", "num_hidden_layers", [10**6, -1, "2"], "num_hidden_layers"),
+    ("config.json", "layer_norm_eps", [-1, 0, float("nan"), float("inf"), "1e-12", 2], "layer_norm_eps"),
+    ("config.json", "initializer_range", [-1, float("nan"), float("inf"), "0.02", 99], "initializer_range"),
+    ("config.json", "hidden_dropout_prob", [1, -0.1, float("nan"), True], "hidden_dropout_prob"),
+    ("config.json", "classifier_dropout", ["0.1", float("nan"), [0.1]], "classifier_dropout should be a num"),
+    ("config.json", "id2label", [["a"], {"0": ["a"]}, {"0": "\ud800"}, {"0": None}], "id2label should"),
+    ("config.json", "problem_type", ["ranking", ["regression"]], "problem_type"),
+    ("config.json", "position_embedding_type", [["absolute"], 1], "position_embedding_type should be a text"),
+    ("config.json", "kbert_vocabulary_size", ["21", 0, True], "kbert_vocabulary_size should be a"),
+    ("config.json", "kbert_untrained", ["pooler", [1]], "kbert_untrained should be a list"),
+    ("tokenizer_config.json", "do_lower_case", ["false", 0, ["x"]], "do_lower_case should be true or false"),
+    ("tokenizer_config.json", "strip_accents", ["false", 1], "strip_accents should be true or false"),
+    (
+        "tokenizer_config.json",
+        "model_max_length",
+        [-5, 0, "128", 1.5, float("nan"), True],
+        "model_max_length",
+    ),
+    ("tokenizer_config.json", "tokenizer_class", [["BertTokenizer"]], "tokenizer_class should be a text"),
+    ("tokenizer_config.json", "never_split", ["x", [1]], "never_split should be a list"),
+    ("tokenizer_config.json", "added_tokens_decoder", [["x"], {"x": {}}, {"0": "y"}], "added"),
+    ("tokenizer.json", "model", ["x", {"vocab": ["a"]}, {"vocab": {"a": "0"}}, {"type": ["BPE"]}], "model"),
+    ("tokenizer.json", "normalizer", ["x", {"type": "BertNormalizer", "lowercase": "yes"}], "should be"),
+    ("tokenizer.json", "added_tokens", [{"x": 1}, ["x"], [{"content": "x"}]], "added"),
+]
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "value", "sentence"),
+    [
+        pytest.param(file, key, value, sentence, id=f"{key}={value!r}"[:40])
+        for file, key, values, sentence in WRONG_VALUES
+        for value in values
+    ],
+)
+def test_values_of_another_type_or_range_are_named(folder, file, key, value, sentence):
+    whole = {"tokenizer.json": tokenizer_json(), "tokenizer_config.json": {}}
+    path = folder / file
+    values = json.loads(path.read_text()) if path.is_file() else whole[file]
+    path.write_text(json.dumps(values | {key: value}))
+    with pytest.raises(ValueError, match=sentence) as error:
+        read_checkpoint(folder)
+    assert str(error.value).isprintable() and str(folder) in str(error.value)
+    assert "--allow_unmatched" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "file", ["config.json", "tokenizer.json", "tokenizer_config.json", "added_tokens.json"]
+)
+def test_deeply_nested_files_are_refused(folder, file):
+    (folder / file).write_text('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    with pytest.raises(ValueError, match=f"{file} is nested too deeply to be read"):
+        read_checkpoint(folder)
+
+
+def test_a_deeply_nested_index_is_refused(folder, weights):
+    shards(folder, foreign_files.hugging_face_names(weights, prefix=""))
+    (folder / "model.safetensors.index.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="index.json is nested too deeply to be read"):
+        read_checkpoint(folder)
+
+
+@pytest.mark.parametrize("longest", [10**30, int(1e30), 1e30, 16, 16.0, None])
+def test_lengths_that_mean_none_and_lengths_that_are_whole(folder, longest):
+    (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": longest}))
+    assert read_checkpoint(folder).max_seq_length == 16
 
 
 @pytest.mark.parametrize(("spoil", "sentence"), WRONG.values(), ids=WRONG)

@@ -2,9 +2,11 @@
 
 import dataclasses
 import json
+import random
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import h5py
@@ -19,6 +21,7 @@ from kbert.config import EncoderConfig
 from kbert.inference.loaded_model import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.kbert.checkpoints.foreign_files import SHAPE, TOKENS
+from tests.kbert.mutations import mutate_bytes, mutate_json
 
 pytestmark = pytest.mark.slow  # KerasHub and the hub's client take long to import
 
@@ -446,6 +449,161 @@ def test_a_wrong_preset_is_refused_in_one_sentence(preset, tmp_path, damage, sen
         convert_checkpoint(folder, tmp_path / "run", "kbert")
     assert "\n" not in str(failure.value) and not (tmp_path / "run").exists()
     assert "antigravity" not in sys.modules
+
+
+# ----------------------------------------------------------- files that reach elsewhere, or grow
+
+
+def link_elsewhere(folder):
+    outside = folder.parent / "outside.h5"
+    with h5py.File(outside, "w") as file:
+        file["secret"] = np.ones(8, np.float32)
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        group, name = places_of_bias(file)
+        del group[name]
+        group[name] = h5py.ExternalLink(str(outside), "/secret")
+
+
+def array_elsewhere(folder):
+    outside = folder.parent / "secret.bin"
+    outside.write_bytes(b"secret, " * 4)
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        group, name = places_of_bias(file)
+        del group[name]
+        group.create_dataset(name, (8,), np.float32, external=[(str(outside), 0, 32)])
+
+
+def packed_array(folder):
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        group, name = places_of_bias(file)
+        del group[name]
+        group.create_dataset(name, data=np.zeros(10**7, np.float32), compression="gzip", shuffle=True)
+
+
+def array_never_written(folder):
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        group, name = places_of_bias(file)
+        del group[name]
+        group.create_dataset(name, (10**12,), np.float32, chunks=(1000,))
+
+
+def circle_of_groups(folder):
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        file["again"] = file["/"]
+
+
+def places_of_bias(file):
+    """The group and the name of an array of 8 numbers."""
+    found = []
+    file.visititems(lambda name, place: found.append(place) if getattr(place, "shape", 0) == (8,) else None)
+    return found[0].parent, found[0].name.rsplit("/", 1)[-1]
+
+
+def enormous(folder):
+    for file in ("config.json", "task.json"):
+        text = (folder / file).read_text()
+        (folder / file).write_text(text.replace('"intermediate_dim": 12', '"intermediate_dim": 262144'))
+
+
+def deep(folder):
+    (folder / "task.json").write_text('{"config": ' + "[" * 100_000 + "]" * 100_000 + "}")
+
+
+def one_nan(folder):
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        group, name = places_of_bias(file)
+        group[name][3] = np.nan
+
+
+def text_for_casing(folder):
+    edit(folder / "tokenizer.json", lambda values: values["config"].update(lowercase="false"))
+
+
+def list_for_class(folder):
+    edit(folder / "task.json", lambda values: values.update(registered_name=["BertTextClassifier"]))
+
+
+def millions_of_classes(folder):
+    edit(folder / "task.json", lambda values: values["config"].update(num_classes=10**9))
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (link_elsewhere, r"model.weights.h5 is broken or .* \(it holds a link to another place"),
+        (array_elsewhere, r"model.weights.h5 is broken or .* \(its array .* lies in another file"),
+        (packed_array, r"model.weights.h5 is broken or .* \(its array .* is compressed or was never"),
+        (array_never_written, r"model.weights.h5 is broken or .* \(its array .* is compressed or was"),
+        (circle_of_groups, r"model.weights.h5 is broken or .* \(its group .* stands in several places"),
+        (enormous, r"model.weights.h5 is broken or .* \(\d+ numbers, but its config makes \d+"),
+        (deep, "task.json is nested too deeply to be read"),
+        (one_nan, r" is nan at \(3,\); every weight must be a finite number of float32"),
+        (text_for_casing, "tokenizer.json: lowercase should be true or false, received 'false'"),
+        (list_for_class, r"task.json: registered_name should be a text, received \['BertTextClassifier'\]"),
+        (millions_of_classes, "num_classes should be a number from 1 to 1000000, received 1000000000"),
+    ],
+)
+def test_hostile_presets_are_refused_before_any_work(preset, tmp_path, damage, sentence):
+    folder = preset("BertTextClassifier")
+    damage(folder)
+    started = time.monotonic()
+    with pytest.raises(ValueError, match=sentence) as failure:
+        convert_checkpoint(folder, tmp_path / "run", "kbert")
+    assert time.monotonic() - started < 10
+    assert "\n" not in str(failure.value) and not (tmp_path / "run").exists()
+
+
+def test_a_full_disk_is_one_sentence(preset, tmp_path, monkeypatch):
+    folder = preset("BertBackbone")
+
+    def full(*arguments, **named):
+        raise OSError("Can't synchronously write data (time = Mon\n, errno = 28, 'No space')")
+
+    monkeypatch.setattr("h5py.Group.create_dataset", full)
+    with pytest.raises(OSError, match="out could not be written: the preset .*No space") as error:
+        convert_checkpoint(folder, tmp_path / "out", "keras_hub")
+    assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
+
+
+def test_a_disk_that_is_really_full_does_not_crash(saved, tmp_path):
+    """HDF5 ends the whole process when it cannot write what it has begun."""
+    program = """
+import resource, sys
+import keras_hub
+from kbert.scripts.convert_checkpoint import convert_checkpoint
+for size in (100, 3000, 20_000, 100_000, 300_000):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    try:
+        convert_checkpoint(sys.argv[1], sys.argv[2], "keras_hub")
+    except OSError as error:
+        sys.stderr.write(f"SENTENCE {error}\\n")
+"""
+    command = [sys.executable, "-c", program, str(saved["BertBackbone"][1]), str(tmp_path / "new" / "out")]
+    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert result.stderr.count("SENTENCE ") == 5 and result.stderr.count("out could not be written: ") == 5
+    assert result.stderr.count("File too large") == 5 and not list(tmp_path.iterdir())
+
+
+def test_presets_damaged_at_random_end_in_a_sentence_or_load_finite(saved, tmp_path):
+    refused, cases = 0, 60
+    for case in range(cases):
+        rng, copy = random.Random(case), tmp_path / str(case)
+        shutil.copytree(saved["BertTextClassifier"][1], copy)
+        file = rng.choice(sorted(path for path in copy.rglob("*") if path.is_file()))
+        if file.suffix == ".json":
+            file.write_text(mutate_json(file.read_text(), rng))
+        else:
+            file.write_bytes(mutate_bytes(file.read_bytes(), rng))
+        try:
+            for tensor in read_checkpoint(copy).complete().values():
+                assert np.isfinite(tensor.read()).all()
+        except (ValueError, OSError) as error:
+            refused += 1
+            assert str(error).isprintable() and len(str(error)) < 1500, f"case {case}, {file.name}: {error!r}"
+        except Exception as error:
+            raise AssertionError(f"case {case}, {file.name}: {error!r}") from error
+    assert cases // 4 < refused < cases
 
 
 def test_a_failure_half_way_leaves_nothing(tmp_path):

@@ -90,6 +90,23 @@ def test_bytes_that_are_not_utf8_are_refused(tmp_path):
         Vocabulary.from_file(tmp_path / "vocab.txt", True)
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_token(tmp_path):
+    plain = Vocabulary.from_file(write_lines(tmp_path / "plain.txt", [*SPECIAL_TOKENS, "a"]), True)
+    (tmp_path / "marked.txt").write_bytes(b"\xef\xbb\xbf" + (tmp_path / "plain.txt").read_bytes())
+    marked = Vocabulary.from_file(tmp_path / "marked.txt", True)
+    assert (marked.tokens, marked.fingerprint) == (plain.tokens, plain.fingerprint)
+    # Elsewhere it is a character as any other, which multilingual vocabularies have.
+    path = write_lines(tmp_path / "inside.txt", [*SPECIAL_TOKENS, "\ufeff", "\ufeffa"])
+    assert Vocabulary.from_file(path, True).tokens[5:] == ("\ufeff", "\ufeffa")
+
+
+@pytest.mark.parametrize("token", ["a\nb", "\ud800"])
+def test_pieces_that_no_file_can_hold_are_refused(token):
+    with pytest.raises(ValueError, match="the piece of id 5, .* cannot stand in a vocab.txt") as error:
+        Vocabulary([*SPECIAL_TOKENS, token], True)
+    assert str(error.value).isprintable()
+
+
 def test_a_repeated_token_is_named_with_both_lines():
     with pytest.raises(ValueError, match=r"token 'a' stands on line 6 and again on line 8"):
         Vocabulary([*SPECIAL_TOKENS, "a", "b", "a"], True)

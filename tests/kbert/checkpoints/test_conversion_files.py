@@ -1,0 +1,148 @@
+"""Conversions on disk: whole or absent, whatever happens; nothing is written over that is not asked for."""
+
+import errno
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.scripts.convert_checkpoint import convert_checkpoint
+
+STORED = Path(__file__).with_name("stored")
+REPOSITORY = Path(__file__).resolve().parents[3]
+FORMATS = ("google", "hugging_face", "kbert")
+FOR_GOOGLE = ["hidden_act"]
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def content(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_a_killed_conversion_leaves_is_removed_by_the_next(tmp_path):
+    program = """
+import os, signal, sys
+from kbert.checkpoints import formats
+write = formats._WRITERS["hugging_face"]
+def write_and_die(checkpoint, folder, allowance):
+    write(checkpoint, folder, allowance)
+    os.kill(os.getpid(), signal.SIGKILL)
+formats._WRITERS["hugging_face"] = write_and_die
+formats.write_checkpoint(formats.read_checkpoint(sys.argv[1]), sys.argv[2], "hugging_face")
+"""
+    command = [sys.executable, "-c", program, str(STORED / "BertModel"), str(tmp_path / "out")]
+    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, timeout=60)
+    assert result.returncode == -signal.SIGKILL, result.stderr
+    (left,) = tmp_path.iterdir()
+    assert left.name != "out" and (left / "model.safetensors").is_file()
+    convert_checkpoint(STORED / "BertModel", tmp_path / "out", "hugging_face")
+    assert names(tmp_path) == ["out"]
+
+
+# ------------------------------------------------------------------------------- a full disk
+
+
+def full(*arguments, **named):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def full_for_tensorflow(*arguments, **named):
+    message = "No space left on device; bert_model.ckpt.data-00000-of-00001\nTraceback ..."
+    raise tf.errors.ResourceExhaustedError(None, None, message)
+
+
+# What writes the weights, and what writes the rest, of each format.
+WRITES = {
+    "google, weights": ("google", "tensorflow.raw_ops.SaveV2", full_for_tensorflow),
+    "google, config": ("google", "kbert.checkpoints.google_tf1.write_json", full),
+    "hugging_face, weights": ("hugging_face", "kbert.checkpoints.hugging_face.write_safetensors", full),
+    "hugging_face, config": ("hugging_face", "kbert.checkpoints.hugging_face.write_json", full),
+    "kbert, weights": ("kbert", "kbert.training.checkpoint.write_safetensors", full),
+    "kbert, vocabulary": ("kbert", "kbert.tokenization.vocabulary.write_text", full),
+    "the report": ("hugging_face", "kbert.checkpoints.report.write_text", full),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_full_disk_is_one_sentence_and_leaves_what_was_there(tmp_path, monkeypatch, name, overwrite):
+    format, function, failing = WRITES[name]
+    target = tmp_path / "new" / "out"
+    if overwrite:
+        convert_checkpoint(STORED / "BertForPreTraining", target, "hugging_face")
+    before = content(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(function, failing)
+        with pytest.raises(OSError, match=rf"{target} could not be written: .*No space left") as error:
+            convert_checkpoint(STORED / "BertModel", target, format, FOR_GOOGLE, overwrite=overwrite)
+    assert "\n" not in str(error.value)
+    assert content(tmp_path) == before and names(tmp_path) == (["new"] if overwrite else [])
+
+
+# ----------------------------------------------------------------------------- writing over
+
+
+def test_an_earlier_conversion_is_replaced_only_when_asked(tmp_path):
+    target = tmp_path / "out"
+    convert_checkpoint(STORED / "BertForPreTraining", target, "hugging_face")
+    before = content(target)
+    with pytest.raises(ValueError, match="out exists and is not empty; choose a new folder, or add --over"):
+        convert_checkpoint(STORED / "BertModel", target, "kbert")
+    assert content(target) == before
+    convert_checkpoint(STORED / "BertModel", target, "kbert", overwrite=True)
+    assert read_checkpoint(target).task == "encoder" and not (target / "model.safetensors").exists()
+    assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("file", ["thesis.tex", "metrics.jsonl"])
+def test_what_is_no_conversion_is_never_replaced(tmp_path, file):
+    target = tmp_path / "out"
+    if file == "metrics.jsonl":  # a converted run that was trained on
+        convert_checkpoint(STORED / "BertModel", target, "kbert")
+    target.mkdir(exist_ok=True)
+    (target / file).write_text("{}")
+    before = content(target)
+    with pytest.raises(ValueError, match="out holds more than a conversion, which is all that --overwrite"):
+        convert_checkpoint(STORED / "BertModel", target, "hugging_face", overwrite=True)
+    assert content(target) == before
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ValueError, match="file holds more than a conversion"):
+        write_checkpoint(read_checkpoint(STORED / "BertModel"), tmp_path / "file", "kbert", overwrite=True)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("place", ["", ".", "inner", "link"])
+def test_a_checkpoint_is_never_written_over_itself(tmp_path, place, overwrite):
+    target = tmp_path / "model"
+    convert_checkpoint(STORED / "BertModel", target, "hugging_face")
+    source = target
+    if place == "inner":
+        source = Path(shutil.copytree(STORED / "BertModel", target / "inner"))
+    if place == "link":
+        source = tmp_path / "link"
+        source.symlink_to(target)
+    before = content(target)
+    with pytest.raises(ValueError, match="would take the place of .*, which is read; choose another folder"):
+        convert_checkpoint(source, target, "hugging_face", overwrite=overwrite)
+    assert content(target) == before
+
+
+def test_a_vocabulary_that_is_read_is_not_replaced(tmp_path):
+    target = tmp_path / "model"
+    convert_checkpoint(STORED / "BertModel", target, "hugging_face")
+    vocabulary = target / "vocab.txt"
+    with pytest.raises(ValueError, match="would take the place of .*vocab.txt, which is read"):
+        convert_checkpoint(
+            STORED / "BertModel", target, "hugging_face", vocab_file=vocabulary, overwrite=True
+        )
+    assert vocabulary.is_file() and json.loads((target / "conversion_report.json").read_text())
