@@ -63,10 +63,11 @@ def require_ranges(examples: Mapping[str, tf.Tensor], manifest: Manifest) -> tf.
       examples: a batch as it is stored, int64 and float32, before a cast makes other numbers of some.
       manifest: the records'.
     """
-    fine = [
-        tf.reduce_all((examples[name] >= smallest) & (examples[name] <= largest))
-        for name, (smallest, largest) in ranges(manifest).items()
-    ]
+    fine = []
+    for name, (smallest, largest) in ranges(manifest).items():
+        # One comparison for both ends: below the smallest, numbers without a sign are larger than any.
+        above = tf.bitcast(examples[name] - smallest if smallest else examples[name], tf.uint64)
+        fine.append(tf.reduce_all(above <= largest - smallest))
     for name, feature in manifest.features.items():
         if feature.dtype == "float32":
             fine.append(tf.reduce_all(tf.math.is_finite(examples[name])))
