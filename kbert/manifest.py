@@ -25,6 +25,7 @@ VOCABULARY_FILE_NAME = "vocab.txt"  # copied beside the shards: ids mean nothing
 # 0: from before there were versions. 1: with the shards' bytes and digests.
 FORMAT_VERSION = 1
 
+_LONGEST_NAME = 255  # characters, as file systems have it
 _LARGEST_FEATURE = 1 << 24  # values of one example; TensorFlow makes room for them before it looks
 
 
@@ -159,7 +160,7 @@ def _manifest(values, version):
     shards = tuple(map(_shard, _a(list, values["shards"], "shards")))
     for name, times in Counter(shard.file for shard in shards).items():
         if times > 1:
-            raise ValueError(f"the shard {name!r} is named twice")
+            raise ValueError(f"the shard {_shown(name)} is named twice")
     return Manifest(
         kind=_a(str, values["kind"], "kind"),
         features={name: _feature(name, feature) for name, feature in features.items()},
@@ -173,12 +174,14 @@ def _manifest(values, version):
 
 def _feature(name, value):
     if not isinstance(value, dict) or set(value) != {"dtype", "shape"}:
-        raise ValueError(f"feature {name!r} is {_shown(value)}, expected its dtype and shape")
+        raise ValueError(f"feature {_shown(name)} is {_shown(value)}, expected its dtype and shape")
     if value["dtype"] not in ("int32", "float32"):
-        raise ValueError(f"feature {name!r} has dtype {_shown(value['dtype'])}, expected int32 or float32")
-    shape = [_number(size, f"a size of feature {name!r}") for size in _a(list, value["shape"], "shape")]
+        raise ValueError(
+            f"feature {_shown(name)} has dtype {_shown(value['dtype'])}, expected int32 or float32"
+        )
+    shape = [_number(size, f"a size of feature {_shown(name)}") for size in _a(list, value["shape"], "shape")]
     if math.prod(shape) > _LARGEST_FEATURE:
-        raise ValueError(f"feature {name!r} has more than {_LARGEST_FEATURE} values")
+        raise ValueError(f"feature {_shown(name)} has more than {_LARGEST_FEATURE} values")
     return Feature(value["dtype"], tuple(shape))
 
 
@@ -201,7 +204,9 @@ def _shard(value):
 
 def _is_plain_name(name):
     """Whether it names a file in the folder itself, on every system."""
-    return isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\\:\0")
+    if not isinstance(name, str) or name in ("", ".", "..") or len(name) > _LONGEST_NAME:
+        return False
+    return not set(name) & set("/\\:\0")
 
 
 def _vocabulary(values):

@@ -32,7 +32,7 @@ def _unique(pairs):
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {twice!r} stands there twice")
+        raise ValueError(f"the name {twice[:100]!r} stands there twice")
     return values
 
 

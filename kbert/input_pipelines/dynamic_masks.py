@@ -8,6 +8,12 @@ from kbert.input_pipelines.masking import PieceMasker
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
 
+_MASKING = {
+    "max_predictions_per_seq": (int,),
+    "masked_lm_prob": (float, int),
+    "do_whole_word_mask": (bool,),
+    "max_ngram_size": (int,),
+}
 MASK_FEATURES = ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights")
 
 
@@ -21,8 +27,24 @@ def batch_features(manifest: Manifest) -> dict[str, Feature]:
     if not has_dynamic_masks(manifest):
         return manifest.features
     (length,) = manifest.features["input_ids"].shape
-    all_features = pretraining_features(length, manifest.settings["max_predictions_per_seq"])
+    all_features = pretraining_features(length, masking_settings(manifest)["max_predictions_per_seq"])
     return manifest.features | {name: all_features[name] for name in MASK_FEATURES}
+
+
+def masking_settings(manifest: Manifest) -> dict:
+    """How records without masks are masked: arguments of `PieceMasker`.
+
+    Raises:
+      ValueError: when the manifest does not say.
+    """
+    settings = {"max_ngram_size": 1} | manifest.settings  # records from before spans have none
+    for name, kinds in _MASKING.items():
+        if type(settings.get(name)) not in kinds:
+            raise ValueError(
+                f"the manifest of records without masks has {name}={settings.get(name)!r}, expected "
+                f"{' or '.join(kind.__name__ for kind in kinds)}; make the records again."
+            )
+    return {name: settings[name] for name in _MASKING}
 
 
 class DynamicMasks:
@@ -38,16 +60,9 @@ class DynamicMasks:
     """
 
     def __init__(self, manifest: Manifest, vocabulary: Vocabulary, seed: tuple[int, ...]):
-        settings = manifest.settings
         self._features = batch_features(manifest)
         self._seed = seed
-        self._masker = PieceMasker(
-            vocabulary,
-            max_predictions_per_seq=settings["max_predictions_per_seq"],
-            masked_lm_prob=settings["masked_lm_prob"],
-            do_whole_word_mask=settings["do_whole_word_mask"],
-            max_ngram_size=settings.get("max_ngram_size", 1),
-        )
+        self._masker = PieceMasker(vocabulary, **masking_settings(manifest))
 
     def __call__(self, batches: tf.data.Dataset, first: int = 0, step: int = 1, deterministic=True):
         """Batches with `input_ids` masked and the masked-LM features added.

@@ -14,7 +14,7 @@ def why_no_text(row: dict, name: str) -> str | None:
       name: the field that should hold the text.
     """
     if name not in row:
-        return f"has no field {name!r}, only {', '.join(map(repr, list(row)[:8])) or 'nothing'}"
+        return f"has no field {name!r}, only {', '.join(map(repr, list(row)[:8]))[:500] or 'nothing'}"
     if not isinstance(row[name], str):
         return f"has a JSON {name_of(row[name])} as {name!r}, not a string"
     if half := _half_of_a_pair(row[name]):

@@ -1,5 +1,6 @@
 """Labelled TSV, CSV and JSONL files -> rows. Standard library only."""
 
+import contextlib
 import csv
 import gzip
 import hashlib
@@ -44,12 +45,10 @@ def stream_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = Tr
     path = Path(path)
     is_empty = True
     try:
-        for number, record in _records(path, dataset):
-            is_empty = False
-            yield _row(record, dataset, with_labels, path, number)
-    except UnicodeDecodeError:
-        number = _first_line_that_is_not_utf8(path)
-        raise ValueError(f"{path} line {number} is not UTF-8; convert it, for example with iconv.") from None
+        with _naming_bytes_that_are_not_utf8(path):
+            for number, record in _records(path, dataset):
+                is_empty = False
+                yield _row(record, dataset, with_labels, path, number)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{path} is not a whole gzip file ({error}); make it again.") from None
     if is_empty:
@@ -62,7 +61,9 @@ def _row(record, dataset, with_labels, path, number):
     text_pair = _text(record, dataset.text_pair, place) if dataset.text_pair else None
     label = _label(record, dataset.label, place) if with_labels else None
     if label is not None and dataset.labels and label not in dataset.labels:
-        raise ValueError(f"{place}: label {label!r} is not in the label list {list(dataset.labels)}.")
+        raise ValueError(
+            f"{place}: label {_cut(repr(label))} is not in the label list {list(dataset.labels)}."
+        )
     return Row(text, text_pair, label)
 
 
@@ -147,15 +148,15 @@ def _cells_by_column(text, file_format, path, dataset):
         for column in filter(None, (dataset.text, dataset.text_pair)):
             if column not in header:
                 raise ValueError(
-                    f"{path} has no column {column!r}; its columns are {header}. Name the columns in the "
-                    "config (dataset.text, dataset.text_pair, dataset.label; dataset.column_names for a file "
-                    "without a header line)."
+                    f"{path} has no column {column!r}; its columns are {_cut(header)}. Name the columns "
+                    "in the config (dataset.text, dataset.text_pair, dataset.label; dataset.column_names for "
+                    "a file without a header line)."
                 )
         for column in (dataset.text, dataset.text_pair, dataset.label):
             if header.count(column) > 1:
                 raise ValueError(
-                    f"{path} has {header.count(column)} columns {column!r}; its columns are {header}. Give "
-                    "each another name, so that it is clear which one is meant."
+                    f"{path} has {header.count(column)} columns {column!r}; its columns are {_cut(header)}. "
+                    "Give each another name, so that it is clear which one is meant."
                 )
         for cells in reader:
             if not cells:
@@ -163,19 +164,37 @@ def _cells_by_column(text, file_format, path, dataset):
             if len(cells) < len(header) or any(cells[len(header) :]):
                 raise ValueError(
                     f"{path} line {reader.line_num}: {len(cells)} columns where {len(header)} were "
-                    f"expected ({', '.join(header)})."
+                    f"expected ({_cut(', '.join(map(_plain, header)))})."
                 )
             yield reader.line_num, dict(zip(header, cells, strict=False))
     except csv.Error as error:
         raise ValueError(f"{path} line {reader.line_num}: {error}.") from None
 
 
+def _cut(what):
+    """So that a cell of a megabyte, which may be what is wrong, is not a page of error."""
+    return str(what)[:500]
+
+
+def _plain(name):
+    return name if name.isprintable() else repr(name)
+
+
 def _open(path):
     return gzip.open if path.suffix == ".gz" else open
 
 
+@contextlib.contextmanager
+def _naming_bytes_that_are_not_utf8(path):
+    """Decoding goes by blocks, so its error does not know the line, which is looked for once more."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        number = _first_line_that_is_not_utf8(path)
+        raise ValueError(f"{path} line {number} is not UTF-8; convert it, for example with iconv.") from None
+
+
 def _first_line_that_is_not_utf8(path):
-    """Decoding goes by blocks, so its error does not know the line."""
     with _open(path)(path, "rb") as stream:
         for number, line in enumerate(stream, start=1):
             try:
@@ -199,10 +218,10 @@ def _format_of(path):
 def _json_object(line, path, number):
     value = parse_json(line, f"{path} line {number}", unique_names=True)
     if not isinstance(value, dict):
-        raise ValueError(f"{path} line {number}: expected an object of columns, received {str(value)[:200]}.")
+        raise ValueError(f"{path} line {number}: expected an object of columns, received {_cut(value)}.")
     return value
 
 
 def _require_column(record, column, place):
     if column not in record:
-        raise ValueError(f"{place} has no column {column!r}; it has {sorted(record)}.")
+        raise ValueError(f"{place} has no column {column!r}; it has {_cut(sorted(record))}.")

@@ -3,6 +3,7 @@
 import dataclasses
 
 from kbert.config import DatasetConfig, from_dict
+from kbert.features import encoder_features
 from kbert.input_pipelines.record_folder import RecordFolder
 from kbert.input_pipelines.record_shares import WHOLE
 from kbert.manifest import FILE_NAME
@@ -34,7 +35,8 @@ class LabelledRecords(RecordFolder):
                 f"{directory} holds {self.manifest.kind} records, but the task is {task}; make some with "
                 "python -m tfrecords_tools.create_finetuning_data."
             )
-        (length,) = self.manifest.features["input_ids"].shape
+        length = self.length
+        self.require_features(encoder_features(length))
         if length != max_seq_length:
             raise ValueError(
                 f"{directory} was made with max_seq_length={length}, but this run has "

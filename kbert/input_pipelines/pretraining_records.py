@@ -1,7 +1,9 @@
 """Pretraining records, from the folder to the batches; what does not fit is refused without TensorFlow."""
 
+from kbert.features import pretraining_features
 from kbert.input_pipelines.record_folder import RecordFolder
 
+_MASK_FEATURES = ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights")
 _PAIR_FEATURE = "next_sentence_labels"
 
 
@@ -24,10 +26,19 @@ class PretrainingRecords(RecordFolder):
             raise ValueError(
                 f"{directory} holds records of kind {self.manifest.kind!r}, not pretraining records."
             )
+        features = self.manifest.features
+        masks = [features[name].shape for name in _MASK_FEATURES if name in features]
+        expected = pretraining_features(
+            self.length,
+            masks[0][-1] if masks and masks[0] else 1,
+            with_masks=bool(masks),
+            with_next_sentence=self.next_sentence,
+        )
+        self.require_features(expected)
 
     @property
     def max_seq_length(self) -> int:
-        return self.manifest.features["input_ids"].shape[0]
+        return self.length
 
     @property
     def next_sentence(self) -> bool:

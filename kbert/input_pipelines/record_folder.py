@@ -1,5 +1,6 @@
 """A folder of records: what those of every kind have in common. Opening one does not load TensorFlow."""
 
+from kbert.features import Feature
 from kbert.input_pipelines.damaged_records import leave_out_damaged
 from kbert.input_pipelines.record_vocabulary import require_vocabulary
 from kbert.manifest import read_manifest
@@ -22,6 +23,30 @@ class RecordFolder:
         self.directory = directory
         self.manifest = read_manifest(directory)
         self._damaged = frozenset()
+
+    def require_features(self, expected: dict[str, Feature]):
+        """Raises ValueError unless the records have these features, with these dtypes and shapes."""
+        for name, feature in expected.items():
+            if self.manifest.features.get(name) != feature:
+                raise ValueError(
+                    f"{self.directory} has {name} as {self.manifest.features.get(name)}, expected {feature}; "
+                    "make the records again."
+                )
+
+    @property
+    def length(self) -> int:
+        """The length of the rows.
+
+        Raises:
+          ValueError: when the manifest tells none.
+        """
+        feature = self.manifest.features.get("input_ids")
+        if feature is None or len(feature.shape) != 1 or not feature.shape[0]:
+            raise ValueError(
+                f"{self.directory} has input_ids as {feature}, expected rows of one length; make the records "
+                "again."
+            )
+        return feature.shape[0]
 
     def leave_out_damaged(self):
         """Looks for damaged records now, and goes without them."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from kbert.input_pipelines import damaged_records
+from kbert.input_pipelines import damaged_records, record_ranges
 from kbert.input_pipelines.dynamic_masks import DynamicMasks, has_dynamic_masks
 from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS, endless_epochs, pad_last_batch
 from kbert.input_pipelines.length_buckets import LengthBuckets
@@ -148,13 +148,13 @@ def evaluation_batches(
 
 @contextlib.contextmanager
 def naming_damaged_records(*sets):
-    """Turns TensorFlow's complaint about a broken file into a sentence that names file and byte.
+    """Turns TensorFlow's complaint about a record into a sentence: file and byte, or file and record.
 
     Args:
       *sets: pairs (directory, manifest), which are gone through when reading them fails.
 
     Raises:
-      ValueError: for a damage. An error that has another cause is left as it is.
+      ValueError: for a damage, or numbers out of their range. An error of another cause is left as it is.
     """
     try:
         yield
@@ -166,6 +166,8 @@ def naming_damaged_records(*sets):
                     f"{problem}; make the records again, or pass --records_errors=skip to go without what is "
                     "damaged."
                 ) from error
+            if problem := next(record_ranges.wrong_records(directory, manifest), None):
+                raise ValueError(f"{problem}; make the records again.") from error
         raise
 
 
@@ -225,16 +227,13 @@ def _whole_records(paths):
 
 def _parse(batches, manifest, deterministic=True):
     """Serialized tf.train.Example batches -> dicts with the dtypes of the manifest."""
-    # tf.train.Example stores int64 only; the model's contract is int32.
-    stored = {"int32": tf.int64, "float32": tf.float32}
-    layout = {
-        name: tf.io.FixedLenFeature(feature.shape, stored[feature.dtype])
-        for name, feature in manifest.features.items()
-    }
+    stored = record_ranges.layout(manifest)
 
     def parse(serialized):
-        examples = tf.io.parse_example(serialized, layout)
-        return {name: tf.cast(value, manifest.features[name].dtype) for name, value in examples.items()}
+        examples = tf.io.parse_example(serialized, stored)
+        # Before the cast: of what int32 does not hold it makes numbers that look sound.
+        with tf.control_dependencies([record_ranges.require_ranges(examples, manifest)]):
+            return {name: tf.cast(value, manifest.features[name].dtype) for name, value in examples.items()}
 
     return batches.map(parse, num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic)
 

@@ -60,7 +60,7 @@ def change(folder, **values):
 PATHS = ["../other/b.tfrecord", "{elsewhere}", "folder/b.tfrecord", "./b.tfrecord", ".."]
 
 
-@pytest.mark.parametrize("name", [*PATHS, "", "b\\c", "b\0", 7, None])
+@pytest.mark.parametrize("name", [*PATHS, "", "b\\c", "b\0", 300 * "b", 7, None])
 def test_a_shard_is_a_plain_file_name_in_its_folder(tmp_path, name):
     folder, other = tmp_path / "records", tmp_path / "other"
     for path in (folder, other, folder / "folder"):
@@ -72,7 +72,7 @@ def test_a_shard_is_a_plain_file_name_in_its_folder(tmp_path, name):
 
     with pytest.raises(ValueError, match="is broken .*is no plain file name") as error:
         read_manifest(folder)
-    assert repr(name) in str(error.value)
+    assert repr(name)[:200] in str(error.value)
 
 
 def test_a_shard_is_named_once(tmp_path):

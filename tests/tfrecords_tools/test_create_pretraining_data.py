@@ -586,6 +586,23 @@ def test_a_full_disk_is_a_sentence_and_the_same_command_goes_on(tmp_path, corpus
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 
 
+def killed(job, piece, *arguments):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_worker_is_a_sentence_and_the_same_command_goes_on(tmp_path, corpus, monkeypatch):
+    create_pretraining_data(*corpus, tmp_path / "whole", **SMALL)
+    with monkeypatch.context() as patch:
+        patch.setattr(stage_runner, "sample_block", killed)
+        with pytest.raises(
+            OSError, match="^a worker process was killed, .*; what is done lies in .* goes on"
+        ):
+            create_pretraining_data(*corpus, tmp_path / "out", num_workers=2, **SMALL)
+    monkeypatch.setattr(stage_runner, "tokenize_group", lambda *_: pytest.fail("it was done"))
+    create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_the_corpus_is_never_written_into(tmp_path, overwrite):
     (tmp_path / "raw").mkdir()

@@ -57,22 +57,24 @@ def read_batches(
       dicts of arrays of shape [at most batch_size, *shape of the feature].
 
     Raises:
-      ValueError: for a shard that is damaged or does not hold what the manifest says.
+      ValueError: for a shard that is damaged or does not hold what the manifest says, or numbers that are
+        none of the vocabulary, the labels or the row.
     """
     import tensorflow as tf
 
-    stored = {"int32": tf.int64, "float32": tf.float32}
-    layout = {
-        name: tf.io.FixedLenFeature(feature.shape, stored[feature.dtype])
-        for name, feature in manifest.features.items()
-    }
+    from kbert.input_pipelines import record_ranges
+
+    layout = record_ranges.layout(manifest)
     for shard in manifest.shards:
         path = Path(input_dir) / shard.file
         batches = _dataset(path).batch(batch_size)
         batches = batches.map(lambda serialized: tf.io.parse_example(serialized, layout))
         with _damage_named(path):
             try:
-                yield from batches.prefetch(1).as_numpy_iterator()
+                for batch in batches.prefetch(1).as_numpy_iterator():
+                    if wrong := record_ranges.wrong_numbers(batch, manifest):
+                        raise ValueError(f"{path}: {wrong}; make the records again.")
+                    yield batch
             except tf.errors.InvalidArgumentError:  # shapes: it does not say well which
                 for _ in read_records(input_dir, manifest):
                     pass

@@ -6,17 +6,18 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from kbert.features import pretraining_features
+from kbert.features import Feature, pretraining_features
 from kbert.manifest import VOCABULARY_FILE_NAME, Manifest, describe_shards
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.records.record_writer import encode_examples
 
 LENGTH, PREDICTIONS = 24, 4
+NUMBERS = "example_numbers"  # the number of each example, a feature of these records alone
 VOCABULARY = small_corpus.vocabulary()
 
 
 def examples(number: int, seed: int = 0, with_masks=True, with_next_sentence=True) -> dict[str, np.ndarray]:
-    """Columns of examples of different lengths; `next_sentence_labels` are their numbers."""
+    """Columns of examples of different lengths; the feature `NUMBERS` tells which is which."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(6, LENGTH + 1, number)
     mask = (np.arange(LENGTH) < lengths[:, None]).astype(np.int32)
@@ -35,7 +36,8 @@ def examples(number: int, seed: int = 0, with_masks=True, with_next_sentence=Tru
             "masked_lm_weights": np.tile(np.float32([1, 1, 0, 0]), (number, 1)),
         }
     if with_next_sentence:
-        columns["next_sentence_labels"] = np.arange(number, dtype=np.int32)[:, None]
+        columns["next_sentence_labels"] = rng.integers(0, 2, (number, 1)).astype(np.int32)
+        columns[NUMBERS] = np.arange(number, dtype=np.int32)[:, None]
     return columns
 
 
@@ -56,6 +58,8 @@ def write(
     features = pretraining_features(
         LENGTH, PREDICTIONS, with_masks=with_masks, with_next_sentence=with_next_sentence
     )
+    if with_next_sentence:
+        features[NUMBERS] = Feature("int32", (1,))
     records = encode_examples(columns, features)
     sizes, first = {}, 0
     for index, size in enumerate(shard_sizes):

@@ -242,7 +242,7 @@ def damaged_set(request, tmp_path):
 
 
 def numbers(batches):
-    return [n for batch in batches for n in batch["next_sentence_labels"].numpy()[:, 0].tolist()]
+    return [n for batch in batches for n in batch[small_records.NUMBERS].numpy()[:, 0].tolist()]
 
 
 def test_reading_stops_with_file_and_byte(damaged_set):

@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import json
+import random
 
 import pytest
 
@@ -149,6 +150,11 @@ REFUSED = {
         "dataset.file_format.",
     ),
     "no gzip": ("a.tsv.gz", b"text\tlabel\n", "a.tsv.gz is not a whole gzip file ("),
+    "not UTF-8, and half a gzip": (
+        "a.tsv.gz",
+        gzip.compress(b"text\tlabel\ncaf\xe9\t1\n" + random.Random(1).randbytes(40_000))[:30_000],
+        "a.tsv.gz ",
+    ),
     "half a gzip": (
         "a.tsv.gz",
         gzip.compress(b"text\tlabel\nx\t1\n")[:-9],

@@ -27,7 +27,7 @@ def test_every_example_once_an_epoch_in_a_batch_of_its_length(records):
     for batch in batches_of(directory, manifest):
         if len(seen) >= 2 * NUMBER:
             break
-        rows = batch["next_sentence_labels"].numpy()[:, 0]
+        rows = batch[small_records.NUMBERS].numpy()[:, 0]
         length = batch["input_ids"].shape[1]
         lengths = columns["input_mask"][rows].sum(axis=1)
         below = {12: 0, 18: 12, LENGTH: 18}[length]

@@ -30,7 +30,7 @@ def numbers(batches, count=None):
     """The numbers of the examples in batches."""
     found = []
     for batch in batches if count is None else batches.take(count):
-        found += batch["next_sentence_labels"].numpy()[:, 0].tolist()
+        found += batch[small_records.NUMBERS].numpy()[:, 0].tolist()
     return found
 
 
@@ -145,7 +145,7 @@ def test_evaluating_shares_take_the_same_number_of_steps_and_count_every_record_
         for batch in batches:
             real = batch[EXAMPLE_WEIGHTS].numpy() == 1
             assert len(real) == batch_size // number
-            counted += batch["next_sentence_labels"].numpy()[real, 0].tolist()
+            counted += batch[small_records.NUMBERS].numpy()[real, 0].tolist()
     assert len(steps) == 1
     if number < 8:
         assert sorted(counted) == list(range(NUMBER))
@@ -187,7 +187,7 @@ def restored(batch):
     rows, slots = np.nonzero(batch["masked_lm_weights"].numpy())
     places = batch["masked_lm_positions"].numpy()[rows, slots]
     ids[rows, places] = batch["masked_lm_ids"].numpy()[rows, slots]
-    return batch["next_sentence_labels"].numpy()[:, 0], ids
+    return batch[small_records.NUMBERS].numpy()[:, 0], ids
 
 
 def test_records_without_masks_are_masked_anew_in_every_epoch(unmasked):
@@ -273,7 +273,7 @@ def test_an_evaluation_has_the_same_masks_every_time_and_with_every_batch_size(
         }
 
     expected = arrays(7, False)
-    assert expected["next_sentence_labels"][:, 0].tolist() == list(range(NUMBER))
+    assert expected[small_records.NUMBERS][:, 0].tolist() == list(range(NUMBER))
     for with_fill in (False, True):
         received = arrays(batch_size, with_fill)
         for name, value in expected.items():
