@@ -29,11 +29,11 @@ def steps_of(settings):
     from kbert.checkpoints.formats import read_checkpoint
     from kbert.config import EncoderConfig, OptimizerConfig
     from kbert.encoder import BertEncoder
+    from kbert.runs.run_directory import trained_weights
     from kbert.tasks.pretraining import Pretraining
     from kbert.training.evaluation_step import means
     from kbert.training.optimizers import make_optimizer
-    from kbert.training.run_directory import trained_weights
-    from kbert.training.schedule import make_schedule
+    from kbert.training.optimizers.schedule import make_schedule
     from kbert.training.train_step import TrainStep
 
     keras.utils.set_random_seed(settings["seed"])

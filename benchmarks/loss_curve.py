@@ -100,7 +100,7 @@ def prepare(folder: Path) -> dict:
     """Vocabulary, records, batches and first weights; returns the settings that all contestants share."""
     from benchmarks import starting_point
     from benchmarks.tokenization import learned_vocabulary
-    from kbert.input_pipelines import record_reader
+    from kbert.input_pipelines.records import record_reader
     from kbert.manifest import read_manifest
     from tfrecords_tools.create_pretraining_data import create_pretraining_data
 

@@ -69,9 +69,9 @@ def _updates(encoder_config):
     import tensorflow as tf
 
     from kbert.encoder import BertEncoder
+    from kbert.runs.run_directory import trained_weights
     from kbert.tasks.pretraining import Pretraining
     from kbert.training.optimizers import make_optimizer
-    from kbert.training.run_directory import trained_weights
 
     keras.utils.set_random_seed(1)
     weights = trained_weights(Pretraining().build_model(BertEncoder(encoder_config)))

@@ -116,7 +116,7 @@ def make_records(folder, input_files, vocab_file) -> dict[str, Path]:
 
 def reading_speed(directory, settings) -> tuple[float, float]:
     """Examples and tokens (padding not counted) a second, after the first batches."""
-    from kbert.input_pipelines import record_reader
+    from kbert.input_pipelines.records import record_reader
 
     manifest = read_manifest(directory)
     batches = iter(record_reader.training_batches(directory, manifest, FLAGS.batch_size, seed=1, **settings))
@@ -140,11 +140,11 @@ def training_speed(directory) -> float:
 
     from kbert.config import EncoderConfig, OptimizerConfig, from_dict
     from kbert.encoder import BertEncoder
-    from kbert.input_pipelines import record_reader
+    from kbert.input_pipelines.records import record_reader
+    from kbert.runs.run_directory import trained_weights
     from kbert.tasks.pretraining import Pretraining
     from kbert.training.optimizers import make_optimizer
-    from kbert.training.run_directory import trained_weights
-    from kbert.training.schedule import LinearWarmupDecay
+    from kbert.training.optimizers.schedule import LinearWarmupDecay
     from kbert.training.train_step import TrainStep
 
     manifest = read_manifest(directory)

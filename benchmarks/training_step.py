@@ -31,7 +31,7 @@ from benchmarks import environments
 from benchmarks.contestants import Contestant, alternate
 from kbert import command_line
 from kbert.config import EncoderConfig, OptimizerConfig, encoder_presets, from_dict
-from kbert.training.training_flops import Heads, StepWork, training_flops
+from kbert.training.measuring.training_flops import Heads, StepWork, training_flops
 
 FLAGS = flags.FLAGS
 

@@ -52,7 +52,7 @@ def export_savedmodel(run, model_base_path, version: int | None = None) -> dict:
     if target.exists():
         raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")
 
-    from export.op_gate import check_servable
+    from export.gate.op_gate import check_servable
     from export.serving_model import ServingModel
 
     serving_model = ServingModel(run)
@@ -76,7 +76,7 @@ def _check_answers(serving_model, directory) -> float:
     import numpy as np
     import tensorflow as tf
 
-    from export.session_check import run_signature
+    from export.gate.session_check import run_signature
     from kbert.inference.finite_numbers import require_finite_answers
 
     inputs = {"text": np.array(_CHECK_TEXTS, object)}
@@ -111,7 +111,7 @@ def _write_extra_assets(directory, serving_model, run, report):
 
 def main(argv):
     del argv
-    from kbert.training.run_directory import RunDirectory
+    from kbert.runs.run_directory import RunDirectory
 
     print(json.dumps(export_savedmodel(RunDirectory(FLAGS.run_dir), FLAGS.model_base_path, FLAGS.version)))
 

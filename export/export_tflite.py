@@ -122,7 +122,7 @@ def _difference(run, model, path, length) -> float:
 
 def main(argv):
     del argv
-    from kbert.training.run_directory import RunDirectory
+    from kbert.runs.run_directory import RunDirectory
 
     report = export_tflite(
         RunDirectory(FLAGS.run_dir),

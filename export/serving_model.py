@@ -5,8 +5,8 @@ import tensorflow as tf
 
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import load_run_model
+from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.text_inputs import TextInputs
-from kbert.training.run_directory import RunDirectory
 
 
 class ServingModel:

@@ -16,7 +16,7 @@ _PUBLIC = {
     "TextClassifier": "kbert.inference.text_classifier",
     "MaskFiller": "kbert.inference.mask_filler",
     "FeatureExtractor": "kbert.inference.feature_extractor",
-    "RunDirectory": "kbert.training.run_directory",
+    "RunDirectory": "kbert.runs.run_directory",
     # Models
     "EncoderConfig": "kbert.config",
     "BertEncoder": "kbert.encoder",

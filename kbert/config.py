@@ -314,8 +314,8 @@ class TrainingConfig:
     steps; `steps_per_call` of them run in one graph call, which is cut short where an interval ends.
     `train_batch_size` is the global batch, over all replicas; `gradient_accumulation_steps` cuts it into as
     many parts that are worked on one after the other, for the memory of one, with the same result.
-    `jit_compile` is XLA: true, false or "auto", see `kbert.training.jit`. The checkpoint with the best
-    `best_metric` on the evaluation data is kept beside the newest; null takes the task's own metric.
+    `jit_compile` is XLA: true, false or "auto", see kbert/training/devices/jit.py. The checkpoint with the
+    best `best_metric` on the evaluation data is kept beside the newest; null takes the task's own metric.
     `deterministic_ops` forbids TensorFlow's kernels to add up in an order that changes from run to run, as
     some do on a GPU; on a CPU they do not anyway (docs/runs.md).
     `peak_flops` is the peak FLOP/s of one device, which speed is compared with; left out, it is known by the

@@ -13,8 +13,8 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
-from kbert.input_pipelines import damaged_records, shard_digests
-from kbert.input_pipelines.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records import damaged_records, shard_digests
+from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
 
 FLAGS = flags.FLAGS

@@ -12,7 +12,7 @@ from absl import flags
 
 from kbert import command_line
 from kbert.files.json_file import read_json_object
-from kbert.input_pipelines.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import Manifest, read_manifest
 from tfrecords_tools.records.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME, RecordStatistics
 from tfrecords_tools.records.statistics_page import write_page, write_statistics

@@ -14,7 +14,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
-from kbert.input_pipelines.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
 from tfrecords_tools.records.record_text import describe_record
 from tfrecords_tools.records.stored_records import read_records

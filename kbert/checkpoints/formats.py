@@ -4,9 +4,12 @@ import dataclasses
 import errno
 from pathlib import Path
 
-from kbert.checkpoints import google_tf1, hub, hugging_face, kbert_run, keras_hub
+from kbert.checkpoints import google_tf1, kbert_run
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.hugging_face import folder as hugging_face
+from kbert.checkpoints.hugging_face import hub
+from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.report import JSON_FILE, Report, write_reports
 from kbert.files.whole_file import whole_folder
 

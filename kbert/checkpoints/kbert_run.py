@@ -28,8 +28,8 @@ def read_kbert_run(
       ValueError: when there is no run, no checkpoint yet, another vocabulary than the run's, or a model
         file that is broken or not the config's.
     """
-    from kbert.training import checkpoint as training_checkpoint
-    from kbert.training.run_directory import RunDirectory
+    from kbert.runs import checkpoint as training_checkpoint
+    from kbert.runs.run_directory import RunDirectory
 
     allowance = allowance or Allowance()
     run = RunDirectory(path)
@@ -96,8 +96,8 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     Raises:
       ValueError: for a model that none of kbert's tasks answers rightly.
     """
-    from kbert.training import checkpoint as training_checkpoint
-    from kbert.training.run_directory import RunDirectory
+    from kbert.runs import checkpoint as training_checkpoint
+    from kbert.runs.run_directory import RunDirectory
 
     report = Report(FORMAT, str(folder))
     if checkpoint.task == "sequence_classification" and len(checkpoint.labels) < 2:

@@ -7,15 +7,18 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.checkpoints.formats import local_path, read_checkpoint
-from kbert.checkpoints.keras_hub import embedding_settings
+from kbert.checkpoints.hugging_face.sentence_transformers import (
+    is_sentence_transformers,
+    read_sentence_modules,
+)
+from kbert.checkpoints.keras_hub.preset import embedding_settings
 from kbert.checkpoints.model_loading import build_model
-from kbert.checkpoints.sentence_transformers import is_sentence_transformers, read_sentence_modules
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import load_run_model, require_finite_answers
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
+from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.text_inputs import TextInputs
-from kbert.training.run_directory import RunDirectory
 
 _TEXTS_AT_ONCE = 32
 

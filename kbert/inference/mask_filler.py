@@ -6,8 +6,8 @@ import tensorflow as tf
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import LoadedModel, load_for
 from kbert.inference.texts import text_batch
+from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.text_inputs import TextInputs
-from kbert.training.run_directory import RunDirectory
 
 
 class MaskFiller:

@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
-from kbert.input_pipelines.record_shares import WHOLE, require_share
+from kbert.input_pipelines.records.record_shares import WHOLE, require_share
 
 _ROWS_AT_ONCE = 2048
 # Lengths are rounded up so that few shapes occur: each new one is a compilation of the attention.

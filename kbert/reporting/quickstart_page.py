@@ -12,7 +12,7 @@ from pathlib import Path
 from kbert.files.whole_file import write_text
 from kbert.reporting.bar_pictures import bars
 from kbert.reporting.html_page import facts, page, section, table
-from kbert.training.progress import readable_seconds
+from kbert.training.measuring.progress import readable_seconds
 
 _COLUMNS = 99
 

@@ -16,7 +16,7 @@ from kbert.reporting.bar_pictures import percent
 from kbert.reporting.html_page import facts, page, section, table
 from kbert.reporting.line_pictures import NUM_COLOURS, Kind, Series, chart, short_number
 from kbert.reporting.run_metrics import RunMetrics, is_loss, is_score, words
-from kbert.training.progress import readable_count, readable_seconds
+from kbert.training.measuring.progress import readable_count, readable_seconds
 
 PAGE_FILE = "curves.html"
 

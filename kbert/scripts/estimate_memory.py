@@ -13,15 +13,15 @@ from absl import flags
 
 from kbert import command_line
 from kbert.config import FinetuningConfig, PretrainingConfig, load_config
-from kbert.training.device_memory import DeviceMemory, memory_of_cpu, memory_of_gpu
-from kbert.training.memory_estimate import (
+from kbert.training.devices.device_memory import DeviceMemory, memory_of_cpu, memory_of_gpu
+from kbert.training.measuring.memory_estimate import (
     TrainingShape,
     estimate_memory,
     largest_batch,
     num_parameters,
     readable_bytes,
 )
-from kbert.training.training_flops import Heads
+from kbert.training.measuring.training_flops import Heads
 
 FLAGS = flags.FLAGS
 

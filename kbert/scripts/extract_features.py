@@ -19,7 +19,7 @@ from absl import flags, logging
 
 from kbert import command_line
 from kbert.checkpoints.formats import detect_format
-from kbert.checkpoints.sentence_transformers import is_sentence_transformers
+from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
 

@@ -227,7 +227,7 @@ def _figures(at, masked_lm, filled, tests):
     """What the runs measured, from their own files."""
     from kbert.manifest import read_manifest
     from kbert.runs.metrics_file import read_metrics
-    from kbert.training.run_directory import RunDirectory
+    from kbert.runs.run_directory import RunDirectory
 
     manifest = read_manifest(at["records"] / "train")
     pretraining, classifier = RunDirectory(at["pretraining run"]), RunDirectory(at["classifier run"])
@@ -280,8 +280,8 @@ def _export(road, at):
             "--quantization=float32,dynamic_int8",
         )
     )
-    from kbert.training.checkpoint import WEIGHTS_FILE
-    from kbert.training.run_directory import RunDirectory
+    from kbert.runs.checkpoint import WEIGHTS_FILE
+    from kbert.runs.run_directory import RunDirectory
 
     weights = RunDirectory(at["classifier run"]).checkpoint() / WEIGHTS_FILE
     return {
@@ -298,11 +298,11 @@ def _ask_every_road(at, road):
     """The same sentence through Keras, the SavedModel, the server's two doors, and LiteRT."""
     import numpy as np
 
+    from export.gate.session_check import load_session, run_loaded
     from export.litert_model import LiteRTClassifier
     from export.serving_client import predict_grpc, predict_rest
-    from export.session_check import load_session, run_loaded
     from kbert.inference.text_classifier import TextClassifier
-    from kbert.training.run_directory import RunDirectory
+    from kbert.runs.run_directory import RunDirectory
 
     name, base = at["SavedModel"].name, at["SavedModel"]
     print(f"\n     The same sentence on every road: {_QUESTION!r}", flush=True)
@@ -405,7 +405,7 @@ def _num_weights(run) -> int:
 
     from safetensors import safe_open
 
-    from kbert.training.checkpoint import WEIGHTS_FILE
+    from kbert.runs.checkpoint import WEIGHTS_FILE
 
     with safe_open(run.checkpoint() / WEIGHTS_FILE, framework="numpy") as file:
         return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())

@@ -15,8 +15,8 @@ from absl import flags
 
 from kbert import command_line
 from kbert.input_pipelines.labelled_files import read_rows
-from kbert.input_pipelines.labelled_records import LabelledRecords
-from kbert.input_pipelines.pretraining_records import PretrainingRecords
+from kbert.input_pipelines.records.labelled_records import LabelledRecords
+from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
 from kbert.scripts.training_flags import define_checkpoint_flag, define_records_errors_flag
 
 FLAGS = flags.FLAGS
@@ -126,7 +126,7 @@ def main(argv):
     del argv
     if bool(FLAGS.eval_file) == bool(FLAGS.input_dir):
         raise ValueError("give either --eval_file (a classification run) or --input_dir (records).")
-    from kbert.training.run_directory import RunDirectory
+    from kbert.runs.run_directory import RunDirectory
 
     run = RunDirectory(FLAGS.run_dir)
     is_pretraining = run.details["task"] == "pretraining"

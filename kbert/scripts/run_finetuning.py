@@ -25,8 +25,8 @@ from absl import flags, logging
 from kbert import command_line
 from kbert.config import FINETUNING_TASKS, FinetuningConfig, load_config
 from kbert.input_pipelines.labelled_files import fingerprint_of, labels_of, read_rows
-from kbert.input_pipelines.labelled_records import LabelledRecords
-from kbert.input_pipelines.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.labelled_records import LabelledRecords
+from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
 from kbert.reporting.seed_summary import seed_table, summarize_seeds, write_summary
 from kbert.scripts.training_flags import (
@@ -91,7 +91,7 @@ def run_finetuning(
         random weights.
       from_scratch: take vocabulary and encoder shape of `init_checkpoint`, but not its weights.
       vocabulary: needed when there is neither `init_checkpoint` nor `train_dir`.
-      strategy, num_devices, cluster, tpu: see `kbert.training.distribution.make_strategy`.
+      strategy, num_devices, cluster, tpu: see `kbert.training.devices.distribution.make_strategy`.
       do_lower_case, allow_unmatched: see `read_checkpoint`.
       train_dir, dev_dir: records in the place of the files; they bring labels and vocabulary.
       records_errors: "fail" stops at a damaged record; "skip" looks for them first and goes without.
@@ -136,12 +136,13 @@ def run_finetuning(
     # TensorFlow loads here, after everything that can be wrong without it.
     from kbert.checkpoints import model_loading
     from kbert.checkpoints.formats import read_checkpoint
-    from kbert.input_pipelines import record_reader, text_reader
+    from kbert.input_pipelines import text_reader
+    from kbert.input_pipelines.records import record_reader
     from kbert.reporting.run_page import write_page_of_run
     from kbert.tasks.sequence_classification import LABEL_FEATURE, SequenceClassification
     from kbert.tokenization.text_inputs import TextInputs
-    from kbert.training.distribution import is_chief, make_strategy, require_whole_shares
-    from kbert.training.jit import needs_whole_batches
+    from kbert.training.devices.distribution import is_chief, make_strategy, require_whole_shares
+    from kbert.training.devices.jit import needs_whole_batches
     from kbert.training.phases import Phase, Plan
     from kbert.training.trainer import open_run, train
 

@@ -91,7 +91,7 @@ def _pairs_from_lines(lines):
 
 def main(argv):
     del argv
-    from kbert.training.run_directory import RunDirectory
+    from kbert.runs.run_directory import RunDirectory
 
     run = RunDirectory(FLAGS.run_dir)
     takes_pairs = run.details["task"] != "pretraining" and run.config.dataset.text_pair is not None

@@ -18,8 +18,8 @@ from absl import flags, logging
 
 from kbert import command_line
 from kbert.config import PretrainingConfig, load_config
-from kbert.input_pipelines.pretraining_records import PretrainingRecords
-from kbert.input_pipelines.record_vocabulary import read_vocabulary, require_vocabulary
+from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
+from kbert.input_pipelines.records.record_vocabulary import read_vocabulary, require_vocabulary
 from kbert.manifest import read_manifest
 from kbert.scripts.training_flags import (
     config_overrides,
@@ -68,7 +68,7 @@ def run_pretraining(
       run_dir: where the run lies.
       input_dir: a folder of records with a manifest, or a list of one for each phase.
       eval_input_dir: the same, or None; one folder serves all phases.
-      strategy, num_devices, cluster, tpu: see `kbert.training.distribution.make_strategy`.
+      strategy, num_devices, cluster, tpu: see `kbert.training.devices.distribution.make_strategy`.
       init_checkpoint, do_lower_case, allow_unmatched: a checkpoint to start from, see
         `kbert.checkpoints.formats.read_checkpoint`.
       records_errors: "fail" stops at a damaged record; "skip" looks for them first and goes without.
@@ -105,11 +105,11 @@ def run_pretraining(
 
     # TensorFlow loads here, after everything that can be wrong without it.
     from kbert.checkpoints import model_loading
-    from kbert.input_pipelines import record_reader
+    from kbert.input_pipelines.records import record_reader
     from kbert.reporting.run_page import write_page_of_run
     from kbert.tasks.pretraining import Pretraining
-    from kbert.training.distribution import is_chief, make_strategy, require_whole_shares
-    from kbert.training.jit import needs_whole_batches
+    from kbert.training.devices.distribution import is_chief, make_strategy, require_whole_shares
+    from kbert.training.devices.jit import needs_whole_batches
     from kbert.training.phases import Phase, Plan
     from kbert.training.trainer import open_run, train
 

@@ -3,7 +3,7 @@
 from absl import logging
 
 from kbert.input_pipelines.packing import pack
-from kbert.training.jit import device_type, resolves_to_xla
+from kbert.training.devices.jit import device_type, resolves_to_xla
 
 
 def resolve_packing(configs, strategy) -> bool:

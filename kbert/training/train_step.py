@@ -5,7 +5,7 @@ import tensorflow as tf
 from kbert.training.evaluation_step import model_inputs
 from kbert.training.gradient_accumulation import summed_over_parts
 from kbert.training.loss_scale import SMALLEST_SCALE, DynamicLossScale
-from kbert.training.step_work import count_work
+from kbert.training.measuring.step_work import count_work
 
 
 class TrainStep:

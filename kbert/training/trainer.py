@@ -10,12 +10,13 @@ from absl import logging
 
 from kbert.config import TrainingConfig
 from kbert.encoder import BertEncoder
+from kbert.runs import checkpoint
+from kbert.runs.best_checkpoint import BestCheckpoint
 from kbert.runs.metrics_file import MetricsFile
+from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.stop_signal import StoppedBySignal, StopSignal
 from kbert.tasks.task import Task
-from kbert.training import checkpoint
-from kbert.training.best_checkpoint import BestCheckpoint
-from kbert.training.distribution import (
+from kbert.training.devices.distribution import (
     chief_first,
     distribute,
     is_chief,
@@ -23,18 +24,17 @@ from kbert.training.distribution import (
     require_whole_shares,
     wait_for_all,
 )
+from kbert.training.devices.jit import resolve_jit
+from kbert.training.devices.stop_agreement import StopAgreement
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches, means
-from kbert.training.jit import resolve_jit
+from kbert.training.measuring.training_flops import StepWork
+from kbert.training.measuring.watching import log_memory, make_progress
 from kbert.training.optimizers import make_optimizer
+from kbert.training.optimizers.schedule import make_schedule
 from kbert.training.padding import packing, resolve_packing
 from kbert.training.phases import Phase, Plan
-from kbert.training.run_directory import RunDirectory, trained_weights
-from kbert.training.schedule import make_schedule
-from kbert.training.stop_agreement import StopAgreement
 from kbert.training.train_step import TrainStep
-from kbert.training.training_flops import StepWork
 from kbert.training.training_state import TrainingState
-from kbert.training.watching import log_memory, make_progress
 
 # What the newest training traced. Taking large traced graphs apart takes Python 10 seconds and more, at a
 # moment when a script is about to end anyway.

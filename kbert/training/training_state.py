@@ -9,9 +9,9 @@ import tensorflow as tf
 from absl import logging
 
 from kbert.config import to_dict
-from kbert.training import checkpoint
-from kbert.training.best_checkpoint import BestCheckpoint, indexed_step
-from kbert.training.run_directory import RunDirectory, differing_keys, trained_weights
+from kbert.runs import checkpoint
+from kbert.runs.best_checkpoint import BestCheckpoint, indexed_step
+from kbert.runs.run_directory import RunDirectory, differing_keys, trained_weights
 
 
 class TrainingState:

@@ -13,11 +13,11 @@ from export.serving_client import predict_grpc, predict_rest
 from kbert.config import DatasetConfig, OptimizerConfig
 from kbert.inference.mask_filler import MaskFiller
 from kbert.inference.text_classifier import TextClassifier
+from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.run_evaluation import evaluate_classification, evaluate_pretraining
 from kbert.scripts.run_finetuning import run_finetuning
 from kbert.scripts.run_pretraining import run_pretraining
 from kbert.tokenization.vocabulary import Vocabulary
-from kbert.training.run_directory import RunDirectory
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tfrecords_tools.build_vocabulary import count_words
 from tfrecords_tools.create_pretraining_data import create_pretraining_data

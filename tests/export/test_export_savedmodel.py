@@ -12,7 +12,7 @@ import tensorflow as tf
 
 import export.export_savedmodel as exporter
 from export.export_savedmodel import export_savedmodel
-from export.session_check import load_session, run_loaded
+from export.gate.session_check import load_session, run_loaded
 from kbert.inference.text_classifier import TextClassifier
 from kbert.tokenization.text_inputs import TextInputs
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
-from kbert.checkpoints.hugging_face_tokenizer import write_tokenizer
+from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.features import ENCODER_INPUTS
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
@@ -204,7 +204,7 @@ def test_our_folder_gives_our_ids_there(written, name):
 @pytest.mark.parametrize("name", [name for name in ROUND_TRIPS if "MaskedLM" in name])
 def test_the_five_best_tokens_for_a_mask_are_the_same(folders, written, tmp_path, name):
     from kbert.inference.mask_filler import MaskFiller
-    from kbert.training.run_directory import RunDirectory
+    from kbert.runs.run_directory import RunDirectory
 
     write_checkpoint(read_checkpoint(folders[name]), tmp_path / "run", "kbert")
     ((ranked,),) = MaskFiller(RunDirectory(tmp_path / "run"))([MASKED_TEXT], 5)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kbert.manifest import FILE_NAME
-from tests.kbert.input_pipelines import small_records
+from tests.kbert.input_pipelines.records import small_records
 from tfrecords_tools.check_records import check_records
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -19,11 +19,11 @@ from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.manifest import read_manifest
 from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.run_evaluation import evaluate_classification, evaluate_labelled_records
 from kbert.scripts.run_finetuning import run_finetuning
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
-from kbert.training.run_directory import RunDirectory
 from tests.conftest import MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config, write_labelled_file
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import create_finetuning_data as script

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from kbert.files.whole_file import write_text
-from kbert.input_pipelines.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import Manifest
 from kbert.reporting.bar_pictures import bars, histogram, percent, rates
 from kbert.reporting.html_page import facts, page, section, table

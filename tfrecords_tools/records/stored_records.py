@@ -1,7 +1,7 @@
 """Records just as they are stored: one by one for a person, or in batches to be counted.
 
-Training reads through kbert/input_pipelines/record_reader.py, which shuffles, and masks what is to be masked
-anew.
+Training reads through kbert/input_pipelines/records/record_reader.py, which shuffles, and masks what is
+to be masked anew.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from kbert.features import Feature
-from kbert.input_pipelines import damaged_records
+from kbert.input_pipelines.records import damaged_records
 from kbert.manifest import Manifest
 
 
@@ -62,7 +62,7 @@ def read_batches(
     """
     import tensorflow as tf
 
-    from kbert.input_pipelines import record_ranges
+    from kbert.input_pipelines.records import record_ranges
 
     layout = record_ranges.layout(manifest)
     for shard in manifest.shards:

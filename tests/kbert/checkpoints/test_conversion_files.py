@@ -64,9 +64,13 @@ def full_for_tensorflow(*arguments, **named):
 WRITES = {
     "google, weights": ("google", "tensorflow.raw_ops.SaveV2", full_for_tensorflow),
     "google, config": ("google", "kbert.checkpoints.google_tf1.write_json", full),
-    "hugging_face, weights": ("hugging_face", "kbert.checkpoints.hugging_face.write_safetensors", full),
-    "hugging_face, config": ("hugging_face", "kbert.checkpoints.hugging_face.write_json", full),
-    "kbert, weights": ("kbert", "kbert.training.checkpoint.write_safetensors", full),
+    "hugging_face, weights": (
+        "hugging_face",
+        "kbert.checkpoints.hugging_face.folder.write_safetensors",
+        full,
+    ),
+    "hugging_face, config": ("hugging_face", "kbert.checkpoints.hugging_face.folder.write_json", full),
+    "kbert, weights": ("kbert", "kbert.runs.checkpoint.write_safetensors", full),
     "kbert, vocabulary": ("kbert", "kbert.tokenization.vocabulary.write_text", full),
     "the report": ("hugging_face", "kbert.checkpoints.report.write_text", full),
 }

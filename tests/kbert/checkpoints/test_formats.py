@@ -15,12 +15,12 @@ from kbert.checkpoints.model_loading import build_model, initialize
 from kbert.encoder import BertEncoder
 from kbert.inference.mask_filler import MaskFiller
 from kbert.inference.text_classifier import TextClassifier
+from kbert.runs import checkpoint as training_checkpoint
+from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.scripts.run_evaluation import evaluate_classification
 from kbert.tasks.pretraining import Pretraining
 from kbert.tasks.sequence_classification import SequenceClassification
-from kbert.training import checkpoint as training_checkpoint
-from kbert.training.run_directory import RunDirectory, trained_weights
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.checkpoints import foreign_files
 

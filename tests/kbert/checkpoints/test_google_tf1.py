@@ -12,7 +12,7 @@ from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import build_model
 from tests.kbert import reference_bert
 from tests.kbert.checkpoints import foreign_files
-from tests.kbert.checkpoints.test_hugging_face import read_tensors, same_weights
+from tests.kbert.checkpoints.hugging_face.test_folder import read_tensors, same_weights
 
 TINY = Path(__file__).resolve().parents[4] / "shared" / "data" / "checkpoints" / "tf1_tiny"
 HEADS = ("pooler", "masked_lm", "next_sentence")

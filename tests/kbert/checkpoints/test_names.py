@@ -8,8 +8,8 @@ import pytest
 from kbert.checkpoints import names
 from kbert.checkpoints.model_variables import PARTS, body_shapes, fresh_value, model_shapes, part_shapes
 from kbert.encoder import BertEncoder
+from kbert.runs.run_directory import trained_weights
 from kbert.tasks import TASKS
-from kbert.training.run_directory import trained_weights
 from tests.conftest import tiny_encoder_config
 
 

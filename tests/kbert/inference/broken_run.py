@@ -4,8 +4,8 @@ import shutil
 
 import numpy as np
 
-from kbert.training.checkpoint import save_checkpoint, step_of
-from kbert.training.run_directory import RunDirectory, trained_weights
+from kbert.runs.checkpoint import save_checkpoint, step_of
+from kbert.runs.run_directory import RunDirectory, trained_weights
 
 
 def copy_with_nan(run: RunDirectory, folder, token: str) -> RunDirectory:

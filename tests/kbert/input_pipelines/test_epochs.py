@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.input_pipelines import record_reader, text_reader
+from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS, endless_epochs, pad_last_batch
 from kbert.input_pipelines.labelled_files import Row
+from kbert.input_pipelines.records import record_reader
 from kbert.manifest import read_manifest
 from kbert.tokenization.text_inputs import TextInputs
 

@@ -15,11 +15,11 @@ import pytest
 import tensorflow as tf
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.damaged_records import whole_records
 from kbert.input_pipelines.labelled_files import fingerprint_of, labels_of, read_rows
-from kbert.input_pipelines.labelled_records import LabelledRecords
-from kbert.input_pipelines.pretraining_records import PretrainingRecords
-from kbert.input_pipelines.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.damaged_records import whole_records
+from kbert.input_pipelines.records.labelled_records import LabelledRecords
+from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
+from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import FILE_NAME
 from tfrecords_tools.check_records import check_records
 from tfrecords_tools.show_records import show_records

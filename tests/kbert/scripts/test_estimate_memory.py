@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from kbert.config import EncoderConfig
-from kbert.training.memory_estimate import TrainingShape, estimate_memory, readable_bytes
-from kbert.training.training_flops import Heads
+from kbert.training.measuring.memory_estimate import TrainingShape, estimate_memory, readable_bytes
+from kbert.training.measuring.training_flops import Heads
 
 
 def run_script(*flags):

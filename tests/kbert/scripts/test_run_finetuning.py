@@ -10,10 +10,10 @@ import pytest
 
 from kbert.config import DatasetConfig, OptimizerConfig
 from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.run_evaluation import evaluate_classification, evaluate_pretraining
 from kbert.scripts.run_finetuning import run_finetuning, run_seeds
 from kbert.stop_signal import StoppedBySignal
-from kbert.training.run_directory import RunDirectory
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, write_labelled_file
 from tests.kbert.training.run_contents import numbers, signal_after_call
 

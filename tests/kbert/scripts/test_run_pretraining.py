@@ -8,11 +8,11 @@ import pytest
 
 from kbert.inference.mask_filler import MaskFiller
 from kbert.manifest import read_manifest
+from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.run_evaluation import evaluate_pretraining
 from kbert.scripts.run_finetuning import run_finetuning
 from kbert.scripts.run_pretraining import run_pretraining
-from kbert.training.progress import Progress
-from kbert.training.run_directory import RunDirectory
+from kbert.training.measuring.progress import Progress
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, numbers, tensors
 from tests.tfrecords_tools import small_corpus
@@ -180,7 +180,7 @@ def test_buckets_train_and_resume_to_the_very_same_numbers(records_dir, tmp_path
 def test_buckets_go_neither_with_xla_nor_with_replicas(records_dir, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="jit_compile=true needs fixed shapes: leave length_buckets out"):
         dataclasses.replace(CONFIG, length_buckets=(12,), jit_compile=True)
-    from kbert.training import distribution
+    from kbert.training.devices import distribution
 
     class TwoReplicas:
         num_replicas_in_sync = 2

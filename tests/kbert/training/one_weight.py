@@ -106,7 +106,7 @@ def train_one_weight(run_dir, config=None, num_steps=8, data=None, patience=None
 
 def register(monkeypatch):
     """Makes the task known to run directories, for the length of a test."""
-    from kbert.training import run_directory
+    from kbert.runs import run_directory
 
     monkeypatch.setitem(TASKS, NAME, OneWeight)
     monkeypatch.setitem(run_directory._CONFIG_CLASSES, NAME, FinetuningConfig)

@@ -6,7 +6,7 @@ import signal
 from safetensors.numpy import load_file
 
 from kbert.runs.metrics_file import read_metrics
-from kbert.training.progress import CLOCK_FIELDS
+from kbert.training.measuring.progress import CLOCK_FIELDS
 from kbert.training.training_state import TrainingState
 
 

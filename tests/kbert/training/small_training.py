@@ -7,12 +7,12 @@ import tensorflow as tf
 from kbert.config import OptimizerConfig
 from kbert.encoder import BertEncoder
 from kbert.input_pipelines.text_reader import own_rows
+from kbert.runs.run_directory import trained_weights
 from kbert.tasks.pretraining import Pretraining
-from kbert.training.distribution import distribute
+from kbert.training.devices.distribution import distribute
 from kbert.training.evaluation_step import means
 from kbert.training.optimizers import make_optimizer
-from kbert.training.run_directory import trained_weights
-from kbert.training.schedule import LinearWarmupDecay
+from kbert.training.optimizers.schedule import LinearWarmupDecay
 from kbert.training.train_step import TrainStep
 from tests.conftest import tiny_encoder_config
 

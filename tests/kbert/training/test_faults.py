@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
+from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
-from kbert.training import checkpoint
-from kbert.training.run_directory import RunDirectory
+from kbert.runs.run_directory import RunDirectory
 from tests.kbert.training import one_weight
 from tests.kbert.training.failing_disk import FailingDisk
 from tests.kbert.training.run_contents import assert_same_runs

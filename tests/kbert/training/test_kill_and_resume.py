@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from kbert.config import to_dict
-from kbert.training.checkpoint import list_checkpoints
-from kbert.training.run_directory import RunDirectory
+from kbert.runs.checkpoint import list_checkpoints
+from kbert.runs.run_directory import RunDirectory
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs
 from tests.tfrecords_tools import small_corpus

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from kbert.config import OptimizerConfig, PhaseConfig, from_dict, load_config, to_dict
+from kbert.runs import checkpoint
+from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.run_pretraining import run_pretraining
 from kbert.stop_signal import StoppedBySignal
-from kbert.training import checkpoint
 from kbert.training.phases import Phase, Plan
-from kbert.training.run_directory import RunDirectory
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_after_call, tensors
 from tests.tfrecords_tools import small_corpus

@@ -135,7 +135,7 @@ def test_mixed_precision_takes_nearly_the_same_steps(calm_training):
 
 @pytest.mark.slow
 def test_two_replicas_take_the_steps_of_one():
-    command = [sys.executable, "-m", "tests.kbert.training.mirrored_losses"]
+    command = [sys.executable, "-m", "tests.kbert.training.devices.mirrored_losses"]
     result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr[-3000:]
     answer = json.loads(result.stdout)

@@ -9,12 +9,12 @@ import shutil
 import pytest
 
 from kbert.config import OptimizerConfig, to_dict
+from kbert.runs import checkpoint
 from kbert.runs.metrics_file import MetricsFile, read_metrics
+from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.run_pretraining import run_pretraining
 from kbert.stop_signal import StoppedBySignal
-from kbert.training import checkpoint
-from kbert.training.progress import Progress
-from kbert.training.run_directory import RunDirectory
+from kbert.training.measuring.progress import Progress
 from kbert.training.training_state import config_hash
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_after_call
@@ -242,7 +242,7 @@ def test_evaluation_counts_every_example_once(pretraining_run, records_dir):
     """Batches of any size, filled up or not, give the same means."""
     import tensorflow as tf
 
-    from kbert.input_pipelines import record_reader
+    from kbert.input_pipelines.records import record_reader
     from kbert.manifest import read_manifest
     from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 

@@ -7,10 +7,10 @@ import pytest
 from kbert.checkpoints.names import GOOGLE_TF1, rows
 from kbert.config import OptimizerConfig
 from kbert.encoder import BertEncoder
+from kbert.runs.run_directory import trained_weights
 from kbert.tasks.pretraining import Pretraining
 from kbert.training.optimizers import make_optimizer
 from kbert.training.optimizers.parameter_groups import is_decayed, rate_shares
-from kbert.training.run_directory import trained_weights
 from tests.conftest import tiny_encoder_config
 
 PATTERNS = OptimizerConfig().exclude_from_weight_decay

@@ -1,0 +1,1 @@
+"""The development server: the two APIs in front of SavedModels."""

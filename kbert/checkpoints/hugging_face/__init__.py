@@ -1,0 +1,1 @@
+"""Hugging Face folders and names, sentence-transformers and PyTorch files."""

@@ -1,0 +1,235 @@
+"""`config.json` of a Hugging Face folder <-> EncoderConfig, task and labels."""
+
+from dataclasses import dataclass
+
+from kbert.checkpoints.allowance import Allowance
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint, has_labels
+from kbert.checkpoints.keras_hub.masked_lm_settings import MASKED_LM_KEYS
+from kbert.checkpoints.own_keys import OwnKeys, own_keys, take_own_keys
+from kbert.checkpoints.report import Report
+from kbert.config import EncoderConfig, from_dict
+from kbert.files.json_values import is_unicode, json_texts, json_value, shown, shown_name
+
+# Hugging Face's "gelu" is the exact form; "gelu_new" and its later names are the original's tanh form.
+_ACTIVATIONS = {
+    "gelu": "gelu_erf",
+    "gelu_python": "gelu_erf",
+    "gelu_new": "gelu",
+    "gelu_pytorch_tanh": "gelu",
+    "gelu_fast": "gelu",
+    "relu": "relu",
+    "tanh": "tanh",
+}
+_ACTIVATIONS_BACK = {"gelu_erf": "gelu", "gelu": "gelu_new", "relu": "relu", "tanh": "tanh"}
+
+
+_PROBLEM_TYPES = ("single_label_classification", "multi_label_classification", "regression")
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What a class of transformers is in kbert: a task, and the parts whose weights it must have."""
+
+    task: str
+    parts: tuple[str, ...]
+
+
+ARCHITECTURES = {
+    "BertModel": Architecture("encoder", ("pooler",)),
+    "BertForPreTraining": Architecture("pretraining", ("pooler", "masked_lm", "next_sentence")),
+    "BertForMaskedLM": Architecture("masked_lm", ("masked_lm",)),
+    "BertForNextSentencePrediction": Architecture("next_sentence", ("pooler", "next_sentence")),
+    "BertForSequenceClassification": Architecture("sequence_classification", ("pooler", "classification")),
+    "BertForTokenClassification": Architecture("token_classification", ("token_classification",)),
+    "BertForQuestionAnswering": Architecture("question_answering", ("span",)),
+    "BertForMultipleChoice": Architecture("multiple_choice", ("pooler", "multiple_choice")),
+    "DistilBertModel": Architecture("encoder", ()),
+    "DistilBertForMaskedLM": Architecture("masked_lm", ("masked_lm",)),
+    "DistilBertForTokenClassification": Architecture("token_classification", ("token_classification",)),
+    "DistilBertForQuestionAnswering": Architecture("question_answering", ("span",)),
+    # Its classifier (another layer and ReLU in place of the pooler's tanh) has no place in kbert.
+    "DistilBertForSequenceClassification": Architecture("encoder", ()),
+    "DistilBertForMultipleChoice": Architecture("encoder", ()),
+}
+_DISTIL_KEYS = {
+    "vocab_size": ("vocab_size", 30522),
+    "hidden_size": ("dim", 768),
+    "num_hidden_layers": ("n_layers", 6),
+    "num_attention_heads": ("n_heads", 12),
+    "intermediate_size": ("hidden_dim", 3072),
+    "hidden_act": ("activation", "gelu"),
+    "hidden_dropout_prob": ("dropout", 0.1),
+    "attention_probs_dropout_prob": ("attention_dropout", 0.1),
+    "max_position_embeddings": ("max_position_embeddings", 512),
+    "initializer_range": ("initializer_range", 0.02),
+}
+
+
+@dataclass(frozen=True)
+class HuggingFaceConfig:
+    """What `config.json` says.
+
+    Args:
+      encoder: the encoder's shape.
+      model_type: "bert" or "distilbert".
+      architecture: a key of ARCHITECTURES, or None when the file names none.
+      labels: the names of `id2label` in order, or None when the file has none.
+      problem_type: as in the file, or "regression" for one single label.
+      own: what kbert wrote down beside it.
+    """
+
+    encoder: EncoderConfig
+    model_type: str
+    architecture: str | None
+    labels: tuple[str, ...] | None
+    problem_type: str | None
+    own: OwnKeys
+
+
+def parse_config(values: dict, path, allowance: Allowance, report: Report) -> HuggingFaceConfig:
+    """Reads the object of a `config.json`.
+
+    Raises:
+      ValueError: for another architecture, a decoder, relative positions, or anything else that changes
+        the numbers and that kbert has not; the sentence names the key.
+    """
+    own = take_own_keys(values, path)
+    architecture = _architecture(values, path, report)
+    model_type = json_value(values, "model_type", str, path)
+    if model_type is None:
+        model_type = "distilbert" if (architecture or "").startswith("Distil") else "bert"
+        report.note(f"config.json names no model_type; taken for {model_type!r}")
+    if model_type not in ("bert", "distilbert"):
+        raise ValueError(
+            f"{path} is of model_type {shown(model_type)}; kbert reads 'bert' and 'distilbert' encoders."
+        )
+    if architecture and architecture.startswith("Distil") != (model_type == "distilbert"):
+        raise ValueError(f"{path} names model_type {model_type!r} but architecture {architecture!r}.")
+    _refuse_variants(values, path, allowance, report)
+    return HuggingFaceConfig(
+        encoder=_encoder_config(values, model_type, path, report),
+        model_type=model_type,
+        architecture=architecture,
+        labels=_labels(values, path),
+        problem_type=_problem_type(values, path),
+        own=own,
+    )
+
+
+def _architecture(values, path, report):
+    names = json_texts(values, "architectures", path) or [None]
+    if len(names) > 1:
+        report.note(f"config.json names several architectures; {shown_name(names[0])} is taken")
+    if names[0] is not None and names[0] not in ARCHITECTURES:
+        raise ValueError(
+            f"{path} is a {shown_name(names[0])}, which kbert has no model for; it reads "
+            f"{', '.join(ARCHITECTURES)}."
+        )
+    return names[0]
+
+
+def _refuse_variants(values, path, allowance, report):
+    absolute = json_value(values, "position_embedding_type", str, path, "absolute")
+    if absolute != "absolute":
+        raise ValueError(
+            f"{path}: position_embedding_type={shown(absolute)}, but kbert's positions are 'absolute': its "
+            "numbers would be other ones."
+        )
+    for key in ("is_decoder", "add_cross_attention"):
+        if json_value(values, key, bool, path, False):
+            raise ValueError(f"{path}: {key}=true, but kbert's BERT is an encoder: it attends both ways.")
+    if values.get("pruned_heads"):
+        raise ValueError(f"{path}: pruned_heads are set, but kbert's layers have all their heads.")
+    if values.get("quantization_config"):
+        raise ValueError(f"{path}: the weights are quantized (quantization_config); take float weights.")
+    embedding_size = json_value(values, "embedding_size", int, path)
+    if embedding_size not in (None, values.get("hidden_size")):
+        raise ValueError(f"{path}: embedding_size={shown(embedding_size)} is not hidden_size.")
+    head_dropout = json_value(values, "classifier_dropout", float, path)
+    if head_dropout not in (None, values.get("hidden_dropout_prob", 0.1)):
+        report.note(
+            f"classifier_dropout={head_dropout} is not kept: heads take hidden_dropout_prob in training"
+        )
+
+
+def _encoder_config(values, model_type, path, report):
+    if model_type == "distilbert":
+        found = {ours: values.get(theirs, default) for ours, (theirs, default) in _DISTIL_KEYS.items()}
+        # DistilBERT has no segments; a table of zeros changes nothing and lets pairs be packed as usual.
+        found |= {"type_vocab_size": 2, "layer_norm_eps": 1e-12}
+    else:
+        names = EncoderConfig.__dataclass_fields__
+        found = {"hidden_act": "gelu"} | {key: value for key, value in values.items() if key in names}
+    theirs = json_value(found, "hidden_act", str, path, "gelu")
+    if theirs not in _ACTIVATIONS:
+        raise ValueError(
+            f"{path}: hidden_act={shown(theirs)} is not known to kbert; it has {', '.join(_ACTIVATIONS)}."
+        )
+    found["hidden_act"] = _ACTIVATIONS[theirs]
+    report.note(f"hidden_act {theirs!r} there is {found['hidden_act']!r} in kbert")
+    return from_dict(EncoderConfig, found, where=str(path))
+
+
+def _labels(values, path):
+    names = json_value(values, "id2label", dict, path)
+    if names is None:
+        return None
+    ids = [str(index) for index in range(len(names))]
+    if set(ids) != set(names) or not all(
+        type(it) in (str, int) and is_unicode(str(it)) for it in names.values()
+    ):
+        raise ValueError(
+            f"{path}: id2label should map the ids 0, 1, 2 ... to names, received {shown(names)}."
+        )
+    return tuple(str(names[index]) for index in ids)
+
+
+def _problem_type(values, path):
+    problem_type = json_value(values, "problem_type", str, path)
+    if problem_type not in (None, *_PROBLEM_TYPES):
+        raise ValueError(
+            f"{path}: problem_type={shown(problem_type)} is not known; expected {', '.join(_PROBLEM_TYPES)}."
+        )
+    return None if problem_type == "single_label_classification" else problem_type
+
+
+def architecture_of(checkpoint: BertCheckpoint) -> str:
+    """The class of transformers that a checkpoint's model is."""
+    for name, architecture in ARCHITECTURES.items():
+        if architecture.task == checkpoint.task:
+            return name
+    raise ValueError(f"Hugging Face has no class for kbert's task {checkpoint.task!r}.")
+
+
+def build_config(checkpoint: BertCheckpoint) -> dict:
+    """The object of `config.json` for a checkpoint."""
+    encoder, vocabulary = checkpoint.encoder, checkpoint.vocabulary
+    values = {
+        "architectures": [architecture_of(checkpoint)],
+        "model_type": "bert",
+        "vocab_size": encoder.vocab_size,
+        "hidden_size": encoder.hidden_size,
+        "num_hidden_layers": encoder.num_hidden_layers,
+        "num_attention_heads": encoder.num_attention_heads,
+        "intermediate_size": encoder.intermediate_size,
+        "hidden_act": _ACTIVATIONS_BACK[encoder.hidden_act],
+        "hidden_dropout_prob": encoder.hidden_dropout_prob,
+        "attention_probs_dropout_prob": encoder.attention_probs_dropout_prob,
+        "max_position_embeddings": encoder.max_position_embeddings,
+        "type_vocab_size": encoder.type_vocab_size,
+        "initializer_range": encoder.initializer_range,
+        "layer_norm_eps": encoder.layer_norm_eps,
+        "position_embedding_type": "absolute",
+        "tie_word_embeddings": True,
+        "pad_token_id": vocabulary.pad_id,
+        "torch_dtype": "float32",
+    }
+    for name in MASKED_LM_KEYS:  # read back by kbert alone
+        if getattr(encoder, name) is not None:
+            values[name] = getattr(encoder, name)
+    if has_labels(checkpoint.task):
+        values["id2label"] = {str(index): name for index, name in enumerate(checkpoint.labels)}
+        values["label2id"] = {name: index for index, name in enumerate(checkpoint.labels)}
+    if checkpoint.task == "sequence_classification":
+        values["problem_type"] = checkpoint.problem_type or "single_label_classification"
+    return values | own_keys(checkpoint)

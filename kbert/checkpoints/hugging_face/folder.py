@@ -1,0 +1,257 @@
+"""Hugging Face folders: BERT and DistilBERT in, BERT out; neither torch nor transformers is needed."""
+
+from pathlib import Path
+
+from kbert.checkpoints.allowance import Allowance
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint, has_labels, zeros
+from kbert.checkpoints.folder_paths import path_inside
+from kbert.checkpoints.hugging_face.config import ARCHITECTURES, build_config, parse_config
+from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
+from kbert.checkpoints.hugging_face.torch_file import read_torch_file
+from kbert.checkpoints.keras_hub.masked_lm_settings import require_encoder_settings
+from kbert.checkpoints.matching import Stored, match
+from kbert.checkpoints.model_variables import PARTS, body_shapes, part_of, part_shapes
+from kbert.checkpoints.names import DISTILBERT, HUGGING_FACE, rows
+from kbert.checkpoints.report import Report
+from kbert.checkpoints.vocabulary_checks import check_sizes
+from kbert.files.json_file import read_json_object
+from kbert.files.json_values import json_value, shown, shown_name
+from kbert.files.safetensors_file import read_safetensors, write_safetensors
+from kbert.files.whole_file import write_json
+
+FORMAT = "hugging_face"
+CONFIG_FILE = "config.json"
+WEIGHT_FILES = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
+_OTHER_WEIGHT_FILES = ("tf_model.h5", "flax_model.msgpack", "model.onnx", "model.ckpt.index")
+_BUFFERS = {
+    "embeddings.position_ids": "a buffer (0, 1, 2 ...), no weight",
+    "embeddings.token_type_ids": "a buffer of zeros, no weight",
+}
+_TIED = {
+    "cls.predictions.decoder.weight": "embeddings.word_embeddings.weight",
+    "cls.predictions.decoder.bias": "cls.predictions.bias",
+    "vocab_projector.weight": "embeddings.word_embeddings.weight",
+}
+_FRESH = "not in this architecture; initialised afresh where a kbert model has it"
+
+
+def read_hugging_face(
+    path, do_lower_case: bool | None = None, allowance: Allowance | None = None
+) -> BertCheckpoint:
+    """Reads a folder as transformers writes it.
+
+    Args:
+      path: the folder: config.json, the vocabulary, and weights in safetensors or PyTorch's format, whole
+        or in shards.
+      do_lower_case: the casing, where the folder does not say it.
+      allowance: names that may stay unmatched.
+
+    Raises:
+      ValueError: one sentence for whatever is missing, broken, or unknown to kbert. Settings are checked
+        before any tensor is read.
+    """
+    folder, allowance = Path(path), allowance or Allowance()
+    report = Report(FORMAT, str(path))
+    config = parse_config(read_json_object(folder / CONFIG_FILE), folder / CONFIG_FILE, allowance, report)
+    vocabulary, longest = read_tokenizer(folder, do_lower_case, allowance, report)
+    check_sizes(vocabulary, config.encoder, str(folder), config.own.vocabulary_size, allowance, report)
+    positions = config.encoder.max_position_embeddings
+    if longest is not None and longest > positions:
+        allowance.conflict(
+            "model_max_length",
+            f"{folder}: tokenizer_config.json says model_max_length={longest}, but config.json "
+            f"max_position_embeddings={positions}",
+            report,
+        )
+
+    stored = _stored(_read_weights(folder, report), config)
+    name = config.architecture or _guess_architecture(stored, config, report)
+    if name == "BertForMaskedLM" and "cls.seq_relationship.weight" in stored.tensors:
+        report.note("config.json says BertForMaskedLM, but the next-sentence head is there as well: taken")
+        name = "BertForPreTraining"
+    architecture = ARCHITECTURES[name]
+    labels = _labels(config, architecture, stored, folder, allowance, report)
+
+    parts = list(PARTS[architecture.task])
+    if "pooler" not in parts and "pooler.dense.weight" in stored.tensors:
+        parts.append("pooler")  # of no use to this task, but part of the encoder
+    shapes = body_shapes(config.encoder)
+    for part in parts:
+        shapes |= part_shapes(part, config.encoder, len(labels))
+    optional = {
+        kbert: _FRESH
+        for part in parts
+        if part in PARTS[architecture.task] and part not in architecture.parts
+        for kbert in part_shapes(part, config.encoder, len(labels))
+    }
+    optional |= config.own.may_be_missing()
+    if config.model_type == "distilbert":
+        optional["embeddings/token_type_embeddings"] = "zeros: DistilBERT adds nothing for segments"
+    table = DISTILBERT if config.model_type == "distilbert" else HUGGING_FACE
+    table_rows = rows(table, parts, config.encoder.num_hidden_layers)
+    tensors = match(stored, table_rows, shapes, optional, name, allowance, report)
+    if config.model_type == "distilbert":
+        tensors["embeddings/token_type_embeddings"] = zeros(shapes["embeddings/token_type_embeddings"])
+    problem_type = config.problem_type if architecture.task == "sequence_classification" else None
+    if architecture.task == "sequence_classification" and len(labels) == 1:
+        problem_type = problem_type or "regression"
+    if problem_type:
+        report.note(f"problem_type {problem_type!r}: the logits are not those of one label out of several")
+    report.note(f"architecture {name}: kbert's {architecture.task!r}")
+    return BertCheckpoint(
+        source=str(path),
+        encoder=config.encoder,
+        task=architecture.task,
+        labels=labels,
+        vocabulary=vocabulary,
+        tensors=tensors,
+        max_seq_length=min(longest or positions, positions),
+        report=report,
+        problem_type=problem_type,
+    )
+
+
+# --------------------------------------------------------------------------------------- weights
+
+
+def _read_weights(folder, report):
+    there = [name for name in WEIGHT_FILES if (folder / name).is_file()]
+    if not there:
+        others = [name for name in _OTHER_WEIGHT_FILES if (folder / name).is_file()]
+        found = f"; {others[0]} is not read: save the model with safetensors" if others else ""
+        raise ValueError(f"{folder} holds no weights ({' or '.join(WEIGHT_FILES)}){found}.")
+    for name in there[1:]:
+        report.note(f"{name} is not read: {there[0]} comes first")
+    if there[0].endswith(".index.json"):
+        return _read_shards(folder, there[0], report)
+    read = read_safetensors if there[0].endswith(".safetensors") else read_torch_file
+    return read(folder / there[0])
+
+
+def _read_shards(folder, index_name, report):
+    index = folder / index_name
+    places = json_value(read_json_object(index), "weight_map", dict, index)
+    if places is None or not all(isinstance(file, str) for file in places.values()):
+        raise ValueError(f"{index}: expected weight_map, an object from tensor names to file names.")
+    files = sorted(set(places.values()))
+    for file in files:
+        if not path_inside(folder, file, index, "file").is_file():
+            raise ValueError(f"{index} names {shown_name(file)}, which is not there; download all shards.")
+    tensors = {}
+    for file in files:
+        read = read_safetensors if file.endswith(".safetensors") else read_torch_file
+        shard = read(folder / file)
+        lacking = [name for name, place in places.items() if place == file and name not in shard]
+        extra = [name for name in shard if places.get(name) != file]
+        if lacking or extra:
+            raise ValueError(
+                f"{folder / file} and {index_name} do not belong together: {shown((lacking or extra)[0])} is "
+                f"only in {'the index' if lacking else 'the file'}; download both again."
+            )
+        tensors |= shard
+    report.note(f"{len(files)} shards")
+    return tensors
+
+
+def _stored(tensors, config) -> Stored:
+    """Names without the model's prefix, and with the norms' present names."""
+    prefix = f"{config.model_type}."
+    plain, originals = {}, {}
+    for original, tensor in tensors.items():
+        name = original.removeprefix(prefix)
+        for old, new in ((".gamma", ".weight"), (".beta", ".bias")):
+            if name.endswith(f"LayerNorm{old}"):
+                name = name.removesuffix(old) + new
+        if name in plain:
+            raise ValueError(f"two tensors are the same one: {shown(original)} and {shown(originals[name])}.")
+        plain[name] = tensor
+        originals[name] = original
+    # Some files keep the output bias only under the decoder's name.
+    bias, alias = "cls.predictions.bias", "cls.predictions.decoder.bias"
+    if bias not in plain and alias in plain:
+        plain[bias] = plain.pop(alias)
+        originals[bias] = originals.pop(alias)
+    return Stored(plain, originals, ignored=dict(_BUFFERS), tied=dict(_TIED))
+
+
+def _guess_architecture(stored, config, report):
+    """For old files whose config names none: from the heads that are there."""
+    kind = "DistilBert" if config.model_type == "distilbert" else "Bert"
+    names = stored.tensors
+    if "cls.predictions.bias" in names:
+        name = "ForPreTraining" if "cls.seq_relationship.weight" in names else "ForMaskedLM"
+    elif "vocab_projector.bias" in names:
+        name = "ForMaskedLM"
+    elif "cls.seq_relationship.weight" in names:
+        name = "ForNextSentencePrediction"
+    elif "qa_outputs.weight" in names:
+        name = "ForQuestionAnswering"
+    elif "classifier.weight" in names:
+        name = "ForSequenceClassification" if "pooler.dense.weight" in names else "ForTokenClassification"
+    else:
+        name = "Model"
+    report.note(f"config.json names no architecture; its tensors are those of {kind}{name}")
+    return kind + name
+
+
+def _labels(config, architecture, stored, folder, allowance, report):
+    if not has_labels(architecture.task):
+        return ()
+    head = stored.tensors.get("classifier.weight")
+    rows_there = head.shape[0] if head is not None and head.shape else None
+    if config.labels is not None:
+        if rows_there not in (None, len(config.labels)):
+            raise ValueError(
+                f"{folder}: config.json names {len(config.labels)} labels (id2label), but the classifier has "
+                f"{rows_there} outputs; take config and weights of one model."
+            )
+        return config.labels
+    count = rows_there or 2
+    report.note(f"config.json names no labels; the {count} outputs are called LABEL_0, LABEL_1 ...")
+    return tuple(f"LABEL_{index}" for index in range(count))
+
+
+# --------------------------------------------------------------------------------------- writing
+
+
+def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance) -> Report:
+    """Writes what `transformers` loads with `AutoModel...` and `AutoTokenizer.from_pretrained(folder)`.
+
+    Args:
+      checkpoint: the model; tensors that it lacks are not written.
+      folder: an empty folder.
+      allowance: `masked_lm_settings`, the one thing that has no form there.
+
+    Returns:
+      The account of the writing.
+
+    Raises:
+      ValueError: for a masked-LM head with another activation or epsilon than the encoder's.
+    """
+    report = Report(FORMAT, str(folder))
+    require_encoder_settings(checkpoint, "transformers", allowance, report)
+    values = build_config(checkpoint)
+    architecture = values["architectures"][0]
+    parts = dict.fromkeys((*PARTS[checkpoint.task], "pooler"))
+    has_prefix = architecture != "BertModel"
+    tensors = {}
+    for row in rows(HUGGING_FACE, parts, checkpoint.encoder.num_hidden_layers):
+        outside = row.outside
+        if has_prefix and part_of(row.kbert) in ("body", "pooler"):
+            outside = f"bert.{outside}"
+        if row.kbert not in checkpoint.tensors:
+            if row.kbert in checkpoint.shapes:
+                report.not_in_file.append((row.kbert, "never trained, not written"))
+            continue
+        tensors[outside] = checkpoint.tensors[row.kbert].as_float32(row.transposed)
+        report.taken.append((outside, row.kbert, "transposed" if row.transposed else "as it is"))
+    write_safetensors(folder / "model.safetensors", tensors, {"format": "pt"})
+    write_json(values, folder / CONFIG_FILE)
+    write_tokenizer(folder, checkpoint.vocabulary, checkpoint.max_seq_length)
+    report.note(f"architecture {architecture}; hidden_act {values['hidden_act']!r}")
+    return report

@@ -1,0 +1,335 @@
+"""KerasHub presets, both ways: the one place of kbert that imports keras_hub, and only when it is needed.
+
+The numbers go through KerasHub's own loader and saver. Its `from_preset` is not used for reading: where a
+task's weights are missing it gives random ones without a word, and it builds whatever class a file names.
+"""
+
+import errno
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+
+from kbert.checkpoints.allowance import Allowance
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.keras_hub.config import (
+    FIXED,
+    MASKED_LM_SETTINGS,
+    add_own_keys,
+    backbone_arguments,
+    embedding_settings,
+    is_preset,
+    parse_preset,
+)
+from kbert.checkpoints.keras_hub.masked_lm_settings import require_settings
+from kbert.checkpoints.keras_hub.tokenizer import VOCABULARY_FILE, read_preset_tokenizer
+from kbert.checkpoints.keras_hub_arrays import stored_shapes
+from kbert.checkpoints.matching import Stored, match
+from kbert.checkpoints.model_variables import PARTS, body_shapes, fresh_value, part_of, part_shapes
+from kbert.checkpoints.names import KERAS_HUB, rows
+from kbert.checkpoints.report import Report
+from kbert.checkpoints.vocabulary_checks import check_sizes
+from kbert.config import EncoderConfig
+from kbert.files.stored_tensor import StoredTensor
+
+__all__ = [
+    "FORMAT",
+    "download_preset",
+    "embedding_settings",
+    "is_preset",
+    "read_keras_hub",
+    "write_keras_hub",
+]
+
+FORMAT = "keras_hub"
+PRESET_SCHEME, KAGGLE_SCHEME = "keras_hub://", "kaggle://"
+BACKBONE_WEIGHTS, TASK_WEIGHTS = "model.weights.h5", "task.weights.h5"
+_HDF5_OVERHEAD = 8192  # bytes for an array and its groups, at most
+# What h5py and Keras's loader raise for a damaged file; a cyclic group makes h5py recurse.
+_HDF5_ERRORS = (OSError, ValueError, KeyError, RuntimeError, TypeError, IndexError, AttributeError)
+# kbert's task -> what is written for it. Heads that a class lacks are errors, unless allowed by name.
+_WRITTEN = {"sequence_classification": "sequence_classification"} | dict.fromkeys(
+    ("masked_lm", "pretraining"), "masked_lm"
+)
+
+
+def read_keras_hub(
+    path, do_lower_case: bool | None = None, allowance: Allowance | None = None
+) -> BertCheckpoint:
+    """Reads a preset folder of a BertBackbone, BertTextClassifier, BertMaskedLM or BertTextEmbedder.
+
+    Args:
+      path: the folder, as `save_to_preset` writes it, with the tokenizer.
+      do_lower_case: may be given again, but not contradict the preset.
+      allowance: names that may stay unmatched.
+
+    Raises:
+      ValueError: one sentence for whatever is missing, broken, or unknown to kbert. Settings are checked
+        before keras_hub is imported and any tensor is read.
+    """
+    folder, allowance = Path(path), allowance or Allowance()
+    report = Report(FORMAT, str(path))
+    preset = parse_preset(folder, allowance, report)
+    vocabulary = read_preset_tokenizer(folder, do_lower_case, allowance, report)
+    check_sizes(vocabulary, preset.encoder, str(folder), preset.own.vocabulary_size, allowance, report)
+
+    parts = tuple(dict.fromkeys((*PARTS[preset.task], "pooler")))  # a backbone always has its pooler
+    shapes = _shapes(preset.encoder, parts, len(preset.labels))
+    table_rows = rows(KERAS_HUB, parts, preset.encoder.num_hidden_layers)
+    _check_weight_files(folder, preset, shapes)
+    model = _build(preset.class_name, preset.backbone, len(preset.labels), compile=False)
+    variables = _load(folder, preset.class_name, model, allowance, report)
+
+    places = {row.outside: row.kbert for row in table_rows}
+    made_up = {name: "made up at a conversion, never trained" for name in preset.own.untrained}
+    stored = Stored(
+        {
+            name: _stored_tensor(variable, shapes.get(places.get(name), tuple(variable.shape)))
+            for name, variable in variables.items()
+            if places.get(name) not in made_up
+        }
+    )
+    report.left_over.extend((name, made_up[at]) for name, at in places.items() if at in made_up)
+    tensors = match(
+        stored, table_rows, shapes, preset.own.may_be_missing(), preset.class_name, allowance, report
+    )
+    report.taken[:] = [(name, kbert, _how(variables[name], shapes[kbert])) for name, kbert, _ in report.taken]
+    if preset.problem_type:
+        report.note(f"problem_type {preset.problem_type!r}: the logits are not those of one label of several")
+    report.note(f"class {preset.class_name}: kbert's {preset.task!r}")
+    return BertCheckpoint(
+        source=str(path),
+        encoder=preset.encoder,
+        task=preset.task,
+        labels=preset.labels,
+        vocabulary=vocabulary,
+        tensors=tensors,
+        max_seq_length=preset.max_seq_length or preset.encoder.max_position_embeddings,
+        report=report,
+        problem_type=preset.problem_type,
+    )
+
+
+def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance) -> Report:
+    """Writes a preset that `keras_hub.models.Bert...from_preset(folder)` loads as it is, tokenizer included.
+
+    A classifier is written as BertTextClassifier, a masked LM as BertMaskedLM, all else as BertBackbone.
+
+    Args:
+      checkpoint: the model. Variables that it lacks get fresh numbers, which metadata.json names.
+      folder: an empty folder.
+      allowance: `hidden_act`, `layer_norm_eps`, `masked_lm_settings`: KerasHub will compute with its own;
+        and the names of heads that it has no class for.
+
+    Returns:
+      The account of the writing.
+
+    Raises:
+      ValueError: for a model whose numbers KerasHub would not reproduce.
+    """
+    report = Report(FORMAT, str(folder))
+    encoder, task = checkpoint.encoder, _WRITTEN.get(checkpoint.task, "encoder")
+    for name in ("hidden_act", "layer_norm_eps"):
+        if getattr(encoder, name) != FIXED[name]:
+            allowance.conflict(
+                name,
+                f"{name} is {getattr(encoder, name)!r}, but KerasHub's BertBackbone always takes "
+                f"{FIXED[name]!r} and would give other numbers",
+                report,
+            )
+    require_settings(checkpoint, MASKED_LM_SETTINGS, "KerasHub's BertMaskedLM", allowance, report)
+    parts = tuple(dict.fromkeys((*PARTS[task], "pooler")))
+    shapes = _shapes(encoder, parts, len(checkpoint.labels))
+    for name in checkpoint.tensors:
+        if name not in shapes:
+            allowance.conflict(name, f"KerasHub has no variable for {name}", report)
+            report.left_over.append((name, "KerasHub has no variable for it; allowed"))
+    untrained = [name for name in shapes if name not in checkpoint.tensors]
+    report.not_in_file.extend((name, "made up, named in metadata.json") for name in untrained)
+
+    keras_hub = _import_keras_hub()
+    class_name = {"sequence_classification": "BertTextClassifier", "masked_lm": "BertMaskedLM"}.get(task)
+    vocabulary = checkpoint.vocabulary
+    tokenizer = keras_hub.models.BertTokenizer(
+        vocabulary=list(vocabulary.tokens),
+        lowercase=vocabulary.do_lower_case,
+        strip_accents=vocabulary.do_lower_case,
+    )
+    # A bare backbone gets a classifier's preprocessor: without one KerasHub would take a length of 512.
+    preprocessor = getattr(keras_hub.models, f"{class_name or 'BertTextClassifier'}Preprocessor")(
+        tokenizer, sequence_length=checkpoint.max_seq_length
+    )
+    model = _build(
+        class_name or "BertBackbone",
+        backbone_arguments(encoder),
+        len(checkpoint.labels),
+        **({"preprocessor": preprocessor} if class_name else {}),
+    )
+    variables = {variable.path: variable for variable in model.weights}
+    for row in rows(KERAS_HUB, parts, encoder.num_hidden_layers):
+        variable, tensor = variables[row.outside], checkpoint.tensors.get(row.kbert)
+        if tensor is None:
+            numbers = fresh_value(row.kbert, shapes[row.kbert], encoder.initializer_range)
+        else:
+            numbers = tensor.as_float32().read()
+            report.taken.append((row.outside, row.kbert, _how(variable, tensor.shape)))
+        variable.assign(numbers.reshape(variable.shape))
+    _require_room_for(variables.values(), folder)
+    try:
+        model.save_to_preset(str(folder))
+        if class_name is None:
+            preprocessor.save_to_preset(str(folder))
+    except (OSError, RuntimeError) as error:  # HDF5 tells of a full disk in several lines, of either kind
+        number = getattr(error, "errno", None) or errno.EIO
+        raise OSError(number, f"the preset could not be written: {_one_line(error)}") from None
+    vocabulary.write(folder / VOCABULARY_FILE)  # KerasHub writes an empty line for the token "" of Chinese
+    add_own_keys(folder, checkpoint, task, untrained, report)
+    report.note(f"class {class_name or 'BertBackbone'}")
+    report.note("KerasHub's tokenizer gives other ids than kbert's for some texts, see docs/checkpoints.md")
+    return report
+
+
+def _require_room_for(variables, folder):
+    """On a disk that is full HDF5 does not fail, it crashes: so the room is asked for first."""
+    arrays = [math.prod(variable.shape) for variable in variables]
+    reserved = folder / "reserved"
+    with reserved.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 4 * sum(arrays) + _HDF5_OVERHEAD * (len(arrays) + 100))
+    reserved.unlink()
+
+
+def download_preset(name: str) -> Path:
+    """Downloads a preset through kagglehub, or finds it in its cache (KAGGLEHUB_CACHE).
+
+    Args:
+      name: "keras_hub://bert_tiny_en_uncased", any name of `keras_hub.models.BertBackbone.presets`; or
+        "kaggle://org/model/keras/variant", with or without a version at the end.
+
+    Returns:
+      The preset's folder.
+
+    Raises:
+      ValueError: for an unknown name, or when it can neither be downloaded nor found.
+    """
+    keras_hub = _import_keras_hub()
+    import kagglehub
+
+    if name.startswith(KAGGLE_SCHEME):
+        handle = name.removeprefix(KAGGLE_SCHEME)
+    else:
+        presets = keras_hub.models.BertBackbone.presets
+        preset = presets.get(name.removeprefix(PRESET_SCHEME))
+        if preset is None:
+            raise ValueError(f"{name} is no BERT preset of KerasHub; it has {', '.join(sorted(presets))}.")
+        handle = preset["kaggle_handle"].removeprefix(KAGGLE_SCHEME)
+    try:
+        return Path(kagglehub.model_download(handle))
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ValueError(
+            f"{name} could not be downloaded and is not in kagglehub's cache ({_one_line(error)}); check the "
+            "name and the network, or give the path of a downloaded preset."
+        ) from None
+
+
+# --------------------------------------------------------------------------------------- keras_hub
+
+
+def _import_keras_hub():
+    try:
+        import keras_hub
+    except ImportError as error:
+        raise ValueError(
+            f"KerasHub presets need the package keras-hub ({error}); install it: "
+            "pip install keras-nlp==0.32.0"
+        ) from None
+    return keras_hub
+
+
+def _build(class_name, backbone_arguments, num_labels, **task_arguments):
+    """A fresh model in float32, whatever Keras's default type is."""
+    models = _import_keras_hub().models
+    backbone = models.BertBackbone(**backbone_arguments, dtype="float32")
+    if class_name == "BertBackbone":
+        return backbone
+    if class_name == "BertTextClassifier":
+        task_arguments |= {"num_classes": num_labels, "dropout": backbone_arguments["dropout"]}
+    return getattr(models, class_name)(backbone, **task_arguments)
+
+
+def _load(folder, class_name, model, allowance, report):
+    """Loads what the preset's weight files hold: path -> variable of `model` that has got its numbers."""
+    backbone = model if class_name == "BertBackbone" else model.backbone
+    variables = {variable.path: variable for variable in backbone.weights}
+    file = folder / BACKBONE_WEIGHTS
+    _load_file(file, backbone.load_weights, len(variables), allowance, report)
+    if model is backbone:
+        return variables
+    head = {variable.path: variable for variable in model.weights if variable.path not in variables}
+    file = folder / TASK_WEIGHTS
+    if file.is_file():
+        _load_file(file, model.load_task_weights, len(head), allowance, report)
+        variables |= head
+    else:
+        report.note(f"no {TASK_WEIGHTS}: the head was not saved")
+    return variables
+
+
+def _check_weight_files(folder, preset, shapes):
+    """Before a model of the size that the config asks for is built: its numbers must be there."""
+    if not (folder / BACKBONE_WEIGHTS).is_file():
+        raise ValueError(f"{folder} holds no {BACKBONE_WEIGHTS}; take the whole preset.")
+    heads = {name for name in shapes if part_of(name) not in ("body", "pooler")}
+    _check_room(folder / BACKBONE_WEIGHTS, [shapes[name] for name in shapes if name not in heads])
+    if preset.class_name != "BertBackbone" and (folder / TASK_WEIGHTS).is_file():
+        _check_room(folder / TASK_WEIGHTS, [shapes[name] for name in heads])
+
+
+def _check_room(file, shapes):
+    expected = sum(math.prod(shape) for shape in shapes)
+    try:
+        found = sum(math.prod(shape) for shape in stored_shapes(file))
+    except _HDF5_ERRORS as error:
+        raise _broken(file, error) from None
+    if found < expected:
+        raise _broken(file, f"{found} numbers, but its config makes {expected}")
+
+
+def _broken(file, error):
+    return ValueError(
+        f"{file} is broken or not of the model that {file.parent} describes ({_one_line(error)}); take the "
+        "files of one preset."
+    )
+
+
+def _load_file(file, load, expected, allowance, report):
+    try:
+        count = len(stored_shapes(file))
+        load(str(file))
+    except _HDF5_ERRORS as error:
+        raise _broken(file, error) from None
+    if count != expected:
+        allowance.conflict(
+            file.name, f"{file} holds {count} arrays, but the model has {expected} variables for them", report
+        )
+
+
+def _one_line(error):
+    return " ".join(str(error).split())[:300].rstrip(".")
+
+
+def _shapes(encoder: EncoderConfig, parts, num_labels):
+    shapes = body_shapes(encoder)
+    for part in parts:
+        shapes |= part_shapes(part, encoder, num_labels)
+    return shapes
+
+
+def _stored_tensor(variable, shape):
+    return StoredTensor(shape, "float32", lambda: np.array(variable).reshape(shape))
+
+
+def _how(variable, shape):
+    """`shape` is kbert's."""
+    there = tuple(variable.shape)
+    return "as it is" if there == tuple(shape) else f"heads joined, {there} there"

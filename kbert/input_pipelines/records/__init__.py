@@ -1,0 +1,1 @@
+"""Folders of TFRecords: opened, checked, shared out, read."""

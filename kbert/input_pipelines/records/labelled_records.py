@@ -1,0 +1,98 @@
+"""Records of labelled texts -> the batches that training and evaluation on live text would see."""
+
+import dataclasses
+
+from kbert.config import DatasetConfig, from_dict
+from kbert.features import encoder_features
+from kbert.input_pipelines.records.record_folder import RecordFolder
+from kbert.input_pipelines.records.record_shares import WHOLE
+from kbert.manifest import FILE_NAME
+
+
+class LabelledRecords(RecordFolder):
+    """A folder that tfrecords_tools.create_finetuning_data has made.
+
+    Args:
+      directory: the folder.
+      task: the kind of task they are for.
+      max_seq_length: the length that the model is for.
+      errors: "fail" stops at a damaged record; "skip" looks for them now and goes without.
+
+    Attributes:
+      directory, manifest: as given and read.
+      dataset: the `DatasetConfig` that the records were made with, labels included.
+      num_examples: how many there are.
+
+    Raises:
+      ValueError: when the folder holds no finished set of records, records of another kind or length, or
+        none at all.
+    """
+
+    def __init__(self, directory, task: str, max_seq_length: int, errors: str = "fail"):
+        super().__init__(directory)
+        if self.manifest.kind != task:
+            raise ValueError(
+                f"{directory} holds {self.manifest.kind} records, but the task is {task}; make some with "
+                "python -m tfrecords_tools.create_finetuning_data."
+            )
+        length = self.length
+        self.require_features(encoder_features(length))
+        if length != max_seq_length:
+            raise ValueError(
+                f"{directory} was made with max_seq_length={length}, but this run has "
+                f"max_seq_length={max_seq_length}; make the records again, or a run of that length."
+            )
+        if errors == "skip":
+            self.leave_out_damaged()
+        self.num_examples = self.manifest.num_examples
+        if not self.num_examples:
+            raise ValueError(f"{directory} holds no examples; make records of a file that has rows.")
+        self.dataset = from_dict(
+            DatasetConfig, self.manifest.settings.get("dataset", {}), where=f"{directory}/{FILE_NAME}"
+        )
+
+    def agreed_dataset(self, dataset: DatasetConfig) -> DatasetConfig:
+        """The dataset of a run on these records: its own, with the records' labels.
+
+        Raises:
+          ValueError: when it lists other labels, or pairs where the records have single texts.
+        """
+        theirs = self.dataset
+        if dataset.labels and dataset.labels != theirs.labels:
+            raise ValueError(
+                f"{self.directory} was made with the labels {list(theirs.labels)}, but this run has "
+                f"{list(dataset.labels)}; make the records again, or let the config list the same labels."
+            )
+        if bool(dataset.text_pair) != bool(theirs.text_pair):
+            kinds = {True: "pairs of texts", False: "single texts"}
+            raise ValueError(
+                f"{self.directory} holds {kinds[bool(theirs.text_pair)]}, but dataset.text_pair="
+                f"{dataset.text_pair!r} asks for {kinds[bool(dataset.text_pair)]}."
+            )
+        return dataclasses.replace(dataset, labels=theirs.labels)
+
+    def training_batches(
+        self, batch_size: int, seed: int, start_example: int, pad_to_longest: bool, *, share=WHOLE
+    ):
+        """Endless shuffled batches; see record_reader.training_batches."""
+        return _trimmed(
+            super().training_batches(batch_size, seed, start_example, share=share), pad_to_longest
+        )
+
+    def evaluation_batches(
+        self, batch_size: int, pad_to_longest: bool, with_fill: bool = False, *, share=WHOLE
+    ):
+        """Every example once, in order, with `example_weights`; see record_reader.evaluation_batches."""
+        return _trimmed(
+            super().evaluation_batches(batch_size, with_fill=with_fill, share=share), pad_to_longest
+        )
+
+
+def _trimmed(batches, pad_to_longest):
+    if not pad_to_longest:
+        return batches
+    import tensorflow as tf
+
+    from kbert.input_pipelines.text_reader import trim_padding
+
+    return batches.map(trim_padding, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)

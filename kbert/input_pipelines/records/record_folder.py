@@ -1,0 +1,85 @@
+"""A folder of records: what those of every kind have in common. Opening one does not load TensorFlow."""
+
+from kbert.features import Feature
+from kbert.input_pipelines.records.damaged_records import leave_out_damaged
+from kbert.input_pipelines.records.record_vocabulary import require_vocabulary
+from kbert.manifest import read_manifest
+
+
+class RecordFolder:
+    """A finished set of records.
+
+    Args:
+      directory: the folder.
+
+    Attributes:
+      directory, manifest: as given and read.
+
+    Raises:
+      ValueError: when the folder holds no finished set of records.
+    """
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.manifest = read_manifest(directory)
+        self._damaged = frozenset()
+
+    def require_features(self, expected: dict[str, Feature]):
+        """Raises ValueError unless the records have these features, with these dtypes and shapes."""
+        for name, feature in expected.items():
+            if self.manifest.features.get(name) != feature:
+                raise ValueError(
+                    f"{self.directory} has {name} as {self.manifest.features.get(name)}, expected {feature}; "
+                    "make the records again."
+                )
+
+    @property
+    def length(self) -> int:
+        """The length of the rows.
+
+        Raises:
+          ValueError: when the manifest tells none.
+        """
+        feature = self.manifest.features.get("input_ids")
+        if feature is None or len(feature.shape) != 1 or not feature.shape[0]:
+            raise ValueError(
+                f"{self.directory} has input_ids as {feature}, expected rows of one length; make the records "
+                "again."
+            )
+        return feature.shape[0]
+
+    def leave_out_damaged(self):
+        """Looks for damaged records now, and goes without them."""
+        self.manifest, self._damaged = leave_out_damaged(self.directory, self.manifest)
+
+    def require_vocabulary(self, owner, vocabulary: dict):
+        """Raises ValueError when the records were made with another vocabulary than that of `owner`."""
+        require_vocabulary(self.directory, self.manifest, owner, vocabulary)
+
+    def naming_damaged_records(self):
+        """A context in which an error about a broken file becomes a sentence with file and byte."""
+        from kbert.input_pipelines.records import record_reader
+
+        return record_reader.naming_damaged_records((self.directory, self.manifest))
+
+    def training_batches(self, batch_size: int, seed: int, start_example: int, **settings):
+        """Endless shuffled batches; see record_reader.training_batches."""
+        from kbert.input_pipelines.records import record_reader
+
+        return record_reader.training_batches(
+            self.directory,
+            self.manifest,
+            batch_size,
+            seed,
+            start_example,
+            damaged_shards=self._damaged,
+            **settings,
+        )
+
+    def evaluation_batches(self, batch_size: int, **settings):
+        """Every example once, in order, with `example_weights`; see record_reader.evaluation_batches."""
+        from kbert.input_pipelines.records import record_reader
+
+        return record_reader.evaluation_batches(
+            self.directory, self.manifest, batch_size, damaged_shards=self._damaged, **settings
+        )

@@ -1,0 +1,117 @@
+"""The numbers that features may hold: found where rows are read, as a compiled kernel cannot raise.
+
+An id outside a table, or a label that is no class, gives a number all the same on an accelerator, and a
+training that learns it.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+from kbert.input_pipelines.records import damaged_records
+from kbert.manifest import Manifest
+
+_LABELS = "label_ids"
+_SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1  # what int32 holds; records store more
+_STORED = {"int32": tf.int64, "float32": tf.float32}
+_RECORDS_AT_ONCE = 1024
+
+
+def ranges(manifest: Manifest) -> dict[str, tuple[int, int]]:
+    """Smallest and largest number of each integer feature."""
+    vocabulary = (0, manifest.vocabulary["size"] - 1)
+    known = {
+        "input_ids": vocabulary,
+        "input_mask": (0, 1),
+        "segment_ids": (0, 1),
+        "masked_lm_ids": vocabulary,
+        "next_sentence_labels": (0, 1),
+    }
+    features = manifest.features
+    if "input_ids" in features:
+        known["masked_lm_positions"] = (0, features["input_ids"].shape[-1] - 1)
+    if labels := _label_names(manifest):
+        # A label for every token is below 0 where none is asked for.
+        known[_LABELS] = (0 if features.get(_LABELS, ((), ()))[1] == () else _SMALLEST, len(labels) - 1)
+    return {
+        name: known.get(name, (_SMALLEST, _LARGEST))
+        for name, feature in features.items()
+        if feature.dtype == "int32"
+    }
+
+
+def _label_names(manifest):
+    dataset = manifest.settings.get("dataset")
+    labels = dataset.get("labels") if isinstance(dataset, dict) else None
+    return labels if isinstance(labels, list) else None
+
+
+def layout(manifest: Manifest) -> dict[str, tf.io.FixedLenFeature]:
+    """What `tf.io.parse_example` is to find in a record; integers are stored as int64."""
+    return {
+        name: tf.io.FixedLenFeature(feature.shape, _STORED[feature.dtype])
+        for name, feature in manifest.features.items()
+    }
+
+
+def require_ranges(examples: Mapping[str, tf.Tensor], manifest: Manifest) -> tf.Operation:
+    """An operation of the graph that fails with InvalidArgumentError for numbers out of their range.
+
+    Args:
+      examples: a batch as it is stored, int64 and float32, before a cast makes other numbers of some.
+      manifest: the records'.
+    """
+    fine = []
+    for name, (smallest, largest) in ranges(manifest).items():
+        # One comparison for both ends: below the smallest, numbers without a sign are larger than any.
+        above = tf.bitcast(examples[name] - smallest if smallest else examples[name], tf.uint64)
+        fine.append(tf.reduce_all(above <= largest - smallest))
+    for name, feature in manifest.features.items():
+        if feature.dtype == "float32":
+            fine.append(tf.reduce_all(tf.math.is_finite(examples[name])))
+    return tf.debugging.Assert(tf.reduce_all(fine), ["a number of a record is out of its range"])
+
+
+def wrong_numbers(columns: Mapping[str, np.ndarray], manifest: Manifest) -> str | None:
+    """What is out of range in a batch of stored columns: a part of a sentence, or None."""
+    for name, (smallest, largest) in ranges(manifest).items():
+        values = np.asarray(columns[name])
+        wrong = values[(values < smallest) | (values > largest)]
+        if wrong.size:
+            return f"{name} holds {wrong.flat[0]}, expected {smallest} to {largest}"
+    for name, feature in manifest.features.items():
+        if feature.dtype == "float32" and not np.isfinite(columns[name]).all():
+            return f"{name} holds a number that is not finite"
+    return None
+
+
+def wrong_records(directory: str | Path, manifest: Manifest) -> Iterator[str]:
+    """Yields a sentence for each whole record that has not the features, or numbers out of their range."""
+    for shard in manifest.shards:
+        path = Path(directory) / shard.file
+        records, first = [], 0
+        for record in damaged_records.whole_records(path):
+            records.append(record)
+            if len(records) == _RECORDS_AT_ONCE:
+                yield from _wrong_of(records, first, path, manifest)
+                records, first = [], first + len(records)
+        yield from _wrong_of(records, first, path, manifest)
+
+
+def _wrong_of(records, first, path, manifest):
+    """Looks at many at once, and at one after the other only where something is wrong."""
+    if not records or not _problem(records, manifest):
+        return
+    for number, record in enumerate(records, first):
+        if problem := _problem([record], manifest):
+            yield f"{path} record {number}: {problem}"
+
+
+def _problem(records, manifest):
+    try:
+        columns = tf.io.parse_example(records, layout(manifest))
+    except tf.errors.InvalidArgumentError:
+        return f"it does not hold {', '.join(manifest.features)} as the manifest says"
+    return wrong_numbers({name: column.numpy() for name, column in columns.items()}, manifest)

@@ -1,0 +1,242 @@
+"""TFRecord shards + manifest -> batches."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import tensorflow as tf
+
+from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS, endless_epochs, pad_last_batch
+from kbert.input_pipelines.records import damaged_records, record_ranges
+from kbert.input_pipelines.records.dynamic_masks import DynamicMasks, has_dynamic_masks
+from kbert.input_pipelines.records.length_buckets import LengthBuckets
+from kbert.input_pipelines.records.record_shares import WHOLE, Piece, pieces, record_range, require_share
+from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.manifest import Manifest
+
+SHUFFLE_BUFFER = 10_000
+_SHARDS_AT_ONCE = 8
+_RECORDS_IN_TURN = 16
+# How many records are parsed at once where the batches come later.
+_PARSED_AT_ONCE = 256
+# What the masks of an evaluation are drawn from: the same every time.
+_EVALUATION_SEED = (0,)
+# A broken frame; fewer records than the manifest says; a record that does not have its features.
+_DAMAGE_ERRORS = (tf.errors.DataLossError, tf.errors.FailedPreconditionError, tf.errors.InvalidArgumentError)
+
+
+def training_batches(
+    directory,
+    manifest: Manifest,
+    batch_size: int,
+    seed: int,
+    start_example: int = 0,
+    *,
+    share=WHOLE,
+    length_buckets: Sequence[int] | Mapping[int, int] = (),
+    damaged_shards: frozenset[str] = frozenset(),
+    deterministic: bool = True,
+) -> tf.data.Dataset:
+    """Endless shuffled batches, each a dict name -> tensor of shape [batch_size, ...].
+
+    Shards are visited in a new order every epoch, several at a time, and their records shuffled in a
+    buffer. Records without masks are masked, anew in every epoch. Order and masks depend on `seed` and the
+    position alone.
+
+    Args:
+      directory: where the records lie.
+      manifest: their manifest.
+      batch_size: examples of one step, over all pipelines; a pipeline of n gives `batch_size / n` of them.
+      seed: the run's seed.
+      start_example: how many examples, over all pipelines, have been consumed; with `length_buckets` the
+        number of batches consumed times `batch_size`.
+      share: which of several input pipelines this is: a `Share` or a `tf.distribute.InputContext`. Each
+        has records of its own, every one of them once an epoch.
+      length_buckets: see `LengthBuckets`; shapes then vary, in both dimensions.
+      damaged_shards: names of shards whose damaged records are left out, see
+        `damaged_records.leave_out_damaged`, which also gives the manifest to pass.
+      deterministic: False lets records overtake each other where that is faster; then only the set of an
+        epoch is certain, not its order.
+
+    Raises:
+      ValueError: when the records are fewer than one batch, or do not divide as asked.
+    """
+    require_one_batch(directory, manifest, batch_size)
+    require_share(share, batch_size)
+    start, end = record_range(manifest.num_examples, share)
+    own = _Files(directory, pieces(manifest.shards, start, end), damaged_shards)
+
+    def epoch(seed):
+        records = own.shuffled_records(seed, deterministic)
+        return records.apply(tf.data.experimental.assert_cardinality(end - start)).shuffle(
+            SHUFFLE_BUFFER, seed=seed, reshuffle_each_iteration=False
+        )
+
+    own_batch_size = batch_size // share.num_input_pipelines
+    if length_buckets:
+        buckets = LengthBuckets(length_buckets, manifest.features, own_batch_size)
+
+        def epoch_of_batches(seed):
+            examples = _parse(epoch(seed).batch(_PARSED_AT_ONCE), manifest).unbatch()
+            return buckets.batches(examples)
+
+        first, step = start_example // batch_size, 1
+        num_batches = buckets.num_batches(own.parsed(manifest)) if first else 1
+        batches = endless_epochs(epoch_of_batches, num_batches, seed, first)
+    else:
+        first, step = start_example // share.num_input_pipelines, own_batch_size
+        records = endless_epochs(epoch, end - start, seed, first)
+        batches = _parse(records.batch(own_batch_size, drop_remainder=True), manifest, deterministic)
+    if has_dynamic_masks(manifest):
+        masks = DynamicMasks(manifest, read_vocabulary(directory, manifest), (seed, share.input_pipeline_id))
+        batches = masks(batches, first, step, deterministic)
+    return batches.prefetch(tf.data.AUTOTUNE)
+
+
+def require_one_batch(directory, manifest: Manifest, batch_size: int):
+    """Raises ValueError when the records are fewer than one batch."""
+    if manifest.num_examples < batch_size:
+        raise ValueError(
+            f"{directory} holds {manifest.num_examples} examples, fewer than one batch of {batch_size}; "
+            "make more records or lower train_batch_size."
+        )
+
+
+def evaluation_batches(
+    directory,
+    manifest: Manifest,
+    batch_size: int,
+    with_fill: bool = False,
+    max_batches: int = -1,
+    *,
+    share=WHOLE,
+    damaged_shards: frozenset[str] = frozenset(),
+) -> tf.data.Dataset:
+    """Every record once, in order, with `example_weights`; see `pad_last_batch` for `with_fill`.
+
+    Records without masks get the same masks every time, whatever the batch size.
+
+    Args:
+      directory, manifest, share, damaged_shards: as in `training_batches`. With several pipelines all give
+        the same number of batches, filled up with examples of weight 0.
+      batch_size: examples of one step, over all pipelines.
+      with_fill: fill the last batch up.
+      max_batches: stop after so many; -1 for all.
+    """
+    require_share(share, batch_size)
+    number = share.num_input_pipelines
+    own_batch_size = batch_size // number
+
+    def batches_of(start, end):
+        records = _Files(directory, pieces(manifest.shards, start, end), damaged_shards).records()
+        records = records.apply(tf.data.experimental.assert_cardinality(end - start))
+        if not has_dynamic_masks(manifest):
+            return _parse(records.batch(own_batch_size), manifest)
+        masks = DynamicMasks(manifest, read_vocabulary(directory, manifest), _EVALUATION_SEED)
+        parsed = _parse(records.batch(_PARSED_AT_ONCE), manifest)
+        return masks(parsed, start, _PARSED_AT_ONCE).rebatch(own_batch_size)
+
+    start, end = record_range(manifest.num_examples, share)
+    batches = pad_last_batch(batches_of(start, end), own_batch_size, with_fill or number > 1)
+    if number > 1:
+        largest_share = -(-manifest.num_examples // number)
+        missing = -(-largest_share // own_batch_size) - -(-(end - start) // own_batch_size)
+        filling = pad_last_batch(batches_of(0, 1), own_batch_size, True).map(_weightless)
+        batches = batches.concatenate(filling.repeat(missing))
+    return batches.take(max_batches).prefetch(tf.data.AUTOTUNE)
+
+
+@contextlib.contextmanager
+def naming_damaged_records(*sets):
+    """Turns TensorFlow's complaint about a record into a sentence: file and byte, or file and record.
+
+    Args:
+      *sets: pairs (directory, manifest), which are gone through when reading them fails.
+
+    Raises:
+      ValueError: for a damage, or numbers out of their range. An error of another cause is left as it is.
+    """
+    try:
+        yield
+    except _DAMAGE_ERRORS as error:
+        for directory, manifest in sets:
+            problem = next(damaged_records.problems(directory, manifest), None)
+            if problem:
+                raise ValueError(
+                    f"{problem}; make the records again, or pass --records_errors=skip to go without what is "
+                    "damaged."
+                ) from error
+            if problem := next(record_ranges.wrong_records(directory, manifest), None):
+                raise ValueError(f"{problem}; make the records again.") from error
+        raise
+
+
+class _Files:
+    """Parts of TFRecord files, as datasets of serialized examples."""
+
+    def __init__(self, directory, parts: list[Piece], damaged_shards):
+        self._paths = tf.constant([str(Path(directory) / part.file) for part in parts], tf.string)
+        self._skips = tf.constant([part.skip for part in parts], tf.int64)
+        self._takes = tf.constant([part.take for part in parts], tf.int64)
+        self._damaged = tf.constant([part.file in damaged_shards for part in parts], tf.bool)
+        self._any_damaged = any(part.file in damaged_shards for part in parts)
+
+    def records(self):
+        """All records in their order."""
+        return self._parts(tf.range(len(self._paths), dtype=tf.int64)).flat_map(self._open)
+
+    def shuffled_records(self, seed, deterministic):
+        """Several files at a time, in an order that depends on `seed`, an int64 scalar tensor."""
+        numbers = tf.range(len(self._paths), dtype=tf.int64)
+        order = tf.random.experimental.stateless_shuffle(numbers, seed=tf.stack([seed, 0]))
+        return self._parts(order).interleave(
+            self._open,
+            cycle_length=min(_SHARDS_AT_ONCE, len(self._paths)),
+            block_length=_RECORDS_IN_TURN,
+            num_parallel_calls=tf.data.AUTOTUNE,
+            deterministic=deterministic,
+        )
+
+    def parsed(self, manifest):
+        """All examples in large batches."""
+        return _parse(self.records().batch(_PARSED_AT_ONCE), manifest)
+
+    def _parts(self, order):
+        columns = (self._paths, self._skips, self._takes, self._damaged)
+        return tf.data.Dataset.from_tensor_slices(tuple(tf.gather(column, order) for column in columns))
+
+    def _open(self, path, skip, take, is_damaged):
+        compression = tf.where(tf.strings.regex_full_match(path, r".*\.gz"), "GZIP", "")
+        if not self._any_damaged:
+            records = tf.data.TFRecordDataset(path, compression)
+        else:
+            # Damaged files take the slow road through Python.
+            whole, damaged = tf.boolean_mask([path], [~is_damaged]), tf.boolean_mask([path], [is_damaged])
+            records = tf.data.TFRecordDataset(whole, compression).concatenate(
+                tf.data.Dataset.from_generator(
+                    _whole_records, output_signature=tf.TensorSpec([], tf.string), args=(damaged,)
+                )
+            )
+        return records.skip(skip).take(take)
+
+
+def _whole_records(paths):
+    for path in paths:
+        yield from damaged_records.whole_records(path.decode())
+
+
+def _parse(batches, manifest, deterministic=True):
+    """Serialized tf.train.Example batches -> dicts with the dtypes of the manifest."""
+    stored = record_ranges.layout(manifest)
+
+    def parse(serialized):
+        examples = tf.io.parse_example(serialized, stored)
+        # Before the cast: of what int32 does not hold it makes numbers that look sound.
+        with tf.control_dependencies([record_ranges.require_ranges(examples, manifest)]):
+            return {name: tf.cast(value, manifest.features[name].dtype) for name, value in examples.items()}
+
+    return batches.map(parse, num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic)
+
+
+def _weightless(batch):
+    return batch | {EXAMPLE_WEIGHTS: tf.zeros_like(batch[EXAMPLE_WEIGHTS])}

@@ -1,0 +1,301 @@
+"""What a run leaves behind and how to load it: the handshake between training and everything after it.
+
+run_dir/
+  config.json     the whole config; can be passed back as --config
+  run.json        task, vocabulary and casing, lengths, labels, where the run began
+  vocab.txt
+  .lock           held by the process that trains in the folder
+  checkpoints/    step-NNNNNNNN/ {model,optimizer}.safetensors, state.json; best.json names the best of them
+  metrics.jsonl   one line a log interval and evaluation
+  curves.html     the same as a page, when training has ended
+  events/         the same for TensorBoard, where it is installed
+"""
+
+import json
+import re
+from pathlib import Path
+
+from absl import logging
+
+from kbert.config import FinetuningConfig, PretrainingConfig, TrainingConfig, from_dict, to_dict
+from kbert.encoder import BertEncoder
+from kbert.files.folder_lock import LOCK_FILE, lock_folder
+from kbert.files.json_file import read_json_object, require_known_format
+from kbert.files.whole_file import write_json
+from kbert.runs import checkpoint
+from kbert.runs.best_checkpoint import read_index
+from kbert.tasks import TASKS
+from kbert.tasks.task import Task
+from kbert.tokenization.vocabulary import Vocabulary
+
+FORMAT_VERSION = 1  # of run.json; runs from before there was a number say nothing
+_CONFIG_CLASSES = {name: FinetuningConfig for name in TASKS} | {"pretraining": PretrainingConfig}
+# What may change when a run is taken up again. The first do not touch the numbers that come out; the second
+# change them by rounding, and by which numbers dropout draws, as another number of devices does.
+_FREE_KEYS = (
+    "description",
+    "steps_per_call",
+    "log_every_steps",
+    "save_checkpoints_steps",
+    "keep_checkpoints",
+    "peak_flops",
+)
+_ROUNDING_KEYS = (
+    "jit_compile",
+    "deterministic_ops",
+    "gradient_accumulation_steps",
+    "padding",
+    "packed_rows",
+    "recompute_activations",
+    "eval_batch_size",
+)
+
+
+class RunDirectory:
+    """A finished or running training run on disk.
+
+    Args:
+      path: the folder; must hold a run.
+
+    Attributes:
+      path: the folder as a `Path`.
+      config: the run's `PretrainingConfig` or `FinetuningConfig`, complete.
+      details: the content of run.json; `details["task"]` names the task.
+
+    Raises:
+      ValueError: when `path` holds no run, or a broken one.
+
+    Example:
+      >>> from kbert import RunDirectory
+      >>> run = RunDirectory(run_dir)  # for example "runs/classifier"
+      >>> run.details["task"], run.checkpoint().name[:5]
+      ('sequence_classification', 'step-')
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+        if not (self.path / "run.json").is_file():
+            raise ValueError(f"{path} holds no kbert run (no run.json); give the --run_dir of a training.")
+        try:
+            self.details = read_json_object(self.path / "run.json")
+            values = read_json_object(self.path / "config.json")
+            config_class = _CONFIG_CLASSES[self.details["task"]]
+            self.details["vocabulary"]["fingerprint"], self.details["vocabulary"]["do_lower_case"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{path} holds a broken run ({error}); restore its files.") from None
+        require_known_format(self.details, FORMAT_VERSION, self.path / "run.json")
+        self.config = from_dict(config_class, values, where=str(self.path / "config.json"))
+
+    @classmethod
+    def create_or_resume(cls, path, config: TrainingConfig, details: dict, vocabulary: Vocabulary):
+        """Opens a new run, or the one in `path` if it is the very same.
+
+        Args:
+          path: the folder.
+          config: the complete config.
+          details: JSON-ready facts for run.json; must name `task`. The vocabulary's and `format_version` are
+            added. `details["data"]` holds the fingerprints of the content of the training data ("train") and
+            of the evaluation data ("eval").
+          vocabulary: copied into the folder.
+
+        Raises:
+          ValueError: when `path` holds another run (the differing keys are named) or other files.
+          OSError: when it cannot be written; the same call goes on from what is there.
+        """
+        path = Path(path)
+        details = {"format_version": FORMAT_VERSION} | details | {"vocabulary": vocabulary.describe()}
+        if not (path / "run.json").is_file():
+            cls._create(path, config, details, vocabulary)
+            return cls(path)
+        run = cls(path)
+        run._refuse_other(config, details)
+        run.vocabulary()
+        return run
+
+    @staticmethod
+    def _create(path, config, details, vocabulary):
+        if path.exists() and not (path.is_dir() and _is_free(path)):
+            raise ValueError(
+                f"--run_dir={path} holds other files, not a kbert run; choose a new or empty folder."
+            )
+        path.mkdir(parents=True, exist_ok=True)
+        # The lock is the first file: a folder with it is kbert's own, also when the next ones fail.
+        with lock_folder(path):
+            vocabulary.write(path / "vocab.txt")
+            write_json(to_dict(config), path / "config.json")
+            write_json(details, path / "run.json")  # last: with it, the run exists
+
+    def lock(self):
+        """Takes the run for this process, to train in it.
+
+        Returns:
+          What `kbert.files.folder_lock.lock_folder` does: the run is free again when it is closed, or when
+          the process ends.
+
+        Raises:
+          BlockingIOError: when another process trains in it.
+        """
+        return lock_folder(self.path)
+
+    def _refuse_other(self, config, details):
+        was, now = to_dict(self.config) | self.details, to_dict(config) | json.loads(json.dumps(details))
+        was["format_version"] = now["format_version"]  # what the two mean is the same
+        self._compare_data(was, now)
+        rounding = differing_keys(was, now, free=_FREE_KEYS)
+        differing = differing_keys(was, now)
+        if rounding and not differing:
+            logging.warning(
+                "%s goes on with %s: its numbers are those of the uninterrupted run but for rounding and "
+                "what dropout draws.", self.path, "; ".join(rounding),
+            )  # fmt: skip
+        if differing:
+            raise ValueError(
+                f"--run_dir={self.path} holds another run; it differs in {'; '.join(differing)}. Repeat its "
+                "settings to resume it, or choose a new folder."
+            )
+
+    def _compare_data(self, was, now):
+        """Refuses other training data under the same name; takes the same under another name."""
+        data_was, data_now = was.pop("data", {}), now.pop("data", {})
+        if not (data_was.get("train") and data_now.get("train")):
+            logging.warning(
+                "%s: whether its training data are the same as before cannot be checked: the run or its "
+                "records are from before that was noted.", self.path,
+            )  # fmt: skip
+        elif data_was["train"] == data_now["train"]:
+            was.pop("train_file", None), now.pop("train_file", None)
+        else:
+            raise ValueError(
+                f"--run_dir={self.path} was trained on other data: the content of its training data has "
+                "changed since. Restore the data to resume it, or choose a new folder."
+            )
+        if data_was.get("eval") and data_now.get("eval") and data_was["eval"] != data_now["eval"]:
+            logging.warning(
+                "%s was evaluated on other data so far: the content of its evaluation data has changed, so "
+                "evaluations before and after do not compare.", self.path,
+            )  # fmt: skip
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def metrics_file(self) -> Path:
+        return self.path / "metrics.jsonl"
+
+    def vocabulary(self) -> Vocabulary:
+        """The run's vocabulary, with its casing; refused when the file no longer is the one trained with."""
+        recorded = self.details["vocabulary"]
+        vocabulary = Vocabulary.from_file(self.path / "vocab.txt", recorded["do_lower_case"])
+        if vocabulary.fingerprint != recorded["fingerprint"]:
+            raise ValueError(
+                f"{self.path / 'vocab.txt'} is not the vocabulary this run was trained with (fingerprint "
+                f"{vocabulary.fingerprint}, expected {recorded['fingerprint']}); restore the original file."
+            )
+        return vocabulary
+
+    def task(self) -> Task:
+        """The run's task."""
+        task_class = TASKS[self.details["task"]]
+        if self.details["task"] == "sequence_classification":
+            dataset = self.config.dataset
+            return task_class(dataset.labels, dataset.positive_label)
+        if self.details["task"] == "token_classification":
+            return task_class(self.config.dataset.labels)
+        if self.details["task"] == "pretraining":
+            return task_class(next_sentence=self.details.get("next_sentence", True))
+        return task_class()
+
+    def checkpoint(self, which: str | int | None = None) -> Path:
+        """The folder of a checkpoint.
+
+        Args:
+          which: "last"; "best", by the run's `best_metric` on its evaluation data; or a step. None is "best"
+            for a run with early stopping, whose last one is by design not its best, and else "last".
+
+        Raises:
+          ValueError: when there is no such checkpoint (yet).
+        """
+        if which is None:
+            which = "best" if getattr(self.config, "early_stopping_patience", None) else "last"
+        there = checkpoint.list_checkpoints(self.checkpoints)
+        if not there:
+            raise ValueError(f"{self.path} holds no checkpoint yet; let its training run reach one.")
+        if which == "last":
+            return there[-1]
+        steps = [checkpoint.step_of(path) for path in there]
+        if which == "best":
+            index = read_index(self.checkpoints)
+            if index is None:
+                raise ValueError(
+                    f"{self.path} has no best checkpoint: it was not evaluated while it trained. Its "
+                    f"checkpoints are of the steps {', '.join(map(str, steps))}."
+                )
+            which = index["step"]
+        if not str(which).isdigit() or int(which) not in steps:
+            raise ValueError(
+                f"{self.path} has no checkpoint {which!r}; choose last, best or one of the steps "
+                f"{', '.join(map(str, steps))}."
+            )
+        return there[steps.index(int(which))]
+
+    def load_model(self, which: str | int | None = None):
+        """Task and model with a checkpoint's weights, in float32.
+
+        Args:
+          which: see `checkpoint`.
+
+        Returns:
+          (task, Keras model).
+
+        Raises:
+          ValueError: when there is no such checkpoint, or it is damaged.
+        """
+        path = self.checkpoint(which)
+        try:
+            checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
+        except checkpoint.DamagedCheckpoint as error:
+            steps = ", ".join(
+                str(checkpoint.step_of(p)) for p in checkpoint.list_checkpoints(self.checkpoints)
+            )
+            raise ValueError(f"{error} Choose another checkpoint, of the steps {steps}.") from None
+        task = self.task()
+        model = task.build_model(BertEncoder(self.config.encoder, dtype="float32"))
+        checkpoint.restore(path / checkpoint.WEIGHTS_FILE, trained_weights(model))
+        return task, model
+
+
+def differing_keys(was: dict, now: dict, free=_FREE_KEYS + _ROUNDING_KEYS) -> list[str]:
+    """Where two configs differ: "key (was 1, now 2)", but for the keys that may."""
+    was, now = _flatten(was), _flatten(now)
+    return [
+        f"{key} (was {was.get(key)!r}, now {now.get(key)!r})"
+        for key in sorted(was.keys() | now.keys())
+        if was.get(key) != now.get(key) and key.rpartition(".")[2] not in free
+    ]
+
+
+def trained_weights(model) -> dict:
+    """The variables that a checkpoint holds, by path; random generators are rebuilt from seed and step."""
+    return {variable.path: variable for variable in model.trainable_variables}
+
+
+def _is_free(path):
+    """Whether a folder without run.json is empty, or holds what is left of a start that failed."""
+    names = {entry.name for entry in path.iterdir()}
+    begun = (LOCK_FILE, "vocab.txt", "config.json")
+    return not names or (
+        LOCK_FILE in names and all(n in begun or re.fullmatch(r".+\.\d+\.tmp", n) for n in names)
+    )
+
+
+def _flatten(values, prefix=""):
+    flat = {}
+    for key, value in values.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):  # phases
+            value = dict(enumerate(value))
+        if isinstance(value, dict):
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat

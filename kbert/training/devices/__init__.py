@@ -1,0 +1,1 @@
+"""One device, several, several machines: strategies, workers, XLA."""

@@ -1,0 +1,1 @@
+"""What a training is watched with: progress, speed, arithmetic, memory."""

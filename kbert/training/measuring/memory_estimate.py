@@ -1,0 +1,183 @@
+"""How much memory a training needs, from the shape of the model and of its batches.
+
+Nothing here imports TensorFlow. docs/watching.md has the formulas in words, and what was measured.
+"""
+
+from dataclasses import dataclass, replace
+
+from kbert.config import EncoderConfig
+from kbert.training.measuring.training_flops import Heads
+
+# What a block keeps for its backward pass, in vectors of `hidden_size` a token and in the compute dtype: its
+# input; query, key and value; the context before the output projection; the two normalized sums, which
+# kbert/kernels/residual_norm.py keeps instead of its inputs; the first one's output, which the feed-forward
+# part starts from.
+_BLOCK_HIDDEN_VECTORS = 1 + 3 + 1 + 2 + 1
+# The same in vectors of `intermediate_size`: the product before the activation, which
+# kbert/kernels/bias_activation.py keeps, and what comes after it.
+_BLOCK_INTERMEDIATE_VECTORS = 2
+# The same in matrices (heads, length, length) a sequence: attention probabilities before and after dropout.
+_BLOCK_ATTENTION_MATRICES = 2
+# While a block runs backwards, what lives beside what was kept, in the same three units: the gradients of the
+# vectors and matrices at work, and what they become.
+_BACKWARD_HIDDEN_VECTORS = 3
+_BACKWARD_INTERMEDIATE_VECTORS = 2
+_BACKWARD_ATTENTION_MATRICES = 2
+# The embeddings keep their normalized sum and hand on their output.
+_EMBEDDING_HIDDEN_VECTORS = 2
+# Vectors of `vocab_size` a prediction in float32 at the worst moment: product, logits, probabilities,
+# gradient. (Fitted between 3.1 and 4, see docs/watching.md.)
+_LOGIT_VECTORS = 4
+# Copies of all gradients while weights are updated: as they came, and clipped.
+_GRADIENT_COPIES = 2
+# The same while the parts of a batch add up theirs: sums before and after, and what the loop holds beside.
+_ACCUMULATION_COPIES = 4
+_SLOTS = 2  # moments of Adam and LAMB
+# Traced graphs and compiled kernels: what was left of the measured peaks on a CPU. For other devices it
+# stands in for their libraries' own needs, which were not measured.
+_PROGRAM_BYTES = 280_000_000
+
+_COMPUTE_BYTES = {"float32": 4, "mixed_bfloat16": 2, "mixed_float16": 2}
+
+
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """Bytes on one device, by what they hold.
+
+    Args:
+      parameters: weights in float32.
+      optimizer: moments in float32.
+      casts: weights once more in the compute dtype, and query, key and value joined.
+      gradients: gradients in float32 while weights are updated.
+      accumulation: sums of gradients, where a step has several parts.
+      activations: what the encoder keeps for the backward pass.
+      working: the block at work on its backward pass.
+      logits: the masked-LM head's outputs and their gradients.
+      programs: traced graphs and compiled kernels.
+    """
+
+    parameters: int
+    optimizer: int
+    casts: int
+    gradients: int
+    accumulation: int
+    activations: int
+    working: int
+    logits: int
+    programs: int = _PROGRAM_BYTES
+
+    @property
+    def total(self) -> int:
+        """Bytes at the worst moment.
+
+        Weights and moments are always there; then either the backward pass is about to begin, with all
+        activations and the gradients of the logits, or it has ended and all gradients are there.
+        """
+        held = self.programs + self.parameters + self.optimizer + self.casts + self.accumulation
+        return held + max(self.activations + max(self.working, self.logits), self.gradients)
+
+    def rows(self) -> list[tuple[str, int]]:
+        """(name, bytes) of every part, in order."""
+        return [(name, getattr(self, name)) for name in self.__dataclass_fields__]
+
+
+@dataclass(frozen=True)
+class TrainingShape:
+    """What the memory of one device depends on, beside the encoder.
+
+    Args:
+      batch_size: examples that a device works on at a time: the global batch over replicas and accumulation
+        steps.
+      seq_length: tokens of a sequence, padding included.
+      predictions: masked positions of a sequence, with a masked-LM head.
+      heads: the task's.
+      precision: see kbert.config.PRECISIONS.
+      recompute: whether blocks are run again in the backward pass.
+      accumulates: whether a step has several parts.
+    """
+
+    batch_size: int
+    seq_length: int
+    predictions: int = 0
+    heads: Heads = Heads()
+    precision: str = "float32"
+    recompute: bool = False
+    accumulates: bool = False
+
+
+def estimate_memory(config: EncoderConfig, shape: TrainingShape) -> MemoryEstimate:
+    """The memory of a training step with an optimizer of two moments, on one device.
+
+    Example:
+      >>> heads = Heads(masked_lm=True, pooled_labels=2)
+      >>> estimate = estimate_memory(EncoderConfig(), TrainingShape(32, 128, 20, heads))
+      >>> f"{estimate.total / 2**30:.1f} GiB for BERT-base"
+      '4.8 GiB for BERT-base'
+    """
+    parameters, width = num_parameters(config, shape.heads), _COMPUTE_BYTES[shape.precision]
+    hidden, inner = config.hidden_size, config.intermediate_size
+    tokens = shape.batch_size * shape.seq_length
+    attention = shape.batch_size * config.num_attention_heads * shape.seq_length**2
+
+    def vectors(of_hidden, of_inner, of_attention):
+        return width * (tokens * (of_hidden * hidden + of_inner * inner) + of_attention * attention)
+
+    kept = vectors(_BLOCK_HIDDEN_VECTORS, _BLOCK_INTERMEDIATE_VECTORS, _BLOCK_ATTENTION_MATRICES)
+    working = vectors(_BACKWARD_HIDDEN_VECTORS, _BACKWARD_INTERMEDIATE_VECTORS, _BACKWARD_ATTENTION_MATRICES)
+    if shape.recompute:
+        activations, working = config.num_hidden_layers * vectors(1, 0, 0), working + kept
+    else:
+        activations = config.num_hidden_layers * kept
+    activations += vectors(_EMBEDDING_HIDDEN_VECTORS, 0, 0)
+
+    logits = 0
+    if shape.heads.masked_lm:
+        logits = 4 * shape.batch_size * shape.predictions * config.vocab_size * _LOGIT_VECTORS
+        logits += 4 * config.vocab_size * hidden  # the first gradient of the tied table
+    joined = config.num_hidden_layers * 3 * hidden**2
+    return MemoryEstimate(
+        parameters=4 * parameters,
+        optimizer=_SLOTS * 4 * parameters,
+        casts=width * (joined + (parameters if width < 4 else 0)),
+        gradients=4 * parameters * _GRADIENT_COPIES,
+        accumulation=4 * parameters * _ACCUMULATION_COPIES if shape.accumulates else 0,
+        activations=activations,
+        working=working,
+        logits=logits,
+    )
+
+
+def num_parameters(config: EncoderConfig, heads: Heads) -> int:
+    """Trained numbers of an encoder with heads; the masked-LM head's matrix is the token table."""
+    hidden, inner, vocab = config.hidden_size, config.intermediate_size, config.vocab_size
+    embeddings = (vocab + config.max_position_embeddings + config.type_vocab_size + 2) * hidden
+    block = 4 * hidden * (hidden + 1) + inner * (hidden + 1) + hidden * (inner + 1) + 4 * hidden
+    total = embeddings + config.num_hidden_layers * block
+    if heads.masked_lm:
+        total += hidden * (hidden + 1) + 2 * hidden + vocab
+    if heads.pooled_labels:
+        total += hidden * (hidden + 1) + (hidden + 1) * heads.pooled_labels
+    return total + (hidden + 1) * heads.token_labels
+
+
+def largest_batch(config: EncoderConfig, shape: TrainingShape, available: int) -> int:
+    """The most examples a device can work on at a time within `available` bytes; 0 if not even one fits."""
+    if estimate_memory(config, replace(shape, batch_size=1)).total > available:
+        return 0
+    low, high = 1, 2
+    while estimate_memory(config, replace(shape, batch_size=high)).total <= available:
+        low, high = high, 2 * high
+        if high > 1 << 24:
+            break
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = estimate_memory(config, replace(shape, batch_size=middle)).total <= available
+        low, high = (middle, high) if fits else (low, middle)
+    return low
+
+
+def readable_bytes(number: int) -> str:
+    """734003200 -> "700 MiB", 7730941133 -> "7.2 GiB"."""
+    if number < 1000 * 2**20:
+        return f"{number / 2**20:.0f} MiB"
+    return f"{number / 2**30:.1f} GiB"

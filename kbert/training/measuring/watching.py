@@ -1,0 +1,141 @@
+"""What a training is watched with, put together from task, config and devices: progress and memory."""
+
+import dataclasses
+
+from absl import logging
+
+from kbert.runs.metrics_file import MetricsFile, read_metrics
+from kbert.training.devices.device_memory import memory_of_cpu, memory_of_gpu
+from kbert.training.devices.jit import device_type
+from kbert.training.measuring.event_files import EventFiles, tensorboard_is_installed
+from kbert.training.measuring.memory_estimate import (
+    TrainingShape,
+    estimate_memory,
+    largest_batch,
+    readable_bytes,
+)
+from kbert.training.measuring.peak_flops import peak_of
+from kbert.training.measuring.progress import Progress
+from kbert.training.measuring.training_flops import Heads, training_flops
+
+
+def heads_of(task) -> Heads:
+    """What a `Task` puts on top of the encoder, by its name; a task of one's own counts as encoder alone."""
+    num_labels = len(getattr(task, "labels", ()))
+    known = {
+        "pretraining": lambda: Heads(masked_lm=True, pooled_labels=2 if task.next_sentence else 0),
+        "sequence_classification": lambda: Heads(pooled_labels=num_labels),
+        "next_sentence": lambda: Heads(pooled_labels=2),
+        "multiple_choice": lambda: Heads(pooled_labels=1),
+        "token_classification": lambda: Heads(token_labels=num_labels),
+        "question_answering": lambda: Heads(token_labels=2),
+    }
+    return known.get(task.name, Heads)()
+
+
+def make_progress(
+    task, config, plan, number: int, run, strategy, metrics_file: MetricsFile | None, step: int, before=None
+) -> Progress:
+    """The `Progress` of a phase.
+
+    Args:
+      task, config, plan, run, strategy: those of the training.
+      number: which of the plan's phases.
+      metrics_file: the run's, or None where another process writes metrics and event files.
+      step: where it begins.
+      before: see `Progress`.
+    """
+    events = None
+    if metrics_file and tensorboard_is_installed():
+        lines = read_metrics(metrics_file.path) if metrics_file.path.is_file() else ()
+        events = EventFiles(run.path / "events", lines)
+    peak = peak_of(strategy, config.precision, config.peak_flops)
+    if peak and step == plan.phases[number].first_step:
+        logging.info("peak %.4g TFLOP/s (%s)", peak.flops_per_second / 1e12, peak.source)
+    heads = heads_of(task)
+    return Progress(
+        metrics_file,
+        plan.num_train_steps,
+        plan.phases[number].config.train_batch_size,
+        step,
+        before=before,
+        phase=number + 1 if len(plan.phases) > 1 else None,
+        count_flops=lambda work: training_flops(config.encoder, work, heads),
+        peak=peak,
+        events=events,
+    )
+
+
+def training_shapes(task, config, plan, details: dict, num_replicas: int) -> list[TrainingShape]:
+    """What each phase puts on one device at a time; `details` is the content of run.json."""
+    records = [details.get("records")] * len(plan.phases)
+    if "records_of_phases" in details:
+        records = [one["records"] for one in details["records_of_phases"]]
+    return [
+        _shape_of_phase(task, config, phase.config, settings or {}, details, num_replicas)
+        for phase, settings in zip(plan.phases, records, strict=True)
+    ]
+
+
+def _shape_of_phase(task, config, phase_config, settings, details, num_replicas):
+    length = settings.get("max_seq_length", details["max_seq_length"])
+    examples = phase_config.train_batch_size
+    # What records of another origin do not say: the original's share of masks.
+    predictions = settings.get("max_predictions_per_seq", round(0.15 * length))
+    rows = config.packed_rows or examples
+    devices = num_replicas * phase_config.gradient_accumulation_steps
+    return TrainingShape(
+        -(-rows // devices),
+        length,
+        -(-predictions * examples // rows),
+        heads_of(task),
+        config.precision,
+        config.recompute_activations,
+        phase_config.gradient_accumulation_steps > 1,
+    )
+
+
+def log_memory(task, config, plan, details: dict, strategy):
+    """One line before a training begins: what it needs, what there is, whether it fits, and what would.
+
+    It warns and goes on, since it is an estimate; where texts are packed into as many rows as
+    they need, one from above.
+    """
+    device, num_replicas = device_type(strategy), strategy.num_replicas_in_sync
+    memory = {"GPU": memory_of_gpu, "CPU": memory_of_cpu}.get(device, lambda: None)()
+    shapes = training_shapes(task, config, plan, details, num_replicas)
+    shape = max(shapes, key=lambda shape: estimate_memory(config.encoder, shape).total)
+    sharing = 1
+    if device == "CPU" and num_replicas > 1:
+        sharing = len(strategy.extended.worker_devices)  # of this process
+    say, sentence = memory_sentence(config.encoder, shape, memory, sharing)
+    say("%s", sentence)
+
+
+def memory_sentence(encoder, shape: TrainingShape, memory, num_sharing: int = 1):
+    """(logging.info or logging.warning, the sentence) for `log_memory`.
+
+    Args:
+      encoder: the `EncoderConfig`.
+      shape: what one device works on.
+      memory: `DeviceMemory`, or None where it is not known.
+      num_sharing: replicas that share that memory.
+    """
+    estimate = estimate_memory(encoder, shape)
+    batch = f"{shape.batch_size} x {shape.seq_length} tokens"
+    needs = f"memory: about {readable_bytes(estimate.total)} for {batch} on a device"
+    if memory is None:
+        return logging.info, f"{needs}."
+    available = memory.available // num_sharing
+    has = f"{memory.device} has {readable_bytes(available)}" + (" for each" if num_sharing > 1 else "")
+    most = largest_batch(encoder, shape, available)
+    if estimate.total <= available:
+        return logging.info, f"{needs}; {has}: it fits, up to {most} examples at a time would."
+    most = f"at most {most} examples at a time do" if most else "not even one example does"
+    if not shape.recompute:
+        recomputed = largest_batch(encoder, dataclasses.replace(shape, recompute=True), available)
+        most += f", with recompute_activations {recomputed}"
+    return logging.warning, (
+        f"{needs}, but {has}: IT WILL PROBABLY NOT FIT; {most}. Raise gradient_accumulation_steps, or lower "
+        "train_batch_size."
+    )

@@ -1,0 +1,144 @@
+"""Learning rates by step, and by time."""
+
+import math
+
+import tensorflow as tf
+
+from kbert.config import OptimizerConfig
+from kbert.training.optimizers.time_budget import TimeBudget
+
+
+class Schedule:
+    """A learning rate by step: linear warm-up from 0, then a decay.
+
+    During warm-up the rate is `learning_rate * step / num_warmup_steps`.
+
+    Args:
+      learning_rate: the highest rate.
+      num_train_steps: where the rate reaches its end.
+      num_warmup_steps: may be 0.
+      end_learning_rate: the rate at `num_train_steps` and after it.
+
+    Call arguments:
+      step: int scalar tensor, steps taken so far.
+
+    Returns:
+      float32 scalar tensor.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float,
+        num_train_steps: int,
+        num_warmup_steps: int,
+        end_learning_rate: float = 0.0,
+    ):
+        self.learning_rate = learning_rate
+        self.num_train_steps = num_train_steps
+        self.num_warmup_steps = num_warmup_steps
+        self.end_learning_rate = end_learning_rate
+
+    def __call__(self, step):
+        step = tf.cast(step, tf.float32)
+        reach = self.learning_rate - self.end_learning_rate
+        decayed = self.end_learning_rate + reach * self.decayed_share(step)
+        if not self.num_warmup_steps:
+            return decayed
+        warming = self.learning_rate * step / self.num_warmup_steps
+        return tf.where(step < self.num_warmup_steps, warming, decayed)
+
+    def decayed_share(self, step):
+        """How far the rate is from its end, 1 to 0; `step` is a float32 scalar tensor, after warm-up."""
+        raise NotImplementedError
+
+    # What the training loop tells every schedule; only time budgets listen.
+
+    def start(self):
+        """Training begins, or goes on after `restore`."""
+
+    def tick(self):
+        """Some steps were taken."""
+
+    def is_over(self) -> bool:
+        """Whether the schedule itself ends training before its last step."""
+        return False
+
+    def state(self) -> dict:
+        """What a checkpoint must hold, ready for JSON."""
+        return {}
+
+    def restore(self, state: dict):
+        """Takes up what `state` gave."""
+
+
+class LinearWarmupDecay(Schedule):
+    """Linear decay.
+
+    It counts from step 0, so the rate steps down by
+    `(learning_rate - end_learning_rate) * num_warmup_steps / num_train_steps` where warm-up ends. Source:
+    google-research/bert, optimization.py, `create_optimizer`.
+    """
+
+    def decayed_share(self, step):
+        return tf.maximum(1.0 - step / self.num_train_steps, 0.0)
+
+
+class PolynomialDecay(LinearWarmupDecay):
+    """The linear decay to a power, counted from step 0 as well.
+
+    Power 0.5 holds the rate up for long and is NVIDIA's for LAMB (DeepLearningExamples, TensorFlow2 BERT,
+    optimization.py); 2 lets it fall early. Source: tf.keras.optimizers.schedules.PolynomialDecay.
+
+    Args:
+      power: 1.0 is the linear decay.
+    """
+
+    def __init__(self, *args, power: float, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.power = power
+
+    def decayed_share(self, step):
+        return tf.pow(super().decayed_share(step), self.power)
+
+
+class CosineDecay(Schedule):
+    """Half a cosine wave from the end of warm-up to the last step (arXiv 1608.03983, one cycle)."""
+
+    def decayed_share(self, step):
+        num_decay_steps = max(self.num_train_steps - self.num_warmup_steps, 1)
+        progress = tf.clip_by_value((step - self.num_warmup_steps) / num_decay_steps, 0.0, 1.0)
+        return 0.5 * (1.0 + tf.cos(math.pi * progress))
+
+
+class ConstantRate(Schedule):
+    """No decay."""
+
+    def decayed_share(self, step):
+        return tf.ones_like(step)
+
+
+def make_schedule(
+    config: OptimizerConfig, num_train_steps: int, num_warmup_steps: int
+) -> Schedule | TimeBudget:
+    """The schedule that `config.decay` names. Call it inside the strategy's scope.
+
+    Args:
+      config: an `OptimizerConfig`.
+      num_train_steps: steps of the training, or of one phase of it.
+      num_warmup_steps: how many of them warm up. A time budget has its own warm-up and reads neither.
+    """
+    if config.decay == "budget":
+        return TimeBudget(
+            config.learning_rate,
+            60.0 * config.train_minutes,
+            config.budget_warmup_proportion,
+            config.end_learning_rate,
+        )
+    steps = (config.learning_rate, num_train_steps, num_warmup_steps)
+    if config.decay == "linear":
+        return LinearWarmupDecay(*steps, config.end_learning_rate)
+    if config.decay == "polynomial":
+        return PolynomialDecay(*steps, config.end_learning_rate, power=config.decay_power)
+    if config.decay == "cosine":
+        return CosineDecay(*steps, config.end_learning_rate)
+    return ConstantRate(*steps)

@@ -1,0 +1,85 @@
+import pytest
+from tensorflow.core.protobuf import saved_model_pb2
+
+from export.gate.op_gate import (
+    SERVABLE_OPS_FILE,
+    check_servable,
+    list_ops,
+    servable_ops,
+    servable_text_ops,
+)
+
+
+def _write(folder, saved_model):
+    (folder / "saved_model.pb").write_bytes(saved_model.SerializeToString())
+    return str(folder)
+
+
+def test_list_knows_core_and_text_ops_but_no_trimmer_and_no_python_callback():
+    assert {"MatMul", "StatefulPartitionedCall", "FastBertNormalize"} <= servable_ops()
+    assert not {"TFText>RoundRobinTrim", "PyFunc", "EagerPyFunc"} & servable_ops()
+    assert len(servable_text_ops()) == 35
+    assert "FastWordpieceTokenizeWithOffsets" in servable_text_ops()
+    assert "MatMul" not in servable_text_ops()
+
+
+def test_each_section_of_the_list_is_sorted():
+    blocks = SERVABLE_OPS_FILE.read_text(encoding="utf-8").split("\n\n")[1:]
+    for block in blocks:
+        names = [line for line in block.splitlines() if not line.startswith("#")]
+        assert names == sorted(set(names))
+
+
+def test_ops_inside_functions_are_listed(text_length_dir):
+    places = list_ops(text_length_dir)["StringLength"]
+    assert places and all(place.startswith("function ") for place in places)
+
+
+def test_servable_model_passes(text_length_dir, export_archive_dir):
+    report = check_servable(text_length_dir)
+    assert report["num_ops"] == len(list_ops(text_length_dir))
+    assert report["text_ops"] == []
+    assert check_servable(export_archive_dir)["num_ops"] > 0
+
+
+def test_trimmer_is_refused_with_op_function_and_mend(trimmer_dir):
+    assert "TFText>WhitespaceTokenizeWithOffsetsV2" in list_ops(trimmer_dir)
+    with pytest.raises(ValueError) as error:
+        check_servable(trimmer_dir)
+    message = str(error.value)
+    assert "  TFText>RoundRobinTrim: in function __inference_" in message
+    assert "Use core ops; see docs/serving.md." in message
+    assert "WhitespaceTokenize" not in message
+
+
+def test_ops_of_every_meta_graph_are_seen_and_calls_by_name_are_not_ops(tmp_path):
+    saved_model = saved_model_pb2.SavedModel()
+    for tags, op in ([["serve"], "MatMul"], [["serve", "tpu"], "NotYetInvented"]):
+        meta_graph = saved_model.meta_graphs.add()
+        meta_graph.meta_info_def.tags.extend(tags)
+        meta_graph.graph_def.node.add(name="n", op=op)
+        meta_graph.graph_def.node.add(name="c", op="my_function")
+        meta_graph.graph_def.library.function.add().signature.name = "my_function"
+    folder = _write(tmp_path, saved_model)
+
+    assert list_ops(folder) == {
+        "MatMul": ["graph [serve]"],
+        "NotYetInvented": ["graph [serve,tpu]"],
+    }
+    with pytest.raises(ValueError, match=r"1 of 2 ops .*\n  NotYetInvented: in graph \[serve,tpu\]"):
+        check_servable(folder)
+
+
+def test_python_callback_is_refused(tmp_path):
+    saved_model = saved_model_pb2.SavedModel()
+    saved_model.meta_graphs.add().graph_def.node.add(name="n", op="EagerPyFunc")
+    with pytest.raises(ValueError, match="EagerPyFunc: in graph"):
+        check_servable(_write(tmp_path, saved_model))
+
+
+def test_folder_without_model_and_broken_file_are_named(tmp_path):
+    with pytest.raises(ValueError, match="holds no saved_model.pb; expected a SavedModel folder"):
+        list_ops(str(tmp_path))
+    (tmp_path / "saved_model.pb").write_bytes(b"\xff\xff not a proto")
+    with pytest.raises(ValueError, match="is not a SavedModel"):
+        list_ops(str(tmp_path))

@@ -1,0 +1,91 @@
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from export.gate.session_check import load_session, run_loaded, run_signature
+
+
+@pytest.fixture(scope="module")
+def model(text_length_dir):
+    return load_session(text_length_dir)
+
+
+def test_signature_answers_as_the_python_loader_does(text_length_dir):
+    texts = np.array([b"short", "a much longer text é".encode()], object)
+    expected = tf.saved_model.load(text_length_dir).signatures["serving_default"](text=tf.constant(texts))
+    answer = run_signature(text_length_dir, "serving_default", {"text": texts})
+    np.testing.assert_allclose(answer["probabilities"], expected["probabilities"], atol=1e-6)
+    assert answer["label"].tolist() == [b"short", b"long"]
+
+
+def test_empty_signature_name_means_serving_default(model):
+    assert set(run_loaded(model, "", {"text": ["a"]})) == {"probabilities", "label"}
+
+
+def test_lists_take_the_dtype_of_the_signature(model):
+    answer = run_loaded(model, "weigh", {"ids": [[1, 2]], "weights": [[1, 0.5]]})
+    assert answer["sum"].tolist() == [[1.0, 1.0]]
+
+
+def test_export_archive_without_track_answers(export_archive_dir):
+    answer = run_signature(export_archive_dir, "serving_default", {"x": np.ones([3, 4], "f4")})
+    assert answer["logits"].shape == (3, 2)
+
+
+def test_keras_object_attached_passes_in_python_and_is_caught_here(keras_attached_dir):
+    x = np.ones([1, 4], "f4")
+    loaded = tf.saved_model.load(keras_attached_dir)
+    assert loaded.signatures["serving_default"](x=tf.constant(x))["logits"].shape == (1, 2)
+    with pytest.raises(ValueError, match=r"(?s)Could not find variable.*ExportArchive without track"):
+        run_signature(keras_attached_dir, "serving_default", {"x": x})
+
+
+@pytest.mark.parametrize(
+    ("signature", "inputs", "message"),
+    [
+        (
+            "pear",
+            {"text": ["a"]},
+            'Serving signature key "pear" not found.\n'
+            "The model has the signatures odd, pair, serving_default, weigh. Ask for one of these.",
+        ),
+        (
+            "pair",
+            {"text": ["a"]},
+            "input size does not match signature: 1!=2 len({text}) != len({text,text_pair}). "
+            "Sent extra: {}. Missing but required: {text_pair}.\n"
+            "Signature pair expects text string [-1], text_pair string [-1]; "
+            "received text <U1 [1].",
+        ),
+        (
+            "serving_default",
+            {"text": ["a"], "words": ["b"]},
+            "Sent extra: {words}. Missing but required: {}.",
+        ),
+        (
+            "serving_default",
+            {"sentence": ["a"]},
+            "input tensor alias not found in signature: sentence. Inputs expected to be in the set {text}.",
+        ),
+        (
+            "serving_default",
+            {"text": np.array([1, 2])},
+            "Expects arg[0] to be string but int64 is provided",
+        ),
+        (
+            "serving_default",
+            {"text": np.array([["a", "b"]])},
+            "Send exactly these names, dtypes and ranks (-1 is any size).",
+        ),
+    ],
+)
+def test_refusals_say_received_expected_and_mend(model, signature, inputs, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        run_loaded(model, signature, inputs)
+
+
+def test_unloadable_folder_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"(?s)The session loader.*refuses .*docs/serving.md"):
+        load_session(str(tmp_path))

@@ -1,0 +1,660 @@
+"""Hugging Face folders: equal numbers, every name accounted for, and one sentence for what is wrong."""
+
+import json
+import shutil
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from kbert.checkpoints.formats import read_checkpoint
+from kbert.checkpoints.model_loading import build_model
+from kbert.config import EncoderConfig
+from tests.kbert import reference_bert
+from tests.kbert.checkpoints import foreign_files
+from tests.kbert.checkpoints.answers import answers, largest_difference
+
+STORED = Path(__file__).parents[1] / "stored"
+SHARED = Path(__file__).resolve().parents[5] / "shared" / "data"
+GOLDEN = SHARED / "golden" / "checkpoints"
+GOLDEN_NAMES = (
+    "BertForMaskedLM_gelu",
+    "BertForMultipleChoice_gelu",
+    "BertForNextSentencePrediction_gelu",
+    "BertForPreTraining_gelu",
+    "BertForPreTraining_gelu_new",
+    "BertForQuestionAnswering_gelu",
+    "BertForSequenceClassification_gelu",
+    "BertForTokenClassification_gelu",
+    "BertModel_gelu",
+    "BertModel_gelu_new",
+)
+TOLERANCE = 2e-5
+
+
+def read_tensors(path, **arguments):
+    checkpoint = read_checkpoint(path, **arguments)
+    return checkpoint, {name: tensor.read() for name, tensor in checkpoint.tensors.items()}
+
+
+def same_weights(tensors, weights):
+    assert tensors.keys() == weights.keys()
+    for name, value in weights.items():
+        np.testing.assert_array_equal(tensors[name], value, err_msg=name)
+        assert tensors[name].dtype == np.float32
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return foreign_files.random_weights()
+
+
+@pytest.fixture
+def folder(tmp_path, weights):
+    return foreign_files.write_hugging_face(
+        tmp_path / "model", foreign_files.hugging_face_names(weights, prefix="")
+    )
+
+
+def edit_config(folder, **changes):
+    values = json.loads((folder / "config.json").read_text()) | changes
+    (folder / "config.json").write_text(json.dumps({k: v for k, v in values.items() if v is not None}))
+
+
+# ----------------------------------------------------------------------------- equal numbers
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in STORED.iterdir()))
+def test_stored_models_of_transformers_give_their_stored_answers(name):
+    expected = dict(np.load(STORED / name / "expected.npz"))
+    checkpoint, ours = answers(STORED / name, expected)
+    assert largest_difference(ours, expected) < 5e-6
+    assert f"architecture {name.split('_')[0]}: " in str(checkpoint.report)
+
+
+@pytest.mark.parametrize("name", GOLDEN_NAMES)
+def test_golden_checkpoints_give_their_expected_outputs(name):
+    if not (GOLDEN / name).is_dir():
+        pytest.skip(f"FIDELITY NOT CHECKED: {GOLDEN / name} is not here (answers of another implementation)")
+    expected = dict(np.load(GOLDEN / name / "expected.npz"))
+    checkpoint, ours = answers(GOLDEN / name, expected)
+    assert largest_difference(ours, expected) < TOLERANCE
+    assert not checkpoint.report.left_over
+
+
+def test_the_public_tiny_model_loads_whole():
+    folder = SHARED / "checkpoints" / "hf_tiny"
+    if not folder.is_dir():
+        pytest.skip(f"FIDELITY NOT CHECKED: {folder} is not here (an old pickle of another project)")
+    checkpoint, tensors = read_tensors(folder)
+    assert len(checkpoint.report.taken) == len(tensors) == 23 and not checkpoint.report.left_over
+    assert checkpoint.encoder.hidden_act == "gelu_erf" and not checkpoint.vocabulary.do_lower_case
+    _, model = build_model(checkpoint)
+    for variable in model.trainable_variables:
+        np.testing.assert_array_equal(variable.numpy(), tensors[variable.path])
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"), [("gelu", "gelu_erf"), ("gelu_pytorch_tanh", "gelu"), ("relu",) * 2]
+)
+def test_a_folder_written_by_hand_equals_the_numpy_reference(tmp_path, theirs, ours):
+    weights = foreign_files.random_weights(("pooler", "masked_lm", "next_sentence"), seed=3)
+    tensors = foreign_files.hugging_face_names(weights)
+    folder = foreign_files.write_hugging_face(
+        tmp_path / "m", tensors, "BertForPreTraining", hidden_act=theirs
+    )
+    checkpoint, read = read_tensors(folder)
+    same_weights(read, weights)
+    assert checkpoint.encoder == EncoderConfig(**foreign_files.SHAPE, hidden_act=ours)
+    _, model = build_model(checkpoint)
+    rng = np.random.default_rng(1)
+    inputs = {
+        "input_ids": rng.integers(0, 21, (3, 7)).astype(np.int32),
+        "input_mask": np.array([[1] * 7, [1] * 4 + [0] * 3, [1] * 2 + [0] * 5], np.int32),
+        "segment_ids": rng.integers(0, 2, (3, 7)).astype(np.int32),
+        "masked_lm_positions": np.array([[1, 5], [3, 0], [1, 1]], np.int32),
+    }
+    outputs = model(inputs, training=False)
+    masked_lm, next_sentence = reference_bert.pretraining_logits(weights, inputs, checkpoint.encoder)
+    np.testing.assert_allclose(outputs["masked_lm_logits"], masked_lm, atol=1e-5)
+    np.testing.assert_allclose(outputs["next_sentence_logits"], next_sentence, atol=1e-5)
+
+
+# ------------------------------------------------------------------------------ file layouts
+
+
+def test_names_with_and_without_prefix_and_the_old_names_of_norms(tmp_path, weights):
+    plain = foreign_files.hugging_face_names(weights, prefix="")
+    prefixed = foreign_files.hugging_face_names(weights, prefix="bert.")
+    old = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value
+        for name, value in prefixed.items()
+    }
+    for number, tensors in enumerate((plain, prefixed, old)):
+        folder = foreign_files.write_hugging_face(tmp_path / str(number), tensors)
+        checkpoint, read = read_tensors(folder)
+        same_weights(read, weights)
+        assert {line[0] for line in checkpoint.report.taken} == tensors.keys()
+
+
+def test_buffers_and_tied_copies_are_named_in_the_report(tmp_path):
+    weights = foreign_files.random_weights(("pooler", "masked_lm", "next_sentence"))
+    tensors = foreign_files.hugging_face_names(weights)
+    tensors["bert.embeddings.position_ids"] = np.arange(16)[None]
+    tensors["cls.predictions.decoder.weight"] = weights["embeddings/word_embeddings"]
+    tensors["cls.predictions.decoder.bias"] = weights["masked_lm/output_bias"]
+    folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, "BertForPreTraining")
+    checkpoint, read = read_tensors(folder)
+    same_weights(read, weights)
+    table = "bert.embeddings.word_embeddings.weight"
+    assert dict(checkpoint.report.left_over) == {
+        "bert.embeddings.position_ids": "a buffer (0, 1, 2 ...), no weight",
+        "cls.predictions.decoder.weight": f"equal to {table}, number for number",
+        "cls.predictions.decoder.bias": "equal to cls.predictions.bias, number for number",
+    }
+
+    # The bias may lie under the decoder's name alone.
+    del tensors["cls.predictions.bias"]
+    foreign_files.write_hugging_face(folder, tensors, "BertForPreTraining")
+    same_weights(read_tensors(folder)[1], weights)
+
+    tensors["cls.predictions.decoder.weight"] = weights["embeddings/word_embeddings"] * 1.5
+    foreign_files.write_hugging_face(folder, tensors, "BertForPreTraining")
+    with pytest.raises(ValueError, match=f"decoder.weight differs from {table}"):
+        read_checkpoint(folder)
+    checkpoint = read_checkpoint(folder, allow_unmatched="cls.predictions.decoder.weight")
+    reason = dict(checkpoint.report.left_over)["cls.predictions.decoder.weight"]
+    assert reason == f"differs from {table}; allowed"
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
+def test_other_float_types_become_float32(folder, weights, dtype):
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+    tensors = foreign_files.hugging_face_names(weights, prefix="")
+    foreign_files.write_safetensors(
+        folder / "model.safetensors", {name: value.astype(kind) for name, value in tensors.items()}
+    )
+    checkpoint, read = read_tensors(folder)
+    same_weights(read, {name: value.astype(kind).astype(np.float32) for name, value in weights.items()})
+    assert all(dtype in how for _, _, how in checkpoint.report.taken)
+
+
+def shards(folder, tensors, weight_map=None):
+    (folder / "model.safetensors").unlink()
+    names = list(tensors)
+    files = {"a-00001.safetensors": names[::2], "b-00002.safetensors": names[1::2]}
+    for file, held in files.items():
+        foreign_files.write_safetensors(folder / file, {name: tensors[name] for name in held})
+    places = {name: file for file, held in files.items() for name in held} | (weight_map or {})
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
+
+
+def test_shards(folder, weights):
+    shards(folder, foreign_files.hugging_face_names(weights, prefix=""))
+    same_weights(read_tensors(folder)[1], weights)
+
+
+@pytest.mark.parametrize(
+    ("places", "sentence"),
+    [
+        ({"pooler.dense.weight": "c.safetensors"}, "names c.safetensors, which is not there; download all"),
+        (
+            {"pooler.dense.weight": "../x.safetensors"},
+            r"names the file '../x.safetensors', which is not in its",
+        ),
+        ({"more": "a-00001.safetensors"}, "do not belong together: 'more' is only in the index"),
+    ],
+)
+def test_shards_that_do_not_belong_together(folder, weights, places, sentence):
+    shards(folder, foreign_files.hugging_face_names(weights, prefix=""), places)
+    with pytest.raises(ValueError, match=sentence):
+        read_checkpoint(folder)
+
+
+@pytest.mark.parametrize("write", [foreign_files.write_torch_zip, foreign_files.write_torch_legacy])
+def test_pytorch_files(folder, weights, monkeypatch, write):
+    (folder / "model.safetensors").unlink()
+    write(folder / "pytorch_model.bin", foreign_files.hugging_face_names(weights, prefix=""), monkeypatch)
+    same_weights(read_tensors(folder)[1], weights)
+
+
+def test_distilbert_has_zeros_for_segments_and_no_pooler():
+    checkpoint, tensors = read_tensors(STORED / "DistilBertModel")
+    assert not tensors["embeddings/token_type_embeddings"].any() and checkpoint.task == "encoder"
+    assert checkpoint.missing == ("pooler/dense/kernel", "pooler/dense/bias")
+    assert dict(checkpoint.report.not_in_file).keys() == {
+        "embeddings/token_type_embeddings",
+        "pooler/dense/kernel",
+        "pooler/dense/bias",
+    }
+
+
+def test_a_masked_lm_is_pretraining_without_next_sentence(tmp_path):
+    checkpoint = read_checkpoint(STORED / "BertForMaskedLM_bin")
+    assert checkpoint.task == "masked_lm" and not checkpoint.missing
+    task, _ = build_model(checkpoint)
+    assert task.name == "pretraining" and not task.next_sentence
+
+    # The files of bert-base-uncased hold all heads and name the masked LM alone.
+    folder = tmp_path / "m"
+    shutil.copytree(STORED / "BertForPreTraining", folder)
+    edit_config(folder, architectures=["BertForMaskedLM"])
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.task == "pretraining" and not checkpoint.missing and not checkpoint.report.left_over
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in STORED.iterdir()))
+def test_without_a_named_architecture_the_tensors_tell_it(tmp_path, name):
+    shutil.copytree(STORED / name, tmp_path / "m")
+    edit_config(tmp_path / "m", architectures=None, model_type=None if "Distil" not in name else "distilbert")
+    guessed = read_checkpoint(tmp_path / "m")
+    expected = "sequence_classification" if "MultipleChoice" in name else read_checkpoint(STORED / name).task
+    assert guessed.task == expected  # a choice and a one-label classification look alike
+
+
+def test_labels_come_from_the_config(tmp_path):
+    assert read_checkpoint(STORED / "BertForTokenClassification").labels == ("red", "green", "blue")
+    folder = tmp_path / "m"
+    shutil.copytree(STORED / "BertForSequenceClassification", folder)
+    edit_config(folder, id2label={"0": "only", "1": "two"})
+    with pytest.raises(ValueError, match=r"names 2 labels \(id2label\), but the classifier has 3 outputs"):
+        read_checkpoint(folder)
+    edit_config(folder, id2label=None)
+    assert read_checkpoint(folder).labels == ("LABEL_0", "LABEL_1", "LABEL_2")
+    edit_config(folder, id2label={"1": "a", "2": "b", "5": "c"})
+    with pytest.raises(ValueError, match="id2label should map the ids 0, 1, 2 ... to names"):
+        read_checkpoint(folder)
+    edit_config(folder, id2label=None, problem_type="multi_label_classification")
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.problem_type == "multi_label_classification"
+    assert "multi_label_classification" in str(checkpoint.report)
+
+
+def test_one_output_is_a_regression(tmp_path):
+    weights = foreign_files.random_weights(("pooler", "classification"), num_labels=1)
+    tensors = foreign_files.hugging_face_names(weights)
+    folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, "BertForSequenceClassification")
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.problem_type == "regression" and checkpoint.labels == ("LABEL_0",)
+
+
+# ------------------------------------------------------------------------- what is refused
+
+
+def lose(folder, name):
+    tensors = foreign_files.hugging_face_names(foreign_files.random_weights(), prefix="")
+    foreign_files.write_safetensors(
+        folder / "model.safetensors", {key: value for key, value in tensors.items() if name not in key}
+    )
+
+
+def exchange(folder, first, second):
+    tensors = foreign_files.hugging_face_names(foreign_files.random_weights(), prefix="")
+    first, second = f"encoder.layer.0.{first}", f"encoder.layer.0.{second}"
+    tensors[first], tensors[second] = tensors[second], tensors[first]
+    foreign_files.write_safetensors(folder / "model.safetensors", tensors)
+
+
+def add(folder, name, value):
+    tensors = foreign_files.hugging_face_names(foreign_files.random_weights(), prefix="")
+    foreign_files.write_safetensors(folder / "model.safetensors", tensors | {name: value})
+
+
+def truncate(folder, name, share=0.7):
+    data = (folder / name).read_bytes()
+    (folder / name).write_bytes(data[: int(len(data) * share)])
+
+
+def rename(folder, old, new):
+    (folder / old).rename(folder / new)
+
+
+WRONG = {
+    "truncated": (
+        lambda folder: truncate(folder, "model.safetensors"),
+        r"model.safetensors is not a whole safetensors file \(.*\); download it again\.",
+    ),
+    "cut in the header": (
+        lambda folder: truncate(folder, "model.safetensors", 0.01),
+        "model.safetensors is not a whole safetensors file",
+    ),
+    "empty": (
+        lambda folder: (folder / "model.safetensors").write_bytes(b""),
+        "model.safetensors is not a whole safetensors file",
+    ),
+    "no weights": (
+        lambda folder: rename(folder, "model.safetensors", "tf_model.h5"),
+        r"holds no weights \(model.safetensors or .*; tf_model.h5 is not read: save the model with",
+    ),
+    "another class": (
+        lambda folder: edit_config(folder, architectures=["RobertaModel"]),
+        "config.json is a RobertaModel, which kbert has no model for; it reads BertModel, BertFor",
+    ),
+    "another model type": (
+        lambda folder: edit_config(folder, architectures=None, model_type="roberta"),
+        "is of model_type 'roberta'; kbert reads 'bert' and 'distilbert' encoders.",
+    ),
+    "contradicting types": (
+        lambda folder: edit_config(folder, model_type="distilbert"),
+        "names model_type 'distilbert' but architecture 'BertModel'",
+    ),
+    "decoder": (
+        lambda folder: edit_config(folder, is_decoder=True),
+        "is_decoder=true, but kbert's BERT is an",
+    ),
+    "relative positions": (
+        lambda folder: edit_config(folder, position_embedding_type="relative_key"),
+        "position_embedding_type='relative_key', but kbert's positions are 'absolute'",
+    ),
+    "unknown activation": (
+        lambda folder: edit_config(folder, hidden_act="silu"),
+        "hidden_act='silu' is not known to kbert; it has gelu, ",
+    ),
+    "pruned": (lambda folder: edit_config(folder, pruned_heads={"0": [1]}), "pruned_heads are set"),
+    "quantized": (
+        lambda folder: edit_config(folder, quantization_config={"bits": 4}),
+        "the weights are quantized",
+    ),
+    "heads do not divide": (
+        lambda folder: edit_config(folder, num_attention_heads=3),
+        "hidden_size=8 is not divisible by num_attention_heads=3",
+    ),
+    "missing layer": (
+        lambda folder: lose(folder, "encoder.layer.1."),
+        r"lacks 16 tensors of a BertModel: encoder.layer.1.attention.self.query.weight, .* and 12 more; take",
+    ),
+    "one layer too many": (
+        lambda folder: edit_config(folder, num_hidden_layers=1),
+        r"holds 16 tensors that have no place in a BertModel: encoder.layer.1.* and 12 more; if they are not",
+    ),
+    "swapped shapes": (
+        lambda folder: exchange(folder, "intermediate.dense.weight", "output.dense.weight"),
+        r"encoder.layer.0.intermediate.dense.weight is float32 of shape \(8, 12\), not float of shape \(1",
+    ),
+    "wrong vocabulary size": (
+        lambda folder: edit_config(folder, vocab_size=20),
+        "has 21 pieces, but the config's vocab_size is 20: ids would fall outside the token table",
+    ),
+    "a short vocabulary": (
+        lambda folder: edit_config(folder, vocab_size=50),
+        "has 21 pieces, but the config's vocab_size is 50: not the vocabulary .*; to go on all the same, say "
+        "--allow_unmatched=vocab_size.",
+    ),
+    "positions": (
+        lambda folder: edit_config(folder, max_position_embeddings=12),
+        r"embeddings.position_embeddings.weight is float32 of shape \(16, 8\), not float of shape \(12, 8\)",
+    ),
+    "integers": (
+        lambda folder: add(folder, "pooler.dense.bias", np.zeros(8, np.int64)),
+        r"pooler.dense.bias is int64 of shape \(8,\), not float of shape \(8,\)",
+    ),
+    "a stranger": (
+        lambda folder: add(folder, "adapter.weight", np.zeros(8, np.float32)),
+        "holds 1 tensors that have no place in a BertModel: adapter.weight; if they are not needed, say "
+        "--allow_unmatched with their names",
+    ),
+    "no vocabulary": (
+        lambda folder: (folder / "vocab.txt").unlink(),
+        "holds neither vocab.txt nor tokenizer.json",
+    ),
+    "broken config": (
+        lambda folder: (folder / "config.json").write_text("{"),
+        "config.json is not valid JSON",
+    ),
+    "a list for a config": (
+        lambda folder: (folder / "config.json").write_text("[]"),
+        "config.json: expected a JSON object, received list",
+    ),
+}
+# File, key, values of a wrong type or range, and what the sentence says should be there.
+WRONG_VALUES = [
+    ("config.json", "hidden_act", [["gelu"], 1, True, {}], "hidden_act should be a text"),
+    ("config.json", "architectures", ["BertModel", [["BertModel"]], [1]], "should be a list"),
+    ("config.json", "model_type", [["bert"], 1], "model_type should be a text"),
+    ("config.json", "is_decoder", ["false", 0, []], "is_decoder should be true or false"),
+    ("config.json", "hidden_size", ["8", [8], 8.0, True, 10**40], "hidden_size"),
+    ("config.json", "num_hidden_layers", [10**6, -1, "2"], "num_hidden_layers"),
+    ("config.json", "layer_norm_eps", [-1, 0, float("nan"), float("inf"), "1e-12", 2], "layer_norm_eps"),
+    ("config.json", "initializer_range", [-1, float("nan"), float("inf"), "0.02", 99], "initializer_range"),
+    ("config.json", "hidden_dropout_prob", [1, -0.1, float("nan"), True], "hidden_dropout_prob"),
+    ("config.json", "classifier_dropout", ["0.1", float("nan"), [0.1]], "classifier_dropout should be a num"),
+    ("config.json", "id2label", [["a"], {"0": ["a"]}, {"0": "\ud800"}, {"0": None}], "id2label should"),
+    ("config.json", "problem_type", ["ranking", ["regression"]], "problem_type"),
+    ("config.json", "position_embedding_type", [["absolute"], 1], "position_embedding_type should be a text"),
+    ("config.json", "kbert_vocabulary_size", ["21", 0, True], "kbert_vocabulary_size should be a"),
+    ("config.json", "kbert_untrained", ["pooler", [1]], "kbert_untrained should be a list"),
+    ("tokenizer_config.json", "do_lower_case", ["false", 0, ["x"]], "do_lower_case should be true or false"),
+    ("tokenizer_config.json", "strip_accents", ["false", 1], "strip_accents should be true or false"),
+    (
+        "tokenizer_config.json",
+        "model_max_length",
+        [-5, 0, "128", 1.5, float("nan"), True],
+        "model_max_length",
+    ),
+    ("tokenizer_config.json", "tokenizer_class", [["BertTokenizer"]], "tokenizer_class should be a text"),
+    ("tokenizer_config.json", "never_split", ["x", [1]], "never_split should be a list"),
+    ("tokenizer_config.json", "added_tokens_decoder", [["x"], {"x": {}}, {"0": "y"}], "added"),
+    ("tokenizer.json", "model", ["x", {"vocab": ["a"]}, {"vocab": {"a": "0"}}, {"type": ["BPE"]}], "model"),
+    ("tokenizer.json", "normalizer", ["x", {"type": "BertNormalizer", "lowercase": "yes"}], "should be"),
+    ("tokenizer.json", "added_tokens", [{"x": 1}, ["x"], [{"content": "x"}]], "added"),
+]
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "value", "sentence"),
+    [
+        pytest.param(file, key, value, sentence, id=f"{key}={value!r}"[:40])
+        for file, key, values, sentence in WRONG_VALUES
+        for value in values
+    ],
+)
+def test_values_of_another_type_or_range_are_named(folder, file, key, value, sentence):
+    whole = {"tokenizer.json": tokenizer_json(), "tokenizer_config.json": {}}
+    path = folder / file
+    values = json.loads(path.read_text()) if path.is_file() else whole[file]
+    path.write_text(json.dumps(values | {key: value}))
+    with pytest.raises(ValueError, match=sentence) as error:
+        read_checkpoint(folder)
+    assert str(error.value).isprintable() and str(folder) in str(error.value)
+    assert "--allow_unmatched" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "file", ["config.json", "tokenizer.json", "tokenizer_config.json", "added_tokens.json"]
+)
+def test_deeply_nested_files_are_refused(folder, file):
+    (folder / file).write_text('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    with pytest.raises(ValueError, match=f"{file} is nested too deeply to be read"):
+        read_checkpoint(folder)
+
+
+def test_a_deeply_nested_index_is_refused(folder, weights):
+    shards(folder, foreign_files.hugging_face_names(weights, prefix=""))
+    (folder / "model.safetensors.index.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="index.json is nested too deeply to be read"):
+        read_checkpoint(folder)
+
+
+@pytest.mark.parametrize("longest", [10**30, int(1e30), 1e30, 16, 16.0, None])
+def test_lengths_that_mean_none_and_lengths_that_are_whole(folder, longest):
+    (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": longest}))
+    assert read_checkpoint(folder).max_seq_length == 16
+
+
+@pytest.mark.parametrize(("spoil", "sentence"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_one_sentence(folder, spoil, sentence):
+    spoil(folder)
+    with pytest.raises(ValueError, match=sentence) as error:
+        read_checkpoint(folder)
+    assert "\n" not in str(error.value)
+
+
+def test_names_that_are_allowed_are_left_out_loudly(folder, weights):
+    add(folder, "adapter.weight", np.zeros(8, np.float32))
+    checkpoint = read_checkpoint(folder, allow_unmatched=["adapter.*"])
+    assert checkpoint.report.left_over == [("adapter.weight", "no place in kbert's model; allowed")]
+
+    lose(folder, "pooler")
+    with pytest.raises(
+        ValueError, match="lacks 2 tensors of a BertModel: pooler.dense.weight, pooler.dense.bias"
+    ):
+        read_checkpoint(folder)
+    checkpoint = read_checkpoint(folder, allow_unmatched="pooler.*")
+    assert checkpoint.missing == ("pooler/dense/kernel", "pooler/dense/bias")
+    assert checkpoint.report.not_in_file[0] == ("pooler/dense/kernel", "initialised afresh; allowed")
+
+
+def test_a_head_that_kbert_lacks_can_be_left_out(tmp_path):
+    """DistilBERT's classifier has another layer and ReLU where kbert has the pooler's tanh."""
+    folder = tmp_path / "m"
+    shutil.copytree(STORED / "DistilBertModel", folder)
+    head = {"pre_classifier.weight": np.ones((8, 8), np.float32)}
+    tensors = load_file(folder / "model.safetensors") | head
+    foreign_files.write_safetensors(folder / "model.safetensors", tensors)
+    edit_config(folder, architectures=["DistilBertForSequenceClassification"])
+    with pytest.raises(ValueError, match="no place in a DistilBertForSequenceClassification: pre_class"):
+        read_checkpoint(folder)
+    checkpoint = read_checkpoint(folder, allow_unmatched=["pre_classifier.*"])
+    assert checkpoint.task == "encoder" and len(checkpoint.report.left_over) == 1
+
+
+def test_padded_tables_are_accepted(tmp_path):
+    weights = foreign_files.random_weights(vocab_size=24)  # 21 pieces, rounded up to a multiple of 8
+    tensors = foreign_files.hugging_face_names(weights, prefix="")
+    folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, vocab_size=24)
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.encoder.vocab_size == 24 and len(checkpoint.vocabulary) == 21
+    assert "3 rows more than there are pieces (21): padding" in str(checkpoint.report)
+
+
+# ---------------------------------------------------------------------------- the tokenizer
+
+
+def tokenizer_json(**normalizer):
+    rules = {"type": "BertNormalizer", "lowercase": True, "clean_text": True, "handle_chinese_chars": True}
+    return {
+        "added_tokens": [{"id": 4, "content": "[MASK]"}],
+        "normalizer": rules | normalizer,
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "model": {"type": "WordPiece", "vocab": {token: i for i, token in enumerate(foreign_files.TOKENS)}},
+    }
+
+
+def test_the_vocabulary_may_lie_in_tokenizer_json_alone(folder):
+    by_file = read_checkpoint(folder).vocabulary
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json()))
+    (folder / "vocab.txt").unlink()
+    assert read_checkpoint(folder).vocabulary.fingerprint == by_file.fingerprint
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_casing_comes_from_the_files(folder, declared):
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json(lowercase=declared)))
+    if declared:
+        assert read_checkpoint(folder).vocabulary.do_lower_case is True
+    else:
+        # No piece has an upper-case letter: a cased text would lose every capitalised word.
+        with pytest.raises(ValueError, match="this looks like an uncased vocabulary.*=do_lower_case"):
+            read_checkpoint(folder)
+        checkpoint = read_checkpoint(folder, allow_unmatched="do_lower_case")
+        assert checkpoint.vocabulary.do_lower_case is False
+        assert "(allowed by --allow_unmatched)" in str(checkpoint.report)
+
+
+def test_casing_is_told_by_the_pieces_when_nothing_else_does(tmp_path, weights):
+    tensors = foreign_files.hugging_face_names(weights, prefix="")
+    tokens = [token.title() if token.isalpha() else token for token in foreign_files.TOKENS]
+    for pieces, expected in ((foreign_files.TOKENS, True), (tokens, False)):
+        folder = foreign_files.write_hugging_face(tmp_path / str(expected), tensors, tokens=pieces)
+        checkpoint = read_checkpoint(folder)
+        assert checkpoint.vocabulary.do_lower_case is expected
+        assert f"do_lower_case={expected}, from the pieces of" in str(checkpoint.report)
+
+
+TOKENIZERS = {
+    "strip_accents": (
+        {"strip_accents": False},
+        {},
+        "strip_accents=False with do_lower_case=True; kbert, as the",
+    ),
+    "tokenize_chinese_chars": ({"tokenize_chinese_chars": False}, {}, "tokenize_chinese_chars=false"),
+    "do_basic_tokenize": ({"do_basic_tokenize": False}, {}, "do_basic_tokenize=false"),
+    "never_split": ({"never_split": ["x"]}, {}, r"never_split=\['x'\]"),
+    "tokenizer_class": (
+        {"tokenizer_class": "RobertaTokenizer"},
+        {},
+        "tokenizer_class='RobertaTokenizer' is not BERT's",
+    ),
+    "special_tokens": ({"cls_token": "<s>"}, {}, r"cls_token is '<s>', not '\[CLS\]'"),
+    "model_max_length": (
+        {"model_max_length": 512},
+        {},
+        "model_max_length=512, but config.json max_position_embeddings=16",
+    ),
+    "do_lower_case": (
+        {"do_lower_case": True},
+        tokenizer_json(lowercase=False),
+        "tokenizer_config.json says do_lower_case=True, but tokenizer.json lowercase=False",
+    ),
+    "normalizer": (
+        {},
+        tokenizer_json() | {"normalizer": {"type": "NFC"}},
+        "its normalizer is 'NFC', not 'BertNormalizer'",
+    ),
+    "pre_tokenizer": (
+        {},
+        tokenizer_json() | {"pre_tokenizer": {"type": "ByteLevel"}},
+        "its pre_tokenizer is 'Byte",
+    ),
+    "added_tokens": (
+        {},
+        tokenizer_json() | {"added_tokens": [{"id": 5, "content": "the"}]},
+        r"has 1 added tokens \(the\), which its tokenizer takes whole",
+    ),
+}
+
+
+@pytest.mark.parametrize("setting", TOKENIZERS)
+def test_settings_that_kbert_cannot_honour(folder, setting):
+    config, whole, sentence = TOKENIZERS[setting]
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    if whole:
+        (folder / "tokenizer.json").write_text(json.dumps(whole))
+    with pytest.raises(ValueError, match=sentence) as error:
+        read_checkpoint(folder)
+    assert str(error.value).endswith(f"to go on all the same, say --allow_unmatched={setting}.")
+    assert "(allowed by --allow_unmatched)" in str(read_checkpoint(folder, allow_unmatched=[setting]).report)
+
+
+def test_tokenizers_that_contradict_the_folder(folder):
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json() | {"model": {"type": "BPE"}}))
+    with pytest.raises(ValueError, match="tokenizer.json is a BPE tokenizer; kbert's is WordPiece"):
+        read_checkpoint(folder)
+    other = tokenizer_json()
+    other["model"]["vocab"] = {token: i for i, token in enumerate(reversed(foreign_files.TOKENS))}
+    (folder / "tokenizer.json").write_text(json.dumps(other))
+    with pytest.raises(
+        ValueError, match=r"vocab.txt \(21 pieces\) and tokenizer.json \(21 pieces\) are not the"
+    ):
+        read_checkpoint(folder)
+    other["model"]["vocab"]["the"] = 99
+    (folder / "tokenizer.json").write_text(json.dumps(other))
+    with pytest.raises(ValueError, match="to number its pieces 0, 1, 2 ... without gaps"):
+        read_checkpoint(folder)
+
+
+def test_the_users_casing_may_not_contradict_the_folder(folder):
+    (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": True}))
+    with pytest.raises(
+        ValueError, match="--do_lower_case=False contradicts tokenizer_config.json, which says True"
+    ):
+        read_checkpoint(folder, do_lower_case=False)
+
+
+def test_settings_are_checked_before_any_tensor(folder):
+    (folder / "model.safetensors").write_bytes(b"no tensors at all")
+    (folder / "tokenizer_config.json").write_text(json.dumps({"strip_accents": False}))
+    with pytest.raises(ValueError, match="strip_accents"):
+        read_checkpoint(folder)

@@ -1,0 +1,678 @@
+"""KerasHub presets both ways, against keras_hub itself."""
+
+import dataclasses
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import ml_dtypes
+import numpy as np
+import pytest
+
+from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint, write_checkpoint
+from kbert.checkpoints.keras_hub import preset as presets
+from kbert.checkpoints.model_loading import build_model
+from kbert.config import EncoderConfig
+from kbert.inference.loaded_model import load
+from kbert.scripts.convert_checkpoint import convert_checkpoint
+from tests.kbert.checkpoints.foreign_files import SHAPE, TOKENS
+from tests.kbert.mutations import mutate_bytes, mutate_json
+
+pytestmark = pytest.mark.slow  # KerasHub and the hub's client take long to import
+
+STORED = Path(__file__).parents[1] / "stored"
+REPOSITORY = Path(__file__).resolve().parents[4]
+TOLERANCE = 1e-5
+LENGTH = 12
+LABELS = ("red", "green", "blue")
+ARGUMENTS = {
+    "vocabulary_size": SHAPE["vocab_size"],
+    "num_layers": SHAPE["num_hidden_layers"],
+    "num_heads": SHAPE["num_attention_heads"],
+    "hidden_dim": SHAPE["hidden_size"],
+    "intermediate_dim": SHAPE["intermediate_size"],
+    "max_sequence_length": SHAPE["max_position_embeddings"],
+}
+CLASSES = ("BertBackbone", "BertTextClassifier", "BertMaskedLM")
+TASKS = {"BertBackbone": "encoder", "BertTextClassifier": "sequence_classification"}
+# What KerasHub computes otherwise than a Hugging Face model of the same weights.
+OTHER_SETTINGS = ["hidden_act", "masked_lm_settings"]
+
+
+@pytest.fixture(scope="module")
+def keras_hub():
+    import keras_hub
+
+    return keras_hub
+
+
+def tokenizer(keras_hub, **changes):
+    settings = {"lowercase": True, "strip_accents": True} | changes
+    return keras_hub.models.BertTokenizer(vocabulary=list(TOKENS), **settings)
+
+
+def build(keras_hub, class_name, dtype="float32", seed=0, **changes):
+    """A model of KerasHub's with random numbers, and its preprocessor or tokenizer."""
+    backbone = keras_hub.models.BertBackbone(**ARGUMENTS | changes, dtype=dtype)
+    model = backbone
+    if class_name != "BertBackbone":
+        preprocessor = getattr(keras_hub.models, f"{class_name}Preprocessor")
+        extra = {"num_classes": 3} if class_name == "BertTextClassifier" else {}
+        model = getattr(keras_hub.models, class_name)(
+            backbone, preprocessor=preprocessor(tokenizer(keras_hub), sequence_length=LENGTH), **extra
+        )
+    rng = np.random.default_rng(seed)
+    for variable in model.weights:
+        mean = 1.0 if variable.path.endswith("gamma") else 0.0
+        variable.assign(rng.normal(mean, 0.3, variable.shape))
+    return model
+
+
+def save(keras_hub, model, folder):
+    model.save_to_preset(str(folder))
+    if type(model).__name__ == "BertBackbone":
+        tokenizer(keras_hub).save_to_preset(str(folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def saved(keras_hub, tmp_path_factory):
+    """class name -> (KerasHub's model, the preset that it has written)."""
+    root = tmp_path_factory.mktemp("presets")
+    models = {name: build(keras_hub, name, seed=seed) for seed, name in enumerate(CLASSES)}
+    return {name: (model, save(keras_hub, model, root / name)) for name, model in models.items()}
+
+
+@pytest.fixture
+def preset(saved, tmp_path):
+    """A function from a class name to a copy of its preset, to be damaged."""
+    return lambda name: Path(shutil.copytree(saved[name][1], tmp_path / f"copy_of_{name}"))
+
+
+def inputs():
+    rng = np.random.default_rng(5)
+    mask = np.array([[1] * 9, [1] * 5 + [0] * 4, [1] * 2 + [0] * 7], np.int32)
+    return {
+        "input_ids": rng.integers(0, len(TOKENS), mask.shape).astype(np.int32),
+        "input_mask": mask,
+        "segment_ids": rng.integers(0, 2, mask.shape).astype(np.int32),
+        "masked_lm_positions": np.array([[1, 8], [3, 0], [1, 1]], np.int32),
+    }
+
+
+def theirs(model):
+    """KerasHub's outputs in one list; places under padding are cut off."""
+    names = {
+        "token_ids": "input_ids",
+        "padding_mask": "input_mask",
+        "segment_ids": "segment_ids",
+        "mask_positions": "masked_lm_positions",
+    }
+    features = inputs()
+    names = {theirs: ours for theirs, ours in names.items() if theirs in model.input}
+    outputs = model({theirs: features[ours] for theirs, ours in names.items()}, training=False)
+    if not isinstance(outputs, dict):
+        return [np.asarray(outputs)]
+    real = features["input_mask"].astype(bool)
+    return [np.asarray(outputs["sequence_output"])[real], np.asarray(outputs["pooled_output"])]
+
+
+def ours(checkpoint):
+    """kbert's outputs, in the order of `theirs`."""
+    _, model = build_model(checkpoint)
+    features = inputs()
+    outputs = model({name: features[name] for name in model.input}, training=False)
+    real = features["input_mask"].astype(bool)
+    if checkpoint.task == "encoder":
+        return [np.asarray(outputs["sequence_output"])[real], np.asarray(outputs["pooled_output"])]
+    return [np.asarray(outputs["masked_lm_logits" if checkpoint.task == "masked_lm" else "logits"])]
+
+
+def largest_difference(first, second):
+    assert [value.shape for value in first] == [value.shape for value in second]
+    return max(float(np.abs(one - other).max()) for one, other in zip(first, second, strict=True))
+
+
+def numbers(checkpoint):
+    return {name: tensor.read().tobytes() for name, tensor in checkpoint.tensors.items()}
+
+
+def edit(path, change):
+    values = json.loads(path.read_text())
+    change(values)
+    path.write_text(json.dumps(values))
+
+
+# ------------------------------------------------------------------------------------ numbers
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_preset_of_keras_hub_answers_the_same_in_kbert(saved, name):
+    model, folder = saved[name]
+    assert detect_format(folder) == "keras_hub"
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.task == TASKS.get(name, "masked_lm") and not checkpoint.missing
+    assert largest_difference(theirs(model), ours(checkpoint)) < TOLERANCE
+    assert {line[0] for line in checkpoint.report.taken} == {variable.path for variable in model.weights}
+    assert not checkpoint.report.left_over and not checkpoint.report.not_in_file
+    assert checkpoint.vocabulary.tokens == tuple(TOKENS) and checkpoint.vocabulary.do_lower_case
+    assert checkpoint.max_seq_length == (16 if name == "BertBackbone" else LENGTH)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLASSES)
+def test_what_kbert_writes_keras_hub_loads_as_it_is(saved, keras_hub, tmp_path, name):
+    convert_checkpoint(saved[name][1], tmp_path / "run", "kbert")
+    convert_checkpoint(tmp_path / "run", tmp_path / "preset", "keras_hub")
+    model = getattr(keras_hub.models, name).from_preset(str(tmp_path / "preset"))
+    run, back = read_checkpoint(tmp_path / "run"), read_checkpoint(tmp_path / "preset")
+    assert largest_difference(theirs(model), ours(run)) < TOLERANCE
+    assert (back.encoder, back.task, back.labels) == (run.encoder, run.task, run.labels)
+    assert back.max_seq_length == run.max_seq_length
+    assert numbers(back) == numbers(run)
+
+    tokens = keras_hub.models.BertTokenizer.from_preset(str(tmp_path / "preset"))
+    text = "The play, jumping: Café a b"
+    ids = load(tmp_path / "run").inputs([text])["input_ids"][0, 1:-1]
+    np.testing.assert_array_equal(tokens(text), ids)
+    if name != "BertMaskedLM":
+        # A bare encoder too can be made a classifier of the right length.
+        classes = {"num_classes": 4} if name == "BertBackbone" else {}
+        classifier = keras_hub.models.BertTextClassifier.from_preset(str(tmp_path / "preset"), **classes)
+        assert classifier.preprocessor.sequence_length == run.max_seq_length
+        assert classifier.predict([text], verbose=0).shape == (1, 4 if classes else 3)
+
+
+def test_the_masked_lm_head_of_keras_hub_is_another_one(saved, keras_hub, tmp_path):
+    """Exact GELU and epsilon 1e-5, after an encoder with the tanh form and 1e-12."""
+    checkpoint = read_checkpoint(saved["BertMaskedLM"][1])
+    assert checkpoint.encoder.masked_lm_settings == ("gelu_erf", 1e-5)
+    assert (checkpoint.encoder.hidden_act, checkpoint.encoder.layer_norm_eps) == ("gelu", 1e-12)
+    plain = dataclasses.replace(checkpoint.encoder, masked_lm_hidden_act=None, masked_lm_layer_norm_eps=None)
+    as_google = dataclasses.replace(checkpoint, encoder=plain)
+    expected = theirs(saved["BertMaskedLM"][0])
+    assert largest_difference(expected, ours(as_google)) > 20 * TOLERANCE
+
+    for format in ("google", "hugging_face"):
+        with pytest.raises(ValueError, match="head takes gelu_erf and epsilon 1e-05, but .*gelu and"):
+            write_checkpoint(checkpoint, tmp_path / format, format)
+        write_checkpoint(checkpoint, tmp_path / format, format, ["masked_lm_settings"])
+        assert read_checkpoint(tmp_path / format).encoder == checkpoint.encoder
+    with pytest.raises(ValueError, match="head takes gelu and epsilon 1e-12, but KerasHub's Bert.*erf"):
+        write_checkpoint(as_google, tmp_path / "preset", "keras_hub")
+    write_checkpoint(as_google, tmp_path / "preset", "keras_hub", ["masked_lm_settings"])
+    assert read_checkpoint(tmp_path / "preset").encoder == plain  # kbert's own, from metadata.json
+    model = keras_hub.models.BertMaskedLM.from_preset(str(tmp_path / "preset"))
+    assert largest_difference(theirs(model), expected) < TOLERANCE  # what KerasHub makes of it
+
+    alone = checkpoint.encoder_alone()
+    assert alone.encoder == plain
+    write_checkpoint(alone, tmp_path / "encoder", "keras_hub")
+
+
+def test_weights_in_bfloat16_become_float32_number_for_number(keras_hub, tmp_path):
+    folder = save(keras_hub, build(keras_hub, "BertBackbone", dtype="bfloat16"), tmp_path / "preset")
+    exact = build(keras_hub, "BertBackbone", dtype="float32")
+    rounded = {it.path: it.numpy().astype(ml_dtypes.bfloat16).astype(np.float32) for it in exact.weights}
+    checkpoint = read_checkpoint(folder)
+    for outside, name, _ in checkpoint.report.taken:
+        read = checkpoint.tensors[name].read()
+        assert read.dtype == np.float32
+        np.testing.assert_array_equal(read.ravel(), rounded[outside].ravel())
+
+
+# --------------------------------------------------------------------------------- round trips
+
+
+@pytest.mark.parametrize("path", sorted(STORED.iterdir()), ids=lambda path: path.name)
+def test_from_a_run_to_keras_hub_and_back_no_bit_is_lost(tmp_path, path):
+    convert_checkpoint(path, tmp_path / "run", "kbert")
+    run = read_checkpoint(tmp_path / "run")
+    homeless = {"pretraining", "next_sentence", "token_classification", "question_answering"}
+    if run.task in homeless | {"multiple_choice"}:
+        with pytest.raises(ValueError, match="KerasHub has no variable for .*/dense/"):
+            write_checkpoint(run, tmp_path / "out", "keras_hub", OTHER_SETTINGS)
+        assert not (tmp_path / "out").exists()
+        return
+    if run.encoder.hidden_act == "gelu_erf":
+        with pytest.raises(ValueError, match="hidden_act is 'gelu_erf', but KerasHub's .* takes 'gelu'"):
+            write_checkpoint(run, tmp_path / "out", "keras_hub")
+    convert_checkpoint(tmp_path / "run", tmp_path / "out", "keras_hub", OTHER_SETTINGS)
+    back = read_checkpoint(tmp_path / "out")
+    assert (back.encoder, back.task, back.labels) == (run.encoder, run.task, run.labels)
+    assert back.vocabulary.fingerprint == run.vocabulary.fingerprint
+    assert numbers(back) == numbers(run)
+    convert_checkpoint(tmp_path / "out", tmp_path / "again", "kbert")
+    weights = "checkpoints/step-00000000/model.safetensors"
+    assert (tmp_path / "again" / weights).read_bytes() == (tmp_path / "run" / weights).read_bytes()
+
+
+def test_a_head_that_keras_hub_lacks_can_be_left_out_by_name(tmp_path):
+    source = STORED / "BertForPreTraining"
+    allowed = [*OTHER_SETTINGS, "next_sentence/*"]
+    _, written = convert_checkpoint(source, tmp_path / "preset", "keras_hub", allowed)
+    reasons = dict(written.left_over)
+    assert reasons == dict.fromkeys(
+        ("next_sentence/dense/kernel", "next_sentence/dense/bias"), "KerasHub has no variable for it; allowed"
+    )
+    back = read_checkpoint(tmp_path / "preset")
+    kept = {name: value for name, value in numbers(read_checkpoint(source)).items() if name not in reasons}
+    assert back.task == "masked_lm" and numbers(back) == kept
+
+
+def test_what_a_preset_has_no_word_for_is_written_down_and_read_back(saved, keras_hub, tmp_path):
+    checkpoint = read_checkpoint(saved["BertTextClassifier"][1])
+    encoder = dataclasses.replace(
+        checkpoint.encoder, hidden_act="gelu_erf", attention_probs_dropout_prob=0.2, initializer_range=0.3
+    )
+    tensors = {name: tensor for name, tensor in checkpoint.tensors.items() if "classification" not in name}
+    changed = dataclasses.replace(checkpoint, encoder=encoder, labels=LABELS, tensors=tensors)
+    written = write_checkpoint(changed, tmp_path / "preset", "keras_hub", ["hidden_act"])
+    assert {name for name, _ in written.not_in_file} == set(changed.missing)
+    back = read_checkpoint(tmp_path / "preset")
+    assert back.labels == LABELS and back.encoder == encoder and back.missing == changed.missing
+    assert "hidden_act='gelu_erf' as kbert wrote it down; KerasHub computes with 'gelu'" in back.report.notes
+
+    # Saved by KerasHub again it is KerasHub's: its numbers, its activation, and no head untrained.
+    model = keras_hub.models.BertTextClassifier.from_preset(str(tmp_path / "preset"))
+    again = read_checkpoint(save(keras_hub, model, tmp_path / "again"))
+    assert again.encoder.hidden_act == "gelu" and not again.missing
+    assert again.labels == ("LABEL_0", "LABEL_1", "LABEL_2")
+    assert largest_difference(theirs(model), ours(again)) < TOLERANCE
+
+
+def test_a_padded_token_table_and_the_empty_token_of_chinese(saved, keras_hub, tmp_path):
+    tokens = [*TOKENS[:-1], ""]
+    model = build(keras_hub, "BertBackbone", vocabulary_size=24)
+    model.save_to_preset(str(tmp_path / "theirs"))
+    keras_hub.models.BertTokenizer(vocabulary=tokens).save_to_preset(str(tmp_path / "theirs"))
+    checkpoint = read_checkpoint(tmp_path / "theirs", allow_unmatched=["do_lower_case"])
+    assert checkpoint.vocabulary.tokens == tuple(tokens) and checkpoint.encoder.vocab_size == 24
+    write_checkpoint(checkpoint, tmp_path / "ours", "keras_hub")
+    text = (tmp_path / "ours" / "assets" / "tokenizer" / "vocabulary.txt").read_text()
+    assert "\n\n" not in text
+    assert keras_hub.models.BertTokenizer.from_preset(str(tmp_path / "ours")).vocabulary == tokens
+    assert json.loads((tmp_path / "ours" / "metadata.json").read_text())["kbert_vocabulary_size"] == 21
+
+
+def test_a_preset_is_loaded_and_answers(saved, tmp_path):
+    loaded = load(saved["BertTextClassifier"][1])
+    assert loaded.task.name == "sequence_classification" and loaded.max_seq_length == LENGTH
+    assert loaded.model(loaded.inputs(["the play"]))["probabilities"].shape == (1, 3)
+
+
+@pytest.mark.parametrize(("pooling", "normalize"), [("mean", True), ("cls", False), ("max", True)])
+def test_a_sentence_embedder_gives_its_own_vectors(keras_hub, tmp_path, pooling, normalize):
+    backbone = build(keras_hub, "BertBackbone")
+    length = {"sequence_length": LENGTH}
+    preprocessor = keras_hub.models.BertTextEmbedderPreprocessor(tokenizer(keras_hub), **length)
+    model = keras_hub.models.BertTextEmbedder(
+        backbone, preprocessor=preprocessor, pooling_mode=pooling, normalize=normalize
+    )
+    model.save_to_preset(str(tmp_path / "preset"))
+    texts = ["the play", "jumping, a b c"]
+    loaded = load(tmp_path / "preset")
+    assert (loaded.pooling, loaded.normalize, loaded.max_seq_length) == (pooling, normalize, LENGTH)
+    np.testing.assert_allclose(loaded.embed(texts), model.predict(texts, verbose=0), atol=TOLERANCE)
+
+
+# -------------------------------------------------------------------------------------- failures
+
+
+def test_without_the_head_s_weights_nothing_is_made_up_unless_allowed(preset):
+    """KerasHub's own loader gives random numbers then."""
+    folder = preset("BertTextClassifier")
+    (folder / "task.weights.h5").unlink()
+    with pytest.raises(ValueError, match="lacks 2 tensors of a BertTextClassifier: logits/kernel"):
+        read_checkpoint(folder)
+    checkpoint = read_checkpoint(folder, allow_unmatched="logits/*")
+    assert checkpoint.missing == ("classification/dense/kernel", "classification/dense/bias")
+
+
+def no_weights(folder):
+    (folder / "model.weights.h5").unlink()
+
+
+def cut_weights(folder):
+    content = (folder / "model.weights.h5").read_bytes()
+    (folder / "model.weights.h5").write_bytes(content[: len(content) // 2])
+
+
+def another_shape(folder):
+    for file in ("config.json", "task.json"):
+        text = (folder / file).read_text()
+        (folder / file).write_text(text.replace('"intermediate_dim": 12', '"intermediate_dim": 14'))
+
+
+def one_array_more(folder):
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        file["layers/adapter/vars/0"] = np.zeros(3, np.float32)
+
+
+def another_backbone(folder):
+    edit(folder / "config.json", lambda values: values.update(registered_name="keras_hub>GemmaBackbone"))
+
+
+def a_class_of_somebody(folder):
+    edit(
+        folder / "task.json", lambda values: values.update(registered_name="mine>Task", module="antigravity")
+    )
+
+
+def another_task(folder):
+    edit(folder / "task.json", lambda values: values.update(registered_name="keras_hub>BertTextToImage"))
+
+
+def two_backbones(folder):
+    edit(folder / "config.json", lambda values: values["config"].update(num_layers=3))
+
+
+def quantized(folder):
+    dtype = {"class_name": "DTypePolicyMap", "config": {}}
+    edit(folder / "config.json", lambda values: values["config"].update(dtype=dtype))
+
+
+def a_new_argument(folder):
+    edit(folder / "config.json", lambda values: values["config"].update(rotary=True))
+
+
+def too_long(folder):
+    edit(folder / "preprocessor.json", lambda values: values["config"].update(sequence_length=17))
+
+
+def a_sigmoid(folder):
+    edit(folder / "task.json", lambda values: values["config"].update(activation="sigmoid"))
+
+
+def no_tokenizer(folder):
+    (folder / "tokenizer.json").unlink()
+
+
+def another_suffix(folder):
+    edit(folder / "tokenizer.json", lambda values: values["config"].update(suffix_indicator="@@"))
+
+
+def only_accents(folder):
+    edit(folder / "tokenizer.json", lambda values: values["config"].update(lowercase=False))
+
+
+def fewer_pieces(folder):
+    path = folder / "assets" / "tokenizer" / "vocabulary.txt"
+    path.write_text("\n".join(TOKENS[:11]) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (no_weights, "holds no model.weights.h5; take the whole preset"),
+        (cut_weights, "model.weights.h5 is broken or not of the model that .* describes"),
+        (another_shape, "model.weights.h5 is broken or not of the model that .* describes"),
+        (
+            one_array_more,
+            "holds 40 arrays, but the model has 39 variables .*ed=model.weights.h5",
+        ),
+        (another_backbone, "is a GemmaBackbone, which kbert has no model for; it reads BertBackbone"),
+        (
+            a_class_of_somebody,
+            "task.json holds a 'mine>Task'; expected a preset of KerasHub's own",
+        ),
+        (
+            another_task,
+            "is a BertTextToImage, which kbert has no model for; it reads BertTextCl",
+        ),
+        (two_backbones, "task.json has another backbone than config.json; take the files of one preset"),
+        (quantized, r"the weights are quantized \(DTypePolicyMap\); take float weights"),
+        (
+            a_new_argument,
+            "has the key 'rotary', which kbert does not know; expected the arguments",
+        ),
+        (too_long, "sequence_length=17 is more than the 16 positions .*--allow_unmatched=sequence_length"),
+        (a_sigmoid, "the classifier's activation is 'sigmoid'; to go on .*--allow_unmatched=activation"),
+        (
+            no_tokenizer,
+            r"has no tokenizer \(tokenizer.json and .*\); save it beside the model",
+        ),
+        (another_suffix, "suffix_indicator is '@@', not '##'"),
+        (only_accents, "--allow_unmatched=do_lower_case"),
+        (fewer_pieces, "has 11 pieces, but the config's vocab_size is 21"),
+    ],
+)
+def test_a_wrong_preset_is_refused_in_one_sentence(preset, tmp_path, damage, sentence):
+    folder = preset("BertTextClassifier")
+    damage(folder)
+    with pytest.raises(ValueError, match=sentence) as failure:
+        convert_checkpoint(folder, tmp_path / "run", "kbert")
+    assert "\n" not in str(failure.value) and not (tmp_path / "run").exists()
+    assert "antigravity" not in sys.modules
+
+
+# ----------------------------------------------------------- files that reach elsewhere, or grow
+
+
+def link_elsewhere(folder):
+    outside = folder.parent / "outside.h5"
+    with h5py.File(outside, "w") as file:
+        file["secret"] = np.ones(8, np.float32)
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        group, name = places_of_bias(file)
+        del group[name]
+        group[name] = h5py.ExternalLink(str(outside), "/secret")
+
+
+def array_elsewhere(folder):
+    outside = folder.parent / "secret.bin"
+    outside.write_bytes(b"secret, " * 4)
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        group, name = places_of_bias(file)
+        del group[name]
+        group.create_dataset(name, (8,), np.float32, external=[(str(outside), 0, 32)])
+
+
+def packed_array(folder):
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        group, name = places_of_bias(file)
+        del group[name]
+        group.create_dataset(name, data=np.zeros(10**7, np.float32), compression="gzip", shuffle=True)
+
+
+def array_never_written(folder):
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        group, name = places_of_bias(file)
+        del group[name]
+        group.create_dataset(name, (10**12,), np.float32, chunks=(1000,))
+
+
+def circle_of_groups(folder):
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        file["again"] = file["/"]
+
+
+def places_of_bias(file):
+    """The group and the name of an array of 8 numbers."""
+    found = []
+    file.visititems(lambda name, place: found.append(place) if getattr(place, "shape", 0) == (8,) else None)
+    return found[0].parent, found[0].name.rsplit("/", 1)[-1]
+
+
+def enormous(folder):
+    for file in ("config.json", "task.json"):
+        text = (folder / file).read_text()
+        (folder / file).write_text(text.replace('"intermediate_dim": 12', '"intermediate_dim": 262144'))
+
+
+def deep(folder):
+    (folder / "task.json").write_text('{"config": ' + "[" * 100_000 + "]" * 100_000 + "}")
+
+
+def one_nan(folder):
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        group, name = places_of_bias(file)
+        group[name][3] = np.nan
+
+
+def text_for_casing(folder):
+    edit(folder / "tokenizer.json", lambda values: values["config"].update(lowercase="false"))
+
+
+def list_for_class(folder):
+    edit(folder / "task.json", lambda values: values.update(registered_name=["BertTextClassifier"]))
+
+
+def millions_of_classes(folder):
+    edit(folder / "task.json", lambda values: values["config"].update(num_classes=10**9))
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (link_elsewhere, r"model.weights.h5 is broken or .* \(it holds a link to another place"),
+        (array_elsewhere, r"model.weights.h5 is broken or .* \(its array .* lies in another file"),
+        (packed_array, r"model.weights.h5 is broken or .* \(its array .* is compressed or was never"),
+        (array_never_written, r"model.weights.h5 is broken or .* \(its array .* is compressed or was"),
+        (circle_of_groups, r"model.weights.h5 is broken or .* \(its group .* stands in several places"),
+        (enormous, r"model.weights.h5 is broken or .* \(\d+ numbers, but its config makes \d+"),
+        (deep, "task.json is nested too deeply to be read"),
+        (one_nan, r" is nan at \(3,\); every weight must be a finite number of float32"),
+        (text_for_casing, "tokenizer.json: lowercase should be true or false, received 'false'"),
+        (list_for_class, r"task.json: registered_name should be a text, received \['BertTextClassifier'\]"),
+        (millions_of_classes, "num_classes should be a number from 1 to 1000000, received 1000000000"),
+    ],
+)
+def test_hostile_presets_are_refused_before_any_work(preset, tmp_path, damage, sentence):
+    folder = preset("BertTextClassifier")
+    damage(folder)
+    started = time.monotonic()
+    with pytest.raises(ValueError, match=sentence) as failure:
+        convert_checkpoint(folder, tmp_path / "run", "kbert")
+    assert time.monotonic() - started < 10
+    assert "\n" not in str(failure.value) and not (tmp_path / "run").exists()
+
+
+def test_a_full_disk_is_one_sentence(preset, tmp_path, monkeypatch):
+    folder = preset("BertBackbone")
+
+    def full(*arguments, **named):
+        raise OSError("Can't synchronously write data (time = Mon\n, errno = 28, 'No space')")
+
+    monkeypatch.setattr("h5py.Group.create_dataset", full)
+    with pytest.raises(OSError, match="out could not be written: the preset .*No space") as error:
+        convert_checkpoint(folder, tmp_path / "out", "keras_hub")
+    assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
+
+
+def test_a_disk_that_is_really_full_does_not_crash(saved, tmp_path):
+    """HDF5 ends the whole process when it cannot write what it has begun."""
+    program = """
+import resource, sys
+import keras_hub
+from kbert.scripts.convert_checkpoint import convert_checkpoint
+for size in (100, 3000, 20_000, 100_000, 300_000):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    try:
+        convert_checkpoint(sys.argv[1], sys.argv[2], "keras_hub")
+    except OSError as error:
+        sys.stderr.write(f"SENTENCE {error}\\n")
+"""
+    command = [sys.executable, "-c", program, str(saved["BertBackbone"][1]), str(tmp_path / "new" / "out")]
+    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert result.stderr.count("SENTENCE ") == 5 and result.stderr.count("out could not be written: ") == 5
+    assert result.stderr.count("File too large") == 5 and not list(tmp_path.iterdir())
+
+
+def test_presets_damaged_at_random_end_in_a_sentence_or_load_finite(saved, tmp_path):
+    refused, cases = 0, 60
+    for case in range(cases):
+        rng, copy = random.Random(case), tmp_path / str(case)
+        shutil.copytree(saved["BertTextClassifier"][1], copy)
+        file = rng.choice(sorted(path for path in copy.rglob("*") if path.is_file()))
+        if file.suffix == ".json":
+            file.write_text(mutate_json(file.read_text(), rng))
+        else:
+            file.write_bytes(mutate_bytes(file.read_bytes(), rng))
+        try:
+            for tensor in read_checkpoint(copy).complete().values():
+                assert np.isfinite(tensor.read()).all()
+        except (ValueError, OSError) as error:
+            refused += 1
+            assert str(error).isprintable() and len(str(error)) < 1500, f"case {case}, {file.name}: {error!r}"
+        except Exception as error:
+            raise AssertionError(f"case {case}, {file.name}: {error!r}") from error
+    assert cases // 4 < refused < cases
+
+
+def test_a_failure_half_way_leaves_nothing(tmp_path):
+    checkpoint = read_checkpoint(STORED / "BertModel")
+
+    def broken():
+        raise ValueError("the disk is gone")
+
+    name, tensor = list(checkpoint.tensors.items())[-1]
+    checkpoint.tensors[name] = type(tensor)(tensor.shape, tensor.dtype, broken)
+    with pytest.raises(ValueError, match="the disk is gone"):
+        write_checkpoint(checkpoint, tmp_path / "new" / "out", "keras_hub", OTHER_SETTINGS)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_accent_keeping_tokenizer_is_told(keras_hub, tmp_path):
+    build(keras_hub, "BertBackbone").save_to_preset(str(tmp_path / "preset"))
+    tokenizer(keras_hub, strip_accents=False).save_to_preset(str(tmp_path / "preset"))
+    notes = read_checkpoint(tmp_path / "preset").report.notes
+    assert any(note.startswith("KerasHub's tokenizer keeps accents here") for note in notes)
+
+
+# ----------------------------------------------------------------------------------- preset names
+
+
+def test_a_preset_s_name_is_found_in_the_cache(saved, tmp_path, monkeypatch):
+    variants = tmp_path / "models" / "keras" / "bert" / "keras" / "bert_tiny_en_uncased"
+    shutil.copytree(saved["BertBackbone"][1], variants / "3")
+    (variants / "3.complete").touch()
+    monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path))
+    for name in ("keras_hub://bert_tiny_en_uncased", "kaggle://keras/bert/keras/bert_tiny_en_uncased/3"):
+        assert local_path(name) == variants / "3"
+        checkpoint = read_checkpoint(name)
+        assert checkpoint.source == checkpoint.report.path == name
+        assert numbers(checkpoint) == numbers(read_checkpoint(saved["BertBackbone"][1]))
+
+
+def test_a_name_that_cannot_be_had(keras_hub, monkeypatch):
+    with pytest.raises(ValueError, match="keras_hub://gemma_2b_en is no BERT preset of KerasHub; it has"):
+        read_checkpoint("keras_hub://gemma_2b_en")
+
+    def no_network(handle):
+        raise ConnectionError(f"cannot reach\nthe server for {handle}")
+
+    monkeypatch.setattr("kagglehub.model_download", no_network)
+    sentence = (
+        r"bert_base_en could not be downloaded .* \(cannot reach the server for keras/bert/keras/bert_base"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        read_checkpoint("keras_hub://bert_base_en")
+
+
+def test_without_the_package_the_sentence_says_how_to_install_it(saved, monkeypatch):
+    monkeypatch.setitem(sys.modules, "keras_hub", None)
+    with pytest.raises(ValueError, match="need the package keras-hub .*: pip install keras-nlp==0.32.0"):
+        presets.read_keras_hub(saved["BertBackbone"][1])
+
+
+def test_keras_hub_is_imported_for_its_presets_alone(tmp_path):
+    program = """
+import sys
+from kbert.checkpoints.formats import read_checkpoint
+assert read_checkpoint(sys.argv[1]).complete()
+assert not {"keras_hub", "kagglehub", "huggingface_hub"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", program, str(STORED / "BertModel")], cwd=REPOSITORY, check=True)
+
+
+def test_the_config_of_a_masked_lm_head_is_checked():
+    with pytest.raises(ValueError, match="masked_lm_hidden_act='swish' is not known; choose one of gelu"):
+        EncoderConfig(masked_lm_hidden_act="swish")
+    assert EncoderConfig(masked_lm_layer_norm_eps=0.1).masked_lm_settings == ("gelu", 0.1)

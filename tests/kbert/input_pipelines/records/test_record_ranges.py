@@ -1,0 +1,128 @@
+"""Numbers outside their range are found where records are read, and named with file and record."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from kbert.features import Feature, encoder_features
+from kbert.input_pipelines.records import record_reader
+from kbert.input_pipelines.records.record_ranges import ranges, wrong_numbers
+from kbert.manifest import Manifest, describe_shards
+from tests.kbert.input_pipelines.records import small_records
+from tfrecords_tools.draw_statistics import draw_statistics
+from tfrecords_tools.records.record_writer import encode_examples
+from tfrecords_tools.records.tfrecord_files import open_tfrecord
+
+SIZE, LENGTH = len(small_records.VOCABULARY), small_records.LENGTH
+LABELS = ["no", "yes"]
+WRONG = {
+    "a piece beyond the vocabulary": ("input_ids", SIZE, f"holds {SIZE}, expected 0 to {SIZE - 1}"),
+    "a negative piece": ("input_ids", -1, f"holds -1, expected 0 to {SIZE - 1}"),
+    "a piece that int32 would turn around": ("input_ids", (1 << 32) + 7, "holds 4294967303, expected 0 to"),
+    "a mask of two": ("input_mask", 2, "holds 2, expected 0 to 1"),
+    "a third segment": ("segment_ids", 2, "holds 2, expected 0 to 1"),
+    "a place outside the row": ("masked_lm_positions", LENGTH, f"holds {LENGTH}, expected 0 to {LENGTH - 1}"),
+    "a place before the row": ("masked_lm_positions", -1, "holds -1, expected 0 to"),
+    "an answer beyond the vocabulary": ("masked_lm_ids", SIZE + 5, f"holds {SIZE + 5}, expected 0 to"),
+    "a weight that is no number": ("masked_lm_weights", float("nan"), "holds a number that is not finite"),
+    "an endless weight": ("masked_lm_weights", float("inf"), "holds a number that is not finite"),
+    "a third relation of texts": ("next_sentence_labels", 2, "holds 2, expected 0 to 1"),
+    "a label without a name": ("label_ids", 2, "holds 2, expected 0 to 1"),
+    "a negative label": ("label_ids", -1, "holds -1, expected 0 to 1"),
+    "another feature beyond int32": (
+        small_records.NUMBERS,
+        1 << 31,
+        "holds 2147483648, expected -2147483648 to",
+    ),
+}
+SHARDS, RECORD = (5, 6), 7  # the record that is changed is the third of the second shard
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes records of which one has another number; returns (folder, manifest)."""
+
+    def write(name=None, value=None, with_masks=True):
+        directory = tmp_path / "records"
+        manifest, columns = small_records.write(directory, SHARDS, with_masks=with_masks)
+        columns["label_ids"] = np.arange(sum(SHARDS)) % 2
+        features = manifest.features | {"label_ids": Feature("int32", ())}
+        if name:
+            columns[name] = columns[name].astype(np.float64 if isinstance(value, float) else np.int64)
+            columns[name].reshape(sum(SHARDS), -1)[RECORD, -1] = value
+        records = encode_examples(columns, features)
+        sizes, first = {shard.file: shard.num_examples for shard in manifest.shards}, 0
+        for file, size in sizes.items():
+            with open_tfrecord(directory / file, "none") as writer:
+                for record in records[first : first + size]:
+                    writer.write(record)
+            first += size
+        manifest = dataclasses.replace(
+            manifest,
+            features=features,
+            shards=describe_shards(directory, sizes),
+            settings=manifest.settings | {"dataset": {"labels": LABELS}},
+        )
+        manifest.write(directory)
+        return directory, manifest
+
+    return write
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_number_out_of_its_range_stops_the_reading(write, wrong):
+    name, value, sentence = WRONG[wrong]
+    directory, manifest = write(name, value)
+    sentence = f"{directory / manifest.shards[1].file} record 2: {name} {sentence}"
+    for make in (
+        lambda: list(record_reader.training_batches(directory, manifest, 4, 1).take(5)),
+        lambda: list(record_reader.evaluation_batches(directory, manifest, 4)),
+    ):
+        with pytest.raises(ValueError) as error, record_reader.naming_damaged_records((directory, manifest)):
+            make()
+        assert str(error.value).startswith(sentence) and str(error.value).endswith(
+            "; make the records again."
+        )
+    with pytest.raises(ValueError, match=f"{manifest.shards[1].file}: {name} holds"):
+        draw_statistics(directory, recount=True)
+
+
+@pytest.mark.parametrize("value", [-1, SIZE])
+def test_records_that_are_masked_while_they_are_read_are_checked_before(write, value):
+    directory, manifest = write("input_ids", value, with_masks=False)
+    with (
+        pytest.raises(ValueError, match=f"record 2: input_ids holds {value}, expected"),
+        record_reader.naming_damaged_records((directory, manifest)),
+    ):
+        list(record_reader.training_batches(directory, manifest, 4, 1).take(5))
+
+
+def test_a_record_that_lacks_a_feature_is_named(write):
+    directory, manifest = write()
+    features = manifest.features | {"more": Feature("int32", (2,))}
+    asking_more = dataclasses.replace(manifest, features=features)
+    with (
+        pytest.raises(
+            ValueError, match="00000-of-00002.tfrecord record 0: it does not hold .*more as the man"
+        ),
+        record_reader.naming_damaged_records((directory, asking_more)),
+    ):
+        list(record_reader.evaluation_batches(directory, asking_more, 4))
+
+
+def test_sound_records_pass(write):
+    directory, manifest = write()
+    with record_reader.naming_damaged_records((directory, manifest)):
+        assert len(list(record_reader.evaluation_batches(directory, manifest, 4))) == 3
+
+
+def test_a_label_for_every_token_may_be_below_zero_where_none_is_asked_for():
+    features = encoder_features(4) | {"label_ids": Feature("int32", (4,))}
+    manifest = Manifest("ner", features, (), {"size": 9}, {"dataset": {"labels": LABELS}})
+    columns = {name: np.zeros((2, 4), np.int64) for name in features}
+    assert ranges(manifest)["label_ids"][1] == 1
+    columns["label_ids"][1, 2] = -100
+    assert wrong_numbers(columns, manifest) is None
+    columns["label_ids"][1, 3] = 2
+    assert wrong_numbers(columns, manifest) == "label_ids holds 2, expected -2147483648 to 1"

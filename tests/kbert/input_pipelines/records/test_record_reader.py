@@ -1,0 +1,294 @@
+"""What reading promises: every record once an epoch, the same batches again, fixed shapes, fair shares."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS
+from kbert.input_pipelines.masking import PieceMasker
+from kbert.input_pipelines.records import record_reader
+from kbert.input_pipelines.records.record_shares import Share
+from tests.kbert.input_pipelines.records import small_records
+
+SIZES = (9, 2, 14, 0, 12)
+NUMBER = sum(SIZES)
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    """(directory, manifest, columns) of masked records."""
+    directory = tmp_path_factory.mktemp("small") / "records"
+    return directory, *small_records.write(directory, SIZES)
+
+
+def numbers(batches, count=None):
+    """The numbers of the examples in batches."""
+    found = []
+    for batch in batches if count is None else batches.take(count):
+        found += batch[small_records.NUMBERS].numpy()[:, 0].tolist()
+    return found
+
+
+def assert_same_batches(first, second):
+    first, second = list(first), list(second)
+    assert len(first) == len(second) > 0
+    for one, other in zip(first, second, strict=True):
+        assert one.keys() == other.keys()
+        for name in one:
+            np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_batches_hold_what_was_written(tmp_path, suffix):
+    manifest, columns = small_records.write(tmp_path / "records", (5, 6), suffix=suffix)
+    assert manifest.shards[0].file.endswith(".tfrecord" + suffix)
+    (batch,) = record_reader.evaluation_batches(tmp_path / "records", manifest, 11)
+    for name, column in columns.items():
+        np.testing.assert_array_equal(batch[name], column, err_msg=name)
+        assert batch[name].dtype == manifest.features[name].dtype
+    training = record_reader.training_batches(tmp_path / "records", manifest, 11, seed=1)
+    assert sorted(numbers(training, 1)) == list(range(11))
+
+
+def test_plain_and_compressed_shards_may_lie_side_by_side(tmp_path):
+    plain, _ = small_records.write(tmp_path / "records", (5, 6))
+    packed, _ = small_records.write(tmp_path / "packed", (5, 6), suffix=".gz")
+    shards = (plain.shards[0], packed.shards[1])
+    (tmp_path / "packed" / shards[1].file).rename(tmp_path / "records" / shards[1].file)
+    mixed = plain.__class__(**vars(plain) | {"shards": shards})
+    assert numbers(record_reader.evaluation_batches(tmp_path / "records", mixed, 4)) == list(range(11))
+    assert sorted(numbers(record_reader.training_batches(tmp_path / "records", mixed, 11, 1), 1)) == list(
+        range(11)
+    )
+
+
+@pytest.mark.parametrize("with_masks", [True, False])
+@pytest.mark.parametrize("share", [Share(), Share(2, 1)])
+def test_all_shapes_are_fixed_for_xla(tmp_path, with_masks, share):
+    manifest, _ = small_records.write(tmp_path / "records", SIZES, with_masks=with_masks)
+    training = record_reader.training_batches(tmp_path / "records", manifest, 8, seed=1, share=share)
+    evaluation = record_reader.evaluation_batches(
+        tmp_path / "records", manifest, 8, with_fill=True, share=share
+    )
+    names = {name for name in small_records.examples(1)}
+    for batches, more in ((training, set()), (evaluation, {EXAMPLE_WEIGHTS})):
+        assert set(batches.element_spec) == names | more
+        for name, spec in batches.element_spec.items():
+            assert spec.shape.is_fully_defined() and spec.shape[0] == 8 // share.num_input_pipelines, name
+    batch = next(iter(training))
+    assert all(value.shape == training.element_spec[name].shape for name, value in batch.items())
+
+
+def test_a_set_without_order_still_is_every_record_once_an_epoch(records):
+    directory, manifest, _ = records
+    batches = record_reader.training_batches(directory, manifest, 1, seed=1, deterministic=False)
+    found = numbers(batches, 2 * NUMBER)
+    assert sorted(found[:NUMBER]) == sorted(found[NUMBER:]) == list(range(NUMBER))
+
+
+# ---------------------------------------------------------------------------------------------- shares
+
+
+@pytest.mark.parametrize("number", [2, 7])
+def test_every_record_is_in_one_share_once_an_epoch(records, number):
+    """Fewer and more pipelines than shards."""
+    directory, manifest, _ = records
+    shares, sizes = [], []
+    for index in range(number):
+        batches = record_reader.training_batches(directory, manifest, number, 1, share=Share(number, index))
+        size = (index + 1) * NUMBER // number - index * NUMBER // number
+        found = numbers(batches, 2 * size)
+        assert sorted(found[:size]) == sorted(found[size:])
+        shares += found[:size]
+        sizes.append(size)
+    assert sorted(shares) == list(range(NUMBER))
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize("start_batch", [5, 20])
+def test_a_share_resumes_where_it_was(records, start_batch):
+    directory, manifest, _ = records
+
+    def batches(start_example):
+        return record_reader.training_batches(directory, manifest, 6, 1, start_example, share=Share(3, 1))
+
+    assert_same_batches(batches(start_batch * 6).take(8), batches(0).skip(start_batch).take(8))
+
+
+def test_shares_differ_by_their_contexts_fields_alone(records):
+    """What tf.distribute hands to a worker's input function does as a share."""
+    directory, manifest, _ = records
+    context = tf.distribute.InputContext(num_input_pipelines=2, input_pipeline_id=1)
+    both = [
+        record_reader.training_batches(directory, manifest, 4, 1, share=share).take(5)
+        for share in (context, Share(2, 1))
+    ]
+    assert_same_batches(*both)
+
+
+@pytest.mark.parametrize(("number", "batch_size"), [(2, 8), (7, 7), (40, 40)])
+def test_evaluating_shares_take_the_same_number_of_steps_and_count_every_record_once(
+    records, number, batch_size
+):
+    directory, manifest, _ = records
+    counted, steps = [], set()
+    for index in range(number) if number < 8 else (0, number // 2, number - 1):
+        batches = list(
+            record_reader.evaluation_batches(directory, manifest, batch_size, share=Share(number, index))
+        )
+        steps.add(len(batches))
+        for batch in batches:
+            real = batch[EXAMPLE_WEIGHTS].numpy() == 1
+            assert len(real) == batch_size // number
+            counted += batch[small_records.NUMBERS].numpy()[real, 0].tolist()
+    assert len(steps) == 1
+    if number < 8:
+        assert sorted(counted) == list(range(NUMBER))
+
+
+@pytest.mark.parametrize(
+    ("share", "batch_size", "sentence"),
+    [
+        (Share(3, 3), 6, "input_pipeline_id=3 must lie between 0 and num_input_pipelines - 1 = 2"),
+        (
+            Share(3, 0),
+            8,
+            "a global batch of 8 examples does not divide by 3 input pipelines; choose a multiple",
+        ),
+    ],
+)
+def test_shares_that_do_not_divide_are_refused(records, share, batch_size, sentence):
+    directory, manifest, _ = records
+    for make in (
+        lambda: record_reader.training_batches(directory, manifest, batch_size, 1, share=share),
+        lambda: record_reader.evaluation_batches(directory, manifest, batch_size, share=share),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            make()
+
+
+# ----------------------------------------------------------------------------------------- dynamic masks
+
+
+@pytest.fixture(scope="module")
+def unmasked(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("small") / "unmasked"
+    return directory, *small_records.write(directory, SIZES, with_masks=False)
+
+
+def restored(batch):
+    """(numbers, input_ids as they were before masking) of a batch."""
+    ids = batch["input_ids"].numpy().copy()
+    rows, slots = np.nonzero(batch["masked_lm_weights"].numpy())
+    places = batch["masked_lm_positions"].numpy()[rows, slots]
+    ids[rows, places] = batch["masked_lm_ids"].numpy()[rows, slots]
+    return batch[small_records.NUMBERS].numpy()[:, 0], ids
+
+
+def test_records_without_masks_are_masked_anew_in_every_epoch(unmasked):
+    directory, manifest, columns = unmasked
+    batches = list(record_reader.training_batches(directory, manifest, NUMBER, seed=1).take(3))
+    seen = []
+    for batch in batches:
+        rows, ids = restored(batch)
+        np.testing.assert_array_equal(ids, columns["input_ids"][rows])
+        assert (batch["masked_lm_weights"].numpy().sum(axis=1) >= 1).all()
+        order = np.argsort(rows)
+        seen.append(batch["masked_lm_positions"].numpy()[order])
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        assert (seen[one] != seen[other]).any(axis=1).mean() > 0.8
+
+
+@pytest.mark.parametrize("start_example", [8, 7 * 8])
+def test_a_resumed_run_sees_the_very_same_masks(unmasked, start_example):
+    directory, manifest, _ = unmasked
+
+    def batches(start):
+        return record_reader.training_batches(directory, manifest, 8, 5, start)
+
+    assert_same_batches(batches(start_example).take(6), batches(0).skip(start_example // 8).take(6))
+    other = record_reader.training_batches(directory, manifest, 8, 6, start_example)
+    masks = [next(iter(b))["masked_lm_positions"].numpy() for b in (other, batches(start_example))]
+    assert (masks[0] != masks[1]).any()
+
+
+def test_masks_are_those_of_the_masker_with_the_manifests_settings(tmp_path):
+    manifest, columns = small_records.write(
+        tmp_path / "records",
+        (12,),
+        with_masks=False,
+        do_whole_word_mask=True,
+        max_ngram_size=2,
+        masked_lm_prob=0.3,
+    )
+
+    masker = PieceMasker(
+        small_records.VOCABULARY,
+        max_predictions_per_seq=small_records.PREDICTIONS,
+        masked_lm_prob=0.3,
+        do_whole_word_mask=True,
+        max_ngram_size=2,
+    )
+    for position, batch in enumerate(
+        record_reader.training_batches(tmp_path / "records", manifest, 6, 3).take(5)
+    ):
+        rows, _ = restored(batch)
+        masked = masker(
+            columns["input_ids"][rows],
+            columns["input_mask"][rows].sum(axis=1),
+            np.random.default_rng((3, 0, 6 * position)),
+        )
+        names = ("input_ids", "masked_lm_positions", "masked_lm_ids", "masked_lm_weights")
+        for name, array in zip(names, masked, strict=True):
+            np.testing.assert_array_equal(batch[name], array, err_msg=name)
+
+
+def test_pipelines_do_not_share_their_masks(unmasked):
+    directory, manifest, _ = unmasked
+    first, second = (
+        next(iter(record_reader.training_batches(directory, manifest, 8, 5, share=Share(2, index))))
+        for index in (0, 1)
+    )
+    assert (first["masked_lm_positions"].numpy() != second["masked_lm_positions"].numpy()).any()
+
+
+@pytest.mark.parametrize("batch_size", [5, 500])
+def test_an_evaluation_has_the_same_masks_every_time_and_with_every_batch_size(
+    unmasked, batch_size, monkeypatch
+):
+    directory, manifest, columns = unmasked
+    monkeypatch.setattr(record_reader, "_PARSED_AT_ONCE", 16)  # several at once, of NUMBER records
+
+    def arrays(batch_size, with_fill):
+        batches = list(record_reader.evaluation_batches(directory, manifest, batch_size, with_fill))
+        real = [batch[EXAMPLE_WEIGHTS].numpy() == 1 for batch in batches]
+        return {
+            name: np.concatenate([b[name].numpy()[r] for b, r in zip(batches, real, strict=True)])
+            for name in batches[0]
+        }
+
+    expected = arrays(7, False)
+    assert expected[small_records.NUMBERS][:, 0].tolist() == list(range(NUMBER))
+    for with_fill in (False, True):
+        received = arrays(batch_size, with_fill)
+        for name, value in expected.items():
+            np.testing.assert_array_equal(received[name], value, err_msg=name)
+    assert len({tuple(row) for row in expected["masked_lm_positions"].tolist()}) > NUMBER // 2
+
+
+@pytest.mark.slow
+def test_replicas_and_xla_take_masked_batches():
+    """A mirrored strategy over two CPU devices, in a process of its own."""
+    command = [sys.executable, "-m", "tests.kbert.input_pipelines.records.mirrored_masks"]
+    result = subprocess.run(
+        command, cwd=Path(__file__).resolve().parents[4], capture_output=True, text=True, timeout=300
+    )
+    assert result.returncode == 0, result.stderr
+    answer = json.loads(result.stdout)
+    assert answer["shapes"] == [[4, small_records.LENGTH], [4, small_records.LENGTH]]
+    assert answer["both_halves_are_the_batch"] and answer["compiled_sum_is_right"]

@@ -1,0 +1,30 @@
+import pytest
+
+from kbert.input_pipelines.records.record_shares import Piece, Share, pieces, record_range
+from kbert.manifest import Shard
+
+SHARDS = [Shard("a", 4), Shard("b", 0), Shard("c", 6), Shard("d", 1)]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 11, 14])
+def test_shares_are_the_records_cut_into_even_ranges(number):
+    ranges = [record_range(11, Share(number, index)) for index in range(number)]
+    assert ranges[0][0] == 0 and ranges[-1][1] == 11
+    assert all(first[1] == second[0] for first, second in zip(ranges, ranges[1:], strict=False))
+    sizes = [end - start for start, end in ranges]
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_a_range_is_whole_files_and_parts_of_files():
+    assert pieces(SHARDS, 0, 11) == [Piece("a", 0, -1), Piece("c", 0, -1), Piece("d", 0, -1)]
+    assert pieces(SHARDS, 0, 4) == [Piece("a", 0, -1)]
+    assert pieces(SHARDS, 2, 9) == [Piece("a", 2, -1), Piece("c", 0, 5)]
+    assert pieces(SHARDS, 5, 6) == [Piece("c", 1, 1)]
+    assert pieces(SHARDS, 10, 11) == [Piece("d", 0, -1)]
+    assert pieces(SHARDS, 4, 4) == []
+
+
+def test_as_many_pipelines_as_equal_shards_get_whole_files():
+    shards = [Shard(name, 5) for name in "abcd"]
+    for index, names in enumerate(("ab", "cd")):
+        assert pieces(shards, *record_range(20, Share(2, index))) == [Piece(name, 0, -1) for name in names]

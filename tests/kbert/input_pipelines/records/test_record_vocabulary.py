@@ -1,0 +1,43 @@
+import pytest
+
+from kbert.features import encoder_features
+from kbert.input_pipelines.records.record_vocabulary import read_vocabulary, require_vocabulary
+from kbert.manifest import Manifest
+from kbert.tokenization.vocabulary import Vocabulary
+from tests.tfrecords_tools import small_corpus
+
+
+def manifest_of(vocabulary):
+    return Manifest("pretraining", encoder_features(8), (), vocabulary.describe())
+
+
+def test_the_vocabulary_beside_the_records_is_read_with_its_casing(tmp_path):
+    for do_lower_case in (True, False):
+        vocabulary = small_corpus.vocabulary(do_lower_case)
+        vocabulary.write(tmp_path / "vocab.txt")
+        received = read_vocabulary(tmp_path, manifest_of(vocabulary))
+        assert received.tokens == vocabulary.tokens and received.do_lower_case is do_lower_case
+
+
+def test_a_swapped_file_is_refused_with_both_fingerprints(tmp_path):
+    vocabulary = small_corpus.vocabulary()
+    swapped = Vocabulary(vocabulary.tokens[::-1], do_lower_case=True)
+    swapped.write(tmp_path / "vocab.txt")
+    with pytest.raises(ValueError) as error:
+        read_vocabulary(tmp_path, manifest_of(vocabulary))
+    assert str(error.value) == (
+        f"{tmp_path}/vocab.txt (fingerprint {swapped.fingerprint}) is not the vocabulary the records "
+        f"were made with (fingerprint {vocabulary.fingerprint}); make the records again."
+    )
+
+
+def test_records_of_another_vocabulary_are_refused_with_both_fingerprints():
+    vocabulary, cased = small_corpus.vocabulary(), small_corpus.vocabulary(do_lower_case=False)
+    require_vocabulary("records", manifest_of(vocabulary), "runs/a", vocabulary.describe())
+    with pytest.raises(ValueError) as error:
+        require_vocabulary("records", manifest_of(cased), "runs/a", vocabulary.describe())
+    assert str(error.value) == (
+        "records was not made with the vocabulary of runs/a: its fingerprint is "
+        f"{cased.fingerprint} (22 pieces, cased), expected {vocabulary.fingerprint} "
+        "(22 pieces, lower-casing); make the records again with its vocab.txt and casing."
+    )

@@ -1,0 +1,76 @@
+"""Which evaluation is best, and when to give up hope."""
+
+import json
+
+import pytest
+
+from kbert.runs.best_checkpoint import BestCheckpoint, indexed_step, read_index
+
+
+def observe_all(best, values, phase=0, start=10):
+    """Whether each evaluation was the best so far."""
+    name = best.metric
+    return [best.observe(start * n, {name: value}, phase) for n, value in enumerate(values, start=1)]
+
+
+def test_higher_or_lower_is_better_and_the_first_of_equals_stays():
+    assert observe_all(BestCheckpoint("f1", True), [0.5, 0.5, 0.7, 0.6]) == [True, False, True, False]
+    assert observe_all(BestCheckpoint("loss", False), [0.5, 0.5, 0.7, 0.4]) == [True, False, False, True]
+
+
+def test_what_is_no_number_is_never_best():
+    best = BestCheckpoint("loss", False)
+    nan = float("nan")
+    assert observe_all(best, [nan, 0.5, nan, float("-inf")])[:3] == [False, True, False]
+
+
+def test_patience_counts_evaluations_in_a_row():
+    best = BestCheckpoint("f1", True, patience=2)
+    hopeless = []
+    for n, value in enumerate([0.5, 0.4, 0.6, 0.6, 0.1], start=1):
+        best.observe(n, {"f1": value})
+        hopeless.append(best.is_hopeless)
+    assert hopeless == [False, False, False, False, True]
+    assert not BestCheckpoint("f1", True).is_hopeless
+
+
+def test_the_same_step_again_counts_once():
+    """A run that was stopped between an evaluation and the next checkpoint evaluates again."""
+    best = BestCheckpoint("f1", True, patience=1)
+    best.observe(1, {"f1": 0.5})
+    again = BestCheckpoint("f1", True, patience=1)
+    again.restore(json.loads(json.dumps(best.state())))
+    assert again.observe(1, {"f1": 0.5}) and not again.is_hopeless
+    assert not again.observe(2, {"f1": 0.5}) and again.is_hopeless
+
+
+def test_a_new_phase_begins_anew():
+    best = BestCheckpoint("loss", False)
+    observe_all(best, [1.0, 0.5])
+    assert best.observe(30, {"loss": 2.0}, phase=1) and not best.observe(40, {"loss": 2.5}, phase=1)
+    assert best.step == 30
+
+
+def test_an_unknown_metric_is_refused_with_those_there_are():
+    metrics = {"loss": 1.0, "accuracy": 0.5, "confusion": [[1]]}
+    with pytest.raises(ValueError) as error:
+        BestCheckpoint("confusion", True).observe(1, metrics)
+    assert str(error.value) == "best_metric='confusion' is not evaluated here; choose one of accuracy, loss."
+
+
+def test_the_index_names_the_best(tmp_path):
+    best = BestCheckpoint("f1", True)
+    assert read_index(tmp_path) is None
+    best.observe(3, {"f1": 0.5, "confusion": [[1, 2]]})
+    best.write_index(tmp_path)
+    assert read_index(tmp_path) == {
+        "step": 3, "metric": "f1", "value": 0.5, "metrics": {"f1": 0.5, "confusion": [[1, 2]]},
+    }  # fmt: skip
+    assert [path.name for path in tmp_path.iterdir()] == ["best.json"]
+    (tmp_path / "best.json").write_text("{")
+    assert indexed_step(tmp_path) is None
+    with pytest.raises(ValueError, match="best.json is broken; delete it, and name a checkpoint"):
+        read_index(tmp_path)
+    best.forget()
+    best.write_index(tmp_path)
+    assert not list(tmp_path.iterdir())

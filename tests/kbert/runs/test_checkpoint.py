@@ -1,0 +1,258 @@
+"""Checkpoints are whole or refused, and a refused one assigns nothing."""
+
+import json
+import os
+import resource
+import signal
+import zlib
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.runs.checkpoint import (
+    DamagedCheckpoint,
+    list_checkpoints,
+    newest_whole_checkpoint,
+    read_state,
+    restore,
+    save_checkpoint,
+    verify,
+)
+
+WEIGHTS = {"a/kernel": np.arange(6, dtype=np.float32).reshape(2, 3), "a/bias": np.ones(3, np.float32)}
+SLOTS = {"a/kernel/adam_m": np.full((2, 3), 2.0, np.float32)}
+
+
+def variables(values=WEIGHTS):
+    return {name: keras.Variable(value) for name, value in values.items()}
+
+
+def zeros(**shapes):
+    named = {"a/kernel": (2, 3), "a/bias": (3,)} | {name.replace("_", "/"): s for name, s in shapes.items()}
+    return {name: keras.Variable(np.zeros(shape, np.float32)) for name, shape in named.items()}
+
+
+def save(directory, step=5, keep=2, **state):
+    return save_checkpoint(directory, step, variables(), variables(SLOTS), state, keep)
+
+
+def test_what_is_saved_comes_back(tmp_path):
+    folder = save(tmp_path, examples_consumed=40)
+    restored = zeros()
+    restore(folder / "model.safetensors", restored)
+    for name, value in WEIGHTS.items():
+        np.testing.assert_array_equal(restored[name].numpy(), value)
+    state = read_state(folder)
+    files = state.pop("files")
+    assert state == {"format_version": 1, "step": 5, "examples_consumed": 40}
+    assert files == {
+        name: {"bytes": len(content), "crc32": f"{zlib.crc32(content):08x}"}
+        for name in ("model.safetensors", "optimizer.safetensors")
+        for content in [(folder / name).read_bytes()]
+    }
+    assert json.loads((folder / "state.json").read_text()).items() >= read_state(folder).items()
+
+
+def test_the_newest_are_kept_and_unfinished_ones_ignored(tmp_path):
+    (tmp_path / "step-00000099.tmp").mkdir()
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "step-00000098").write_text("a file")
+    for step in (1, 2, 3, 10):
+        save(tmp_path, step, keep=2)
+    assert [path.name for path in list_checkpoints(tmp_path)] == ["step-00000003", "step-00000010"]
+    assert (tmp_path / "notes").exists()
+    assert list_checkpoints(tmp_path / "nowhere") == []
+
+
+def test_a_leftover_of_a_kill_is_replaced(tmp_path):
+    leftover = tmp_path / "step-00000005.tmp"
+    leftover.mkdir()
+    (leftover / "model.safetensors").write_bytes(b"half")
+    save(tmp_path, 5)
+    save(tmp_path, 5)  # the same step again, after a resume from an older one
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000005"]
+    restore(tmp_path / "step-00000005" / "model.safetensors", zeros())
+
+
+def test_steps_are_ordered_as_numbers(tmp_path):
+    for name in ("step-100000000", "step-99999999"):
+        (tmp_path / name).mkdir()
+    assert [path.name for path in list_checkpoints(tmp_path)] == ["step-99999999", "step-100000000"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sentence"),
+    [
+        (
+            {"a_bias": (4,)},
+            "a/bias has shape (3,), but this model's is (4,); use the encoder config that the checkpoint was",
+        ),
+        (
+            {"b_bias": (3,)},
+            "lacks 1 of 3 tensors, for example 'b/bias': it belongs to another model.",
+        ),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_assigns_nothing(tmp_path, wanted, sentence):
+    restored = zeros(**wanted)
+    with pytest.raises(ValueError) as error:
+        restore(save(tmp_path) / "model.safetensors", restored)
+    assert sentence in str(error.value) and "model.safetensors" in str(error.value)
+    assert not any(variable.numpy().any() for variable in restored.values())
+
+
+def test_tensors_without_a_place_are_refused_unless_allowed(tmp_path):
+    path = save(tmp_path) / "model.safetensors"
+    restored = zeros()
+    del restored["a/bias"]
+    with pytest.raises(
+        ValueError, match="holds tensors that this model has no place for, for example 'a/bias'"
+    ):
+        restore(path, restored)
+    assert not restored["a/kernel"].numpy().any()
+    restore(path, restored, allow_unused=True)
+    np.testing.assert_array_equal(restored["a/kernel"].numpy(), WEIGHTS["a/kernel"])
+
+
+@pytest.mark.parametrize("length", [0, 5, 60, -1])
+def test_a_file_cut_short_assigns_nothing(tmp_path, length):
+    path = save(tmp_path) / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:length])
+    restored = zeros()
+    with pytest.raises(ValueError, match="model.safetensors is not a whole safetensors file: "):
+        restore(path, restored)
+    assert not any(variable.numpy().any() for variable in restored.values())
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ValueError, match="checkpoint file .*model.safetensors does not exist"):
+        restore(tmp_path / "model.safetensors", zeros())
+
+
+# --------------------------------------------------------------------------------------- damage
+
+
+def flip_a_bit(path, byte):
+    content = bytearray(path.read_bytes())
+    content[byte] ^= 1
+    path.write_bytes(content)
+
+
+DAMAGES = {
+    "bit in the weights": (
+        lambda folder: flip_a_bit(folder / "model.safetensors", -1),
+        "model.safetensors is not what was written (CRC-32 ",
+    ),
+    "bit in the moments": (
+        lambda folder: flip_a_bit(folder / "optimizer.safetensors", -1),
+        "optimizer.safetensors is not what was written (CRC-32 ",
+    ),
+    "cut short": (
+        lambda folder: (folder / "model.safetensors").write_bytes(b"half"),
+        "model.safetensors has 4 bytes, but 204 were written.",
+    ),
+    "missing": (
+        lambda folder: (folder / "optimizer.safetensors").unlink(),
+        "optimizer.safetensors cannot be read (No such file or directory).",
+    ),
+    "no state": (
+        lambda folder: (folder / "state.json").unlink(),
+        "state.json does not exist.",
+    ),
+    "empty state": (lambda folder: (folder / "state.json").write_text(""), "state.json is not whole."),
+    "another number in the state": (
+        lambda folder: (folder / "state.json").write_text(
+            (folder / "state.json").read_text().replace("40", "41")
+        ),
+        "state.json is not what was written.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("damage", "sentence"), DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_newest_checkpoint_gives_way_to_the_one_before(tmp_path, caplog, damage, sentence):
+    older, newest = save(tmp_path, 5, examples_consumed=40), save(tmp_path, 6, examples_consumed=40)
+    damage(newest)
+    with pytest.raises(DamagedCheckpoint) as error:
+        verify(newest)
+    assert sentence in str(error.value)
+    assert newest_whole_checkpoint(tmp_path) == older
+    assert "DAMAGED CHECKPOINT" in caplog.text and sentence in caplog.text
+    assert "Going back to step-00000005 instead" in caplog.text
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["step-00000005", "step-00000006.damaged"]
+    # What is damaged takes no good one's place, and goes when training has gone past it.
+    save(tmp_path, 6, keep=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000006"]
+
+
+def test_when_none_can_be_read_nothing_begins_anew(tmp_path):
+    for step in (5, 6):
+        flip_a_bit(save(tmp_path, step) / "model.safetensors", -1)
+    with pytest.raises(ValueError) as error:
+        newest_whole_checkpoint(tmp_path)
+    assert f"{tmp_path} holds 2 checkpoint(s), none of which can be read: " in str(error.value)
+    assert "Restore one from a copy, or begin again in a new --run_dir." in str(error.value)
+    assert len(list_checkpoints(tmp_path)) == 2
+    assert newest_whole_checkpoint(tmp_path / "nowhere") is None
+
+
+def test_a_checkpoint_without_checksums_is_still_read(tmp_path):
+    folder = save(tmp_path)
+    (folder / "state.json").write_text('{"step": 5}')
+    assert newest_whole_checkpoint(tmp_path) == folder
+    (folder / "model.safetensors").write_bytes(b"half")
+    with pytest.raises(ValueError, match="none of which can be read: .*is not a whole safetensors file"):
+        newest_whole_checkpoint(tmp_path)
+
+
+def test_a_full_disk_leaves_the_older_checkpoints_and_nothing_else(tmp_path):
+    """The kernel refuses to let a file grow, in the middle of the weights."""
+    older = save(tmp_path, 5)
+    before = {path.name: path.read_bytes() for path in older.iterdir()}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+        with pytest.raises(OSError, match="File too large"):
+            save(tmp_path, 6)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000005"]
+    assert {path.name: path.read_bytes() for path in older.iterdir()} == before
+    verify(older)
+
+
+def test_the_best_is_spared(tmp_path):
+    for step in (1, 2, 3, 4):
+        save_checkpoint(tmp_path, step, variables(), variables(SLOTS), {}, keep=1, spared=[2, None])
+    assert [path.name for path in list_checkpoints(tmp_path)] == ["step-00000002", "step-00000004"]
+
+
+def test_files_can_be_read_by_those_whom_the_umask_lets(tmp_path):
+    before = os.umask(0o022)
+    try:
+        folder = save(tmp_path)
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o644}
+
+
+def test_numbers_of_every_type_and_shape_come_back(tmp_path):
+    """Loss scaling has scalars and whole numbers."""
+    slots = {
+        "scale": tf.Variable(2.0**15),
+        "good_steps": tf.Variable(2**40 + 1, dtype=tf.int64),
+        "empty": tf.Variable(np.zeros((0, 3), np.float32)),
+    }
+    folder = save_checkpoint(tmp_path, 1, {}, slots, {}, keep=1)
+    verify(folder)
+    expected = {name: variable.numpy() for name, variable in slots.items()}
+    for variable in slots.values():
+        variable.assign(tf.zeros_like(variable))
+    restore(folder / "optimizer.safetensors", slots)
+    for name, value in expected.items():
+        np.testing.assert_array_equal(slots[name].numpy(), value)
+        assert slots[name].numpy().dtype == value.dtype

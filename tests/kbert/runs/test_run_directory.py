@@ -1,0 +1,188 @@
+"""The run directory: what it refuses, and that it loads what was trained."""
+
+import dataclasses
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from kbert.config import OptimizerConfig
+from kbert.runs.run_directory import RunDirectory
+from kbert.tokenization.vocabulary import Vocabulary
+from tests.conftest import tiny_encoder_config, tiny_pretraining_config
+
+DETAILS = {"task": "pretraining", "max_seq_length": 24}
+
+
+@pytest.fixture
+def run(tmp_path, vocabulary):
+    return RunDirectory.create_or_resume(tmp_path / "run", tiny_pretraining_config(), DETAILS, vocabulary)
+
+
+def test_the_same_run_is_taken_up_again(run, vocabulary):
+    free = tiny_pretraining_config(
+        description="renamed", log_every_steps=7, save_checkpoints_steps=70, keep_checkpoints=9
+    )
+    again = RunDirectory.create_or_resume(run.path, free, DETAILS, vocabulary)
+    assert again.config == run.config and again.details == run.details
+    assert again.vocabulary().tokens == vocabulary.tokens
+
+
+def test_another_config_is_refused_with_every_difference(run, vocabulary):
+    other = tiny_pretraining_config(
+        encoder=tiny_encoder_config(num_hidden_layers=3),
+        optimizer=OptimizerConfig(learning_rate=1e-3),
+        seed=3,
+    )
+    with pytest.raises(ValueError) as error:
+        RunDirectory.create_or_resume(run.path, other, DETAILS | {"max_seq_length": 30}, vocabulary)
+    assert str(error.value) == (
+        f"--run_dir={run.path} holds another run; it differs in "
+        "encoder.num_hidden_layers (was 1, now 3); max_seq_length (was 24, now 30); "
+        "optimizer.learning_rate (was 0.002, now 0.001); seed (was 12345, now 3). "
+        "Repeat its settings to resume it, or choose a new folder."
+    )
+
+
+def test_another_vocabulary_is_refused(run, vocabulary):
+    cased = Vocabulary(vocabulary.tokens, do_lower_case=False)
+    with pytest.raises(ValueError, match="differs in vocabulary.do_lower_case .*vocabulary.fingerprint"):
+        RunDirectory.create_or_resume(run.path, run.config, DETAILS, cased)
+
+
+def test_a_swapped_vocabulary_file_is_refused(run, vocabulary):
+    Vocabulary(vocabulary.tokens[::-1], do_lower_case=True).write(run.path / "vocab.txt")
+    with pytest.raises(ValueError, match="vocab.txt is not the vocabulary this run was trained with"):
+        RunDirectory(run.path).vocabulary()
+
+
+def test_a_foreign_folder_is_refused_and_left_alone(tmp_path, vocabulary):
+    (tmp_path / "thesis.txt").write_text("chapter 1")
+    with pytest.raises(ValueError, match="holds other files, not a kbert run; choose a new or empty folder"):
+        RunDirectory.create_or_resume(tmp_path, tiny_pretraining_config(), DETAILS, vocabulary)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+    with pytest.raises(ValueError, match="holds no kbert run"):
+        RunDirectory(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("run.json", "{"), ("run.json", "{}"), ("run.json", '{"task": "poetry"}'), ("config.json", "")],
+)
+def test_a_broken_run_is_named(run, name, content):
+    (run.path / name).write_text(content)
+    with pytest.raises(ValueError, match=f"{run.path} holds a broken run"):
+        RunDirectory(run.path)
+
+
+def test_a_run_without_a_checkpoint_says_so(run):
+    with pytest.raises(ValueError, match="holds no checkpoint yet; let its training run reach one"):
+        run.load_model()
+
+
+def test_the_run_is_its_folder_alone(pretraining_run, tmp_path):
+    """Copied elsewhere, it still gives task, vocabulary and weights."""
+    copy = RunDirectory(shutil.copytree(pretraining_run.path, tmp_path / "copy"))
+    (task, first), (_, second) = pretraining_run.load_model(), copy.load_model()
+    assert task.name == "pretraining"
+    for one, two in zip(first.trainable_variables, second.trainable_variables, strict=True):
+        np.testing.assert_array_equal(one.numpy(), two.numpy(), err_msg=one.path)
+    assert copy.vocabulary().fingerprint == pretraining_run.details["vocabulary"]["fingerprint"]
+    assert json.loads((copy.path / "run.json").read_text())["records"]["dupe_factor"] == 2
+
+
+def test_a_checkpoint_of_another_shape_is_refused(pretraining_run, tmp_path):
+    copy = RunDirectory(shutil.copytree(pretraining_run.path, tmp_path / "copy"))
+    copy.config = dataclasses.replace(copy.config, encoder=tiny_encoder_config(num_hidden_layers=3))
+    with pytest.raises(
+        ValueError, match="lacks 32 of .* tensors, for example 'layer_1/attention/query/kernel'"
+    ):
+        copy.load_model()
+
+
+# ------------------------------------------------------------------- which checkpoint, what may change
+
+
+def test_best_last_or_a_step(pretraining_run):
+    run = pretraining_run
+    assert [run.checkpoint(which).name for which in ("last", "best", "6", 12, None)] == [
+        "step-00000012", "step-00000012", "step-00000006", "step-00000012", "step-00000012",
+    ]  # fmt: skip
+    for wrong in (7, "newest", "-6"):
+        with pytest.raises(ValueError, match=f"no checkpoint {wrong!r}; choose last, best or one of the st"):
+            run.checkpoint(wrong)
+
+
+def test_a_run_that_was_never_evaluated_has_no_best(pretraining_run, tmp_path):
+    copy = RunDirectory(shutil.copytree(pretraining_run.path, tmp_path / "copy"))
+    (copy.checkpoints / "best.json").unlink()
+    with pytest.raises(ValueError, match="has no best checkpoint: it was not evaluated while it trained."):
+        copy.checkpoint("best")
+
+
+def test_an_earlier_checkpoint_is_loaded_when_asked_for(pretraining_run):
+    from safetensors.numpy import load_file
+
+    import kbert
+
+    expected = load_file(pretraining_run.checkpoint(6) / "model.safetensors")
+    loaded = kbert.load(pretraining_run.path, checkpoint=6)
+    for variable in loaded.model.trainable_variables:
+        np.testing.assert_array_equal(variable.numpy(), expected[variable.path], err_msg=variable.path)
+    with pytest.raises(ValueError, match="checkpoint=6 chooses among those of a run, but .* is no run"):
+        kbert.load(pretraining_run.checkpoint(6), checkpoint=6)
+
+
+def test_what_changes_rounding_alone_is_a_warning(run, vocabulary, caplog):
+    changed = tiny_pretraining_config(jit_compile=False, gradient_accumulation_steps=2)
+    RunDirectory.create_or_resume(run.path, changed, DETAILS, vocabulary)
+    assert "gradient_accumulation_steps (was 1, now 2); jit_compile (was 'auto', now False)" in caplog.text
+    with pytest.raises(ValueError, match=r"differs in precision \(was 'float32', now 'mixed_bfloat16'\)"):
+        other = tiny_pretraining_config(jit_compile=False, precision="mixed_bfloat16")
+        RunDirectory.create_or_resume(run.path, other, DETAILS, vocabulary)
+
+
+# ----------------------------------------------------------------------------- the data it was trained on
+
+
+def of_data(train, evaluation=None, path="train.tsv"):
+    return DETAILS | {"train_file": path, "data": {"train": train, "eval": evaluation}}
+
+
+def test_other_training_data_are_refused_and_the_same_under_another_name_taken(tmp_path, vocabulary, caplog):
+    arguments = (tmp_path / "run", tiny_pretraining_config())
+    RunDirectory.create_or_resume(*arguments, of_data("a", "e"), vocabulary)
+    RunDirectory.create_or_resume(*arguments, of_data("a", "e", "moved/train.tsv"), vocabulary)
+    assert not caplog.text
+    with pytest.raises(
+        ValueError, match="was trained on other data: the content of its training data has ch"
+    ):
+        RunDirectory.create_or_resume(*arguments, of_data("b", "e"), vocabulary)
+    RunDirectory.create_or_resume(*arguments, of_data("a", "f"), vocabulary)
+    assert "was evaluated on other data so far" in caplog.text
+
+
+def test_a_run_that_does_not_say_its_data_warns(run, vocabulary, caplog):
+    RunDirectory.create_or_resume(run.path, run.config, DETAILS | {"data": {"train": "a"}}, vocabulary)
+    assert "whether its training data are the same as before cannot be checked" in caplog.text
+
+
+def test_a_swapped_vocabulary_stops_a_resume(run, vocabulary):
+    Vocabulary(vocabulary.tokens[::-1], do_lower_case=True).write(run.path / "vocab.txt")
+    with pytest.raises(ValueError, match="vocab.txt is not the vocabulary this run was trained with"):
+        RunDirectory.create_or_resume(run.path, run.config, DETAILS, vocabulary)
+
+
+def test_a_start_that_failed_half_way_is_taken_up_and_a_stranger_s_folder_is_not(tmp_path, vocabulary):
+    begun, foreign = tmp_path / "begun", tmp_path / "foreign"
+    for folder in (begun, foreign):
+        folder.mkdir()
+        (folder / "vocab.txt").write_text("half")
+        (folder / "config.json").write_text("{}")
+    (begun / ".lock").touch()
+    arguments = (tiny_pretraining_config(), DETAILS, vocabulary)
+    assert RunDirectory.create_or_resume(begun, *arguments).vocabulary().tokens == vocabulary.tokens
+    with pytest.raises(ValueError, match="holds other files, not a kbert run"):
+        RunDirectory.create_or_resume(foreign, *arguments)
+    assert (foreign / "vocab.txt").read_text() == "half"

@@ -1,0 +1,230 @@
+"""Strategies from flags, clusters from environments, and batches for every replica."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.input_pipelines import text_reader
+from kbert.input_pipelines.records.record_shares import Share
+from kbert.training.devices import cluster
+from kbert.training.devices.distribution import (
+    chief_first,
+    distribute,
+    is_chief,
+    make_strategy,
+    require_whole_shares,
+    wait_for_all,
+)
+from tests.conftest import tiny_pretraining_config
+
+TWO_WORKERS = {"worker": ["a:1", "b:1"]}
+
+
+def tf_config(cluster, job="worker", index=0):
+    return json.dumps({"cluster": cluster, "task": {"type": job, "index": index}})
+
+
+@pytest.fixture(autouse=True)
+def no_cluster(monkeypatch):
+    for name in ("TF_CONFIG", "SLURM_PROCID"):
+        monkeypatch.delenv(name, raising=False)
+
+
+# ------------------------------------------------------------------------------------ make_strategy
+
+
+def test_one_device_is_what_is_there_without_a_cluster_or_gpus():
+    assert make_strategy("one_device") is tf.distribute.get_strategy()
+    if len(tf.config.list_physical_devices("GPU")) < 2:
+        assert make_strategy("auto") is tf.distribute.get_strategy()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"name": "parallel"}, "--strategy='parallel' is not known; choose one of auto, one_device, "),
+        (
+            {"name": "multi_worker"},
+            "--strategy=multi_worker needs the environment variable TF_CONFIG in every",
+        ),
+        ({"name": "multi_worker", "num_devices": 2}, "--num_devices=2 is for --strategy=mirrored; multi_wor"),
+        (
+            {"name": "multi_worker", "cluster": "slurm"},
+            "--cluster=slurm: SLURM_PROCID is not set; start the ",
+        ),
+        ({"name": "multi_worker", "cluster": "mesos"}, "--cluster='mesos' is not known; choose one of tf_co"),
+        ({"name": "tpu"}, '--strategy=tpu needs --tpu: the name of a TPU, or "local" on a TPU virtual'),
+        (
+            {"name": "tpu", "tpu": "local"},
+            "--tpu=local, but this machine has no TPU (neither /dev/accel0 nor",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments, sentence):
+    with pytest.raises(ValueError) as error:
+        make_strategy(**arguments)
+    assert sentence in str(error.value)
+
+
+def test_auto_goes_by_the_cluster(monkeypatch):
+    import kbert.training.devices.distribution as distribution
+
+    chosen = []
+    monkeypatch.setattr(distribution, "_multi_worker", chosen.append)
+    monkeypatch.setenv("TF_CONFIG", tf_config({"worker": ["a:1"]}))
+    make_strategy("auto", num_devices=1)
+    assert chosen == []
+    monkeypatch.setenv("TF_CONFIG", tf_config(TWO_WORKERS))
+    make_strategy("auto")
+    assert chosen == ["tf_config"]
+
+
+# ----------------------------------------------------------------------------------------- clusters
+
+
+def test_workers_are_counted_chief_first():
+    assert cluster.workers_of("{}") == [("worker", 0)]
+    assert cluster.workers_of(tf_config(TWO_WORKERS)) == [("worker", 0), ("worker", 1)]
+    with_chief = {"worker": ["a:1"], "chief": ["c:1"]}
+    assert cluster.workers_of(tf_config(with_chief, "chief")) == [("chief", 0), ("worker", 0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", "TF_CONFIG='{' is not understood; it should look like {\"cluster\": "),
+        ('["a:1"]', "is not understood; it should look like"),
+        (tf_config({"worker": ["a"]}), "TF_CONFIG: 'a' is not an address host:port"),
+        (tf_config(TWO_WORKERS | {"ps": ["p:1"]}), "TF_CONFIG names the jobs ['ps']"),
+        (tf_config({"chief": ["a:1", "b:1"]}, "chief"), "TF_CONFIG names 2 chiefs; there can be one."),
+        (tf_config(TWO_WORKERS, index=2), "this task is worker 2, which its cluster {'worker': 2} does not"),
+    ],
+)
+def test_a_broken_tf_config_is_named(text, sentence):
+    with pytest.raises(ValueError) as error:
+        cluster.require_workers({"TF_CONFIG": text})
+    assert sentence in str(error.value)
+
+
+SLURM = {
+    "SLURM_PROCID": "2",
+    "SLURM_STEP_NODELIST": "n[9-10],gpu01",
+    "SLURM_STEP_TASKS_PER_NODE": "2,1(x2)",
+}
+
+
+def test_slurm_tasks_are_workers_in_the_order_of_their_ranks():
+    made = json.loads(cluster.slurm_tf_config(SLURM))
+    assert made == {
+        "cluster": {"worker": ["n9:8888", "n9:8889", "n10:8888", "gpu01:8888"]},
+        "task": {"type": "worker", "index": 2},
+    }
+    assert len(cluster.workers_of(json.dumps(made))) == 4
+
+
+def test_slurm_lists_are_read_as_slurm_writes_them():
+    assert cluster.node_names("n[08-10,12],login1") == ["n08", "n09", "n10", "n12", "login1"]
+    assert cluster.node_names("tux") == ["tux"]
+    assert cluster.tasks_per_node("3(x2),2,1") == [3, 3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"SLURM_STEP_NODELIST": "n[1-"}, "SLURM_STEP_NODELIST='n[1-' is not understood."),
+        ({"SLURM_STEP_NODELIST": "n1,,n2"}, "SLURM_STEP_NODELIST='n1,,n2' is not understood."),
+        ({"SLURM_STEP_TASKS_PER_NODE": "two"}, "SLURM_STEP_TASKS_PER_NODE='two' is not understood."),
+        ({"SLURM_STEP_NODELIST": "n1"}, "1 nodes ['n1'], but tasks for 3: [2, 1, 1]."),
+        ({"SLURM_DISTRIBUTION": "cyclic"}, "ranks are laid out as 'cyclic'; use srun --distribution=block"),
+    ],
+)
+def test_a_slurm_step_that_cannot_be_read_is_refused(changes, sentence):
+    with pytest.raises(ValueError) as error:
+        cluster.slurm_tf_config(SLURM | changes)
+    assert sentence in str(error.value)
+
+
+# -------------------------------------------------------------------------------------------- chief
+
+
+def test_a_lone_process_is_the_chief_and_waits_for_nobody():
+    strategy = tf.distribute.get_strategy()
+    assert is_chief(strategy)
+    assert wait_for_all(strategy) == 0
+    assert chief_first(strategy, lambda: "made") == "made"
+    with pytest.raises(ValueError, match="no room"):
+        chief_first(strategy, lambda: (_ for _ in ()).throw(ValueError("no room")))
+
+
+# ------------------------------------------------------------------------------------------- shares
+
+
+def features(number=11, length=6):
+    rng = np.random.default_rng(0)
+    mask = (np.arange(length) < rng.integers(1, length + 1, (number, 1))).astype(np.int32)
+    return {"input_ids": np.arange(number)[:, None] * mask, "input_mask": mask, "segment_ids": 0 * mask}
+
+
+def joined(shares):
+    return [
+        {name: np.concatenate([batch[name] for batch in parts]) for name in parts[0]}
+        for parts in zip(*shares, strict=True)
+    ]
+
+
+def test_live_text_of_all_workers_together_is_that_of_one():
+    def batches(share):
+        all_batches = text_reader.training_batches(features(), 4, 5, 8, False, share=share)
+        return list(all_batches.take(6).as_numpy_iterator())
+
+    whole, parts = batches(Share()), joined([batches(Share(2, 0)), batches(Share(2, 1))])
+    for expected, batch in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(batch["input_ids"], expected["input_ids"])
+
+
+@pytest.mark.parametrize("pad_to_longest", [False, True])
+def test_evaluation_of_live_text_gives_all_workers_as_many_batches(pad_to_longest):
+    def batches(share):
+        return list(
+            text_reader.evaluation_batches(
+                features(), 4, pad_to_longest, with_fill=True, share=share
+            ).as_numpy_iterator()
+        )
+
+    whole, parts = batches(Share()), joined([batches(Share(2, 0)), batches(Share(2, 1))])
+    assert len(whole) == 3
+    for expected, batch in zip(whole, parts, strict=True):
+        for name in expected:
+            np.testing.assert_array_equal(batch[name], expected[name])
+    with pytest.raises(ValueError, match="batch of 4 examples does not divide by 3 input pipelines"):
+        batches(Share(3, 0))
+
+
+def test_one_device_gets_whole_batches_and_a_share_of_one():
+    shares = []
+
+    def make_batches(share):
+        shares.append((share.num_input_pipelines, share.input_pipeline_id))
+        return tf.data.Dataset.from_tensor_slices({"input_ids": tf.range(6)}).batch(4)
+
+    received = [list(b["input_ids"].numpy()) for b in distribute(tf.distribute.get_strategy(), make_batches)]
+    assert received == [[0, 1, 2, 3], [4, 5]]
+    assert shares == [(1, 0)]
+
+
+def test_batches_must_divide_by_replicas_and_parts():
+    class Replicas:
+        num_replicas_in_sync = 4
+
+    config = tiny_pretraining_config(train_batch_size=8, eval_batch_size=8)
+    require_whole_shares(config, Replicas())
+    parts = dataclasses.replace(config, gradient_accumulation_steps=4)
+    with pytest.raises(ValueError) as error:
+        require_whole_shares(parts, Replicas())
+    sentence = "train_batch_size=8 is not divisible by the 4 replicas x gradient_accumulation_steps=4; choose"
+    assert sentence in str(error.value)
+    with pytest.raises(ValueError, match="eval_batch_size=6 is not divisible by the 4 replicas; choose a mu"):
+        require_whole_shares(dataclasses.replace(config, eval_batch_size=6), Replicas())

@@ -1,0 +1,113 @@
+"""When XLA compiles, and that it can: the whole step, as a TPU needs it."""
+
+import re
+
+import pytest
+import tensorflow as tf
+
+from kbert.config import OPTIMIZERS, PRECISIONS
+from kbert.training.devices import jit
+from kbert.training.devices.jit import needs_whole_batches, resolve_jit
+from tests.conftest import tiny_finetuning_config, tiny_pretraining_config
+from tests.kbert.training.small_training import SmallTraining, random_batches
+
+
+class OneReplica:
+    num_replicas_in_sync = 1
+
+
+FIXED, VARYING = tiny_pretraining_config(), tiny_pretraining_config(length_buckets=(12,))
+
+
+@pytest.mark.parametrize(
+    ("device", "config", "expected"),
+    [
+        ("CPU", FIXED, False),
+        ("GPU", FIXED, True),
+        ("TPU", FIXED, True),
+        ("GPU", VARYING, False),
+        ("GPU", tiny_finetuning_config(pad_to_longest=True), False),
+        ("GPU", tiny_finetuning_config(pad_to_longest=False), True),
+        ("CPU", tiny_pretraining_config(jit_compile=True), True),
+        ("GPU", tiny_pretraining_config(jit_compile=False), False),
+    ],
+)
+def test_xla_goes_by_device_shapes_and_config(monkeypatch, device, config, expected):
+    monkeypatch.setattr(jit, "device_type", lambda strategy: device)
+    assert resolve_jit(config, OneReplica()) is expected
+    assert needs_whole_batches(config, OneReplica()) is expected
+
+
+def test_replicas_need_whole_batches_without_xla_too():
+    class TwoReplicas(tf.distribute.Strategy):
+        num_replicas_in_sync = 2
+
+    assert needs_whole_batches(FIXED, TwoReplicas.__new__(TwoReplicas)) is True
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        (VARYING, "a TPU needs batches of one shape: set pad_to_longest=false, leave out length_b"),
+        (tiny_pretraining_config(jit_compile=False), "a TPU runs compiled steps only"),
+    ],
+)
+def test_a_tpu_takes_nothing_but_compiled_steps_of_one_shape(monkeypatch, config, sentence):
+    monkeypatch.setattr(jit, "device_type", lambda strategy: "TPU")
+    with pytest.raises(ValueError, match=sentence):
+        resolve_jit(config, OneReplica())
+
+
+def test_this_process_is_seen_as_what_it_is():
+    expected = "GPU" if tf.config.list_physical_devices("GPU") else "CPU"
+    assert jit.device_type(tf.distribute.get_strategy()) == expected
+
+
+def compiled_step(**arguments):
+    """The whole step of pretraining as XLA is given it: fails where an operation is not one of XLA's."""
+    batches = random_batches(1, batch_size=8)
+    training = SmallTraining(batches, jit_compile=True, **arguments)
+    batch = {name: tf.constant(values[0]) for name, values in batches.items()}
+    step = training.step._whole_step
+    program = step.experimental_get_compiler_ir(batch, tf.constant(0, tf.int64), tf.constant(0))
+    return training, program(stage="hlo")
+
+
+REST = (pytest.mark.slow, pytest.mark.exhaustive)
+FASTEST_CASE = ("adamw", "mixed_float16")
+
+
+@pytest.mark.parametrize(
+    ("optimizer_name", "precision"),
+    [
+        pytest.param(name, precision, marks=() if (name, precision) == FASTEST_CASE else REST)
+        for name in OPTIMIZERS
+        for precision in PRECISIONS
+    ],
+)
+def test_the_whole_step_is_one_program_without_the_host(optimizer_name, precision):
+    """Dropout, forward, backward, clipping, update and metrics; two parts a batch in float16."""
+    parts = 2 if precision == "mixed_float16" else 1
+    training, program = compiled_step(
+        optimizer_name=optimizer_name, dtype=precision, gradient_accumulation_steps=parts
+    )
+    assert not re.search(r"\b(custom-call|infeed|outfeed|send|recv)\(", program)
+    assert "<=" not in program  # no dimension that is only bounded
+    # Weights, moments, scale and the generators of dropout leave it changed.
+    changed = training.snapshot()
+    returned = re.search(r"entry_computation_layout=\{.*->\((.*)\)\}", program.splitlines()[0])[1]
+    shapes = re.findall(r"\w+\[([\d,]*)\]", returned)
+    for value in changed.values():
+        shapes.remove(",".join(str(size) for size in value.shape))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.slow
+def test_the_compiled_step_learns_what_the_other_does():
+    batches = random_batches(1, batch_size=8)
+    arguments = {"dropout": 0.0, "learning_rate": 5e-3, "gradient_accumulation_steps": 2}
+    compiled = SmallTraining(batches, jit_compile=True, **arguments).losses(10)
+    plain = SmallTraining(batches, **arguments).losses(10)
+    assert compiled[-1][0] < compiled[0][0] - 0.2
+    for ours, theirs in zip(compiled, plain, strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-4)

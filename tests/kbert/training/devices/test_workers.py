@@ -1,0 +1,111 @@
+"""Two worker processes and one run: real records, real scripts, one writer."""
+
+import collections
+import json
+import shutil
+import time
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from kbert.config import to_dict
+from kbert.input_pipelines.records import record_reader
+from kbert.manifest import read_manifest
+from kbert.runs import checkpoint
+from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
+from tests.conftest import tiny_pretraining_config
+from tests.kbert.training.devices.worker_processes import run_workers, start_workers
+
+pytestmark = pytest.mark.slow
+
+
+def test_each_worker_reads_its_own_records(records_dir):
+    directory = records_dir / "train"
+    manifest = read_manifest(directory)
+    assert manifest.num_examples % 6  # the last evaluation batches are filled up
+    answers = run_workers(2, "tests.kbert.training.devices.records_of_worker", str(directory), "6")
+    first, second = (json.loads(answer.splitlines()[-1]) for answer in answers)
+    everything = collections.Counter(
+        str(ids.tolist() + labels.tolist())
+        for batch in record_reader.evaluation_batches(directory, manifest, 1).as_numpy_iterator()
+        for ids, labels in zip(batch["input_ids"], batch["masked_lm_ids"], strict=True)
+    )
+    assert collections.Counter(first["evaluated"] + second["evaluated"]) == everything
+    assert first["num_batches"] == second["num_batches"]
+    # Steps of an epoch are rounded down, so a few records may be missing, but none comes twice.
+    trained = collections.Counter(first["trained"] + second["trained"])
+    assert trained <= everything and trained.total() >= manifest.num_examples - 6
+
+
+def arguments(tmp_path, records_dir, run, values=None):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(to_dict(values or tiny_pretraining_config())))
+    return (
+        "kbert.scripts.run_pretraining",
+        f"--config={config}",
+        f"--input_dir={records_dir / 'train'}",
+        f"--eval_input_dir={records_dir / 'heldout'}",
+        f"--run_dir={run}",
+    )
+
+
+def numbers(run):
+    keys = ("step", "split", "masked_lm_loss", "next_sentence_loss", "masked_lm_accuracy")
+    return [[line[key] for key in keys] for line in read_metrics(run.metrics_file)]
+
+
+def tensors(run):
+    folder = checkpoint.list_checkpoints(run.checkpoints)[-1]
+    return load_file(folder / "model.safetensors") | load_file(folder / "optimizer.safetensors")
+
+
+def test_two_workers_train_write_once_and_resume(records_dir, tmp_path):
+    command = arguments(tmp_path, records_dir, tmp_path / "run")
+    answers = [json.loads(answer.splitlines()[-1]) for answer in run_workers(2, *command)]
+    assert answers[0] == answers[1] and answers[0]["masked_lm_loss"] > 0
+    run = RunDirectory(tmp_path / "run")
+    lines = numbers(run)
+    assert [line[:2] for line in lines] == [[step, "train"] for step in range(2, 13, 2)] + [[12, "eval"]]
+
+    # The evaluation of both is that of one: every held-out record once.
+    alone = tmp_path / "alone"
+    shutil.copytree(run.path, alone)
+    (again,) = run_workers(1, *arguments(tmp_path, records_dir, alone))
+    assert json.loads(again.splitlines()[-1]) == pytest.approx(answers[0], abs=1e-5)
+
+    # As a run killed after the checkpoint of step 6, and before that of step 12.
+    resumed = RunDirectory(shutil.copytree(run.path, tmp_path / "resumed"))
+    shutil.rmtree(checkpoint.list_checkpoints(resumed.checkpoints)[-1])
+    (newest,) = checkpoint.list_checkpoints(resumed.checkpoints)
+    assert newest.name == "step-00000006"
+    run_workers(2, *arguments(tmp_path, records_dir, resumed.path))
+    for ours, theirs in zip(numbers(resumed), lines, strict=True):
+        assert ours[:2] == theirs[:2]
+        assert ours[2:] == pytest.approx(theirs[2:], abs=1e-5)
+    expected = tensors(run)
+    for name, value in tensors(resumed).items():
+        np.testing.assert_allclose(value, expected[name], atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("killed", [0, 1])
+def test_when_a_worker_is_killed_the_other_says_so_in_one_sentence(records_dir, tmp_path, killed):
+    config = tiny_pretraining_config(num_train_steps=100_000, save_checkpoints_steps=2, log_every_steps=100)
+    command = arguments(tmp_path, records_dir, tmp_path / "run", config)
+    workers = start_workers(2, *command)
+    try:
+        deadline = time.monotonic() + 120
+        while not checkpoint.list_checkpoints(tmp_path / "run" / "checkpoints"):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        workers[killed].kill()
+        _, errors = workers[1 - killed].communicate(timeout=120)
+    finally:
+        for worker in workers:
+            worker.kill()
+        workers[killed].communicate()
+    assert workers[1 - killed].returncode == 1
+    last = errors.splitlines()[-1]
+    assert last.startswith(f"error: the connection to worker {killed} is lost: it has ended. Start the same ")
+    assert "training goes on from step " in last and "Traceback" not in errors

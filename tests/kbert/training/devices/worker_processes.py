@@ -1,0 +1,60 @@
+"""Starts several processes that find each other by TF_CONFIG, on ports of this machine."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[4]
+
+
+def run_workers(number: int, module: str, *arguments: str, timeout: float = 600) -> list[str]:
+    """The standard output of every worker; all must end well.
+
+    Args:
+      number: how many workers; 1 is a process without TF_CONFIG.
+      module: what `python -m` runs.
+      *arguments: its command line.
+      timeout: seconds for each.
+    """
+    workers = start_workers(number, module, *arguments)
+    try:
+        outputs = [worker.communicate(timeout=timeout) for worker in workers]
+    finally:
+        for worker in workers:
+            worker.kill()
+    for worker, (_, errors) in zip(workers, outputs, strict=True):
+        assert worker.returncode == 0, errors[-3000:]
+    return [output for output, _ in outputs]
+
+
+def start_workers(number: int, module: str, *arguments: str) -> list[subprocess.Popen]:
+    """The running processes, their standard output and error piped."""
+    addresses = [f"localhost:{port}" for port in _free_ports(number)]
+    workers = []
+    for index in range(number):
+        environment = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"}
+        if number > 1:
+            task = {"type": "worker", "index": index}
+            environment["TF_CONFIG"] = json.dumps({"cluster": {"worker": addresses}, "task": task})
+        workers.append(
+            subprocess.Popen(
+                [sys.executable, "-m", module, *arguments],
+                cwd=REPOSITORY,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        )
+    return workers
+
+
+def _free_ports(number):
+    sockets = [socket.create_server(("localhost", 0)) for _ in range(number)]
+    ports = [open_socket.getsockname()[1] for open_socket in sockets]
+    for open_socket in sockets:
+        open_socket.close()
+    return ports

@@ -1,0 +1,63 @@
+"""The peak that a training is compared with: known, given or measured."""
+
+import pytest
+import tensorflow as tf
+
+from kbert.training.measuring import peak_flops
+from kbert.training.measuring.peak_flops import known_gpu_tflops, measured_flops, peak_of
+
+
+@pytest.mark.parametrize(
+    ("name", "half", "single"),
+    [
+        ("NVIDIA H100 80GB HBM3", 989.4, 494.7),
+        ("NVIDIA H100 PCIe", 756.0, 378.0),
+        ("NVIDIA H200", 989.4, 494.7),
+        ("NVIDIA A100-SXM4-40GB", 312.0, 156.0),
+        ("NVIDIA A100 80GB PCIe", 312.0, 156.0),
+        ("Tesla V100-PCIE-16GB", 112.0, 14.0),
+        ("Tesla V100-SXM2-16GB", 125.0, 15.7),
+        ("Tesla T4", 65.0, 8.1),
+        ("NVIDIA L4", 121.0, 60.0),
+        ("NVIDIA L40", None, None),
+        ("NVIDIA A1000", None, None),
+    ],
+)
+def test_a_gpu_is_known_by_its_own_name_alone(name, half, single):
+    assert known_gpu_tflops(name, "mixed_bfloat16") == known_gpu_tflops(name, "mixed_float16") == half
+    assert known_gpu_tflops(name, "float32") == single
+
+
+def test_a_given_peak_is_that_of_every_replica():
+    peak = peak_of(tf.distribute.get_strategy(), "float32", given=2e12)
+    assert (peak.flops_per_second, peak.source) == (2e12, "peak_flops of the config")
+
+
+def test_a_measured_peak_is_fast_products_and_comes_once(monkeypatch):
+    monkeypatch.setattr(peak_flops, "_MEASURING_SECONDS", 0.2)
+    peak_flops._best_product.cache_clear()
+    measured = measured_flops("CPU:0", "float32")
+    # Wide limits that any processor stays within, and a wrong unit does not.
+    assert 1e9 < measured < 1e14
+    assert measured_flops("CPU:0", "float32") == measured
+    assert measured_flops("CPU:0", "mixed_bfloat16") >= measured  # the better of both types
+    assert peak_of(tf.distribute.get_strategy(), "float32").flops_per_second == measured
+    peak_flops._best_product.cache_clear()
+
+
+def test_measuring_draws_no_random_number():
+    tf.random.set_seed(3)
+    first = tf.random.uniform(())
+    tf.random.set_seed(3)
+    peak_flops._best_product.cache_clear()
+    measured_flops("CPU:0", "float32")
+    assert first == tf.random.uniform(())
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "tflops"),
+    [("v2-8", 8 * 22.5), ("v3-8", 8 * 61.5), ("v5litepod-8", 8 * 197.0), ("v9-8", None)],
+)
+def test_a_tpu_is_known_by_its_type(accelerator, tflops):
+    peak = peak_flops._known_tpu(accelerator, 8)
+    assert (peak and peak.flops_per_second) == (tflops and tflops * 1e12)

@@ -1,0 +1,197 @@
+"""What a run says while it goes on: rates, time left, and lines that are always JSON."""
+
+import json
+import logging
+
+import pytest
+
+from kbert.runs.metrics_file import MetricsFile, read_metrics
+from kbert.training.measuring.peak_flops import PeakFlops
+from kbert.training.measuring.progress import (
+    CLOCK_FIELDS,
+    Progress,
+    readable_count,
+    readable_seconds,
+)
+from kbert.training.measuring.training_flops import StepWork
+
+
+class Clock:
+    """Seconds that pass when told to."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def metrics_file(tmp_path):
+    return MetricsFile(tmp_path / "metrics.jsonl")
+
+
+def work(tokens, positions=1000, examples=8):
+    return StepWork(examples, examples, tokens, tokens**2 / examples, 10, positions)
+
+
+def strictly_read(metrics_file):
+    """As any JSON reader would: not-a-number and infinities are no JSON."""
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is no JSON")
+
+    return [json.loads(line, parse_constant=refuse) for line in metrics_file.path.read_text().splitlines()]
+
+
+def test_rates_are_those_of_the_interval_without_its_pauses(metrics_file, clock):
+    peak = PeakFlops(4000.0, "made up")
+    progress = Progress(
+        metrics_file, 100, 8, 0, clock, count_flops=lambda work: 30 * work.tokens, peak=peak,
+        wall_clock=lambda: 1.7e9,
+    )  # fmt: skip
+    clock.now += 30
+    with progress.paused():
+        clock.now += 60  # an evaluation
+    clock.now += 20
+    progress.train(10, {"loss": 2.0}, 1e-4, work(800, examples=80))
+    (line,) = strictly_read(metrics_file)
+    assert line == {
+        "step": 10,
+        "split": "train",
+        "loss": 2.0,
+        "learning_rate": 1e-4,
+        "examples_per_second": 1.6,
+        "tokens_per_second": 16.0,
+        "token_share": 0.8,
+        "tokens_seen": 800,
+        "flops_per_second": 480.0,
+        "share_of_peak": 0.12,
+        "elapsed_seconds": 110.0,
+        "time": 1.7e9,
+    }
+
+
+def test_without_counted_work_the_batch_size_gives_the_examples(metrics_file, clock):
+    progress = Progress(metrics_file, 100, 8, 0, clock)
+    clock.now += 4
+    progress.train(10, {"loss": 2.0}, 1e-4)
+    (line,) = strictly_read(metrics_file)
+    assert line["examples_per_second"] == 20.0
+    assert "tokens_per_second" not in line and "share_of_peak" not in line
+
+
+def test_the_line_for_people_says_speed_share_and_time_left(metrics_file, clock, caplog):
+    progress = Progress(
+        metrics_file, 1000, 8, 0, clock, count_flops=lambda work: 1e9, peak=PeakFlops(1e9, "")
+    )
+    with caplog.at_level(logging.INFO, logger="absl"):
+        clock.now += 2
+        progress.train(10, {"masked_lm_loss": 6.12345, "masked_lm_accuracy": 0.1}, 1e-4, work(91234, 1e6))
+    assert caplog.messages[-1] == (
+        "step 10/1000  masked_lm_loss 6.123  masked_lm_accuracy 0.1  lr 0.0001  4.0 examples/s  "
+        "45.6k tokens/s  50.0% of peak  3m18s left"
+    )
+
+
+def test_the_time_left_counts_pauses_in_their_proportion(metrics_file, clock, caplog):
+    progress = Progress(metrics_file, 20, 8, 0, clock)
+    with caplog.at_level(logging.INFO, logger="absl"):
+        clock.now += 10
+        progress.train(10, {}, 1e-4)
+        with progress.paused():
+            clock.now += 10
+        clock.now += 9
+        progress.train(19, {}, 1e-4)
+    assert caplog.messages[0].endswith(" 10s left")
+    assert caplog.messages[1].endswith(" 2s left")  # a step of one second, and half as much for pauses: 1.53
+
+
+def test_a_resumed_run_goes_on_counting_tokens_and_seconds(metrics_file, clock):
+    first = Progress(metrics_file, 100, 8, 0, clock)
+    for step in (10, 20, 30):
+        clock.now += 10
+        first.train(step, {"loss": 1.0}, 1e-4, work(500))
+    metrics_file.forget_after(20)  # killed; the checkpoint was of step 20
+    clock.now += 1e6
+    second = Progress(metrics_file, 100, 8, 20, clock)
+    clock.now += 10
+    second.train(30, {"loss": 1.0}, 1e-4, work(500))
+    lines = strictly_read(metrics_file)
+    assert [line["tokens_seen"] for line in lines] == [500, 1000, 1500]
+    assert [line["elapsed_seconds"] for line in lines] == [10.0, 20.0, 30.0]
+
+
+def test_a_resume_within_an_interval_rates_only_the_steps_it_made(metrics_file, clock):
+    """The interval's sums begin at its first step, the clock of this process at its own."""
+    first = Progress(metrics_file, 100, 8, 0, clock)
+    clock.now += 10
+    first.train(10, {"loss": 1.0}, 1e-4, work(800, examples=80))
+    second = Progress(metrics_file, 100, 8, 15, clock)
+    clock.now += 5
+    second.train(20, {"loss": 1.0}, 1e-4, work(800, examples=80))
+    lines = strictly_read(metrics_file)
+    assert [line["examples_per_second"] for line in lines] == [8.0, 8.0]
+    assert [line["tokens_per_second"] for line in lines] == [80.0, 80.0]
+    assert lines[1]["tokens_seen"] == 1600
+
+
+def test_numbers_that_json_cannot_say_become_null(metrics_file, clock):
+    progress = Progress(metrics_file, 10, 8, 0, clock)
+    progress.evaluate(10, {"loss": float("nan"), "f1": float("inf"), "confusion": [[1, 2], [0, 3]]})
+    (line,) = strictly_read(metrics_file)
+    assert (line["loss"], line["f1"], line["confusion"]) == (None, None, [[1, 2], [0, 3]])
+
+
+def test_all_that_differs_between_two_equal_runs_is_a_clock_field(tmp_path):
+    lines = []
+    for name, seconds in (("a", 3.0), ("b", 7.0)):
+        clock = Clock()
+        file = tmp_path / name
+        progress = Progress(
+            MetricsFile(file),
+            10,
+            8,
+            0,
+            clock,
+            count_flops=lambda work: 1e6,
+            peak=PeakFlops(1e7, ""),
+            wall_clock=clock,
+        )
+        clock.now += seconds
+        progress.train(5, {"loss": 1.0}, 1e-4, work(800))
+        progress.evaluate(5, {"loss": 1.0})
+        lines.append(read_metrics(file))
+    for first, second in zip(*lines, strict=True):
+        differing = {name for name in first if first[name] != second[name]}
+        assert differing == set(CLOCK_FIELDS) & set(first)
+
+
+def test_a_worker_beside_the_chief_writes_nothing(tmp_path, clock):
+    progress = Progress(None, 10, 8, 0, clock)
+    clock.now += 1
+    progress.train(5, {"loss": 1.0}, 1e-4)
+    progress.evaluate(5, {"loss": 1.0})
+    with pytest.raises(FloatingPointError):
+        progress.train(6, {"loss": float("inf")}, 1e-4)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(0, "0"), (950.4, "950"), (999.96, "1.0k"), (91234, "91.2k"), (3.1e9, "3.1G"), (2.5e12, "2.5T")],
+)
+def test_counts_are_short(number, shown):
+    assert readable_count(number) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(12.4, "12s"), (75, "1m15s"), (3700, "1h01m"), (400000, "111h06m")]
+)
+def test_seconds_are_short(seconds, shown):
+    assert readable_seconds(seconds) == shown

@@ -1,0 +1,131 @@
+"""The counted arithmetic against what XLA's program of the same step multiplies."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.encoder import BertEncoder
+from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.sequence_classification import SequenceClassification
+from kbert.training.measuring.step_work import count_work
+from kbert.training.measuring.training_flops import Heads, StepWork, training_flops
+from tests.conftest import tiny_encoder_config
+from tests.kbert.training.small_training import random_batches
+
+_INSTRUCTION = re.compile(r"^\s*(?:ROOT )?(%?[\w.-]+) = \w+\[([\d,]*)\]\S* ([\w-]+)\(([^)]*)\)(.*)$")
+
+
+def dots(hlo: str) -> list[tuple[tuple, tuple]]:
+    """(shape of the result, sizes summed over) of every matrix product in the text of an XLA program."""
+    shapes, products = {}, []
+    for line in hlo.splitlines():
+        match = _INSTRUCTION.match(line)
+        if not match:
+            continue
+        name, shape, operation, operands, rest = match.groups()
+        shapes[name] = tuple(map(int, shape.split(","))) if shape else ()
+        if operation == "dot":
+            left = operands.split(",")[0].split()[-1]
+            if "[" in operands:  # operands with their types: the last word is still the name
+                left = re.findall(r"%?[\w.-]+", re.sub(r"\w+\[[\d,]*\](\{[\d,]*\})?", "", operands))[0]
+            axes = re.search(r"lhs_contracting_dims=\{([\d,]*)\}", rest).group(1)
+            summed = tuple(shapes[left][int(axis)] for axis in axes.split(","))
+            products.append((shapes[name], summed))
+    return products
+
+
+def program(task, encoder, batch) -> str:
+    """XLA's program of forward and backward pass."""
+    model = task.build_model(encoder)
+    variables = [variable.value for variable in model.trainable_variables]
+
+    @tf.function(jit_compile=True)
+    def gradients(batch):
+        with tf.GradientTape() as tape:
+            outputs = model({name: batch[name] for name in model.input}, training=True)
+            loss = tf.add_n(list(task.loss_sums(outputs, batch).values()))
+        return [tf.convert_to_tensor(g) for g in tape.gradient(loss, variables)]
+
+    return gradients.experimental_get_compiler_ir(batch)(stage="hlo")
+
+
+def full_batch(batch_size, seq_length, **features):
+    ids = np.ones((batch_size, seq_length), np.int32)
+    batch = {"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids} | features
+    return {name: tf.constant(value) for name, value in batch.items()}
+
+
+@pytest.mark.parametrize("next_sentence", [True, False])
+def test_pretraining_is_counted_product_for_product(next_sentence):
+    config = tiny_encoder_config(type_vocab_size=7)
+    predictions = np.tile(np.arange(3, dtype=np.int32), (4, 1))
+    batch = full_batch(
+        4,
+        10,
+        masked_lm_positions=predictions,
+        masked_lm_ids=predictions,
+        masked_lm_weights=np.ones((4, 3), np.float32),
+        next_sentence_labels=np.zeros((4, 1), np.int32),
+    )
+    products = dots(program(Pretraining(next_sentence), BertEncoder(config), batch))
+    heads = Heads(masked_lm=True, pooled_labels=2 * next_sentence)
+    assert counted(products, config) == training_flops(config, StepWork.of_batch(4, 10, 3), heads)
+    assert training_flops(config, StepWork(*count_work(batch).numpy()), heads) == training_flops(
+        config, StepWork.of_batch(4, 10, 3), heads
+    )
+
+
+def test_classification_is_counted_product_for_product():
+    config = tiny_encoder_config(type_vocab_size=7)
+    batch = full_batch(4, 12, label_ids=np.zeros(4, np.int32))
+    task = SequenceClassification(["a", "b", "c"])
+    products = dots(program(task, BertEncoder(config), batch))
+    work = StepWork.of_batch(4, 12)
+    assert counted(products, config) == training_flops(config, work, Heads(pooled_labels=3))
+
+
+def counted(products, config):
+    """FLOPs of all products but two that are no work of a matrix.
+
+    The lookup of segments is told by a size that nothing else has; the gradient of the output bias, a sum of
+    rows that `vocabulary_logits` writes as a product with ones, by its shape.
+    """
+    products = [
+        (shape, summed)
+        for shape, summed in products
+        if shape not in {(config.vocab_size,), (1, config.vocab_size)}
+    ]
+    assert len(products) > 3 * 6 * config.num_hidden_layers
+    lookup = {(config.type_vocab_size,)}, {(config.type_vocab_size, config.hidden_size)}
+    others = [
+        (shape, summed) for shape, summed in products if summed not in lookup[0] and shape not in lookup[1]
+    ]
+    assert len(others) == len(products) - 2  # the lookup, and its table's gradient
+    return sum(2 * math.prod(shape) * math.prod(summed) for shape, summed in others)
+
+
+def test_padding_and_unused_predictions_are_no_work():
+    batch = {name: values[0] for name, values in random_batches(1, 6).items()}
+    lengths = batch["input_mask"].sum(axis=1)
+    assert StepWork(*count_work(batch).numpy()) == StepWork(
+        examples=6,
+        sequences=6,
+        tokens=lengths.sum(),
+        token_pairs=(lengths**2).sum(),
+        predictions=batch["masked_lm_weights"].sum(),
+        positions=60,
+    )
+
+
+def test_choices_of_one_example_are_sequences_of_their_own():
+    mask = np.array([[[1, 1, 0], [1, 0, 0]]], np.int32)
+    expected = StepWork(examples=1, sequences=2, tokens=3, token_pairs=5, predictions=0, positions=6)
+    assert StepWork(*count_work({"input_mask": mask}).numpy()) == expected
+
+
+def test_work_adds_up():
+    one, other = StepWork.of_batch(4, 10, 3), StepWork.of_batch(2, 20)
+    assert one + other == StepWork(6, 6, 80, 4 * 100 + 2 * 400, 12, 80)

@@ -1,0 +1,91 @@
+"""Trainings that end with their time: through the trainer, and on several workers."""
+
+import dataclasses
+import json
+
+import pytest
+
+from kbert.config import OptimizerConfig
+from kbert.runs import checkpoint
+from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
+from kbert.scripts.run_pretraining import run_pretraining
+from kbert.training.optimizers import time_budget
+from tests.conftest import tiny_pretraining_config
+from tests.kbert.training.devices.worker_processes import run_workers
+
+
+@pytest.fixture
+def one_second_a_look(monkeypatch):
+    """A clock that goes on by a second whenever a budget looks at it."""
+    seconds = iter(range(1000, 2000))
+    defaults = time_budget.TimeBudget.__init__.__defaults__
+    monkeypatch.setattr(
+        time_budget.TimeBudget.__init__, "__defaults__", (*defaults[:-1], lambda: float(next(seconds)))
+    )
+
+
+def lines_of(run):
+    return [line for line in read_metrics(run.metrics_file) if line["split"] == "train"]
+
+
+@pytest.mark.slow
+def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
+    one_second_a_look, records_dir, tmp_path, monkeypatch
+):
+    # Looks: two at the start, one after each call of two steps. So step 2n is 1 + n seconds into 6.
+    optimizer = OptimizerConfig(
+        learning_rate=1e-3, decay="budget", train_minutes=0.1, budget_warmup_proportion=0.5
+    )
+    config = tiny_pretraining_config(
+        optimizer=optimizer, num_train_steps=50, steps_per_call=2, save_checkpoints_steps=4, log_every_steps=2
+    )
+    arguments = (config, tmp_path / "run", records_dir / "train", records_dir / "heldout")
+
+    class Stopped(Exception):
+        pass
+
+    tick, ticks = time_budget.TimeBudget.tick, []
+
+    def stop_after_step_4(self):
+        tick(self)
+        ticks.append(self.state()["seconds_used"])
+        if len(ticks) == 4:  # of the call that ends with step 6, after the checkpoint of step 4
+            raise Stopped
+
+    monkeypatch.setattr(time_budget.TimeBudget, "tick", stop_after_step_4)
+    with pytest.raises(Stopped):
+        run_pretraining(*arguments)
+    assert ticks == [1.0, 2.0, 3.0, 4.0]
+    monkeypatch.setattr(time_budget.TimeBudget, "tick", tick)
+
+    run = RunDirectory(tmp_path / "run")
+    assert run_pretraining(*arguments)["masked_lm_loss"] > 0
+    assert [line["step"] for line in lines_of(run)] == [2, 4, 6, 8]
+    newest = checkpoint.list_checkpoints(run.checkpoints)[-1]
+    assert newest.name == "step-00000008"
+    assert checkpoint.read_state(newest)["schedule"] == {"seconds_used": 6.0}
+    evaluated = [line["step"] for line in read_metrics(run.metrics_file) if line["split"] == "eval"]
+    assert evaluated == [8]
+
+    run_pretraining(*arguments)  # finished: evaluated again, not trained
+    assert [line["step"] for line in lines_of(run)] == [2, 4, 6, 8]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.slow
+def test_workers_with_different_clocks_have_one_rate_and_one_end():
+    outputs = run_workers(2, "tests.kbert.training.optimizers.agreed_budget")
+    first, second = (json.loads(output.splitlines()[-1]) for output in outputs)
+    assert first == second == [[20.0, 0.75, False], [80.0, 0.0, True]]
+
+
+@pytest.mark.slow
+def test_a_training_takes_lamb_with_layer_decay_and_cosine(records_dir, tmp_path):
+    optimizer = OptimizerConfig(name="lamb", learning_rate=1e-2, layer_decay=0.9, decay="cosine")
+    config = dataclasses.replace(tiny_pretraining_config(), optimizer=optimizer, num_train_steps=4)
+    config = dataclasses.replace(config, log_every_steps=1, num_warmup_steps=0)
+    metrics = run_pretraining(config, tmp_path / "run", records_dir / "train", records_dir / "heldout")
+    rates = [line["learning_rate"] for line in lines_of(RunDirectory(tmp_path / "run"))]
+    assert rates == pytest.approx([1e-2, 8.5355e-3, 5e-3, 1.4645e-3], rel=1e-4)
+    assert metrics["masked_lm_loss"] > 0

@@ -1,0 +1,189 @@
+"""Learning rates against their formulas in Python, step by step."""
+
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.config import OptimizerConfig
+from kbert.training.optimizers.schedule import make_schedule
+from kbert.training.optimizers.time_budget import TimeBudget
+
+
+def original_rate(init, step, num_train_steps, num_warmup_steps, end=0.0, power=1.0):
+    """google-research/bert, optimization.py, `create_optimizer`, in our words."""
+    decayed = (init - end) * (1.0 - min(step, num_train_steps) / num_train_steps) ** power + end
+    if num_warmup_steps and step < num_warmup_steps:
+        return init * step / num_warmup_steps
+    return decayed
+
+
+def cosine_rate(init, step, num_train_steps, num_warmup_steps, end=0.0):
+    if step < num_warmup_steps:
+        return init * step / num_warmup_steps
+    progress = min((step - num_warmup_steps) / max(1, num_train_steps - num_warmup_steps), 1.0)
+    return end + (init - end) * (1.0 + math.cos(math.pi * progress)) / 2.0
+
+
+def constant_rate(init, step, num_train_steps, num_warmup_steps):
+    return init * min(1.0, step / num_warmup_steps) if num_warmup_steps else init
+
+
+RATES = {
+    "linear": ({}, original_rate, {}),
+    "linear to an end": ({"end_learning_rate": 1e-5}, original_rate, {"end": 1e-5}),
+    "square root": ({"decay": "polynomial", "decay_power": 0.5}, original_rate, {"power": 0.5}),
+    "square to an end": (
+        {"decay": "polynomial", "decay_power": 2.0, "end_learning_rate": 1e-5},
+        original_rate,
+        {"power": 2.0, "end": 1e-5},
+    ),
+    "cosine": ({"decay": "cosine"}, cosine_rate, {}),
+    "cosine to an end": ({"decay": "cosine", "end_learning_rate": 1e-5}, cosine_rate, {"end": 1e-5}),
+    "constant": ({"decay": "constant"}, constant_rate, {}),
+}
+
+
+@pytest.mark.parametrize(("steps", "warmup"), [(20, 5), (20, 0), (7, 7), (1, 0), (1000, 100)])
+@pytest.mark.parametrize("kind", RATES)
+def test_rates_are_the_formulas_at_every_step(kind, steps, warmup):
+    keys, formula, arguments = RATES[kind]
+    schedule = make_schedule(OptimizerConfig(learning_rate=3e-4, **keys), steps, warmup)
+    taken = np.arange(0, steps + 3, max(1, steps // 100))
+    rates = tf.map_fn(schedule, tf.constant(taken, tf.int64), fn_output_signature=tf.float32)
+    expected = [formula(3e-4, step, steps, warmup, **arguments) for step in taken]
+    np.testing.assert_allclose(rates, expected, rtol=2e-6, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", RATES)
+def test_rates_are_the_same_compiled_by_xla(kind):
+    schedule = make_schedule(OptimizerConfig(**RATES[kind][0]), 20, 5)
+    compiled = tf.function(schedule, jit_compile=True)
+    for step in (0, 4, 5, 19, 20):
+        step = tf.constant(step, tf.int64)
+        assert compiled(step).shape == [] and compiled(step).dtype == tf.float32
+        np.testing.assert_allclose(compiled(step), schedule(step), rtol=1e-5, atol=1e-10)
+
+
+def test_the_linear_rate_steps_down_where_warm_up_ends_and_the_cosine_does_not():
+    linear = make_schedule(OptimizerConfig(learning_rate=1.0), 100, 10)
+    cosine = make_schedule(OptimizerConfig(learning_rate=1.0, decay="cosine"), 100, 10)
+    np.testing.assert_allclose(
+        [linear(step) for step in (0, 9, 10, 99, 100)], [0.0, 0.9, 0.9, 0.01, 0.0], atol=1e-6
+    )
+    np.testing.assert_allclose([cosine(step) for step in (9, 10, 55, 100)], [0.9, 1.0, 0.5, 0.0], atol=1e-6)
+
+
+def test_schedules_by_step_have_no_state_and_no_end_of_their_own():
+    schedule = make_schedule(OptimizerConfig(), 10, 2)
+    schedule.restore(schedule.state())
+    schedule.start()
+    schedule.tick()
+    assert schedule.state() == {} and not schedule.is_over()
+
+
+class Clock:
+    """Seconds that a test sets."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def budget(seconds=100.0, warmup=0.1, end=0.0):
+    clock = Clock()
+    return TimeBudget(2.0, seconds, warmup, end, clock=clock), clock
+
+
+def rate(schedule):
+    return float(schedule(tf.constant(7, tf.int64)))
+
+
+def test_a_budget_follows_the_clock_and_ends_with_it():
+    schedule, clock = budget()
+    schedule.start()
+    seen = []
+    for seconds in (0, 5, 10, 55, 99, 100, 130):
+        clock.now = 1000.0 + seconds
+        schedule.tick()
+        seen.append((rate(schedule), schedule.is_over()))
+    rates, over = zip(*seen, strict=True)
+    # Source: schedules.py of academic-budget-bert: p / w, then (total - now) / (total - warm-up).
+    np.testing.assert_allclose(rates, [0, 1.0, 2.0, 1.0, 2.0 / 90, 0, 0], atol=1e-6)
+    assert over == (False, False, False, False, False, True, True)
+
+
+def test_the_clock_is_read_only_at_ticks():
+    schedule, clock = budget()
+    schedule.start()
+    clock.now += 50
+    assert rate(schedule) == 0.0 and not schedule.is_over()
+    schedule.tick()
+    assert rate(schedule) == pytest.approx(2.0 * 50 / 90)
+
+
+def test_a_budget_without_warm_up_starts_at_the_top_and_may_end_above_zero():
+    schedule, clock = budget(warmup=0.0, end=0.5)
+    schedule.start()
+    assert rate(schedule) == pytest.approx(2.0)
+    clock.now += 50
+    schedule.tick()
+    assert rate(schedule) == pytest.approx(1.25)
+    clock.now += 50
+    schedule.tick()
+    assert rate(schedule) == pytest.approx(0.5) and schedule.is_over()
+
+
+def test_a_resumed_budget_goes_on_from_the_seconds_used():
+    first, clock = budget()
+    first.start()
+    clock.now += 40
+    first.tick()
+    state = first.state()
+    assert state == {"seconds_used": 40.0}
+
+    second, clock = budget()
+    clock.now = 99_000.0  # another process, another day
+    second.restore(state)
+    assert rate(second) == rate(first)
+    second.start()
+    assert second.state() == state
+    clock.now += 59
+    second.tick()
+    assert not second.is_over() and rate(second) == pytest.approx(2.0 / 90, rel=1e-4)
+    clock.now += 1
+    second.tick()
+    assert second.is_over()
+
+
+def test_a_budget_used_up_is_over_when_restored():
+    schedule, _ = budget()
+    schedule.restore({"seconds_used": 100.5})
+    assert schedule.is_over()
+
+
+def test_a_graph_traced_once_reads_the_newest_share():
+    schedule, clock = budget()
+    traced = tf.function(schedule, jit_compile=True)
+    schedule.start()
+    assert float(traced(tf.constant(1))) == 0.0
+    clock.now += 55
+    schedule.tick()
+    assert float(traced(tf.constant(1))) == pytest.approx(1.0)
+
+
+def test_replicas_share_one_budget():
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    config = OptimizerConfig(
+        learning_rate=2.0, decay="budget", train_minutes=1.0, budget_warmup_proportion=0.5
+    )
+    with strategy.scope():
+        schedule = make_schedule(config, 10, 2)
+    schedule.restore({"seconds_used": 15.0})
+    rates = tf.function(lambda: strategy.run(schedule, args=(tf.constant(3),)))()
+    np.testing.assert_allclose(strategy.experimental_local_results(rates), [1.0, 1.0])
+    schedule.start()
+    assert schedule.state()["seconds_used"] == pytest.approx(15.0, abs=5.0) and not schedule.is_over()
