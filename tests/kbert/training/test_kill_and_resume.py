@@ -3,10 +3,7 @@
 import json
 import random
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -16,9 +13,9 @@ from kbert.runs.run_directory import RunDirectory
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs
 from tests.tfrecords_tools import small_corpus
+from tests.warm_processes import WarmProcess
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 PRETRAINING = tiny_pretraining_config(
     num_train_steps=60,
     log_every_steps=4,  # neither divides the other: a kill falls into an open log interval
@@ -52,14 +49,9 @@ class Process:
     def __init__(self, script, config, run_dir, *arguments):
         config_file = run_dir.with_name("config.json")
         config_file.write_text(json.dumps(to_dict(config)))
-        command = [sys.executable, "-m", f"kbert.scripts.{script}", f"--config={config_file}"]
         self.run_dir = run_dir
-        self._process = subprocess.Popen(
-            [*command, f"--run_dir={run_dir}", *arguments],
-            cwd=REPOSITORY,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
+        self._process = WarmProcess(
+            f"kbert.scripts.{script}", f"--config={config_file}", f"--run_dir={run_dir}", *arguments
         )
 
     def wait_until(self, condition):

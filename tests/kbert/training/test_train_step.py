@@ -1,17 +1,10 @@
 """The training step: it learns, and neither replicas, XLA nor grouping of steps change what it does."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests.kbert.training.small_training import SmallTraining, random_batches
-
-REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -131,19 +124,3 @@ def test_mixed_precision_takes_nearly_the_same_steps(calm_training):
     np.testing.assert_allclose(losses, expected, atol=0.05)
     assert losses != expected
     assert all(value.dtype == np.float32 for value in mixed.snapshot().values())
-
-
-@pytest.mark.slow
-def test_two_replicas_take_the_steps_of_one():
-    command = [sys.executable, "-m", "tests.kbert.training.devices.mirrored_losses"]
-    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
-    assert result.returncode == 0, result.stderr[-3000:]
-    answer = json.loads(result.stdout)
-    np.testing.assert_allclose(answer["two"], answer["one"], atol=1e-5)
-    assert answer["one"][0] != answer["one"][-1]
-    assert answer["replicas_agree"]
-    assert answer["dropout"] == {
-        "replicas_differ": True,
-        "steps_differ": True,
-        "same_step_same_mask": True,
-    }
