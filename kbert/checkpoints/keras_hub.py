@@ -7,6 +7,7 @@ task's weights are missing it gives random ones without a word, and it builds wh
 import errno
 import math
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -193,9 +194,14 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
 def _require_room_for(variables, folder):
     """On a disk that is full HDF5 does not fail, it crashes: so the room is asked for first."""
     arrays = [math.prod(variable.shape) for variable in variables]
+    size = 4 * sum(arrays) + _HDF5_OVERHEAD * (len(arrays) + 100)
+    if not hasattr(os, "posix_fallocate"):  # macOS
+        if shutil.disk_usage(folder).free < size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return
     reserved = folder / "reserved"
     with reserved.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, 4 * sum(arrays) + _HDF5_OVERHEAD * (len(arrays) + 100))
+        os.posix_fallocate(file.fileno(), 0, size)
     reserved.unlink()
 
 
