@@ -7,12 +7,14 @@ task's weights are missing it gives random ones without a word, and it builds wh
 import errno
 import math
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.keras_hub.arrays import stored_shapes
 from kbert.checkpoints.keras_hub.config import (
     FIXED,
     MASKED_LM_SETTINGS,
@@ -24,7 +26,6 @@ from kbert.checkpoints.keras_hub.config import (
 )
 from kbert.checkpoints.keras_hub.masked_lm_settings import require_settings
 from kbert.checkpoints.keras_hub.tokenizer import VOCABULARY_FILE, read_preset_tokenizer
-from kbert.checkpoints.keras_hub_arrays import stored_shapes
 from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import PARTS, body_shapes, fresh_value, part_of, part_shapes
 from kbert.checkpoints.names import KERAS_HUB, rows
@@ -193,9 +194,14 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
 def _require_room_for(variables, folder):
     """On a disk that is full HDF5 does not fail, it crashes: so the room is asked for first."""
     arrays = [math.prod(variable.shape) for variable in variables]
+    size = 4 * sum(arrays) + _HDF5_OVERHEAD * (len(arrays) + 100)
+    if not hasattr(os, "posix_fallocate"):  # macOS
+        if shutil.disk_usage(folder).free < size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return
     reserved = folder / "reserved"
     with reserved.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, 4 * sum(arrays) + _HDF5_OVERHEAD * (len(arrays) + 100))
+        os.posix_fallocate(file.fileno(), 0, size)
     reserved.unlink()
 
 
