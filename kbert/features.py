@@ -6,12 +6,13 @@ original BERT (create_pretraining_data.py, run_classifier.py). Nothing here impo
 
 from typing import NamedTuple
 
-PRETRAINING_LABELS = (
-    "masked_lm_positions",
-    "masked_lm_ids",
-    "masked_lm_weights",
-    "next_sentence_labels",
-)
+NEXT_SENTENCE_LABELS = "next_sentence_labels"
+PRETRAINING_LABELS = ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights", NEXT_SENTENCE_LABELS)
+LABEL_FEATURE = "label_ids"  # run_classifier.py's name for a classifier's answers
+TARGET_FEATURE = "targets"  # what a regression is to give
+SPAN_FEATURES = ("start_positions", "end_positions")  # run_squad.py's names
+# Weights of examples in a batch: 1 for a real one, 0 for one that only fills the last evaluation batch.
+EXAMPLE_WEIGHTS = "example_weights"
 ENCODER_INPUTS = ("input_ids", "input_mask", "segment_ids")
 # For an encoder that packs several texts into a row: no feature of an example, but of a batch.
 PACKED_PLACES = "packed_places"
@@ -56,5 +57,5 @@ def pretraining_features(
             "masked_lm_weights": Feature("float32", predictions),
         }
     if with_next_sentence:
-        features["next_sentence_labels"] = Feature("int32", (1,))
+        features[NEXT_SENTENCE_LABELS] = Feature("int32", (1,))
     return features

@@ -106,7 +106,7 @@ def test_labelled_files(tmp_path, kind):
             assert (row.label is not None and row.label.strip() != "") == with_labels
             assert (row.text_pair is not None) == bool(dataset.text_pair)
         if with_labels:
-            assert set(labels_of(rows)) == {row.label for row in rows}
+            assert set(labels_of(row.label for row in rows)) == {row.label for row in rows}
     assert 3 < num_read < 67, "some are to be read, and some are not"
 
 
