@@ -20,7 +20,6 @@ from kbert.config import (
     encoder_presets,
     from_dict,
     load_config,
-    load_encoder_config,
     to_dict,
 )
 from tests.kbert.mutations import mutate_bytes, mutate_json
@@ -47,10 +46,7 @@ def write(tmp_path):
 @pytest.mark.parametrize("path", ALL_CONFIGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_config_of_the_repository_loads_and_comes_back_from_json(path):
     config_class = CONFIG_CLASSES[path.parent.name]
-    if config_class is EncoderConfig:
-        config = load_encoder_config(path)
-    else:
-        config = load_config(config_class, path)
+    config = load_config(config_class, path)
     assert from_dict(config_class, to_dict(config)) == config
     assert json.loads(json.dumps(to_dict(config))) == to_dict(config)
     assert json.loads(path.read_text(encoding="utf-8"))["description"]
@@ -83,7 +79,7 @@ def test_defaults_are_those_of_bert_base():
 
 def test_a_published_bert_config_with_unused_keys_is_read(write):
     published = {"hidden_size": 64, "num_attention_heads": 4, "directionality": "bidi", "pooler_fc_size": 768}
-    assert load_encoder_config(write(published)).hidden_size == 64
+    assert load_config(EncoderConfig, write(published)).hidden_size == 64
 
 
 def test_configs_load_without_tensorflow():
@@ -302,6 +298,16 @@ REFUSED = {
         FinetuningConfig,
         {"dataset": {"column_names": ["text", "score"]}},
         "dataset column 'label' is not among column_names=['text', 'score'].",
+    ),
+    "unnamed column of a choice": (
+        FinetuningConfig,
+        {"dataset": {"column_names": ["text", "ending0", "label"], "choices": ["ending0", "ending1"]}},
+        "dataset column 'ending1' is not among column_names=['text', 'ending0', 'label'].",
+    ),
+    "nothing between labels": (
+        FinetuningConfig,
+        {"dataset": {"label_separator": ""}},
+        "dataset.label_separator='' separates nothing; give a text such as \";\", or leave it out.",
     ),
     "unknown file format": (
         FinetuningConfig,
