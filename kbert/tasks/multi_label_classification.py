@@ -38,10 +38,11 @@ class MultiLabelClassification(SequenceTask):
 
     name = "multi_label_classification"
     best_metric = "micro_f1"
-    head = "multi_label"
+    head = "classification"
     answers = ("labels", "probabilities")
     architecture = "BertForSequenceClassification"
     problem_type = "multi_label_classification"
+    has_labels = True
     read_label = staticmethod(labelled_files.label_set)
 
     def __init__(self, labels, takes_pairs=None):
@@ -130,7 +131,7 @@ class MultiLabelClassification(SequenceTask):
         _, counts = np.unique(sets, axis=0, return_counts=True)
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
 
-    def answer(self, outputs):
+    def answer(self, outputs, inputs):
         """The labels that hold, and every label's probability."""
         by_label = {label: float(p) for label, p in zip(self.labels, outputs["probabilities"], strict=True)}
         return {

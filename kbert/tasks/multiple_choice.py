@@ -51,7 +51,8 @@ class MultipleChoice(Task):
     name = "multiple_choice"
     best_metric = "accuracy"
     can_pack = False  # the choices of an example are rows that belong together
-    answers = ("choice", "text", "probabilities")
+    inputs = ("text", "choices")
+    answers = ("choice", "choice_text", "probabilities")
     architecture = "BertForMultipleChoice"
     parts = pooled_head("multiple_choice", 1)
 
@@ -70,7 +71,7 @@ class MultipleChoice(Task):
         """`Choices` of a TSV, CSV or JSONL file.
 
         Raises:
-          ValueError: when the config names fewer than two columns of choices, or a label is the place of none.
+          ValueError: when the config names fewer than two columns of choices, or a label is no place.
         """
         if len(dataset.choices) < 2:
             raise ValueError(
@@ -109,10 +110,9 @@ class MultipleChoice(Task):
 
     def describe(self, row, vocabulary):
         right = row[LABEL_FEATURE]
-        lines = [
-            super(MultipleChoice, self).describe({name: row[name][n] for name in ENCODER_INPUTS}, vocabulary)[0]
-            for n in range(len(row["input_ids"]))
-        ]
+        describe = super().describe
+        choices = [{name: row[name][n] for name in ENCODER_INPUTS} for n in range(len(row["input_ids"]))]
+        lines = [describe(choice, vocabulary)[0] for choice in choices]
         return [f"{line}{' -> right' if n == right else ''}" for n, line in enumerate(lines)]
 
     def build_model(self, encoder):
@@ -151,7 +151,7 @@ class MultipleChoice(Task):
     def signatures(self, model, text_inputs):
         """`serving_default`: `text` (string [batch]) and `choices` (string [batch, choices]) -> `logits` and
         `probabilities` (float32 [batch, choices]), `choice` (int64 [batch]), the place of the most probable
-        one, and `answer` (string [batch]), its text. `ids` takes the encoder inputs (int32 [batch, choices,
+        one, and `choice_text` (string [batch]). `ids` takes the encoder inputs (int32 [batch, choices,
         length])."""
         import tensorflow as tf
 
@@ -165,7 +165,7 @@ class MultipleChoice(Task):
             inputs = text_inputs(tf.repeat(text, number), tf.reshape(choices, [-1]), pad_to_longest=True)
             shape = tf.concat([tf.shape(choices), [-1]], axis=0)
             outputs = answer_ids(**{name: tf.reshape(value, shape) for name, value in inputs.items()})
-            return outputs | {"answer": tf.gather(choices, outputs["choice"], batch_dims=1)}
+            return outputs | {"choice_text": tf.gather(choices, outputs["choice"], batch_dims=1)}
 
         any_choices = (None, self.num_choices)
         return {
@@ -175,11 +175,11 @@ class MultipleChoice(Task):
             "ids": Signature({name: ("int32", (*any_choices, None)) for name in ENCODER_INPUTS}, answer_ids),
         }
 
-    def answer(self, outputs):
+    def answer(self, outputs, inputs):
         """The place of the right choice, its text, and every choice's probability."""
         return {
             "choice": int(outputs["choice"]),
-            "text": outputs["answer"].decode("utf-8"),
+            "choice_text": outputs["choice_text"].decode("utf-8"),
             "probabilities": [float(p) for p in outputs["probabilities"]],
         }
 
@@ -191,7 +191,7 @@ def _place_of(record, dataset, place):
         return dataset.choices.index(label)
     if not (label.isascii() and label.isdecimal() and int(label) < number):
         raise ValueError(
-            f"{place}: label {label!r} is the place of no choice; expected 0 to {number - 1}, counted from 0, "
-            "or the name of the right choice's column."
+            f"{place}: label {label!r} is the place of no choice; expected 0 to {number - 1}, counted "
+            "from 0, or the name of the right choice's column."
         )
     return int(label)

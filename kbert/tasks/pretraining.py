@@ -12,6 +12,7 @@ from kbert.heads.masked_lm_head import MaskedLMHead
 from kbert.heads.parts import MASKED_LM, POOLER, Part
 from kbert.tasks.task import Signature, Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
+from kbert.tokenization.vocabulary import MASK_TOKEN
 
 # run_pretraining.py, `get_masked_lm_output`: keeps a batch without predictions from dividing by 0.
 _MASKED_LM_EPSILON = 1e-5
@@ -39,6 +40,7 @@ class MaskedLM(Task):
     name = "masked_lm"
     config_class = PretrainingConfig
     best_metric = "masked_lm_loss"
+    inputs = ("text",)
     answers = ("masks",)
     architecture = "BertForMaskedLM"
     parts = (MASKED_LM,)
@@ -138,8 +140,19 @@ class MaskedLM(Task):
         inputs = {"text": ("string", (None,)), "top_k": ("int32", ())}
         return {"serving_default": Signature(inputs, fill)}
 
-    def answer(self, outputs):
+    def check_inputs(self, inputs):
+        if MASK_TOKEN not in inputs["text"]:
+            raise ValueError(
+                f"no {MASK_TOKEN} in {inputs['text'][:60]!r}; write one where a token is to be guessed."
+            )
+
+    def answer(self, outputs, inputs):
         """`masks`: for each mask in order a list of `{"token": str, "probability": float}`."""
+        if outputs["num_masks"] < inputs["text"].count(MASK_TOKEN):
+            raise ValueError(
+                f"the {MASK_TOKEN} of {inputs['text'][:60]!r}... lies beyond the longest sequence of this "
+                "model; shorten the text."
+            )
         rows = zip(outputs["tokens"], outputs["probabilities"], strict=True)
         return {
             "masks": [
@@ -204,7 +217,6 @@ class SentenceOrder(Pretraining):
     """
 
     name = "sentence_order"
-    architecture = None
     strategy = "sentence_order"
 
 

@@ -38,6 +38,7 @@ class SequenceClassification(SequenceTask):
     head = "classification"
     answers = ("label", "probabilities")
     architecture = "BertForSequenceClassification"
+    has_labels = True
 
     def __init__(self, labels, positive_label=None, takes_pairs=None):
         super().__init__(takes_pairs)
@@ -145,7 +146,7 @@ class SequenceClassification(SequenceTask):
         label = tf.gather(tf.constant(self.labels), tf.argmax(outputs["logits"], axis=-1))
         return {"probabilities": outputs["probabilities"], "logits": outputs["logits"], "label": label}
 
-    def answer(self, outputs):
+    def answer(self, outputs, inputs):
         """The label and every label's probability."""
         by_label = {label: float(p) for label, p in zip(self.labels, outputs["probabilities"], strict=True)}
         return {"label": max(by_label, key=by_label.get), "probabilities": by_label}

@@ -34,7 +34,7 @@ class SequenceRegression(SequenceTask):
 
     name = "sequence_regression"
     best_metric = "pearson"
-    head = "regression"
+    head = "classification"  # one output of the same head, as in published checkpoints
     collected = ("prediction", TARGET_FEATURE)
     answers = ("prediction",)
     architecture = "BertForSequenceClassification"
@@ -93,6 +93,6 @@ class SequenceRegression(SequenceTask):
         targets = np.concatenate([batch[TARGET_FEATURE] for batch in batches]).astype(np.float64)
         return {"baseline_loss": float(targets.var())}
 
-    def answer(self, outputs):
+    def answer(self, outputs, inputs):
         """The number."""
         return {"prediction": float(outputs["prediction"])}

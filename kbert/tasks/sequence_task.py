@@ -34,6 +34,10 @@ class SequenceTask(Task):
         raise NotImplementedError
 
     @property
+    def inputs(self):
+        return ("text", "text_pair") if self.takes_pairs else ("text",)
+
+    @property
     def parts(self):
         return pooled_head(self.head, self.num_outputs, has_labels=bool(getattr(self, "labels", ())))
 
@@ -80,8 +84,8 @@ class SequenceTask(Task):
         return outputs
 
     def signatures(self, model, text_inputs):
-        """`serving_default` takes `text` (string [batch]), and `text_pair` where examples are pairs; `ids` takes
-        `input_ids`, `input_mask` and `segment_ids` (int32 [batch, length])."""
+        """`serving_default` takes `text` (string [batch]), and `text_pair` where examples are pairs; `ids`
+        takes `input_ids`, `input_mask` and `segment_ids` (int32 [batch, length])."""
 
         def answer_ids(input_ids, input_mask, segment_ids):
             inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
@@ -90,8 +94,7 @@ class SequenceTask(Task):
         def answer_text(text, text_pair=None):
             return answer_ids(**text_inputs(text, text_pair, pad_to_longest=True))
 
-        names = ("text", "text_pair") if self.takes_pairs else ("text",)
         return {
-            "serving_default": Signature({name: ("string", (None,)) for name in names}, answer_text),
+            "serving_default": Signature({name: ("string", (None,)) for name in self.inputs}, answer_text),
             "ids": Signature({name: ("int32", (None, None)) for name in ENCODER_INPUTS}, answer_ids),
         }

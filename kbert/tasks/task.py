@@ -87,9 +87,11 @@ class Task:
       collected: names of outputs and features that `score` needs of every row.
       can_pack: whether several texts may share a row of a batch; not where the inputs of an example are more
         than one sequence.
+      inputs: what "serving_default" takes for each example; none where the task answers nobody.
       answers: the keys of what `answer` gives.
       architecture: the class of Hugging Face's library that this task's models are, or None.
       problem_type: what that library calls the meaning of the logits, where one class has several.
+      has_labels: whether the outputs stand for labels, which a checkpoint names.
     """
 
     name: str
@@ -97,9 +99,11 @@ class Task:
     best_metric: str = "loss"
     collected: tuple[str, ...] = ()
     can_pack: bool = True
+    inputs: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     architecture: str | None = None
     problem_type: str | None = None
+    has_labels: bool = False
 
     # ------------------------------------------------------------------------------- itself
 
@@ -219,9 +223,25 @@ class Task:
         """
         raise ValueError(f"a model for {self.name} does not answer texts.")
 
-    def answer(self, outputs: dict) -> dict:
-        """One answer in words: JSON-ready, from the outputs of "serving_default" for one example."""
+    def check_inputs(self, inputs: dict):
+        """Raises ValueError for an example, given by the names of "serving_default", that has no answer."""
+
+    def answer(self, outputs: dict, inputs: dict) -> dict:
+        """One answer in words, JSON-ready.
+
+        Args:
+          outputs: what "serving_default" said of one example; strings are bytes.
+          inputs: that example.
+
+        Raises:
+          ValueError: when the example could not be answered as a whole.
+        """
         raise NotImplementedError
+
+
+def reads_files(task_class: type[Task]) -> bool:
+    """Whether a kind of task is trained on files of labelled examples."""
+    return task_class.read_examples.__func__ is not Task.read_examples.__func__
 
 
 def example_weights(batch):

@@ -69,3 +69,22 @@ class TaskTable(MutableMapping):
             raise ValueError(
                 f"task_config={details['task_config']!r} makes no {details['task']}: {error}."
             ) from None
+
+    def of_parts(self, names: set[str]) -> str:
+        """The name of the first task whose model has just these parts.
+
+        Raises:
+          ValueError: when there is none.
+        """
+        for name in self:
+            if {part.name for part in self[name].of_labels(("0", "1")).parts} == names:
+                return name
+        raise ValueError(f"no task has the parts {', '.join(sorted(names))}.")
+
+    def of_architecture(self, architecture: str, problem_type: str | None = None) -> str | None:
+        """The name of the first task whose models are of this class of Hugging Face's library, or None."""
+        for name in self:
+            task = self[name]
+            if (task.architecture, task.problem_type) == (architecture, problem_type):
+                return name
+        return None

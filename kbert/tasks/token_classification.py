@@ -40,6 +40,7 @@ class TokenClassification(Task):
     name = "token_classification"
     best_metric = "token_accuracy"
     architecture = "BertForTokenClassification"
+    has_labels = True
 
     def __init__(self, labels):
         if len(labels) < 2:

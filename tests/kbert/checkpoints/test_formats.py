@@ -13,12 +13,12 @@ from safetensors.numpy import load_file
 from kbert.checkpoints.formats import FORMATS, detect_format, read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import build_model, initialize
 from kbert.encoder import BertEncoder
+from kbert.experiments.evaluation import evaluate
 from kbert.inference.mask_filler import MaskFiller
 from kbert.inference.text_classifier import TextClassifier
 from kbert.runs import checkpoint as training_checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.scripts.convert_checkpoint import convert_checkpoint
-from kbert.scripts.run_evaluation import evaluate_classification
 from kbert.tasks.pretraining import Pretraining
 from kbert.tasks.sequence_classification import SequenceClassification
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
@@ -163,7 +163,7 @@ def test_a_converted_classifier_answers_and_is_evaluated(tmp_path):
     answers = TextClassifier(run)(["the play, jumping", "a b c"])
     assert all(answer["probabilities"].keys() == {"red", "green", "blue"} for answer in answers)
     (tmp_path / "dev.tsv").write_text("text\tlabel\nthe play\tred\na b c\tblue\n")
-    _, metrics = evaluate_classification(run, tmp_path / "dev.tsv")
+    _, metrics = evaluate(run, tmp_path / "dev.tsv")
     assert metrics["num_examples"] == 2 and metrics["loss"] > 0
 
 

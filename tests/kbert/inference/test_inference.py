@@ -5,10 +5,10 @@ import io
 import numpy as np
 import pytest
 
+from kbert.experiments.evaluation import evaluate
 from kbert.inference.loaded_model import load
 from kbert.inference.mask_filler import MaskFiller
 from kbert.inference.text_classifier import TextClassifier
-from kbert.scripts.run_evaluation import evaluate_classification
 from kbert.scripts.run_prediction import lines_of_standard_input, predictions
 from kbert.tokenization.text_inputs import TextInputs
 from tests.kbert.inference.broken_run import copy_with_nan
@@ -123,7 +123,7 @@ def test_a_run_with_weights_that_are_no_numbers_is_refused(finetuned_run, labell
         lambda: TextClassifier(broken),
         lambda: list(predictions(broken, ["walk"])),
         lambda: load(broken.path),
-        lambda: evaluate_classification(broken, labelled_files[1]),
+        lambda: evaluate(broken, labelled_files[1]),
     ):
         with pytest.raises(ValueError, match=sentence):
             answer()
@@ -137,7 +137,7 @@ def test_an_evaluation_that_is_no_number_is_refused(finetuned_run, labelled_file
             variable.assign(3e38 * np.ones(variable.shape))
     monkeypatch.setattr(type(finetuned_run), "load_model", lambda *unused: (task, model))
     with pytest.raises(ValueError, match=r"loss is (nan|inf), no finite number: the weights are damaged or"):
-        evaluate_classification(finetuned_run, labelled_files[1])
+        evaluate(finetuned_run, labelled_files[1])
 
 
 def test_lines_of_standard_input_are_utf8_whatever_the_system_says(monkeypatch):
