@@ -233,7 +233,9 @@ def _places_of(input_ids, token_id):
     found = input_ids == token_id  # (B, S)
     num_found = tf.reduce_sum(tf.cast(found, tf.int32), axis=1)
     places = tf.RaggedTensor.from_row_lengths(tf.cast(tf.where(found)[:, 1], tf.int32), num_found)
-    return places.to_tensor(shape=[None, tf.maximum(tf.reduce_max(num_found), 1)]), num_found
+    places = places.to_tensor()
+    missing = tf.maximum(1 - tf.shape(places)[1], 0)  # a text that was cut may have none left
+    return tf.pad(places, [[0, 0], [0, missing]]), num_found
 
 
 def _prediction_weights(batch):

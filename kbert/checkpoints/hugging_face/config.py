@@ -43,7 +43,7 @@ _DISTIL_CLASSES = {
 def architectures() -> list[str]:
     """The classes of transformers that kbert reads: each task says its own."""
     own = dict.fromkeys(TASKS[name].architecture for name in TASKS if TASKS[name].architecture)
-    return [*own, *_DISTIL_CLASSES]
+    return [BARE_ENCODER, *(name for name in own if name != BARE_ENCODER), *_DISTIL_CLASSES]
 
 
 def task_of_architecture(name: str, problem_type: str | None = None) -> str:
