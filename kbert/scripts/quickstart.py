@@ -175,7 +175,7 @@ def _train(road, at):
         "kbert.scripts.run_pretraining",
         f"--input_dir={at['records']}/train",
         f"--eval_input_dir={at['records']}/heldout",
-        f"--config={_config('pretraining/smoke.json')}",
+        f"--config={_config('pretraining/smoke.toml')}",
         f"--run_dir={at['pretraining run']}",
     )
     for title, name, extra in (
@@ -187,7 +187,7 @@ def _train(road, at):
             "kbert.scripts.run_finetuning",
             f"--train_file={at['corpus']}/labelled/train.tsv",
             f"--dev_file={at['corpus']}/labelled/dev.tsv",
-            f"--config={_config('finetuning/smoke.json')}",
+            f"--config={_config('finetuning/smoke.toml')}",
             f"--init_checkpoint={at['pretraining run']}",
             f"--run_dir={at[name]}",
             *extra,
