@@ -2,8 +2,8 @@
 
 `make quickstart` has to work on a machine without a network. CPython carries a few megabytes of careful
 English with it: the language reference behind `help()` (`pydoc_data.topics`), and the docstrings and comments
-of the standard library. This folder reads those files as text, strips markup and code, and keeps what reads like
-English. The same files always give the same documents, in the same order.
+of the standard library. This folder reads those files as text, strips markup and code, and keeps what reads
+like English. The same files always give the same documents, in the same order.
 
 Plain Python: the standard library is all it needs. On the way, in this order:
 
