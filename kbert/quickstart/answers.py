@@ -27,8 +27,8 @@ def ask_every_way(at: dict[str, Path], logs: Path) -> dict:
       logs: the folder for the server's log.
 
     Returns:
-      `text`; `rows` of `road`, `label`, `probability` and `latency_ms`; and by how much the probabilities differ
-      from Keras's at most.
+      `text`; `rows` of `road`, `label`, `probability` and `latency_ms`; and by how much the probabilities
+      differ from Keras's at most.
     """
     print(f"\n     The same sentence on every road: {_QUESTION!r}", flush=True)
     run, name = RunDirectory(at["classifier run"]), at["SavedModel"].name

@@ -57,15 +57,13 @@ class Road:
 def _run(command, log):
     """(exit code, all that the command says); `log` gets it, and the terminal line by line as it comes."""
     lines = []
-    with log.open("w", encoding="utf-8") as file:
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
-        )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "encoding": "utf-8"}
+    with log.open("w", encoding="utf-8") as file, subprocess.Popen(command, **pipes) as process:
         for line in process.stdout:
             file.write(line)
             lines.append(line)
             print("     " + line.rstrip("\n")[:130], flush=True)
-    return process.wait(), "".join(lines)
+    return process.returncode, "".join(lines)
 
 
 def _quoted(argument):
