@@ -8,7 +8,7 @@ from kbert.checkpoints.folder_paths import path_inside
 from kbert.checkpoints.hugging_face.config import ARCHITECTURES, build_config, parse_config
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.hugging_face.torch_file import read_torch_file
-from kbert.checkpoints.keras_hub.masked_lm_settings import require_encoder_settings
+from kbert.checkpoints.masked_lm_settings import require_encoder_settings
 from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import PARTS, body_shapes, part_of, part_shapes
 from kbert.checkpoints.names import DISTILBERT, HUGGING_FACE, rows
