@@ -1,6 +1,6 @@
 r"""Script: labelled text + vocabulary -> TFRecords for fine-tuning.
 
-  python -m tfrecords_tools.create_finetuning_data --config=configs/finetuning/sst2.json \
+  python -m tfrecords_tools.create_finetuning_data --config=configs/finetuning/sst2.toml \
       --input_file=sst2/train.tsv --vocab_file=vocab.txt --output_dir=records/sst2_train
 
 The config is the one that training takes: its `task` and `dataset` say what the file is, its
@@ -113,7 +113,7 @@ def create_finetuning_data(
     once more before, to find them.
 
     Args:
-      config: path of a `FinetuningConfig` in JSON.
+      config: path of a `FinetuningConfig` in TOML or JSON.
       input_file: the labelled file.
       output_dir: the folder to make.
       vocab_file: the vocabulary, or

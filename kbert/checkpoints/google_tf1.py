@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.keras_hub.masked_lm_settings import require_encoder_settings
+from kbert.checkpoints.masked_lm_settings import require_encoder_settings
 from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import body_shapes, parts_of, with_pooler
 from kbert.checkpoints.names import GOOGLE_TF1, rows

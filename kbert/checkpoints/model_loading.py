@@ -6,9 +6,8 @@ from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.model_variables import part_of
-from kbert.checkpoints.resizing import with_positions
+from kbert.checkpoints.resizing import POSITION_TABLE, with_positions
 from kbert.config import EncoderConfig
-from kbert.table_resizing import POSITION_TABLE
 from kbert.tasks import TASKS
 
 
@@ -93,7 +92,7 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
 
 def agreed_encoder(encoder: EncoderConfig | None, checkpoint: BertCheckpoint) -> EncoderConfig:
     """The encoder of a training that starts from `checkpoint`: the checkpoint's, but for the dropout and
-    for more positions, which repeat the trained ones (see kbert.table_resizing).
+    for more positions, which repeat the trained ones (see kbert.checkpoints.resizing).
 
     Args:
       encoder: the training config's encoder, or None to take the checkpoint's.

@@ -7,23 +7,26 @@ from kbert.config.overrides import apply_override
 from kbert.config.plain_values import from_dict
 from kbert.files.json_file import read_json
 from kbert.files.json_values import shown
+from kbert.files.toml_file import read_toml
+
+_READERS = {".toml": read_toml, ".json": read_json}
 
 
 def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | None = None):
-    """Reads `config_class` from a JSON file and applies `--override` strings `a.b=value`, in order.
+    """Reads `config_class` from a TOML or JSON file and applies `--override` strings `a.b=value`, in order.
 
     Args:
       config_class: PretrainingConfig or FinetuningConfig.
-      path: a JSON file.
+      path: a TOML file, as in configs/, or a JSON file, as runs record their config; the suffix decides.
       overrides: strings such as `optimizer.learning_rate=3e-5`.
       vocab_size: the size of the vocabulary at hand, for an encoder that names a preset's shape but no
         `vocab_size` of its own.
 
     Raises:
-      ValueError: for a missing file, broken JSON, an unknown key, a value of another type, or values
-        that do not fit together; the sentence names file and key.
+      ValueError: for a missing file, another suffix, broken TOML or JSON, an unknown key, a value of another
+        type, or values that do not fit together; the sentence names file and key.
     """
-    values = _read_json(path)
+    values = _read(path)
     for override in overrides:
         apply_override(values, override)
     encoder = values.get("encoder")
@@ -39,9 +42,25 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
     return from_dict(config_class, values, where=str(path))
 
 
-def _read_json(path):
+def _read(path):
     path = Path(path)
-    require(path.is_file(), f"config file {path} does not exist; give the path of a JSON file.")
-    values = read_json(path)
+    _require_file(path)
+    reader = _READERS.get(path.suffix.lower())
+    require(
+        reader is not None,
+        f"config file {path} ends in {shown(path.suffix)}; expected .toml or .json.",
+    )
+    values = reader(path)
     require(isinstance(values, dict), f"{path}: expected an object of settings, received {shown(values)}.")
     return values
+
+
+def _require_file(path):
+    if path.is_file():
+        return
+    others = [path.with_suffix(suffix) for suffix in _READERS] if path.name else []
+    hint = next((f" Did you mean {other}?" for other in others if other.is_file()), "")
+    raise ValueError(
+        f"config file {path} does not exist; give the path of a TOML or JSON file, for example "
+        f"configs/pretraining/smoke.toml.{hint}"
+    )

@@ -24,8 +24,8 @@ class OptimizerConfig:
     `end_learning_rate`: "linear", "polynomial" (of `decay_power`), "cosine", "constant", or "budget": linear
     in wall-clock time over `train_minutes`, of which `budget_warmup_proportion` warms up, then training ends.
 
-    `global_clipnorm` is the longest that all gradients together may be; null, or Infinity, which is recorded
-    as null, leaves them as they are.
+    `global_clipnorm` is the longest that all gradients together may be; null or Infinity (in TOML, which
+    has no null, `inf`) leaves them as they are, and is recorded as null.
     """
 
     name: str = "adam_weight_decay"
@@ -81,7 +81,8 @@ class OptimizerConfig:
             return
         require(
             norm is None or 1e-30 <= norm <= 1e30,
-            f"optimizer.global_clipnorm={norm} must lie between 1e-30 and 1e+30; null switches clipping off.",
+            f"optimizer.global_clipnorm={norm} must lie between 1e-30 and 1e+30; null or Infinity (in TOML: "
+            "inf) switches clipping off.",
         )
 
     def _check_schedule(self):

@@ -6,7 +6,8 @@ from kbert.config.checks import require
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import shown
 
-_DIRECTORY = Path(__file__).resolve().parents[2] / "configs" / "encoders"
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+_DIRECTORY = CONFIGS / "encoders"
 
 # Keys of Google's multilingual and Chinese `bert_config.json` that describe an unused pooler variant;
 # the original reader accepts them and nothing reads them.

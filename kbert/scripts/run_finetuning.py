@@ -2,7 +2,7 @@ r"""Script: a labelled file + a pretrained checkpoint -> the run directory of a 
 
   python -m kbert.scripts.run_finetuning \
       --train_file=sst2/train.tsv --dev_file=sst2/dev.tsv \
-      --config=configs/finetuning/sst2.json --init_checkpoint=runs/phase1 --run_dir=runs/sst2
+      --config=configs/finetuning/sst2.toml --init_checkpoint=runs/phase1 --run_dir=runs/sst2
 
 --seeds=1,2,3 trains once for each and gives mean and deviation of every metric.
 

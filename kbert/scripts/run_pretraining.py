@@ -2,7 +2,7 @@ r"""Script: pretraining records -> a run directory, with masked LM and, on pairs
 
   python -m kbert.scripts.run_pretraining \
       --input_dir=records/train --eval_input_dir=records/heldout \
-      --config=configs/pretraining/phase1_seq128.json --run_dir=runs/phase1
+      --config=configs/pretraining/phase1_seq128.toml --run_dir=runs/phase1
 
 The same command again resumes at the newest checkpoint. A config with several phases takes --input_dir once
 for each, in order, and --eval_input_dir once for each or once for all. --init_checkpoint goes on from a

@@ -7,10 +7,9 @@ import numpy as np
 from keras import ops
 
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
-from kbert.heads.multiple_choice_head import MultipleChoiceHead
+from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
-from kbert.layers.choices_as_batch import ChoicesAsBatch
 from kbert.tasks.task import ExampleFeatures, Signature, Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
 

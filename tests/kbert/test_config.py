@@ -27,7 +27,12 @@ from tests.kbert.mutations import mutate_bytes, mutate_json
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONFIGS = REPOSITORY / "configs"
 CONFIG_CLASSES = {"pretraining": PretrainingConfig, "finetuning": FinetuningConfig, "encoders": EncoderConfig}
-ALL_CONFIGS = sorted(path for path in CONFIGS.glob("*/*.json") if path.parent.name in CONFIG_CLASSES)
+ENCODERS = sorted(CONFIGS.glob("encoders/*.json"))
+EXPERIMENTS = sorted(path for path in CONFIGS.glob("*/*.toml") if path.parent.name in CONFIG_CLASSES)
+SCRIPTS = {
+    "pretraining": "kbert.scripts.run_pretraining",
+    "finetuning": "kbert.scripts.run_finetuning",
+}
 
 
 @pytest.fixture
@@ -43,13 +48,24 @@ def write(tmp_path):
 # ---------------------------------------------------------------------------------- what is there
 
 
-@pytest.mark.parametrize("path", ALL_CONFIGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_every_config_of_the_repository_loads_and_comes_back_from_json(path):
+@pytest.mark.parametrize("path", ENCODERS + EXPERIMENTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_config_of_the_repository_loads_and_comes_back_from_json(path, write):
     config_class = CONFIG_CLASSES[path.parent.name]
     config = load_config(config_class, path)
     assert from_dict(config_class, to_dict(config)) == config
-    assert json.loads(json.dumps(to_dict(config))) == to_dict(config)
-    assert json.loads(path.read_text(encoding="utf-8"))["description"]
+    assert load_config(config_class, write(to_dict(config))) == config  # what a run records
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_experiment_says_what_it_is_for_its_command_and_what_to_expect(path):
+    text = path.read_text(encoding="utf-8")
+    comment = text.partition("\n\n")[0]
+    assert all(line.startswith("#") for line in comment.splitlines())
+    folder = path.parent.name
+    assert f"python -m {SCRIPTS[folder]} --config=configs/{folder}/{path.name} " in comment
+    assert "\n# Expected" in comment
+    assert load_config(CONFIG_CLASSES[folder], path).description
+    assert all(len(line) <= 110 for line in text.splitlines())
 
 
 def test_presets_are_the_published_shapes():
@@ -335,9 +351,111 @@ def test_files_that_are_no_config_are_refused(write, text, sentence):
     assert sentence in str(error.value)
 
 
-def test_a_missing_file_is_named():
+def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ValueError, match="config file nowhere.json does not exist; give the path"):
         load_config(PretrainingConfig, "nowhere.json")
+    for nothing in ("", tmp_path):
+        with pytest.raises(ValueError, match="does not exist"):
+            load_config(PretrainingConfig, nothing)
+
+
+def test_a_missing_file_of_another_suffix_is_proposed():
+    with pytest.raises(ValueError, match="does not exist; .* Did you mean .*smoke.toml?"):
+        load_config(PretrainingConfig, CONFIGS / "pretraining" / "smoke.json")
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "config", "config.toml.txt", ".toml"])
+def test_another_suffix_is_refused(tmp_path, name):
+    (tmp_path / name).write_text("seed = 3\n")
+    with pytest.raises(ValueError, match=r"config file .* ends in '.*'; expected .toml or .json") as error:
+        load_config(PretrainingConfig, tmp_path / name)
+    assert "\n" not in str(error.value)
+
+
+# ----------------------------------------------------------------------------------------- TOML
+
+
+@pytest.fixture
+def write_toml(tmp_path):
+    def write_toml(text):
+        path = tmp_path / "config.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write_toml
+
+
+def test_toml_and_json_say_the_same(write, write_toml):
+    values = {"encoder": "bert_tiny", "num_warmup_steps": 2, "optimizer": {"learning_rate": 1e-3}}
+    path = write(values | {"phases": [{}, {"num_train_steps": 5}]})
+    text = """
+        encoder = "bert_tiny"
+        num_warmup_steps = 2
+        [optimizer]
+        learning_rate = 1e-3
+        [[phases]]
+        [[phases]]
+        num_train_steps = 5
+    """
+    overrides = ["phases.0.num_train_steps=7", "encoder.hidden_dropout_prob=0", "optimizer.name=lamb"]
+    for more in ([], overrides):
+        config = load_config(PretrainingConfig, write_toml(text), more, vocab_size=40)
+        assert config == load_config(PretrainingConfig, path, more, vocab_size=40)
+    assert config.phases[0].num_train_steps == 7 and config.encoder.hidden_dropout_prob == 0
+
+
+def test_the_suffix_may_be_in_capitals(write_toml):
+    path = write_toml("seed = 7\n")
+    assert load_config(PretrainingConfig, path.rename(path.with_suffix(".TOML"))).seed == 7
+
+
+@pytest.mark.parametrize("text", ["inf", "+inf", "1e999"])
+def test_no_clipping_in_toml(write_toml, text):
+    config = load_config(PretrainingConfig, write_toml(f"[optimizer]\nglobal_clipnorm = {text}\n"))
+    assert config.optimizer.global_clipnorm is None
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("seed = 1\nseed", "is not valid TOML: "),
+        ("seed = [", "(at line 1, the end of the document)."),
+        ("sead = 1", "unknown key 'sead' for PretrainingConfig. Did you mean 'seed'?"),
+        ("seed = nan", "seed: expected int, received nan."),
+        ("seed = 2020-01-01", "seed: expected int, received datetime.date(2020, 1, 1)."),
+        ("description = 12:30:00", "description: expected str, received datetime.time(12, 30)."),
+        ("optimizer.learning_rate = nan", "optimizer.learning_rate=nan must be positive."),
+        ("optimizer.learning_rate = inf", "optimizer.learning_rate=inf must be at most 3e+38."),
+        ("optimizer.global_clipnorm = nan", "null or Infinity (in TOML: inf) switches clipping off."),
+        ("[[optimizer]]", "expected an object of settings, received [{}]."),
+        ("seed" + ".a" * 5000 + " = 1", "seed: expected int, received {'a': {'a': {'a': {...}}}}."),
+        ("phases = " + "[" * 100_000 + "]" * 100_000, "is nested too deeply to be read."),
+    ],
+)
+def test_what_is_wrong_in_toml_is_one_sentence(write_toml, text, sentence):
+    path = write_toml(text)
+    with pytest.raises(ValueError) as error:
+        load_config(PretrainingConfig, path)
+    assert sentence in str(error.value) and str(error.value).startswith(str(path))
+    assert str(error.value).isprintable() and len(str(error.value)) < 1500
+
+
+def test_experiments_damaged_at_random_are_refused_in_a_sentence_or_equal_after_json(tmp_path):
+    path, accepted = tmp_path / "config.toml", 0
+    for case in range(200):
+        rng = random.Random(case)
+        whole = rng.choice(EXPERIMENTS)
+        config_class = CONFIG_CLASSES[whole.parent.name]
+        path.write_bytes(mutate_bytes(whole.read_bytes(), rng))
+        try:
+            config = load_config(config_class, path)
+        except ValueError as error:
+            assert str(error).isprintable() and len(str(error)) < 1500, f"case {case}: {error!r}"
+            assert str(error).startswith(str(path)), f"case {case}: {error!r}"
+        else:
+            accepted += 1
+            assert from_dict(config_class, json.loads(json.dumps(to_dict(config)))) == config, f"case {case}"
+    assert 20 < accepted < 180
 
 
 # ----------------------------------------------------------------- encoders and the vocabulary's size
@@ -526,7 +644,10 @@ def test_no_clipping_is_recorded_as_null_and_reads_back_equal(write, text):
 
 @pytest.mark.parametrize("text", ["0", "-1", "NaN", "1e39", "1e-39"])
 def test_other_norms_are_refused_and_the_sentence_says_how_not_to_clip(write, text):
-    with pytest.raises(ValueError, match="optimizer.global_clipnorm=.*; null switches clipping off"):
+    with pytest.raises(
+        ValueError,
+        match="optimizer.global_clipnorm=.*; null or Infinity .* switches clipping off",
+    ):
         load_config(PretrainingConfig, write('{"optimizer": {"global_clipnorm": %s}}' % text))
 
 

@@ -91,7 +91,7 @@ def shared(path):
 
 @pytest.mark.parametrize(("name", "path", "labels"), GLUE, ids=[path for _, path, _ in GLUE])
 def test_real_files_give_all_their_rows_and_labels(tmp_path, name, path, labels):
-    config = REPOSITORY / "configs" / "finetuning" / f"{name}.json"
+    config = REPOSITORY / "configs" / "finetuning" / f"{name}.toml"
     vocab_file = shared("vocab/bert_uncased/vocab.txt")
     manifest = create_finetuning_data(config, shared(path), tmp_path / "out", vocab_file=vocab_file)
     assert manifest.num_examples == sum(labels.values())
@@ -102,7 +102,7 @@ def test_real_files_give_all_their_rows_and_labels(tmp_path, name, path, labels)
 @pytest.mark.parametrize(("name", "path"), [("cola", "cola/dev.tsv"), ("mrpc", "mrpc/dev.tsv")])
 @pytest.mark.parametrize("casing", ["uncased", "cased"])
 def test_records_read_back_are_the_features_of_live_text(tmp_path, name, path, casing):
-    config = REPOSITORY / "configs" / "finetuning" / f"{name}.json"
+    config = REPOSITORY / "configs" / "finetuning" / f"{name}.toml"
     vocab_file, lower = shared(f"vocab/bert_{casing}/vocab.txt"), casing == "uncased"
     create_finetuning_data(
         config, shared(path), tmp_path / "out", vocab_file=vocab_file, do_lower_case=lower, max_seq_length=48
@@ -400,7 +400,7 @@ def run_script(name, *arguments):
 def test_wrong_input_is_one_sentence_at_once(labelled_files, tmp_path):
     result = run_script(
         "create_finetuning_data",
-        f"--config={REPOSITORY}/configs/finetuning/smoke.json",
+        f"--config={REPOSITORY}/configs/finetuning/smoke.toml",
         f"--input_file={labelled_files[0]}",
         f"--vocab_file={tmp_path}/none.txt",
         f"--output_dir={tmp_path}/records",
@@ -415,7 +415,7 @@ def test_records_are_made_shown_and_drawn_from_the_command_line(labelled_files, 
     small_corpus.vocabulary().write(tmp_path / "vocab.txt")
     made = run_script(
         "create_finetuning_data",
-        f"--config={REPOSITORY}/configs/finetuning/smoke.json",
+        f"--config={REPOSITORY}/configs/finetuning/smoke.toml",
         f"--input_file={labelled_files[0]}",
         f"--vocab_file={tmp_path}/vocab.txt",
         f"--output_dir={tmp_path}/records",

@@ -14,7 +14,7 @@ from kbert.checkpoints.hugging_face.config import (
 )
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.hugging_face.torch_file import read_torch_file
-from kbert.checkpoints.keras_hub.masked_lm_settings import require_encoder_settings
+from kbert.checkpoints.masked_lm_settings import require_encoder_settings
 from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import body_shapes, part_of, parts_of, with_pooler
 from kbert.checkpoints.names import DISTILBERT, HUGGING_FACE, rows

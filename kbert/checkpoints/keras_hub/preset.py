@@ -25,8 +25,8 @@ from kbert.checkpoints.keras_hub.config import (
     is_preset,
     parse_preset,
 )
-from kbert.checkpoints.keras_hub.masked_lm_settings import require_settings
 from kbert.checkpoints.keras_hub.tokenizer import VOCABULARY_FILE, read_preset_tokenizer
+from kbert.checkpoints.masked_lm_settings import require_settings
 from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import body_shapes, fresh_value, part_of, parts_of, with_pooler
 from kbert.checkpoints.names import KERAS_HUB, rows
