@@ -18,8 +18,9 @@ from pathlib import Path
 
 from kbert.files.json_file import read_json
 from kbert.files.json_values import is_unicode, shown
+from kbert.shipped_configs import configs_directory, find_config
 
-PRESET_DIRECTORY = Path(__file__).resolve().parent.parent / "configs" / "encoders"
+PRESET_DIRECTORY = configs_directory() / "encoders"
 
 ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh")
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
@@ -617,7 +618,7 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
       ValueError: for a missing file, broken JSON, an unknown key, a value of another type, or values
         that do not fit together; the sentence names file and key.
     """
-    values = _read_json(path)
+    values = _read_json(find_config(path))
     for override in overrides:
         _apply_override(values, override)
     encoder = values.get("encoder")

@@ -7,6 +7,7 @@ Serving API -> LiteRT. Every step is one of kbert's own commands, printed as you
 says lies in logs/. At the end: a table, results.json, a picture of the curves, and one HTML page.
 """
 
+import importlib
 import importlib.metadata
 import json
 import platform
@@ -20,12 +21,14 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
+from kbert.export_package import export_package
 from kbert.files.whole_file import write_json
+from kbert.shipped_configs import configs_directory
 
 FLAGS = flags.FLAGS
 
 _MARKER = ".kbert_quickstart"  # says that a folder is ours to write anew
-_CONFIGS = Path(__file__).resolve().parent.parent.parent / "configs"
+_EXPORT = export_package()
 _LENGTHS = ["--max_seq_length=32", "--max_predictions_per_seq=5"]
 _FILL_MASK_TEXTS = [
     "Return the number of [MASK] in the list.",
@@ -266,7 +269,7 @@ def _export(road, at):
     saved_model = _last_json(
         road.step(
             "Export: a SavedModel with tokenization in the graph",
-            "export.export_savedmodel",
+            f"{_EXPORT}.export_savedmodel",
             f"--run_dir={at['classifier run']}",
             f"--model_base_path={at['SavedModel']}",
         )
@@ -274,7 +277,7 @@ def _export(road, at):
     litert = _last_json(
         road.step(
             "Export: LiteRT files",
-            "export.export_tflite",
+            f"{_EXPORT}.export_tflite",
             f"--run_dir={at['classifier run']}",
             f"--output_dir={at['LiteRT']}",
             "--quantization=float32,dynamic_int8",
@@ -298,12 +301,12 @@ def _ask_every_road(at, road):
     """The same sentence through Keras, the SavedModel, the server's two doors, and LiteRT."""
     import numpy as np
 
-    from export.gate.session_check import load_session, run_loaded
-    from export.litert_model import LiteRTClassifier
-    from export.serving_client import predict_grpc, predict_rest
     from kbert.inference.text_classifier import TextClassifier
     from kbert.runs.run_directory import RunDirectory
 
+    load_session, run_loaded = _exporter("gate.session_check", "load_session", "run_loaded")
+    (LiteRTClassifier,) = _exporter("litert_model", "LiteRTClassifier")
+    predict_grpc, predict_rest = _exporter("serving_client", "predict_grpc", "predict_rest")
     name, base = at["SavedModel"].name, at["SavedModel"]
     print(f"\n     The same sentence on every road: {_QUESTION!r}", flush=True)
     run = RunDirectory(at["classifier run"])
@@ -342,12 +345,18 @@ def _ask_every_road(at, road):
     }
 
 
+def _exporter(module, *names):
+    """Names of a module of the exporters' folder, which is called otherwise where kbert is installed."""
+    found = importlib.import_module(f"{_EXPORT}.{module}")
+    return [getattr(found, name) for name in names]
+
+
 class _DevelopmentServer:
     """export.development_server in a process of its own, as a user would start it."""
 
     def __init__(self, base_path, name, logs):
         self._command = [
-            *(sys.executable, "-m", "export.development_server"),
+            *(sys.executable, "-m", f"{_EXPORT}.development_server"),
             *(f"--model_base_path={base_path}", f"--model_name={name}", "--port=0", "--rest_api_port=0"),
         ]
         self._log = logs / "development_server.log"
@@ -412,7 +421,7 @@ def _num_weights(run) -> int:
 
 
 def _config(name):
-    path = _CONFIGS / name
+    path = configs_directory() / name
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
