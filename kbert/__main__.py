@@ -1,6 +1,12 @@
-"""`python -m kbert`: the command `kbert`, also where it is not installed."""
+"""`python -m kbert`, and what the installed command `kbert` starts with. Nothing else imports this."""
 
 import sys
+
+from kbert import interrupt
+
+interrupt.end_at_interrupt()  # before all other imports
+
+# ruff: noqa: E402
 
 from kbert.commands import main
 
