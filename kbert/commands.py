@@ -2,7 +2,7 @@
 
 import sys
 
-from kbert import __version__, interrupt
+from kbert import __version__
 from kbert.export_package import export_package
 
 _EXPORTERS = "{export}."  # a checkout and an installed package have different names for this folder

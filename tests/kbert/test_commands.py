@@ -7,17 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kbert import __version__, interrupt
+from kbert import __version__
 from kbert.commands import COMMANDS, list_of_commands, main, module_of
 from tests.kbert.test_interrupt import run as run_interrupted
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDERS_OF_SCRIPTS = ("kbert/scripts", "tfrecords_tools", "export")
-
-
-@pytest.fixture(autouse=True)
-def own_ctrl_c(monkeypatch):
-    monkeypatch.setattr(interrupt, "end_at_interrupt", lambda: None)  # pytest keeps its own
 
 
 def run(*arguments, cwd=REPOSITORY):
