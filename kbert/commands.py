@@ -55,7 +55,6 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
       The exit code. A script that ends with one of its own leaves through SystemExit.
     """
-    interrupt.end_at_interrupt()
     argv = sys.argv if argv is None else argv
     command = argv[1] if len(argv) > 1 else None
     if command is None or command in _HELP:
