@@ -27,8 +27,8 @@ test-fast: $(VENV)/.ready  ## without the slow ones
 test-peers: $(VENV)/.ready $(PEERS)/.ready  ## beside transformers and sentence-transformers (PyTorch, several GB)
 	@KBERT_PEERS_PYTHON=$(CURDIR)/$(PEERS)/bin/python $(BIN)/python -m pytest -q -rs tests/peers
 
-lint: $(VENV)/.ready  ## ruff: rules and format
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+lint: $(VENV)/.ready  ## ruff: rules and format; mypy: types
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 format: $(VENV)/.ready  ## rewrites the files as `make lint` wants them
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
@@ -43,7 +43,7 @@ dist: $(VENV)/.ready  ## dist/: the wheel and the source archive, with the pinne
 	@rm -rf dist && $(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist
 	@ls dist
 
-lock: $(VENV)/.ready  ## requirements.txt -> requirements.lock, with hashes, for every platform
+lock: $(VENV)/.ready  ## requirements.txt -> requirements.lock, newest versions, with hashes, for every platform
 	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock" --quiet --upgrade requirements.txt -o requirements.lock
 

@@ -119,7 +119,7 @@ class _QuietTensorFlowImport:
                 with _standard_error_set_aside():
                     execute(module)
 
-            spec.loader.exec_module = execute_quietly
+            spec.loader.exec_module = execute_quietly  # type: ignore[method-assign]  # of this module alone
         return spec
 
 

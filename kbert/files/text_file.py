@@ -6,7 +6,7 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 ZSTD_REQUIREMENT = "backports.zstd==1.8.0"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -16,7 +16,7 @@ _UNREAD_SUFFIXES = (".7z", ".br", ".lz4", ".lzma", ".parquet", ".rar", ".tar", "
 
 class _Compression(NamedTuple):
     name: str
-    open: Callable[[BinaryIO], BinaryIO]
+    open: Callable
     errors: tuple[type[Exception], ...]
 
 

@@ -231,11 +231,13 @@ def load_for(run: RunDirectory | LoadedModel, task: str, need: str) -> LoadedMod
     Raises:
       ValueError: for another task, before any weight is read; `need` ends the sentence.
     """
-    from_disk = isinstance(run, RunDirectory)
-    source, name = (run.path, run.details["task"]) if from_disk else (run.source, run.task.name)
+    if isinstance(run, RunDirectory):
+        source, name = str(run.path), run.details["task"]
+    else:
+        source, name = run.source, run.task.name
     if name != task:
         raise ValueError(f"{source} is a {name} run; {need}.")
-    return LoadedModel.from_run(run) if from_disk else run
+    return LoadedModel.from_run(run) if isinstance(run, RunDirectory) else run
 
 
 def _from_checkpoint(checkpoint, **changes):

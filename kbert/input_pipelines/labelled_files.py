@@ -8,7 +8,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kbert.config import DatasetConfig
 from kbert.files.json_file import parse_json
@@ -118,7 +118,7 @@ def fingerprint_of(rows: Iterable[Row]) -> str:
 
 def labels_of(rows: Iterable[Row]) -> tuple[str, ...]:
     """The sorted labels of the rows; numbers sort as numbers."""
-    labels = {row.label for row in rows}
+    labels = {row.label for row in rows if row.label is not None}
     if all(re.fullmatch(r"-?[0-9]+", label) for label in labels):
         return tuple(sorted(labels, key=lambda label: (int(label), label)))
     return tuple(sorted(labels))
@@ -140,7 +140,7 @@ def _records(path, dataset):
 
 
 def _cells_by_column(text, file_format, path, dataset):
-    quoting = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
+    quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
     csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader(text, strict=True, **quoting)
     try:

@@ -136,7 +136,7 @@ class SequenceClassification(Task):
     def answer(self, probabilities) -> dict:
         """What a caller wants to know of one text: the label and every label's probability."""
         by_label = {label: float(p) for label, p in zip(self.labels, probabilities, strict=True)}
-        return {"label": max(by_label, key=by_label.get), "probabilities": by_label}
+        return {"label": max(by_label, key=by_label.__getitem__), "probabilities": by_label}
 
 
 def f1_score(confusion, index) -> float:

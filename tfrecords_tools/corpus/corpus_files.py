@@ -5,13 +5,14 @@ Standard library only; `.zst` asks for an optional package when the first such f
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterator
 from glob import glob
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 CHUNK_BYTES = 1 << 17
 ZSTD_REQUIREMENT = "backports.zstd==1.8.0"
@@ -26,7 +27,7 @@ class DamagedFile(ValueError):
 
 class _Compression(NamedTuple):
     name: str
-    open: Callable[[Path], BinaryIO]
+    open: Callable
     errors: tuple[type[Exception], ...]
 
 
@@ -120,7 +121,8 @@ def read_chunks(path: str | Path, start: int = 0) -> Iterator[bytes]:
     """
     compression = _compression(path)
     errors = compression.errors if compression else ()
-    with compression.open(path) if compression else open(path, "rb") as stream:
+    opened: io.BufferedReader = compression.open(path) if compression else open(path, "rb")
+    with opened as stream:
         stream.seek(start)
         while True:
             try:
