@@ -138,7 +138,7 @@ def create_finetuning_data(
     """
     if bool(vocab_file) == bool(init_checkpoint):
         raise ValueError("give either --vocab_file or --init_checkpoint, which brings its own.")
-    inputs = [config, input_file, vocab_file or init_checkpoint]
+    inputs = [config, input_file, *(path for path in (vocab_file, init_checkpoint) if path)]
     check_output_dir(output_dir, overwrite, inputs)
     if not Path(input_file).is_file():
         raise ValueError(f"labelled file {input_file} does not exist.")

@@ -8,6 +8,7 @@ from kbert.config.plain_values import from_dict
 from kbert.files.json_file import read_json
 from kbert.files.json_values import shown
 from kbert.files.toml_file import read_toml
+from kbert.shipped_configs import find_config
 
 _READERS = {".toml": read_toml, ".json": read_json}
 
@@ -26,7 +27,7 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
       ValueError: for a missing file, another suffix, broken TOML or JSON, an unknown key, a value of another
         type, or values that do not fit together; the sentence names file and key.
     """
-    values = _read(path)
+    values = _read(find_config(path))
     for override in overrides:
         apply_override(values, override)
     encoder = values.get("encoder")

@@ -103,7 +103,8 @@ def read_chunks(path: str | Path, start: int = 0) -> Iterator[bytes]:
     """
     compression = compression_of(path)
     errors = compression.errors if compression else ()
-    with compression.open(path) if compression else open(path, "rb") as stream:
+    opened: io.BufferedReader = compression.open(path) if compression else open(path, "rb")
+    with opened as stream:
         stream.seek(start)
         while True:
             try:

@@ -84,7 +84,7 @@ def labels_in_words(example: Mapping[str, np.ndarray], settings: Mapping) -> lis
     lines = []
     if "next_sentence_labels" in example:
         label = int(example["next_sentence_labels"][0])
-        words = NEXT_SENTENCE_WORDS.get(settings.get("strategy"), NEXT_SENTENCE_WORDS["sentence_pairs"])
+        words = NEXT_SENTENCE_WORDS.get(settings.get("strategy", ""), NEXT_SENTENCE_WORDS["sentence_pairs"])
         lines.append(f"next_sentence_labels {label}: {words[label] if label in (0, 1) else 'unknown'}")
     if LABEL in example and example[LABEL].shape == ():
         label, names = int(example[LABEL]), label_names(settings)
