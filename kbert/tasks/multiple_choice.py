@@ -3,9 +3,8 @@
 import keras
 from keras import ops
 
-from kbert.features import ENCODER_INPUTS
+from kbert.features import ENCODER_INPUTS, LABEL_FEATURE
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
-from kbert.tasks.sequence_classification import LABEL_FEATURE
 from kbert.tasks.task import Task, cross_entropies, example_weights, hits
 from kbert.tasks.task_model import TaskModel
 

@@ -7,8 +7,6 @@ from kbert.heads.span_head import SpanHead
 from kbert.tasks.task import Task, cross_entropies, example_weights, hits
 from kbert.tasks.task_model import TaskModel
 
-SPAN_FEATURES = ("start_positions", "end_positions")  # the original's names, run_squad.py
-
 
 class QuestionAnswering(Task):
     """First and last token of the answer; place 0, the [CLS], where the window holds none.

@@ -6,14 +6,12 @@ import keras
 import numpy as np
 from keras import ops
 
-from kbert.features import Feature, encoder_features
+from kbert.features import LABEL_FEATURE, Feature, encoder_features
 from kbert.heads.classification_head import ClassificationHead
 from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.labelled_files import labels_of, stream_rows
 from kbert.tasks.task import Task, cross_entropies, example_weights, hits
 from kbert.tasks.task_model import TaskModel
-
-LABEL_FEATURE = "label_ids"  # the original's name for the classifier's answers, run_classifier.py
 
 
 class SequenceClassification(Task):

@@ -6,8 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kbert.features import Feature
-from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS
+from kbert.features import EXAMPLE_WEIGHTS, Feature
 from kbert.kernels.cross_entropy import cross_entropy
 
 

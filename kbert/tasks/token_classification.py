@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from kbert.features import LABEL_FEATURE
 from kbert.heads.token_classification_head import TokenClassificationHead
-from kbert.tasks.sequence_classification import LABEL_FEATURE
 from kbert.tasks.task import Task, cross_entropies, example_weights, hits
 from kbert.tasks.task_model import TaskModel
 

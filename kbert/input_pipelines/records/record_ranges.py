@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
+from kbert.features import LABEL_FEATURE
 from kbert.input_pipelines.records import damaged_records
 from kbert.manifest import Manifest
 
-_LABELS = "label_ids"
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1  # what int32 holds; records store more
 _STORED = {"int32": tf.int64, "float32": tf.float32}
 _RECORDS_AT_ONCE = 1024
@@ -34,7 +34,8 @@ def ranges(manifest: Manifest) -> dict[str, tuple[int, int]]:
         known["masked_lm_positions"] = (0, features["input_ids"].shape[-1] - 1)
     if labels := _label_names(manifest):
         # A label for every token is below 0 where none is asked for.
-        known[_LABELS] = (0 if features.get(_LABELS, ((), ()))[1] == () else _SMALLEST, len(labels) - 1)
+        one_each = features.get(LABEL_FEATURE, ((), ()))[1] == ()
+        known[LABEL_FEATURE] = (0 if one_each else _SMALLEST, len(labels) - 1)
     return {
         name: known.get(name, (_SMALLEST, _LARGEST))
         for name, feature in features.items()

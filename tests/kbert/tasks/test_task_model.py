@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from kbert.encoder import BertEncoder
-from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS
+from kbert.features import EXAMPLE_WEIGHTS
 from kbert.tasks import TASKS
 from kbert.tasks.sequence_classification import SequenceClassification
 from kbert.tasks.task_model import TaskModel

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS
+from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE
 from kbert.input_pipelines.labelled_files import Row
 from kbert.tasks import TASKS
 from kbert.tasks.pretraining import Pretraining
-from kbert.tasks.sequence_classification import LABEL_FEATURE, SequenceClassification, f1_score
+from kbert.tasks.sequence_classification import SequenceClassification, f1_score
 from kbert.tasks.task import Task
 from kbert.tasks.token_classification import TokenClassification
 from kbert.training.evaluation_step import means
