@@ -1,10 +1,10 @@
 """The commands of the quickstart, from raw text to exported models."""
 
-import json
 from pathlib import Path
 
 from kbert.config.presets import CONFIGS
 from kbert.export_package import export_package
+from kbert.files.json_file import parse_json
 from kbert.quickstart.road import Road
 
 _LENGTHS = ["--max_seq_length=32", "--max_predictions_per_seq=5"]
@@ -138,7 +138,8 @@ def export(road: Road, at: dict[str, Path]) -> tuple[dict, dict]:
 
 def _json_lines(output):
     """The lines of what a command said that are JSON objects; its log lines are none."""
-    return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    lines = [line for line in output.splitlines() if line.startswith("{")]
+    return [parse_json(line, f"what the command says, {line[:60]!r},") for line in lines]
 
 
 def _config(name):

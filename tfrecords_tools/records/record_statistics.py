@@ -8,12 +8,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kbert.features import ENCODER_INPUTS, Feature
+from kbert.features import LABEL_FEATURE, Feature
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 STATISTICS_FILE_NAME = "statistics.json"
 PAGE_FILE_NAME = "statistics.html"
-LABELS = "label_ids"
 MOST_PIECES_SHOWN = 50
 EXAMPLES_KEPT = 4
 
@@ -41,7 +40,7 @@ class RecordStatistics:
         self.max_seq_length = features["input_ids"].shape[-1]
         self.has_masks = "masked_lm_ids" in features
         self.has_next_sentence = "next_sentence_labels" in features
-        self.has_labels = LABELS in features and features[LABELS].shape == ()
+        self.has_labels = LABEL_FEATURE in features and features[LABEL_FEATURE].shape == ()
         self.counts: dict[str, np.ndarray] = {}
         self.examples: list[dict[str, np.ndarray]] = []
         self._names = tuple(features)
@@ -88,7 +87,7 @@ class RecordStatistics:
         if self.has_next_sentence:
             self.add({"next_sentence": np.bincount(np.ravel(batch["next_sentence_labels"]), minlength=2)})
         if self.has_labels:
-            self.add({"labels": np.bincount(np.asarray(batch[LABELS]))})
+            self.add({"labels": np.bincount(np.asarray(batch[LABEL_FEATURE]))})
 
     def _count_masks(self, batch, input_ids):
         is_real = np.asarray(batch["masked_lm_weights"]) > 0

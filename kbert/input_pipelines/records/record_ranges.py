@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from kbert.features import LABEL_FEATURE as _LABELS
+from kbert.features import LABEL_FEATURE
 from kbert.input_pipelines.records import damaged_records
 from kbert.manifest import Manifest
 
@@ -33,10 +33,11 @@ def ranges(manifest: Manifest) -> dict[str, tuple[int, int]]:
     if "input_ids" in features:
         known["masked_lm_positions"] = (0, features["input_ids"].shape[-1] - 1)
     if choices := _of_dataset(manifest, "choices"):
-        known[_LABELS] = (0, len(choices) - 1)
+        known[LABEL_FEATURE] = (0, len(choices) - 1)
     if labels := _of_dataset(manifest, "labels"):
         # A label for every token is below 0 where none is asked for.
-        known[_LABELS] = (0 if features.get(_LABELS, ((), ()))[1] == () else _SMALLEST, len(labels) - 1)
+        one_each = features.get(LABEL_FEATURE, ((), ()))[1] == ()
+        known[LABEL_FEATURE] = (0 if one_each else _SMALLEST, len(labels) - 1)
     return {
         name: known.get(name, (_SMALLEST, _LARGEST))
         for name, feature in features.items()

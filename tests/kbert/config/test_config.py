@@ -24,7 +24,7 @@ from kbert.config import (
 )
 from tests.kbert.mutations import mutate_bytes, mutate_json
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 CONFIGS = REPOSITORY / "configs"
 CONFIG_CLASSES = {"pretraining": PretrainingConfig, "finetuning": FinetuningConfig, "encoders": EncoderConfig}
 ENCODERS = sorted(CONFIGS.glob("encoders/*.json"))
