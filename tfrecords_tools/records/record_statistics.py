@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kbert.features import LABEL_FEATURE, Feature
+from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 STATISTICS_FILE_NAME = "statistics.json"
