@@ -6,6 +6,7 @@ original BERT (create_pretraining_data.py, run_classifier.py). Nothing here impo
 
 from typing import NamedTuple
 
+PRETRAINING_RECORDS = "pretraining"  # the kind of records that create_pretraining_data makes
 ENCODER_INPUTS = ("input_ids", "input_mask", "segment_ids")
 MASK_FEATURES = ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights")
 NEXT_SENTENCE_FEATURE = "next_sentence_labels"

@@ -117,8 +117,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     require_whole_shares(config, strategy)
 
     details = {
-        "task": task.name,
-        "task_config": task.get_config(),
+        **TASKS.record_of(task),
         "max_seq_length": config.max_seq_length,
         "num_train_examples": train_data.num_examples,
         "train_file": str(paths.train_file or paths.train_dir),

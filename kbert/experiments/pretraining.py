@@ -191,8 +191,7 @@ def _details(task, config, phases, start):
     """What run.json says."""
     records = [phase.train for phase in phases]
     details = {
-        "task": task.name,
-        "task_config": task.get_config(),
+        **TASKS.record_of(task),
         "max_seq_length": max(one.max_seq_length for one in records),
         "num_train_examples": sum(one.manifest.num_examples for one in records),
         "records": records[0].manifest.settings,

@@ -102,12 +102,9 @@ class RunDirectory:
           OSError: when it cannot be written; the same call goes on from what is there.
         """
         path = Path(path)
-        task = TASKS.recorded(details, config)
-        details = (
-            {"format_version": FORMAT_VERSION}
-            | details
-            | {"task": task.name, "task_config": task.get_config(), "vocabulary": vocabulary.describe()}
-        )
+        record = TASKS.record_of(TASKS.recorded(details, config))
+        version, words = {"format_version": FORMAT_VERSION}, {"vocabulary": vocabulary.describe()}
+        details = version | details | record | words
         if not holds_run(path):
             cls._create(path, config, details, vocabulary)
             return cls(path)
@@ -144,9 +141,9 @@ class RunDirectory:
     def _refuse_other(self, config, details):
         was, now = to_dict(self.config) | self.details, to_dict(config) | json.loads(json.dumps(details))
         was["format_version"] = now["format_version"]  # what the two mean is the same
-        task = self.task()
-        was |= {"task": task.name, "task_config": task.get_config()}
-        was.pop("next_sentence", None)  # how runs without that head said so before there was a task for it
+        was |= TASKS.record_of(self.task())
+        for word in TASKS.old_words:
+            was.pop(word, None)
         self._compare_data(was, now)
         rounding = differing_keys(was, now, free=_FREE_KEYS)
         differing = differing_keys(was, now)

@@ -50,6 +50,13 @@ class TaskTable(MutableMapping):
             raise ValueError(f"task={name!r} is not known.{hint} Tasks: {', '.join(self._places)}.")
         return name
 
+    # What run.json said of a task before there was `task_config`.
+    old_words = ("next_sentence",)
+
+    def record_of(self, task) -> dict:
+        """What a run's run.json says of a task, for `recorded` to make it again."""
+        return {"task": task.name, "task_config": task.get_config()}
+
     def recorded(self, details: dict, config):
         """The task of a run, as its run.json and config.json have it.
 

@@ -1,6 +1,6 @@
 """Pretraining records, from the folder to the batches; what does not fit is refused without TensorFlow."""
 
-from kbert.features import MASK_FEATURES, NEXT_SENTENCE_FEATURE, pretraining_features
+from kbert.features import MASK_FEATURES, NEXT_SENTENCE_FEATURE, PRETRAINING_RECORDS, pretraining_features
 from kbert.input_pipelines.records.record_folder import RecordFolder
 
 
@@ -19,7 +19,7 @@ class PretrainingRecords(RecordFolder):
 
     def __init__(self, directory):
         super().__init__(directory)
-        if self.manifest.kind != "pretraining":
+        if self.manifest.kind != PRETRAINING_RECORDS:
             raise ValueError(
                 f"{directory} holds records of kind {self.manifest.kind!r}, not pretraining records."
             )
