@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 ENCODER_INPUTS = ("input_ids", "input_mask", "segment_ids")
 MASK_FEATURES = ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights")
-NEXT_SENTENCE_FEATURE = "next_sentence_labels"
-PRETRAINING_LABELS = (*MASK_FEATURES, NEXT_SENTENCE_FEATURE)
-LABEL_FEATURE = "label_ids"  # one for each text, or one for each token
-SPAN_FEATURES = ("start_positions", "end_positions")  # of an answer in a text; the names of run_squad.py
+NEXT_SENTENCE_LABELS = "next_sentence_labels"
+PRETRAINING_LABELS = (*MASK_FEATURES, NEXT_SENTENCE_LABELS)
+LABEL_FEATURE = "label_ids"  # run_classifier.py's name: one for each text, or one for each token
+TARGET_FEATURE = "targets"  # what a regression is to give
+SPAN_FEATURES = ("start_positions", "end_positions")  # of an answer in a text; run_squad.py's names
 # The next two are features of a batch, not of an example. How much each example counts: 1, and 0 for one that
 # only fills the last evaluation batch.
 EXAMPLE_WEIGHTS = "example_weights"
@@ -57,5 +58,5 @@ def pretraining_features(
             name: Feature(dtype, predictions) for name, dtype in zip(MASK_FEATURES, dtypes, strict=True)
         }
     if with_next_sentence:
-        features[NEXT_SENTENCE_FEATURE] = Feature("int32", (1,))
+        features[NEXT_SENTENCE_LABELS] = Feature("int32", (1,))
     return features

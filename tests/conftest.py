@@ -107,8 +107,8 @@ def records_dir(tmp_path_factory):
 @pytest.fixture(scope="session")
 def pretraining_run(records_dir, tmp_path_factory):
     """The `RunDirectory` of 12 steps of pretraining, with an evaluation at the end."""
+    from kbert.experiments.pretraining import run_pretraining
     from kbert.runs.run_directory import RunDirectory
-    from kbert.scripts.run_pretraining import run_pretraining
 
     path = tmp_path_factory.mktemp("runs") / "pretraining"
     run_pretraining(tiny_pretraining_config(), path, records_dir / "train", records_dir / "heldout")
@@ -137,8 +137,8 @@ def pair_run(pretraining_run, labelled_files, tmp_path_factory):
 
 
 def _finetune(pretraining_run, labelled_files, tmp_path_factory, config):
+    from kbert.experiments.finetuning import run_finetuning
     from kbert.runs.run_directory import RunDirectory
-    from kbert.scripts.run_finetuning import run_finetuning
 
     path = tmp_path_factory.mktemp("runs") / "finetuned"
     run_finetuning(config, path, *labelled_files, init_checkpoint=pretraining_run.path)

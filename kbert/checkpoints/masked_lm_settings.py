@@ -2,8 +2,8 @@
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.model_variables import PARTS
 from kbert.checkpoints.report import Report
+from kbert.heads.parts import MASKED_LM
 
 MASKED_LM_KEYS = ("masked_lm_hidden_act", "masked_lm_layer_norm_eps")
 
@@ -28,7 +28,7 @@ def require_settings(
 ):
     """The same for a format whose head takes `theirs`: (activation, epsilon)."""
     settings = checkpoint.encoder.masked_lm_settings
-    if "masked_lm" in PARTS[checkpoint.task] and settings != theirs:
+    if MASKED_LM.name in checkpoint.parts and settings != theirs:
         ours, other = (f"{name} and epsilon {eps:g}" for name, eps in (settings, theirs))
         allowance.conflict(
             "masked_lm_settings",

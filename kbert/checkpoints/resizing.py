@@ -24,9 +24,11 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
       max_position_embeddings: rows of the new position table; more of them repeat the trained ones.
 
     Raises:
-      ValueError: for a length below 1.
+      ValueError: for a length below 1, or beyond what `EncoderConfig` takes.
     """
     had = checkpoint.encoder.max_position_embeddings
+    # The config knows how many there may be, and is asked before the table is made.
+    encoder = dataclasses.replace(checkpoint.encoder, max_position_embeddings=max_position_embeddings)
     arrays = resize_positions(_read(checkpoint, POSITION_TABLE), max_position_embeddings)
     longest = checkpoint.max_seq_length
     longest = max_position_embeddings if longest == had else min(longest, max_position_embeddings)
@@ -34,7 +36,7 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
         checkpoint,
         arrays,
         f"position table resized from {had} to {max_position_embeddings} rows",
-        encoder=dataclasses.replace(checkpoint.encoder, max_position_embeddings=max_position_embeddings),
+        encoder=encoder,
         max_seq_length=longest,
     )
 

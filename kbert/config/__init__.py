@@ -6,12 +6,7 @@ A config file says only what differs from the defaults; unknown keys are errors;
 
 from kbert.config.config_file import load_config
 from kbert.config.encoder_config import ACTIVATIONS, EncoderConfig
-from kbert.config.finetuning_config import (
-    CONVERTED_TASKS,
-    FINETUNING_TASKS,
-    DatasetConfig,
-    FinetuningConfig,
-)
+from kbert.config.finetuning_config import DatasetConfig, FinetuningConfig
 from kbert.config.optimizer_config import OPTIMIZERS, OptimizerConfig
 from kbert.config.plain_values import from_dict, to_dict
 from kbert.config.presets import encoder_presets
@@ -20,8 +15,6 @@ from kbert.config.training_config import PRECISIONS, TrainingConfig
 
 __all__ = [
     "ACTIVATIONS",
-    "CONVERTED_TASKS",
-    "FINETUNING_TASKS",
     "OPTIMIZERS",
     "PRECISIONS",
     "DatasetConfig",

@@ -7,16 +7,6 @@ from kbert.config.checks import require
 from kbert.config.training_config import TrainingConfig
 from kbert.files.json_values import shown
 
-FINETUNING_TASKS = ("sequence_classification",)
-# Models without a training script: runs of them come from checkpoints.
-CONVERTED_TASKS = (
-    "encoder",
-    "token_classification",
-    "question_answering",
-    "multiple_choice",
-    "next_sentence",
-)
-
 
 @dataclass(frozen=True)
 class DatasetConfig:
@@ -103,10 +93,6 @@ class FinetuningConfig(TrainingConfig):
             self.early_stopping_patience is None or self.eval_every_steps or self.eval_every_epochs,
             "early_stopping_patience counts evaluations during training: give eval_every_steps or "
             "eval_every_epochs, for example 0.5.",
-        )
-        require(
-            self.task in FINETUNING_TASKS + CONVERTED_TASKS,
-            f"task={shown(self.task)} is not known; choose one of {', '.join(FINETUNING_TASKS)}.",
         )
         require(self.max_seq_length >= 4, f"max_seq_length={shown(self.max_seq_length)} must be at least 4.")
         require(self.num_train_epochs > 0, f"num_train_epochs={self.num_train_epochs} must be positive.")

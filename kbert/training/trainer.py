@@ -109,7 +109,7 @@ class _Training:
         keras.utils.set_random_seed(config.seed)
         if config.deterministic_ops:
             tf.config.experimental.enable_op_determinism()
-        self._packed = resolve_packing([phase.config for phase in plan.phases], strategy)
+        self._packed = resolve_packing(task, [phase.config for phase in plan.phases], strategy)
         with strategy.scope():
             encoder = BertEncoder(
                 config.encoder,
@@ -205,7 +205,7 @@ class _Training:
             self._evaluate = EvaluationStep(task, self._model, strategy, jit_compile)
             if self._config.best_metric and not path:
                 some = itertools.islice(self._evaluation_batches(), 1)
-                self._best.require_metric(evaluate_batches(task, self._evaluate, some))
+                self._best.require_metric(self._metrics_of(some))
         consumed = (state.step - phase.first_step) * phase.config.train_batch_size
         make_batches = functools.partial(phase.make_train_batches, consumed)
         self._batches = iter(
@@ -271,7 +271,7 @@ class _Training:
     def _run_evaluation(self):
         step = self._state.step
         with self._progress.paused():
-            self._metrics = evaluate_batches(self._task, self._evaluate, self._evaluation_batches())
+            self._metrics = self._metrics_of(self._evaluation_batches())
         self._progress.evaluate(step, self._metrics)
         before = self._best.state()
         if self._best.observe(step, self._metrics, self._number):
@@ -280,6 +280,10 @@ class _Training:
                 self._best.without_checkpoint(before)
             else:
                 self._state.write_best_index()
+
+    def _metrics_of(self, batches):
+        examples, owners = self._phase.eval_examples() if self._phase.eval_examples else (None, None)
+        return evaluate_batches(self._task, self._evaluate, batches, examples, owners)
 
     def _evaluation_batches(self):
         return distribute(self._strategy, self._phase.make_eval_batches, self._packing(whole_batches=True))

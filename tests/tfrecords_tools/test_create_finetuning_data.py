@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
 from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.manifest import read_manifest
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.scripts.run_evaluation import evaluate_classification, evaluate_labelled_records
-from kbert.scripts.run_finetuning import run_finetuning
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config, write_labelled_file
@@ -288,8 +288,8 @@ def record_dirs(labelled_files, pretraining_run, tmp_path_factory):
 
 @pytest.mark.slow
 def test_evaluation_on_records_is_that_on_live_text(finetuned_run, labelled_files, record_dirs):
-    _, live = evaluate_classification(finetuned_run, labelled_files[1], batch_size=5)
-    _, stored = evaluate_labelled_records(finetuned_run, record_dirs[1], batch_size=5)
+    _, live = evaluate(finetuned_run, labelled_files[1], batch_size=5)
+    _, stored = evaluate(finetuned_run, input_dir=record_dirs[1], batch_size=5)
     assert stored == live and live["num_examples"] == 13
 
 
@@ -373,8 +373,8 @@ def test_damaged_records_are_named_or_left_out(make, labelled_files, finetuned_r
     content[len(content) // 2] ^= 1
     shard.write_bytes(content)
     with pytest.raises(ValueError, match=rf"{shard.name} is damaged at byte \d+: .*--records_errors=skip"):
-        evaluate_labelled_records(finetuned_run, directory)
-    _, metrics = evaluate_labelled_records(finetuned_run, directory, records_errors="skip")
+        evaluate(finetuned_run, input_dir=directory)
+    _, metrics = evaluate(finetuned_run, input_dir=directory, records_errors="skip")
     assert metrics["num_examples"] == sum(map(sum, metrics["confusion"])) == 12
 
     config = tiny_finetuning_config(encoder=tiny_encoder_config(), train_batch_size=4)
@@ -386,7 +386,7 @@ def test_evaluation_refuses_records_of_another_run(make, labelled_files, finetun
     other = dataclasses.replace(tiny_finetuning_config().dataset, labels=("loud", "quiet"))
     directory = make(labelled_files[1], config=tiny_finetuning_config(dataset=other))
     with pytest.raises(ValueError, match="was made with the labels"):
-        evaluate_labelled_records(finetuned_run, directory)
+        evaluate(finetuned_run, input_dir=directory)
 
 
 # ------------------------------------------------------------------------------ as commands

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kbert.features import LABEL_FEATURE, Feature
+from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 STATISTICS_FILE_NAME = "statistics.json"
@@ -37,7 +37,7 @@ class RecordStatistics:
     """
 
     def __init__(self, features: Mapping[str, Feature], vocabulary: Vocabulary):
-        (self.max_seq_length,) = features["input_ids"].shape
+        self.max_seq_length = features["input_ids"].shape[-1]
         self.has_masks = "masked_lm_ids" in features
         self.has_next_sentence = "next_sentence_labels" in features
         self.has_labels = LABEL_FEATURE in features and features[LABEL_FEATURE].shape == ()
@@ -57,9 +57,12 @@ class RecordStatistics:
         Raises:
           ValueError: for ids that are not in the vocabulary.
         """
-        input_ids, input_mask = np.asarray(batch["input_ids"]), np.asarray(batch["input_mask"])
+        # An example may have several sequences, such as the choices of multiple choice.
+        input_ids, input_mask, segment_ids = (
+            np.asarray(batch[name]).reshape(-1, self.max_seq_length) for name in ENCODER_INPUTS
+        )
         lengths = input_mask.sum(axis=1)
-        second = np.asarray(batch["segment_ids"]).sum(axis=1)  # the second text with its [SEP]
+        second = segment_ids.sum(axis=1)  # the second text with its [SEP]
         pieces = np.bincount(input_ids.ravel(), minlength=self._vocab_size)
         if len(pieces) > self._vocab_size:
             raise ValueError(
@@ -69,7 +72,7 @@ class RecordStatistics:
         pieces[self._pad_id] -= input_ids.size - lengths.sum()
         self.add(
             {
-                "records": np.array([len(input_ids)]),
+                "records": np.array([len(batch["input_ids"])]),
                 "lengths": np.bincount(lengths),
                 # Without [CLS] and the [SEP] of each text.
                 "first_lengths": np.bincount(np.maximum(lengths - second - 2, 0)),
@@ -79,7 +82,7 @@ class RecordStatistics:
         )
         if self.has_masks:
             self._count_masks(batch, input_ids)
-        for row in range(min(EXAMPLES_KEPT - len(self.examples), len(input_ids))):
+        for row in range(min(EXAMPLES_KEPT - len(self.examples), len(batch["input_ids"]))):
             self.examples.append({name: np.array(batch[name][row]) for name in self._names})
         if self.has_next_sentence:
             self.add({"next_sentence": np.bincount(np.ravel(batch["next_sentence_labels"]), minlength=2)})

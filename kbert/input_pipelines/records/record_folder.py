@@ -41,12 +41,12 @@ class RecordFolder:
           ValueError: when the manifest tells none.
         """
         feature = self.manifest.features.get("input_ids")
-        if feature is None or len(feature.shape) != 1 or not feature.shape[0]:
+        if feature is None or not feature.shape or not feature.shape[-1]:
             raise ValueError(
                 f"{self.directory} has input_ids as {feature}, expected rows of one length; make the records "
                 "again."
             )
-        return feature.shape[0]
+        return feature.shape[-1]
 
     def leave_out_damaged(self):
         """Looks for damaged records now, and goes without them."""

@@ -32,7 +32,9 @@ def ranges(manifest: Manifest) -> dict[str, tuple[int, int]]:
     features = manifest.features
     if "input_ids" in features:
         known["masked_lm_positions"] = (0, features["input_ids"].shape[-1] - 1)
-    if labels := _label_names(manifest):
+    if choices := _of_dataset(manifest, "choices"):
+        known[LABEL_FEATURE] = (0, len(choices) - 1)
+    if labels := _of_dataset(manifest, "labels"):
         # A label for every token is below 0 where none is asked for.
         one_each = features.get(LABEL_FEATURE, ((), ()))[1] == ()
         known[LABEL_FEATURE] = (0 if one_each else _SMALLEST, len(labels) - 1)
@@ -43,10 +45,11 @@ def ranges(manifest: Manifest) -> dict[str, tuple[int, int]]:
     }
 
 
-def _label_names(manifest):
+def _of_dataset(manifest, name):
+    """A list of the config that the records were made with, or None."""
     dataset = manifest.settings.get("dataset")
-    labels = dataset.get("labels") if isinstance(dataset, dict) else None
-    return labels if isinstance(labels, list) else None
+    values = dataset.get(name) if isinstance(dataset, dict) else None
+    return values if isinstance(values, list) else None
 
 
 def layout(manifest: Manifest) -> dict[str, tf.io.FixedLenFeature]:

@@ -95,6 +95,14 @@ def test_a_training_with_more_positions_starts_with_the_trained_ones_repeated(pr
         model_loading.agreed_encoder(shorter, checkpoint)
 
 
+@pytest.mark.parametrize(
+    ("length", "sentence"), [(0, "must be positive"), (10**12, "must be at most 1048576")]
+)
+def test_lengths_that_no_table_has_are_refused_before_one_is_made(pretraining_run, length, sentence):
+    with pytest.raises(ValueError, match=f"max_position_embeddings={length} {sentence}"):
+        with_positions(read_checkpoint(pretraining_run.path), length)
+
+
 def weights(rows=5):
     return {
         WORD_TABLE: RNG.normal(size=(rows, 3)).astype(np.float32),

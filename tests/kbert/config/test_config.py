@@ -283,11 +283,6 @@ REFUSED = {
         {"optimizer": {"learning_rate": float("nan")}},
         "optimizer.learning_rate=nan must be positive.",
     ),
-    "unknown task": (
-        FinetuningConfig,
-        {"task": "regression"},
-        "task='regression' is not known; choose one of sequence_classification.",
-    ),
     "varying shapes under XLA": (
         FinetuningConfig,
         {"jit_compile": True},

@@ -12,11 +12,11 @@ import pytest
 
 import kbert
 from kbert.config import FinetuningConfig, PretrainingConfig, from_dict
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.pretraining import run_pretraining
 from kbert.runs.checkpoint import read_state
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.scripts.run_finetuning import run_finetuning
-from kbert.scripts.run_pretraining import run_pretraining
 
 STORED = Path(__file__).resolve().parents[2] / "stored_before_format_version"
 

@@ -131,9 +131,10 @@ def test_confusion_table_for_people():
 
 def test_answers_and_label_ids():
     task = SequenceClassification(("no", "yes"))
-    answer = task.answer(np.array([0.25, 0.75], np.float32))
+    answer = task.answer({"probabilities": np.array([0.25, 0.75], np.float32)}, {"text": "x"})
     assert answer == {"label": "yes", "probabilities": {"no": 0.25, "yes": 0.75}}
-    assert task.label_ids([Row("a", None, "yes"), Row("b", None, "no")]) == [1, 0]
+    (ids,) = task.label_features([Row("a", None, "yes"), Row("b", None, "no")]).values()
+    assert ids.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(

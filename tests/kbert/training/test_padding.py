@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 from kbert.config import FinetuningConfig, PretrainingConfig
+from kbert.experiments.finetuning import run_finetuning
 from kbert.runs.metrics_file import read_metrics
-from kbert.scripts.run_finetuning import run_finetuning
 from kbert.training.padding import packing, resolve_packing
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config
 

@@ -9,10 +9,10 @@ import shutil
 import pytest
 
 from kbert.config import OptimizerConfig, to_dict
+from kbert.experiments.pretraining import run_pretraining
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import MetricsFile, read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.scripts.run_pretraining import run_pretraining
 from kbert.stop_signal import StoppedBySignal
 from kbert.training.measuring.progress import Progress
 from kbert.training.training_state import config_hash
