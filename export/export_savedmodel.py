@@ -52,8 +52,8 @@ def export_savedmodel(run, model_base_path, version: int | None = None) -> dict:
     if target.exists():
         raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")
 
-    from export.gate.op_gate import check_servable
-    from export.serving_model import ServingModel
+    from .gate.op_gate import check_servable
+    from .serving_model import ServingModel
 
     serving_model = ServingModel(run)
     # Servers load whatever is named like a number, so the name comes last.
@@ -76,8 +76,9 @@ def _check_answers(serving_model, directory) -> float:
     import numpy as np
     import tensorflow as tf
 
-    from export.gate.session_check import run_signature
     from kbert.inference.finite_numbers import require_finite_answers
+
+    from .gate.session_check import run_signature
 
     signature = serving_model.signatures["serving_default"]
     inputs = {name: _check_input(name, dtype, shape) for name, (dtype, shape) in signature.inputs.items()}

@@ -64,7 +64,7 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
             f"{run.config.encoder.max_position_embeddings}."
         )
 
-    from export.litert_model import QUANTIZATIONS, convert_to_litert
+    from .litert_model import QUANTIZATIONS, convert_to_litert
 
     unknown = [name for name in quantizations if name not in QUANTIZATIONS]
     if unknown or not quantizations:
@@ -107,9 +107,10 @@ def _difference(run, model, path, length) -> float:
     import numpy as np
     import tensorflow as tf
 
-    from export.litert_model import LiteRTClassifier
     from kbert.inference.finite_numbers import require_finite_answers
     from kbert.tokenization.text_inputs import TextInputs
+
+    from .litert_model import LiteRTClassifier
 
     vocabulary = run.vocabulary()
     pairs = _CHECK_TEXTS[::-1] if run.config.dataset.text_pair else None

@@ -92,7 +92,10 @@ def _show_own_lines():
 
 def _is_worth_showing(record):
     path = Path(record.pathname)
-    ours = path.is_relative_to(_PROJECT) and "site-packages" not in path.parts  # .venv may lie in the project
+    # By the first folder: what lies beside kbert may be all of site-packages, or hold a .venv.
+    ours = (
+        path.is_relative_to(_PROJECT) and path.relative_to(_PROJECT).parts[0] in interrupt.PACKAGES_OF_SCRIPTS
+    )
     return record.levelno > standard_logging.WARNING or ours
 
 
@@ -116,7 +119,7 @@ class _QuietTensorFlowImport:
                 with _standard_error_set_aside():
                     execute(module)
 
-            spec.loader.exec_module = execute_quietly
+            spec.loader.exec_module = execute_quietly  # type: ignore[method-assign]  # of this module alone
         return spec
 
 

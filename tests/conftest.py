@@ -6,6 +6,7 @@ import random
 import pytest
 
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, OptimizerConfig, PretrainingConfig
+from tests.made_once import made_once
 from tests.tfrecords_tools import small_corpus
 
 # Tests of tiny models: compiling kernels for every shape would take longer than all the rest.
@@ -85,9 +86,12 @@ def vocabulary():
 @pytest.fixture(scope="session")
 def records_dir(tmp_path_factory):
     """A folder with `train` and `heldout` pretraining records."""
+    return made_once(tmp_path_factory, "records", _make_records)
+
+
+def _make_records(folder):
     from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
-    folder = tmp_path_factory.mktemp("records")
     for name, num_documents, seed in (("train", 12, 1), ("heldout", 4, 2)):
         raw = folder / f"raw_{name}"
         raw.mkdir()
@@ -101,7 +105,6 @@ def records_dir(tmp_path_factory):
             dupe_factor=2,
             num_shards=3,
         )
-    return folder
 
 
 @pytest.fixture(scope="session")
@@ -110,22 +113,30 @@ def pretraining_run(records_dir, tmp_path_factory):
     from kbert.experiments.pretraining import run_pretraining
     from kbert.runs.run_directory import RunDirectory
 
-    path = tmp_path_factory.mktemp("runs") / "pretraining"
-    run_pretraining(tiny_pretraining_config(), path, records_dir / "train", records_dir / "heldout")
-    return RunDirectory(path)
+    def make(folder):
+        config = tiny_pretraining_config()
+        run_pretraining(config, folder / "run", records_dir / "train", records_dir / "heldout")
+
+    return RunDirectory(made_once(tmp_path_factory, "pretraining", make) / "run")
 
 
 @pytest.fixture(scope="session")
 def labelled_files(tmp_path_factory):
     """Paths of a training and a development TSV with the columns sentence, other and label."""
-    folder = tmp_path_factory.mktemp("labelled")
-    return write_labelled_file(folder / "train.tsv", 40), write_labelled_file(folder / "dev.tsv", 13, seed=4)
+
+    def make(folder):
+        write_labelled_file(folder / "train.tsv", 40)
+        write_labelled_file(folder / "dev.tsv", 13, seed=4)
+
+    folder = made_once(tmp_path_factory, "labelled", make)
+    return folder / "train.tsv", folder / "dev.tsv"
 
 
 @pytest.fixture(scope="session")
 def finetuned_run(pretraining_run, labelled_files, tmp_path_factory):
     """The `RunDirectory` of a classifier of single texts."""
-    return _finetune(pretraining_run, labelled_files, tmp_path_factory, tiny_finetuning_config())
+    config = tiny_finetuning_config()
+    return _finetuned("finetuned", pretraining_run, labelled_files, tmp_path_factory, config)
 
 
 @pytest.fixture(scope="session")
@@ -133,13 +144,14 @@ def pair_run(pretraining_run, labelled_files, tmp_path_factory):
     """The `RunDirectory` of a classifier of pairs of texts."""
     dataset = DatasetConfig(text="sentence", text_pair="other", label="label", labels=LABELS)
     config = tiny_finetuning_config(dataset=dataset, num_train_epochs=1.0, pad_to_longest=False)
-    return _finetune(pretraining_run, labelled_files, tmp_path_factory, config)
+    return _finetuned("finetuned_pairs", pretraining_run, labelled_files, tmp_path_factory, config)
 
 
-def _finetune(pretraining_run, labelled_files, tmp_path_factory, config):
+def _finetuned(name, pretraining_run, labelled_files, tmp_path_factory, config):
     from kbert.experiments.finetuning import run_finetuning
     from kbert.runs.run_directory import RunDirectory
 
-    path = tmp_path_factory.mktemp("runs") / "finetuned"
-    run_finetuning(config, path, *labelled_files, init_checkpoint=pretraining_run.path)
-    return RunDirectory(path)
+    def make(folder):
+        run_finetuning(config, folder / "run", *labelled_files, init_checkpoint=pretraining_run.path)
+
+    return RunDirectory(made_once(tmp_path_factory, name, make) / "run")

@@ -23,6 +23,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.records.record_statistics import RecordStatistics
 from tfrecords_tools.records.record_writer import RecordWriter, check_output_dir, encode_examples
 from tfrecords_tools.work.progress import Progress
+from tfrecords_tools.work.stored_vocabulary import StoredVocabulary
 from tfrecords_tools.work.worker_pool import WorkerPool
 
 FLAGS = flags.FLAGS
@@ -138,7 +139,7 @@ def create_finetuning_data(
     """
     if bool(vocab_file) == bool(init_checkpoint):
         raise ValueError("give either --vocab_file or --init_checkpoint, which brings its own.")
-    inputs = [config, input_file, vocab_file or init_checkpoint]
+    inputs = [config, input_file, *(path for path in (vocab_file, init_checkpoint) if path)]
     check_output_dir(output_dir, overwrite, inputs)
     if not Path(input_file).is_file():
         raise ValueError(f"labelled file {input_file} does not exist.")
@@ -193,8 +194,7 @@ def create_finetuning_data(
         job = Job(
             settings.task,
             dataset,
-            str(writer.vocab_file),
-            vocabulary.do_lower_case,
+            StoredVocabulary(writer.vocab_file, vocabulary.do_lower_case, vocabulary.fingerprint),
             settings.max_seq_length,
         )
         pieces = _pieces(task_class.read_examples(input_file, dataset))
@@ -218,8 +218,7 @@ class Job:
 
     task: str
     dataset: DatasetConfig
-    vocab_file: str
-    do_lower_case: bool
+    vocabulary: StoredVocabulary
     max_seq_length: int
 
 
@@ -237,7 +236,7 @@ def _tools(job):
     from kbert.tokenization.text_inputs import TextInputs
 
     task = TASKS[job.task].of_dataset(job.dataset)
-    vocabulary = Vocabulary.from_file(job.vocab_file, job.do_lower_case)
+    vocabulary = job.vocabulary.read()
     features = task.features(job.max_seq_length)
     return task, vocabulary, features, TextInputs(vocabulary, job.max_seq_length)
 

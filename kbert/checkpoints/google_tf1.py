@@ -200,7 +200,7 @@ def _task(stored, report):
     reads_pooled = heads - {"span", MASKED_LM.name} or not heads
     task = TASKS.of_parts(heads | ({POOLER.name} if reads_pooled else set()))
     if num_labels == 1:
-        task = TASKS.of_architecture(TASKS[task].architecture, "regression")
+        task = TASKS.with_problem_type(task, "regression")
     report.note(f"heads: {', '.join(sorted(heads)) or 'none'}; kbert's {task!r}")
     return task, parts_of(task, tuple(map(str, range(num_labels)))), num_labels
 

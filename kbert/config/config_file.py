@@ -8,6 +8,7 @@ from kbert.config.plain_values import from_dict
 from kbert.files.json_file import read_json
 from kbert.files.json_values import shown
 from kbert.files.toml_file import read_toml
+from kbert.shipped_configs import find_config
 
 _READERS = {".toml": read_toml, ".json": read_json}
 
@@ -26,7 +27,7 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
       ValueError: for a missing file, another suffix, broken TOML or JSON, an unknown key, a value of another
         type, or values that do not fit together; the sentence names file and key.
     """
-    values = _read(path)
+    values: dict = _read(find_config(path))
     for override in overrides:
         apply_override(values, override)
     encoder = values.get("encoder")
@@ -46,10 +47,8 @@ def _read(path):
     path = Path(path)
     _require_file(path)
     reader = _READERS.get(path.suffix.lower())
-    require(
-        reader is not None,
-        f"config file {path} ends in {shown(path.suffix)}; expected .toml or .json.",
-    )
+    if reader is None:
+        raise ValueError(f"config file {path} ends in {shown(path.suffix)}; expected .toml or .json.")
     values = reader(path)
     require(isinstance(values, dict), f"{path}: expected an object of settings, received {shown(values)}.")
     return values

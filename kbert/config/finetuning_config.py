@@ -90,7 +90,7 @@ class FinetuningConfig(TrainingConfig):
             "eval_every_steps and eval_every_epochs say the same: give one of them.",
         )
         require(
-            self.early_stopping_patience is None or self.eval_every_steps or self.eval_every_epochs,
+            bool(self.early_stopping_patience is None or self.eval_every_steps or self.eval_every_epochs),
             "early_stopping_patience counts evaluations during training: give eval_every_steps or "
             "eval_every_epochs, for example 0.5.",
         )

@@ -1,5 +1,7 @@
 """Single settings changed from the command line: `--override=path.to.field=value`."""
 
+from typing import Any
+
 from kbert.config.checks import require
 from kbert.files.json_file import NotJson, parse_json
 from kbert.files.json_values import shown
@@ -22,6 +24,7 @@ def apply_override(values: dict, override: str):
         f"{flag} must look like path.to.field=value, for example optimizer.learning_rate=3e-5.",
     )
     *parents, leaf = name.split(".")
+    child: Any
     for parent in parents:
         if isinstance(values, list):  # phases.0.num_train_steps
             known = parent in map(str, range(len(values)))

@@ -1,12 +1,11 @@
 """Encoders by name: the files under configs/encoders, in BERT's own JSON."""
 
-from pathlib import Path
-
 from kbert.config.checks import require
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import shown
+from kbert.shipped_configs import configs_directory
 
-CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+CONFIGS = configs_directory()
 _DIRECTORY = CONFIGS / "encoders"
 
 # Keys of Google's multilingual and Chinese `bert_config.json` that describe an unused pooler variant;

@@ -41,8 +41,8 @@ class LabelledPaths:
             )
         if self.dev_file and self.dev_dir:
             raise ValueError("give either --dev_file or --dev_dir, not both.")
-        for path in filter(None, (self.train_file, self.dev_file)):
-            if not Path(path).is_file():
+        for path in (self.train_file, self.dev_file):
+            if path and not Path(path).is_file():
                 raise ValueError(f"labelled file {path} does not exist.")
 
     @property
@@ -105,7 +105,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     train_data, dev_data, dataset = _open_data(config, paths)
     config = dataclasses.replace(config, dataset=dataset)
     task = TASKS[config.task].of_dataset(dataset)
-    if train_data.manifest and not (start.init_checkpoint or start.vocabulary):
+    if paths.train_dir and not (start.init_checkpoint or start.vocabulary):
         start = dataclasses.replace(start, vocabulary=read_vocabulary(paths.train_dir, train_data.manifest))
     point = find_starting_point(start, run_dir, config.encoder, task)
     config = _complete_config(config, point)

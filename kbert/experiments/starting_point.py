@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import EncoderConfig
@@ -19,7 +20,7 @@ class Start:
       vocabulary: that of a training without `init_checkpoint`.
     """
 
-    init_checkpoint: object = None
+    init_checkpoint: str | Path | None = None
     do_lower_case: bool | None = None
     allow_unmatched: tuple = ()
     from_scratch: bool = False

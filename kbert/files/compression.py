@@ -6,7 +6,7 @@ import lzma
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 _ZSTD_REQUIREMENT = "backports.zstd==1.8.0"
 # Named only to be refused: read as text they would be reported as a page of bytes that are not UTF-8.
@@ -17,7 +17,7 @@ class Compression(NamedTuple):
     """A way to unpack: its `name`, what opens a path or a binary stream, and its errors for damaged files."""
 
     name: str
-    open: Callable[[Path | BinaryIO], BinaryIO]
+    open: Callable  # of a path or a binary stream
     errors: tuple[type[Exception], ...]
 
 

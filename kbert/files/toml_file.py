@@ -18,23 +18,28 @@ def parse_toml(text: str | bytes, where: str) -> dict:
       ValueError: naming the line, when it is not valid TOML or not UTF-8; and when it is nested so deeply
         that it cannot be read.
     """
+    if isinstance(text, bytes):
+        text = _decoded(text, where)
     try:
-        if isinstance(text, bytes):
-            text = text.decode("utf-8-sig")
         return tomllib.loads(text)
     except RecursionError:
         raise ValueError(f"{where} is nested too deeply to be read.") from None
-    except UnicodeDecodeError as error:
-        line = text.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"{where} is not valid TOML: byte 0x{text[error.start]:02x} is not UTF-8 (at line {line})."
-        ) from None
     except tomllib.TOMLDecodeError as error:
         last = f"(at line {text.count(chr(10)) + 1}, the end of the document)"
         problem = str(error).replace("(at end of document)", last)
         raise ValueError(f"{where} is not valid TOML: {problem}.") from None
     except ValueError as error:  # a number of thousands of digits, a day that there is not
         raise ValueError(f"{where} is not valid TOML: {error}.") from None
+
+
+def _decoded(content, where):
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{where} is not valid TOML: byte 0x{content[error.start]:02x} is not UTF-8 (at line {line})."
+        ) from None
 
 
 def read_toml(path: str | Path) -> dict:

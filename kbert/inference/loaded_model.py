@@ -231,11 +231,10 @@ def load_answering(run: RunDirectory | LoadedModel, answers: tuple[str, ...], ne
     Raises:
       ValueError: for another task, before any weight is read; `need` ends the sentence.
     """
-    from_disk = isinstance(run, RunDirectory)
-    source, task = (run.path, run.task()) if from_disk else (run.source, run.task)
+    source, task = (run.path, run.task()) if isinstance(run, RunDirectory) else (run.source, run.task)
     if not set(answers) & set(task.answers):
         raise ValueError(f"{source} is a {task.name} run; {need}.")
-    return LoadedModel.from_run(run) if from_disk else run
+    return LoadedModel.from_run(run) if isinstance(run, RunDirectory) else run
 
 
 def _from_checkpoint(checkpoint, **changes):

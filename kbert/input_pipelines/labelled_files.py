@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kbert.config import DatasetConfig
 from kbert.files.json_file import parse_json
@@ -239,7 +239,7 @@ def _records(path, dataset, columns):
 
 
 def _cells_by_column(text, file_format, path, dataset, columns):
-    quoting = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
+    quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
     csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader(text, strict=True, **quoting)
     try:

@@ -15,7 +15,8 @@ def _forward(x, seed, *, rate):
 
 
 def _backward(kept, upstream, *, rate):
-    return _scaled(upstream, *kept, rate), None
+    (seed,) = kept
+    return _scaled(upstream, seed, rate), None
 
 
 _kernel = Kernel(_forward, _backward)

@@ -1,14 +1,13 @@
 """The same sentence answered in every way there is, and how long each takes."""
 
+import importlib
 import statistics
 import time
 from pathlib import Path
 
 import numpy as np
 
-from export.gate.session_check import load_session, run_loaded
-from export.litert_model import LiteRTClassifier
-from export.serving_client import predict_grpc, predict_rest
+from kbert.export_package import export_package
 from kbert.inference.text_classifier import TextClassifier
 from kbert.quickstart.running_server import RunningServer
 from kbert.runs.run_directory import RunDirectory
@@ -32,17 +31,24 @@ def ask_every_way(at: dict[str, Path], logs: Path) -> dict:
     """
     print(f"\n     The same sentence on every road: {_QUESTION!r}", flush=True)
     run, name = RunDirectory(at["classifier run"]), at["SavedModel"].name
-    classifier, session = TextClassifier(run), load_session(str(at["SavedModel"] / "1"))
-    floats = LiteRTClassifier(at["LiteRT"] / "model_float32.tflite", run.vocabulary())
-    small = LiteRTClassifier(at["LiteRT"] / "model_dynamic_int8.tflite", run.vocabulary())
+    session_check, litert_model, client = map(
+        _exporter, ("gate.session_check", "litert_model", "serving_client")
+    )
+    classifier, session = TextClassifier(run), session_check.load_session(str(at["SavedModel"] / "1"))
+    floats = litert_model.LiteRTClassifier(at["LiteRT"] / "model_float32.tflite", run.vocabulary())
+    small = litert_model.LiteRTClassifier(at["LiteRT"] / "model_dynamic_int8.tflite", run.vocabulary())
     with RunningServer(at["SavedModel"], name, logs) as server:
         ways = {
             _REFERENCE: lambda: classifier.outputs([_QUESTION])["probabilities"].numpy(),
-            "SavedModel, session loader": lambda: run_loaded(session, "serving_default", _TEXT)[
+            "SavedModel, session loader": lambda: session_check.run_loaded(session, "serving_default", _TEXT)[
                 "probabilities"
             ],
-            "development server, gRPC": lambda: predict_grpc(server.grpc, name, _TEXT)["probabilities"],
-            "development server, REST": lambda: predict_rest(server.rest, name, _TEXT)["probabilities"],
+            "development server, gRPC": lambda: client.predict_grpc(server.grpc, name, _TEXT)[
+                "probabilities"
+            ],
+            "development server, REST": lambda: client.predict_rest(server.rest, name, _TEXT)[
+                "probabilities"
+            ],
             "LiteRT float32": lambda: floats([_QUESTION]),
             _INT8: lambda: small([_QUESTION]),
         }
@@ -78,3 +84,8 @@ def _differences(timed):
     apart = {way: float(np.abs(answer - reference).max()) for way, (answer, _) in timed.items()}
     int8 = apart.pop(_INT8)
     return {"max_difference": max(apart.values()), "max_difference_int8": int8}
+
+
+def _exporter(name):
+    """A module of the exporters, which have another name where kbert is installed."""
+    return importlib.import_module(f"{export_package()}.{name}")

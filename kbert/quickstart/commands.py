@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from kbert.config.presets import CONFIGS
+from kbert.export_package import export_package
 from kbert.files.json_file import parse_json
 from kbert.quickstart.road import Road
 
@@ -121,13 +122,13 @@ def export(road: Road, at: dict[str, Path]) -> tuple[dict, dict]:
     """What the two exporters report: (of the SavedModel, of the LiteRT files)."""
     saved_model = road.step(
         "Export: a SavedModel with tokenization in the graph",
-        "export.export_savedmodel",
+        f"{export_package()}.export_savedmodel",
         f"--run_dir={at['classifier run']}",
         f"--model_base_path={at['SavedModel']}",
     )
     litert = road.step(
         "Export: LiteRT files",
-        "export.export_tflite",
+        f"{export_package()}.export_tflite",
         f"--run_dir={at['classifier run']}",
         f"--output_dir={at['LiteRT']}",
         "--quantization=float32,dynamic_int8",

@@ -57,8 +57,10 @@ class Road:
 def _run(command, log):
     """(exit code, all that the command says); `log` gets it, and the terminal line by line as it comes."""
     lines = []
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "encoding": "utf-8"}
-    with log.open("w", encoding="utf-8") as file, subprocess.Popen(command, **pipes) as process:
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
+    )
+    with log.open("w", encoding="utf-8") as file, process:
         for line in process.stdout:
             file.write(line)
             lines.append(line)

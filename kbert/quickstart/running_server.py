@@ -1,8 +1,10 @@
-"""export.development_server in a process of its own, as a user would start it."""
+"""The development server in a process of its own, as a user would start it."""
 
 import subprocess
 import sys
 from pathlib import Path
+
+from kbert.export_package import export_package
 
 
 class RunningServer:
@@ -22,7 +24,7 @@ class RunningServer:
 
     def __init__(self, model_base_path: Path, name: str, logs: Path):
         self._command = [
-            *(sys.executable, "-m", "export.development_server"),
+            *(sys.executable, "-m", f"{export_package()}.development_server"),
             *(
                 f"--model_base_path={model_base_path}",
                 f"--model_name={name}",

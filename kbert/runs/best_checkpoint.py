@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
@@ -30,7 +31,8 @@ class BestCheckpoint:
 
     def forget(self):
         """Begins anew."""
-        self.step, self.metrics = None, None
+        self.step: int | None = None
+        self.metrics: Any = None  # a dict once there is a best
         self._phase = self._observed_step = None
         self._fruitless = 0
 
@@ -135,4 +137,4 @@ def indexed_step(directory) -> int | None:
         index = read_index(directory)
     except ValueError:
         return None
-    return index and index["step"]
+    return index["step"] if index else None

@@ -87,7 +87,10 @@ def folder_of(directory, step: int) -> Path:
 
 def step_of(checkpoint) -> int:
     """The step in the name of a checkpoint's folder."""
-    return int(_FOLDER.fullmatch(Path(checkpoint).name)[1])
+    match = _FOLDER.fullmatch(Path(checkpoint).name)
+    if match is None:
+        raise ValueError(f"{checkpoint} is not the folder of a checkpoint: step- and its number.")
+    return int(match[1])
 
 
 def list_checkpoints(directory) -> list[Path]:

@@ -86,8 +86,13 @@ class MultipleChoice(Task):
                 choices = [f"{beginning} {choice}" for choice in choices]
             yield Choices(text, tuple(choices), _place_of(record, dataset, place) if with_labels else None)
 
+    def _number(self) -> int:
+        if self.num_choices is None:
+            raise ValueError("the number of choices is not known; make the task of a dataset, or give it.")
+        return self.num_choices
+
     def features(self, max_seq_length):
-        shape = (self.num_choices, max_seq_length)
+        shape = (self._number(), max_seq_length)
         return {name: Feature("int32", shape) for name in ENCODER_INPUTS} | {
             LABEL_FEATURE: Feature("int32", ())
         }
@@ -99,7 +104,7 @@ class MultipleChoice(Task):
             for example in examples
             for choice in example.choices
         ]
-        shape = (len(examples), self.num_choices, text_inputs.max_seq_length)
+        shape = (len(examples), self._number(), text_inputs.max_seq_length)
         features = {
             name: values.reshape(shape)
             for name, values in text_reader.tokenize_rows(pairs, text_inputs).items()
@@ -144,7 +149,9 @@ class MultipleChoice(Task):
 
     def baseline(self, batches, vocabulary):
         """`baseline_accuracy`: that of always taking the place that is right most often."""
-        counts = sum(np.bincount(batch[LABEL_FEATURE], minlength=self.num_choices) for batch in batches)
+        counts = np.zeros(self._number(), np.int64)
+        for batch in batches:
+            counts += np.bincount(batch[LABEL_FEATURE], minlength=self._number())
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
 
     def signatures(self, model, text_inputs):

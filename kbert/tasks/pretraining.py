@@ -43,7 +43,7 @@ class MaskedLM(Task):
     inputs = ("text",)
     answers = ("masks",)
     architecture = "BertForMaskedLM"
-    parts = (MASKED_LM,)
+    parts: tuple[Part, ...] = (MASKED_LM,)
     # How records of the objective are made: --strategy of create_pretraining_data; None: in any way.
     strategy: str | None = None
 

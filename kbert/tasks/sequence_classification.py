@@ -123,7 +123,9 @@ class SequenceClassification(SequenceTask):
 
     def baseline(self, batches, vocabulary):
         """`baseline_accuracy`: that of always answering the most frequent label."""
-        counts = sum(np.bincount(batch[LABEL_FEATURE], minlength=len(self.labels)) for batch in batches)
+        counts = np.zeros(len(self.labels), np.int64)
+        for batch in batches:
+            counts += np.bincount(batch[LABEL_FEATURE], minlength=len(self.labels))
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
 
     def report(self, metrics):
@@ -149,7 +151,7 @@ class SequenceClassification(SequenceTask):
     def answer(self, outputs, inputs):
         """The label and every label's probability."""
         by_label = {label: float(p) for label, p in zip(self.labels, outputs["probabilities"], strict=True)}
-        return {"label": max(by_label, key=by_label.get), "probabilities": by_label}
+        return {"label": max(by_label, key=by_label.__getitem__), "probabilities": by_label}
 
 
 def f1_score(confusion, index) -> float:

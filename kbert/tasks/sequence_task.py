@@ -1,5 +1,7 @@
 """What the tasks on one text, or a pair of texts, have in common: all but the labels."""
 
+from collections.abc import Callable
+
 import keras
 import numpy as np
 
@@ -23,7 +25,7 @@ class SequenceTask(Task):
     """
 
     head: str
-    read_label = staticmethod(labelled_files.class_label)
+    read_label: Callable = staticmethod(labelled_files.class_label)
 
     def __init__(self, takes_pairs: bool | None = None):
         self.takes_pairs = takes_pairs

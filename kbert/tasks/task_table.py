@@ -3,6 +3,7 @@
 import difflib
 import importlib
 from collections.abc import Iterator, MutableMapping
+from typing import Any
 
 
 class TaskTable(MutableMapping):
@@ -18,7 +19,7 @@ class TaskTable(MutableMapping):
     def __init__(self, places: dict):
         self._places = dict(places)
 
-    def __getitem__(self, name: str):
+    def __getitem__(self, name: str) -> Any:
         place = self._places[name]
         if isinstance(place, str):
             module, _, class_name = place.rpartition(".")
@@ -80,6 +81,17 @@ class TaskTable(MutableMapping):
             if {part.name for part in self[name].of_labels(("0", "1")).parts} == names:
                 return name
         raise ValueError(f"no task has the parts {', '.join(sorted(names))}.")
+
+    def with_problem_type(self, name: str, problem_type: str | None) -> str:
+        """The task of the same class of Hugging Face's library whose logits have this meaning.
+
+        Raises:
+          ValueError: when there is none.
+        """
+        known = self.of_architecture(self[name].architecture, problem_type)
+        if known is None:
+            raise ValueError(f"problem_type={problem_type!r} is not known for {name}.")
+        return known
 
     def of_architecture(self, architecture: str, problem_type: str | None = None) -> str | None:
         """The name of the first task whose models are of this class of Hugging Face's library, or None."""

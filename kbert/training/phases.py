@@ -59,7 +59,7 @@ class Plan:
     phases: tuple[Phase, ...]
     eval_every_steps: int
     early_stopping_patience: int | None = None
-    initialize: Callable[[keras.Model], None] | None = None
+    initialize: Callable[[keras.Model], object] | None = None
 
     def __post_init__(self):
         placed, first_step = [], 0

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import itertools
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -125,6 +126,7 @@ class _Training:
         self._state = TrainingState(run, config, self._model, self._optimizer, self._best, self._chief)
         self._metrics_file = MetricsFile(run.metrics_file) if self._chief else None
         self._step_function = self._metrics = self._progress = None
+        self._evaluate: Any = None
 
     def run_phases(self):
         """From where the run stands to its end; the metrics to report."""

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import time
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -55,7 +56,9 @@ class TrainingState:
         self._clock = clock
         self._elapsed, self._began = 0.0, clock()
         self._index_is_written = True
-        self.step, self.saved_step, self._sums, self.progress = 0, None, None, None
+        self.step, self.progress = 0, None
+        self.saved_step: int | None = None
+        self._sums: Any = None  # a checkpoint's are a list of arrays, those of steps a dict of tensors
 
     @property
     def elapsed_seconds(self) -> float:

@@ -211,6 +211,16 @@ def test_shuffled_records_are_the_same_ones_in_another_order(make, tmp_path):
     assert set(all_features(plain)["label_ids"][:50]) == {1}
 
 
+def test_another_vocabulary_at_the_same_place_is_the_one_taken(make, labelled_files, tmp_path):
+    """Nothing that was made of the former one is used again."""
+    first = shard_bytes(make(labelled_files[0], "records"))
+    tokens = small_corpus.TOKENS
+    turned = Vocabulary([*tokens[:5], *tokens[:4:-1]], do_lower_case=True)
+    turned.write(tmp_path / "vocab.txt")
+    second = shard_bytes(make(labelled_files[0], "records", overwrite=True))
+    assert second != first and second == shard_bytes(make(labelled_files[0], "elsewhere"))
+
+
 def test_compressed_shards_hold_the_same_records(make, labelled_files):
     packed = make(labelled_files[0], "packed", compression="gzip", shuffle_seed=3)
     assert [shard.file[-12:] for shard in read_manifest(packed).shards] == [".tfrecord.gz"]

@@ -531,6 +531,20 @@ def test_wrong_settings_are_named_before_any_work(tmp_path, corpus, monkeypatch,
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob("out.unfinished"))
 
 
+def test_the_tokenizer_is_traced_once_for_one_vocabulary(tmp_path, corpus, monkeypatch):
+    """And again for another one in the same folder."""
+    pretraining_stages._tokenizer.cache_clear()
+    for number, output in enumerate(("a", "b", "a")):
+        create_pretraining_data(*corpus, tmp_path / output, overwrite=number == 2, **SMALL | {"seed": number})
+    assert pretraining_stages._tokenizer.cache_info().misses == 1
+    assert contents(tmp_path / "a") != contents(tmp_path / "b")
+    tokens = small_corpus.TOKENS
+    Vocabulary([*tokens[:5], *tokens[:4:-1]], True).write(corpus[1])
+    create_pretraining_data(*corpus, tmp_path / "b", overwrite=True, **SMALL | {"seed": 2})
+    assert pretraining_stages._tokenizer.cache_info().misses == 2
+    assert contents(tmp_path / "a") != contents(tmp_path / "b")
+
+
 def test_a_single_document_is_refused_before_any_work(tmp_path, monkeypatch):
     corpus = small_corpus.write_corpus(tmp_path, num_documents=1)
     monkeypatch.setattr(stage_runner, "tokenize_group", lambda *_: pytest.fail("the work has begun"))

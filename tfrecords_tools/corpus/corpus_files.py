@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from glob import glob
 from pathlib import Path
+from typing import Any
 
 from kbert.files.compression import compression_of, require_read_kind
 
@@ -103,7 +104,8 @@ def read_chunks(path: str | Path, start: int = 0) -> Iterator[bytes]:
     """
     compression = compression_of(path)
     errors = compression.errors if compression else ()
-    with compression.open(path) if compression else open(path, "rb") as stream:
+    opened: Any = compression.open(path) if compression else open(path, "rb")
+    with opened as stream:
         stream.seek(start)
         while True:
             try:

@@ -15,6 +15,7 @@ from kbert.manifest import VOCABULARY_FILE_NAME
 from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.corpus.documents import TextFormat
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
+from tfrecords_tools.work.stored_vocabulary import StoredVocabulary
 
 _PLAN_FILE = "plan.json"
 _FORMAT = 1  # of what lies in the folder; another number is never taken up
@@ -39,8 +40,8 @@ class PretrainingJob:
       directory: the folder.
       settings: the `PretrainingSettings`.
       vocab_size: how many pieces the vocabulary has.
-      fingerprint: the vocabulary's. Workers keep what they make of a job, and another vocabulary in the same
-        folder is another job.
+      fingerprint: the vocabulary's. Workers keep what they make of a vocabulary, and another one in the same
+        folder is told from it by this.
     """
 
     directory: str
@@ -84,8 +85,12 @@ class PretrainingJob:
         """A random generator of its own for each piece of work, by its numbers."""
         return np.random.default_rng([self.settings.seed, *numbers])
 
+    @property
+    def stored_vocabulary(self) -> StoredVocabulary:
+        return StoredVocabulary(self.vocabulary_file, self.settings.do_lower_case, self.fingerprint)
+
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary.from_file(self.vocabulary_file, self.settings.do_lower_case)
+        return self.stored_vocabulary.read()
 
     @classmethod
     @contextlib.contextmanager

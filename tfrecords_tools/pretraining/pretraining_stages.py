@@ -71,7 +71,7 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
     The summary holds for each block its `name`, `documents`, `sentences`, `tokens` and `unknown`, and the
     `problems` that were skipped. With deduplication, `tokens/NAME.fingerprints.npy` has a row a document.
     """
-    tokenizer, unk_id = _tokenizer(job)
+    tokenizer, unk_id = _tokenizer(job.stored_vocabulary)
     fingerprinter = None if job.settings.deduplicate == "none" else Fingerprinter(job.settings.deduplicate)
     problems = Problems()
     blocks, fingerprints = [], []
@@ -112,12 +112,12 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
 
 
 @functools.lru_cache(maxsize=1)
-def _tokenizer(job):
+def _tokenizer(stored_vocabulary):
     """The tokenizer of this process, and the id of unknown pieces."""
     # Late: TensorFlow takes seconds to import, and the parent process does without it.
     from tfrecords_tools.corpus.chunk_tokenizer import ChunkTokenizer
 
-    vocabulary = job.vocabulary()
+    vocabulary = stored_vocabulary.read()
     return ChunkTokenizer(vocabulary), vocabulary.unk_id
 
 
@@ -132,7 +132,7 @@ def sample_block(job: PretrainingJob, block: BlockToSample, num_buckets: int):
     settings = job.settings
     own = load_block(job, block.name)
     generator = job.generator(_SAMPLING, block.number)
-    passes, pool, pool_names = [], None, None
+    passes, pool, pool_names = [], own, None
     for number, partners in enumerate(block.partners):
         rng = random.Random(f"{settings.seed}/{block.number}/{number}")
         documents = list(range(own.num_documents))
@@ -194,17 +194,18 @@ def write_part(job: PretrainingJob, part: Part):
             statistics.update(batch)
             for record in encode_examples(batch, features):
                 writer.write(record)
-    np.savez(job.parts / f"{part.name}.npz", **statistics.counts)
+    np.savez(job.parts / f"{part.name}.npz", **statistics.counts)  # type: ignore[arg-type]  # arrays by name
     if part.bucket == 0 and statistics.examples:
         columns = {name: np.stack([example[name] for example in statistics.examples]) for name in features}
-        np.savez(job.parts / FIRST_EXAMPLES, **columns)
+        np.savez(job.parts / FIRST_EXAMPLES, **columns)  # type: ignore[arg-type]  # arrays by name
     write_json({"examples": len(examples)}, summary_file(job.parts, part.name))
 
 
 def _lay_out(job, examples: Examples, generator) -> dict[str, np.ndarray]:
     """The features of a batch of examples."""
-    pack, masker = _packer_and_masker(job)
     has_pairs = job.settings.has_pairs
+    pack = _packer(job.stored_vocabulary, job.settings.max_seq_length, has_pairs)
+    masker = _masker(job)
     first, second = examples.split_texts()
     packed = pack(*first, *second) if has_pairs else pack(*first)
     batch = {name: values.numpy() for name, values in packed.items()}
@@ -222,29 +223,35 @@ def _lay_out(job, examples: Examples, generator) -> dict[str, np.ndarray]:
 
 
 @functools.lru_cache(maxsize=1)
-def _packer_and_masker(job):
-    """A function (pieces, lengths) x 1 or 2 texts -> encoder inputs, and the masker or None."""
+def _packer(stored_vocabulary, max_seq_length, has_pairs):
+    """A function (pieces, lengths) x 1 or 2 texts -> encoder inputs."""
     import tensorflow as tf
 
-    from kbert.input_pipelines.masking import PieceMasker
     from kbert.tokenization.segment_packer import SegmentPacker
 
-    settings, vocabulary = job.settings, job.vocabulary()
-    packer = SegmentPacker(vocabulary, settings.max_seq_length)
+    packer = SegmentPacker(stored_vocabulary.read(), max_seq_length)
     text = [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
 
-    @tf.function(input_signature=text * 2 if settings.has_pairs else text)
+    @tf.function(input_signature=text * 2 if has_pairs else text)
     def pack(*texts):
         ragged = tf.RaggedTensor.from_row_lengths
         return packer(*(ragged(*text, validate=False) for text in zip(texts[::2], texts[1::2], strict=True)))
 
+    return pack
+
+
+@functools.lru_cache(maxsize=1)
+def _masker(job):
+    """The masker, or None where training masks anew."""
+    from kbert.input_pipelines.masking import PieceMasker
+
+    settings = job.settings
     if settings.masking == "dynamic":
-        return pack, None
-    masker = PieceMasker(
-        vocabulary,
+        return None
+    return PieceMasker(
+        job.vocabulary(),
         max_predictions_per_seq=settings.max_predictions_per_seq,
         masked_lm_prob=settings.masked_lm_prob,
         do_whole_word_mask=settings.do_whole_word_mask,
         max_ngram_size=settings.max_ngram_size,
     )
-    return pack, masker

@@ -82,7 +82,7 @@ def labels_in_words(example: Mapping[str, np.ndarray], settings: Mapping) -> lis
     lines = []
     if "next_sentence_labels" in example:
         label = int(example["next_sentence_labels"][0])
-        words = NEXT_SENTENCE_WORDS.get(settings.get("strategy"), NEXT_SENTENCE_WORDS["sentence_pairs"])
+        words = NEXT_SENTENCE_WORDS.get(settings.get("strategy", ""), NEXT_SENTENCE_WORDS["sentence_pairs"])
         lines.append(f"next_sentence_labels {label}: {words[label] if label in (0, 1) else 'unknown'}")
     if LABEL_FEATURE in example and example[LABEL_FEATURE].shape == ():
         label, names = int(example[LABEL_FEATURE]), label_names(settings)

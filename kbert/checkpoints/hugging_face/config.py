@@ -49,7 +49,7 @@ def architectures() -> list[str]:
 def task_of_architecture(name: str, problem_type: str | None = None) -> str:
     """kbert's task for a class of transformers, or for what its logits mean there."""
     name = _DISTIL_CLASSES.get(name, name)
-    return TASKS.of_architecture(name, problem_type) or TASKS.of_architecture(name)
+    return TASKS.of_architecture(name, problem_type) or TASKS.of_architecture(name) or ""
 
 
 def has_own_pooler(name: str) -> bool:

@@ -313,7 +313,8 @@ def add_own_keys(folder: Path, checkpoint: BertCheckpoint, head: str | None, unt
       untrained: kbert names of the variables that got made-up numbers.
       report: takes a note of what KerasHub does not know.
     """
-    encoder, values = checkpoint.encoder, {}
+    encoder = checkpoint.encoder
+    values: dict = {}
     if len(checkpoint.vocabulary) < encoder.vocab_size:
         values[VOCABULARY_SIZE] = len(checkpoint.vocabulary)
     if untrained:

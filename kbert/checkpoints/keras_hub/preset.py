@@ -148,7 +148,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     report.not_in_file.extend((name, "made up, named in metadata.json") for name in untrained)
 
     keras_hub = _import_keras_hub()
-    class_name = _CLASSES.get(head)
+    class_name = _CLASSES[head] if head else None
     vocabulary = checkpoint.vocabulary
     tokenizer = keras_hub.models.BertTokenizer(
         vocabulary=list(vocabulary.tokens),

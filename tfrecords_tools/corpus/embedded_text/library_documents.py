@@ -10,6 +10,8 @@ from typing import NamedTuple
 from tfrecords_tools.corpus.embedded_text.library_files import check_library, module_files, read_topics
 from tfrecords_tools.corpus.embedded_text.sentences import is_legal, prose_sentences, sentence_words
 
+_Definition = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
 
 class Passage(NamedTuple):
     """Consecutive sentences that one author wrote in one place.
@@ -59,7 +61,7 @@ def module_documents(name: str, source: str) -> Iterator[Document]:
 
     definitions = list(_definitions(tree))
     for line_number, passage in sorted([*_docstrings(definitions), *_comments(definitions, source)]):
-        owner = next((c for c in classes if c.lineno <= line_number <= c.end_lineno), None)
+        owner = next((c for c in classes if c.lineno <= line_number <= (c.end_lineno or 0)), None)
         (of_module if owner is None else of_class[owner]).append(passage)
 
     for passages in of_class.values():
@@ -71,7 +73,7 @@ def module_documents(name: str, source: str) -> Iterator[Document]:
             yield Document(name, tuple(passages))
 
 
-def _definitions(node: ast.AST) -> Iterator[ast.AST]:
+def _definitions(node: ast.AST) -> Iterator[_Definition]:
     """Yields the module, classes and functions of a tree, without a look into its expressions."""
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         yield node
@@ -81,20 +83,20 @@ def _definitions(node: ast.AST) -> Iterator[ast.AST]:
             yield from _definitions(child)
 
 
-def _docstrings(definitions: list[ast.AST]) -> Iterator[tuple[int, Passage]]:
+def _docstrings(definitions: list[_Definition]) -> Iterator[tuple[int, Passage]]:
     for node in definitions:
         if docstring := ast.get_docstring(node):
             if sentences := tuple(prose_sentences(docstring)):
                 yield node.body[0].lineno, Passage("docstring", sentences)
 
 
-def _comments(definitions: list[ast.AST], source: str) -> Iterator[tuple[int, Passage]]:
+def _comments(definitions: list[_Definition], source: str) -> Iterator[tuple[int, Passage]]:
     """Yields the comments that stand on lines of their own, neighbouring lines together."""
     inside_docstrings = {
         number
         for node in definitions
         if ast.get_docstring(node, clean=False)
-        for number in range(node.body[0].lineno, node.body[0].end_lineno + 1)
+        for number in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
     }
     block: list[str] = []
     for number, line in enumerate([*source.split("\n"), ""], start=1):
