@@ -9,8 +9,8 @@ from typing import NamedTuple
 PRETRAINING_RECORDS = "pretraining"  # the kind of records that create_pretraining_data makes
 ENCODER_INPUTS = ("input_ids", "input_mask", "segment_ids")
 MASK_FEATURES = ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights")
-NEXT_SENTENCE_FEATURE = "next_sentence_labels"
-PRETRAINING_LABELS = (*MASK_FEATURES, NEXT_SENTENCE_FEATURE)
+NEXT_SENTENCE_LABELS = "next_sentence_labels"
+PRETRAINING_LABELS = (*MASK_FEATURES, NEXT_SENTENCE_LABELS)
 LABEL_FEATURE = "label_ids"  # one for each text, or one for each token
 TARGET_FEATURE = "targets"  # the number that a regression is to give
 SPAN_FEATURES = ("start_positions", "end_positions")  # of an answer in a text; the names of run_squad.py
@@ -59,5 +59,5 @@ def pretraining_features(
             name: Feature(dtype, predictions) for name, dtype in zip(MASK_FEATURES, dtypes, strict=True)
         }
     if with_next_sentence:
-        features[NEXT_SENTENCE_FEATURE] = Feature("int32", (1,))
+        features[NEXT_SENTENCE_LABELS] = Feature("int32", (1,))
     return features

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from kbert.features import NEXT_SENTENCE_FEATURE
+from kbert.features import NEXT_SENTENCE_LABELS
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
 from kbert.tasks.task import Task, correct, cross_entropies, example_weights
@@ -53,10 +53,10 @@ class NextSentence(Task):
         return {"next_sentence_loss": ops.sum(example_weights(batch))}
 
     def loss_sums(self, outputs, batch):
-        losses = cross_entropies(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_FEATURE][:, 0])
+        losses = cross_entropies(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
         return {"next_sentence_loss": ops.sum(losses * example_weights(batch))}
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)
-        right = correct(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_FEATURE][:, 0])
+        right = correct(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
         return {"next_sentence_accuracy": (ops.sum(right * weights), ops.sum(weights))}

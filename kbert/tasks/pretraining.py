@@ -6,7 +6,7 @@ import tensorflow as tf
 from keras import ops
 
 from kbert.config import PretrainingConfig
-from kbert.features import NEXT_SENTENCE_FEATURE
+from kbert.features import NEXT_SENTENCE_LABELS
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.masked_lm_head import MaskedLMHead
 from kbert.heads.parts import MASKED_LM, POOLER, Part
@@ -61,8 +61,8 @@ class MaskedLM(Task):
         (example,) = super().describe(row, vocabulary)
         right = row["masked_lm_ids"][row["masked_lm_weights"] > 0]
         label = ""
-        if NEXT_SENTENCE_FEATURE in row:
-            label = f"; {NEXT_SENTENCE_FEATURE} {int(row[NEXT_SENTENCE_FEATURE][0])}"
+        if NEXT_SENTENCE_LABELS in row:
+            label = f"; {NEXT_SENTENCE_LABELS} {int(row[NEXT_SENTENCE_LABELS][0])}"
         return [example, f"answers: {' '.join(vocabulary.tokens[i] for i in right)}{label}"]
 
     def build_model(self, encoder):
@@ -196,14 +196,14 @@ class Pretraining(MaskedLM):
         return super().loss_weights(batch) | {"next_sentence_loss": ops.sum(example_weights(batch))}
 
     def loss_sums(self, outputs, batch):
-        losses = cross_entropies(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_FEATURE][:, 0])
+        losses = cross_entropies(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
         return super().loss_sums(outputs, batch) | {
             "next_sentence_loss": ops.sum(losses * example_weights(batch))
         }
 
     def metric_sums(self, outputs, batch):
         examples = example_weights(batch)
-        right = correct(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_FEATURE][:, 0])
+        right = correct(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
         return super().metric_sums(outputs, batch) | {
             "next_sentence_accuracy": (ops.sum(right * examples), ops.sum(examples))
         }
@@ -222,7 +222,7 @@ class SentenceOrder(Pretraining):
 
 def objective_of(manifest) -> str:
     """The name of the task that pretraining records were made for, by their manifest."""
-    if NEXT_SENTENCE_FEATURE not in manifest.features:
+    if NEXT_SENTENCE_LABELS not in manifest.features:
         return MaskedLM.name
     is_order = manifest.settings.get("strategy") == SentenceOrder.strategy
     return SentenceOrder.name if is_order else Pretraining.name

@@ -1,6 +1,6 @@
 """Pretraining records, from the folder to the batches; what does not fit is refused without TensorFlow."""
 
-from kbert.features import MASK_FEATURES, NEXT_SENTENCE_FEATURE, PRETRAINING_RECORDS, pretraining_features
+from kbert.features import MASK_FEATURES, NEXT_SENTENCE_LABELS, PRETRAINING_RECORDS, pretraining_features
 from kbert.input_pipelines.records.record_folder import RecordFolder
 
 
@@ -40,14 +40,14 @@ class PretrainingRecords(RecordFolder):
     @property
     def next_sentence(self) -> bool:
         """Whether they hold pairs of texts and what they are to each other."""
-        return NEXT_SENTENCE_FEATURE in self.manifest.features
+        return NEXT_SENTENCE_LABELS in self.manifest.features
 
     def require_like(self, other: "PretrainingRecords"):
         """Raises ValueError unless what `other` trains can be evaluated, or trained on, here as well."""
         self.require_vocabulary(other.directory, other.manifest.vocabulary)
         if other.next_sentence and not self.next_sentence:
             raise ValueError(
-                f"{self.directory} holds no {NEXT_SENTENCE_FEATURE}, which {other.directory} trains; make "
+                f"{self.directory} holds no {NEXT_SENTENCE_LABELS}, which {other.directory} trains; make "
                 "its records with the same --strategy."
             )
 
