@@ -163,7 +163,7 @@ def _open_data(config, paths):
         if path:
             return LabelledFile(path, task_class, dataset)
         if directory:
-            return LabelledRecords(directory, config.task, config.max_seq_length, paths.records_errors)
+            return LabelledRecords(directory, task_class, config.max_seq_length, paths.records_errors)
         return None
 
     train_data = open_data(paths.train_file, paths.train_dir, config.dataset)

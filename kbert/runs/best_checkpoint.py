@@ -82,7 +82,7 @@ class BestCheckpoint:
         return None if self.step is None else (self.step, self.metrics)
 
     @property
-    def is_hopeless(self) -> bool:
+    def patience_is_spent(self) -> bool:
         """Whether patience is at its end."""
         return self._patience is not None and self._fruitless >= self._patience
 

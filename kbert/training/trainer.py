@@ -37,10 +37,6 @@ from kbert.training.phases import Phase, Plan
 from kbert.training.train_step import TrainStep
 from kbert.training.training_state import TrainingState
 
-# What the newest training traced. Taking large traced graphs apart takes Python 10 seconds and more, at a
-# moment when a script is about to end anyway.
-_NEWEST_TRAINING = []
-
 
 @contextlib.contextmanager
 def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
@@ -90,10 +86,7 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
       ValueError: when the batch does not divide by the replicas, or no checkpoint can be read.
     """
     with StopSignal().listening() as stop:
-        training = _Training(task, config, plan, run, strategy, StopAgreement(stop, strategy))
-        metrics = training.run_phases()
-    _NEWEST_TRAINING[:] = [training]
-    return metrics
+        return _Training(task, config, plan, run, strategy, StopAgreement(stop, strategy)).run_phases()
 
 
 class _Training:
@@ -245,7 +238,7 @@ class _Training:
         self._stop_if_asked()
         if self._evaluate and self._evaluation_is_due():
             self._run_evaluation()
-            if self._best.is_hopeless:
+            if self._best.patience_is_spent:
                 logging.info("stopping early: no better %s since step %d", self._best.metric, self._best.step)
                 self._save(must_succeed=True)
             self._stop_if_asked()
@@ -262,7 +255,7 @@ class _Training:
     def _has_ended(self):
         """Whether this phase has: by its steps, by its time, or for want of hope."""
         last = self._phase.last_step
-        return self._state.step >= last or self._schedule.is_over() or self._best.is_hopeless
+        return self._state.step >= last or self._schedule.is_over() or self._best.patience_is_spent
 
     def _is_last_phase(self):
         return self._phase is self._plan.phases[-1]

@@ -233,9 +233,11 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
     for name in MASKED_LM_KEYS:  # read back by kbert alone
         if getattr(encoder, name) is not None:
             values[name] = getattr(encoder, name)
-    if checkpoint.labels:
-        values["id2label"] = {str(index): name for index, name in enumerate(checkpoint.labels)}
-        values["label2id"] = {name: index for index, name in enumerate(checkpoint.labels)}
+    # Without a name for its one output, that library would give a regression two.
+    labels = checkpoint.labels or (("LABEL_0",) if checkpoint.problem_type == "regression" else ())
+    if labels:
+        values["id2label"] = {str(index): name for index, name in enumerate(labels)}
+        values["label2id"] = {name: index for index, name in enumerate(labels)}
     if TASKS.of_architecture(values["architectures"][0], "regression"):  # so its logits have several meanings
         values["problem_type"] = checkpoint.problem_type or "single_label_classification"
     return values | own_keys(checkpoint)

@@ -46,7 +46,6 @@ class LabelledRecords(RecordFolder):
             )
         if errors == "skip":
             self.leave_out_damaged()
-        self.num_examples = self.manifest.num_examples
         if not self.num_examples:
             raise ValueError(f"{directory} holds no examples; make records of a file that has rows.")
 
@@ -71,9 +70,6 @@ class LabelledRecords(RecordFolder):
         return dataclasses.replace(dataset, labels=theirs.labels)
 
     # The face that a file of labelled examples has as well, see kbert/experiments/labelled_file.py.
-    examples = None
-    evaluated_examples = None
-
     @property
     def fingerprint(self) -> str | None:
         return self.manifest.fingerprint

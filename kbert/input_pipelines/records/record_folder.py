@@ -19,6 +19,9 @@ class RecordFolder:
       ValueError: when the folder holds no finished set of records.
     """
 
+    # For `Task.score`: records hold features, and not the examples that they were made of.
+    evaluated_examples = None
+
     def __init__(self, directory):
         self.directory = directory
         self.manifest = read_manifest(directory)
@@ -47,6 +50,10 @@ class RecordFolder:
                 "again."
             )
         return feature.shape[-1]
+
+    @property
+    def num_examples(self) -> int:
+        return self.manifest.num_examples
 
     def leave_out_damaged(self):
         """Looks for damaged records now, and goes without them."""

@@ -87,7 +87,7 @@ def test_records_of_one_text_train_the_masked_lm_alone(text_records, text_run):
     manifest = read_manifest(text_records / "train")
     assert set(manifest.features) == {"input_ids", "input_mask", "segment_ids"}
     assert manifest.shards[0].file.endswith(".tfrecord.gz")
-    assert text_run.details["next_sentence"] is False
+    assert text_run.details["task"] == "masked_lm"
     for line in numbers(text_run):
         assert not any(name.startswith("next_sentence") for name in line)
         assert line["masked_lm_loss"] > 0

@@ -206,7 +206,7 @@ def test_progress_names_the_steps_where_a_number_broke(tmp_path):
     ("changes", "sentence"),
     [
         ({"train_batch_size": 5000}, "examples, fewer than one batch of 5000; make more records or lower"),
-        ({"encoder": None}, 'the config names no encoder; add for example "encoder": "bert_mini".'),
+        ({"encoder": None}, 'the config names no encoder; add for example encoder = "bert_mini".'),
         (
             {"encoder": tiny_encoder_config(vocab_size=9)},
             "the records' vocabulary has 22 pieces, but the encoder's vocab_size is 9",
