@@ -7,7 +7,7 @@ PEERS := .venv_peers
 BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-fast test-exhaustive test-peers lint format bench bench-peers lock clean
+.PHONY: help quickstart test test-fast test-exhaustive test-peers lint format dist bench bench-peers lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,8 +27,8 @@ test-fast: $(VENV)/.ready  ## without the slow ones
 test-peers: $(VENV)/.ready $(PEERS)/.ready  ## beside transformers and sentence-transformers (PyTorch, several GB)
 	@KBERT_PEERS_PYTHON=$(CURDIR)/$(PEERS)/bin/python $(BIN)/python -m pytest -q -rs tests/peers
 
-lint: $(VENV)/.ready  ## ruff: rules and format
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+lint: $(VENV)/.ready  ## ruff: rules and format; mypy: types
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 format: $(VENV)/.ready  ## rewrites the files as `make lint` wants them
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
@@ -39,12 +39,16 @@ bench: $(VENV)/.ready bench-peers  ## every benchmark: a table and one JSON line
 
 bench-peers: $(BENCH_PEERS)  ## the peers of the training benchmarks (UV_TORCH_BACKEND=cpu spares CUDA)
 
-lock: $(VENV)/.ready  ## requirements.txt -> requirements.lock, with hashes, for every platform
+dist: $(VENV)/.ready  ## dist/: the wheel and the source archive, with the pinned tools, without network
+	@rm -rf dist && $(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist
+	@ls dist
+
+lock: $(VENV)/.ready  ## requirements.txt -> requirements.lock, newest versions, with hashes, for every platform
 	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock" --quiet --upgrade requirements.txt -o requirements.lock
 
-clean:  ## removes .venv and what quickstart made
-	@rm -rf $(VENV) $(PEERS) $(BENCH_PEERS:/.ready=) quickstart_run
+clean:  ## removes .venv, what quickstart made and what packaging left
+	@rm -rf $(VENV) $(PEERS) $(BENCH_PEERS:/.ready=) quickstart_run dist build *.egg-info
 
 # The environment is ready when the stamp is there: an interrupted installation begins again.
 $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py

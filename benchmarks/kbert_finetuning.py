@@ -20,7 +20,7 @@ def run_worker():
     tf.config.threading.set_intra_op_parallelism_threads(settings["threads"])
     tf.config.threading.set_inter_op_parallelism_threads(settings["threads"])
     from kbert.config import FinetuningConfig, load_config
-    from kbert.scripts.run_finetuning import run_finetuning
+    from kbert.experiments.finetuning import run_finetuning
 
     config = load_config(FinetuningConfig, settings["config"], settings["overrides"])
     wait_for_turns(turns, tensorflow=tf.__version__, keras=keras.__version__)

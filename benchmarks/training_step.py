@@ -158,9 +158,10 @@ def measure(encoder, batch_size, seq_length, contestants, pythons) -> dict:
 
 def groups(contestants, precisions, encoder) -> list[list]:
     """All workers at once if their memory allows, else one precision after the other."""
-    from kbert.checkpoints.model_variables import model_shapes
+    from kbert.checkpoints.model_variables import model_shapes, parts_of
 
-    weights = sum(int(np.prod(shape)) for shape in model_shapes(encoder, "pretraining").values())
+    shapes = model_shapes(encoder, parts_of("pretraining").values())
+    weights = sum(int(np.prod(shape)) for shape in shapes.values())
     everyone = [(*contestant, precision) for precision in precisions for contestant in contestants]
     needed = len(everyone) * (_IDLE_BYTES + _BYTES_PER_WEIGHT * weights) + _WORKING_BYTES
     if needed <= available_memory():

@@ -20,9 +20,9 @@ import threading
 
 from absl import app, flags, logging
 
-from export.server.grpc_api import start_grpc_server
-from export.server.rest_api import start_rest_server
-from export.server.servable import Servable
+from .server.grpc_api import start_grpc_server
+from .server.rest_api import start_rest_server
+from .server.servable import Servable
 
 _HOST = "127.0.0.1"
 _POLL_SECONDS = 1.0

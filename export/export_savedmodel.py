@@ -23,7 +23,7 @@ _CHECK_TEXTS = ["a short text", "Ein größerer Text, with [MASK] and 漢字.", 
 
 
 def define_flags():
-    flags.DEFINE_string("run_dir", None, "The classification run to export.")
+    flags.DEFINE_string("run_dir", None, "The run to export.")
     flags.DEFINE_string("model_base_path", None, "Folder of the model's versions.")
     flags.DEFINE_integer("version", None, "Version number; by default the next free one.", lower_bound=1)
     flags.mark_flags_as_required(["run_dir", "model_base_path"])
@@ -33,7 +33,7 @@ def export_savedmodel(run, model_base_path, version: int | None = None) -> dict:
     """Exports `run` to `model_base_path/<version>`; nothing with that name exists until all checks passed.
 
     Args:
-      run: a `RunDirectory` of a classification run.
+      run: a `RunDirectory` of a run whose task answers texts.
       model_base_path: folder of the model's versions, made if missing.
       version: the number, by default one more than the largest there.
 
@@ -52,8 +52,8 @@ def export_savedmodel(run, model_base_path, version: int | None = None) -> dict:
     if target.exists():
         raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")
 
-    from export.gate.op_gate import check_servable
-    from export.serving_model import ServingModel
+    from .gate.op_gate import check_servable
+    from .serving_model import ServingModel
 
     serving_model = ServingModel(run)
     # Servers load whatever is named like a number, so the name comes last.
@@ -76,23 +76,37 @@ def _check_answers(serving_model, directory) -> float:
     import numpy as np
     import tensorflow as tf
 
-    from export.gate.session_check import run_signature
     from kbert.inference.finite_numbers import require_finite_answers
 
-    inputs = {"text": np.array(_CHECK_TEXTS, object)}
-    if serving_model.takes_pairs:
-        inputs["text_pair"] = np.array(_CHECK_TEXTS[::-1], object)
+    from .gate.session_check import run_signature
+
+    signature = serving_model.signatures["serving_default"]
+    inputs = {name: _check_input(name, dtype, shape) for name, (dtype, shape) in signature.inputs.items()}
     served = run_signature(str(directory), "serving_default", inputs)
-    expected = serving_model.answer_text(**{name: tf.constant(texts) for name, texts in inputs.items()})
-    expected = expected["probabilities"].numpy()
-    require_finite_answers(expected, serving_model.source)
-    difference = float(np.abs(served["probabilities"] - expected).max())
-    if not difference <= TOLERANCE:
+    expected = signature.function(**{name: tf.constant(values) for name, values in inputs.items()})
+    differences = [0.0]
+    for name, value in expected.items():
+        if value.dtype.is_floating:
+            require_finite_answers(value.numpy(), serving_model.source)
+            differences.append(float(np.abs(served[name] - value.numpy()).max()))
+    if not max(differences) <= TOLERANCE:
         raise ValueError(
-            f"the exported model answers differently from the Keras model: probabilities differ by up to "
-            f"{difference:.2g}, more than {TOLERANCE:.0e}. Nothing was exported."
+            f"the exported model answers differently from the Keras model: its numbers differ by up to "
+            f"{max(differences):.2g}, more than {TOLERANCE:.0e}. Nothing was exported."
         )
-    return difference
+    return max(differences)
+
+
+def _check_input(name, dtype, shape):
+    """Something to ask: the texts in another order for each input, and two for a setting."""
+    import numpy as np
+
+    if dtype != "string":
+        return np.array(2, dtype)
+    texts = _CHECK_TEXTS if name == "text" else _CHECK_TEXTS[::-1]
+    if len(shape) == 1:
+        return np.array(texts, object)
+    return np.array([[text] * (shape[1] or 3) for text in texts], object)
 
 
 def _write_extra_assets(directory, serving_model, run, report):
@@ -101,8 +115,9 @@ def _write_extra_assets(directory, serving_model, run, report):
     extra.mkdir(exist_ok=True)
     shutil.copy(run.path / "vocab.txt", extra / "vocab.txt")
     about = {
-        "labels": list(serving_model.task.labels),
-        "max_seq_length": run.config.max_seq_length,
+        "task": serving_model.task.name,
+        "labels": list(getattr(serving_model.task, "labels", ())),
+        "max_seq_length": run.details["max_seq_length"],
         "vocabulary": run.details["vocabulary"],
         "run": str(run.checkpoint()),
     }

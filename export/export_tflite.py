@@ -52,9 +52,10 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
     """
     output_dir = Path(output_dir)
     _check_output_dir(output_dir, run, overwrite)
-    if run.details["task"] != "sequence_classification":
+    task = run.task()
+    if "probabilities" not in task.answers or "choices" in task.inputs:
         raise ValueError(
-            f"{run.path} is a {run.details['task']} run; LiteRT export takes classification runs."
+            f"{run.path} is a {task.name} run; LiteRT export takes runs that give texts probabilities."
         )
     length = max_seq_length or run.config.max_seq_length
     if length > run.config.encoder.max_position_embeddings:
@@ -63,14 +64,12 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
             f"{run.config.encoder.max_position_embeddings}."
         )
 
-    from export.litert_model import QUANTIZATIONS, convert_to_litert
+    from .litert_model import QUANTIZATIONS, convert_to_litert
 
     unknown = [name for name in quantizations if name not in QUANTIZATIONS]
     if unknown or not quantizations:
         raise ValueError(f"--quantization={unknown} is not known; choose from {', '.join(QUANTIZATIONS)}.")
-    from kbert.inference.finite_numbers import load_run_model
-
-    task, model = load_run_model(run)
+    task, model = run.load_model()
     report = {}
     with whole_folder(output_dir, replace=overwrite) as aside:
         for quantization in quantizations:
@@ -108,9 +107,10 @@ def _difference(run, model, path, length) -> float:
     import numpy as np
     import tensorflow as tf
 
-    from export.litert_model import LiteRTClassifier
     from kbert.inference.finite_numbers import require_finite_answers
     from kbert.tokenization.text_inputs import TextInputs
+
+    from .litert_model import LiteRTClassifier
 
     vocabulary = run.vocabulary()
     pairs = _CHECK_TEXTS[::-1] if run.config.dataset.text_pair else None

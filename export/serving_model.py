@@ -3,39 +3,37 @@
 import keras
 import tensorflow as tf
 
-from kbert.features import ENCODER_INPUTS
-from kbert.inference.finite_numbers import load_run_model
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.text_inputs import TextInputs
 
 
 class ServingModel:
-    """A classification run as functions for a SavedModel.
+    """A trained run as functions for a SavedModel: the signatures that its task has.
 
-    Signatures:
-      serving_default: `text` (string [batch]), and `text_pair` for a run trained on pairs.
-      ids: `input_ids`, `input_mask`, `segment_ids` (int32 [batch, length]), for clients that tokenize.
-
-    Both return `probabilities` and `logits` (float32 [batch, labels]) and `label` (string [batch]). Texts
-    longer than the run's `max_seq_length` are truncated as in training.
+    Texts longer than the run's `max_seq_length` are truncated as in training.
 
     Args:
-      run: the `RunDirectory` of a sequence classification run.
+      run: the `RunDirectory` of a run whose task answers texts.
+
+    Attributes:
+      source: the run's path.
+      task: its `Task`.
+      signatures: name -> `kbert.tasks.task.Signature`.
 
     Raises:
-      ValueError: for a run of another task, or with weights that are not finite.
+      ValueError: for a run that answers nobody, or with weights that are not finite.
     """
 
     def __init__(self, run: RunDirectory):
-        if run.details["task"] != "sequence_classification":
+        self.source, task = run.path, run.task()
+        if not task.inputs:
             raise ValueError(
-                f"{run.path} is a {run.details['task']} run; a serving model needs a "
-                "sequence_classification run (run_finetuning)."
+                f"{run.path} is a {task.name} run, which does not answer texts; a serving model needs "
+                "one that does, for example of run_finetuning."
             )
-        self.source = run.path
-        self.task, self.model = load_run_model(run)
-        self.takes_pairs = run.config.dataset.text_pair is not None
-        self._text_inputs = TextInputs(run.vocabulary(), run.config.max_seq_length)
+        self.task, model = run.load_model()
+        text_inputs = TextInputs(run.vocabulary(), run.details["max_seq_length"])
+        self.signatures = self.task.signatures(model, text_inputs)
 
     def write(self, directory):
         """Writes the SavedModel, each weight once.
@@ -43,27 +41,11 @@ class ServingModel:
         `ExportArchive.track` is not called: it would store every weight twice, and the endpoint
         functions find the variables they capture by themselves.
         """
-        text = tf.TensorSpec([None], tf.string, name="text")
-        text_pair = tf.TensorSpec([None], tf.string, name="text_pair")
-        ids = [tf.TensorSpec([None, None], tf.int32, name=name) for name in ENCODER_INPUTS]
         archive = keras.export.ExportArchive()
-        if self.takes_pairs:
-            archive.add_endpoint("serving_default", self.answer_text, [text, text_pair])
-        else:
-            archive.add_endpoint("serving_default", self.answer_text, [text])
-        archive.add_endpoint("ids", self.answer_ids, ids)
+        for name, signature in self.signatures.items():
+            specs = [
+                tf.TensorSpec(shape, dtype, name=argument)
+                for argument, (dtype, shape) in signature.inputs.items()
+            ]
+            archive.add_endpoint(name, signature.function, specs)
         archive.write_out(str(directory), verbose=False)
-
-    def answer_text(self, text, text_pair=None):
-        return self.answer_ids(**self._text_inputs(text, text_pair, pad_to_longest=True))
-
-    def answer_ids(self, input_ids, input_mask, segment_ids):
-        outputs = self.model(
-            {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}, training=False
-        )
-        labels = tf.constant(self.task.labels)
-        return {
-            "probabilities": outputs["probabilities"],
-            "logits": outputs["logits"],
-            "label": tf.gather(labels, tf.argmax(outputs["logits"], axis=-1)),
-        }

@@ -13,6 +13,7 @@ if interrupt.is_script_starting():
 
 # ruff: noqa: E402
 
+import atexit
 import contextlib
 import importlib.util
 import logging as standard_logging
@@ -60,7 +61,28 @@ def run(main):
             return _exit_code(error)
 
     interrupt.end_at_interrupt()
-    app.run(guarded_main)
+    try:
+        app.run(guarded_main)
+    except SystemExit as end:
+        _end_at_once(end)
+        raise
+
+
+def _end_at_once(end: SystemExit):
+    """Leaves the process without taking it apart.
+
+    Python would take large traced graphs apart piece by piece before it ends, for 10 seconds and more. What
+    wants to be told of the end is told. Several workers end in TensorFlow's own way: each tells the others.
+    """
+    if "tensorflow" not in sys.modules or "TF_CONFIG" in os.environ:
+        return
+    if not isinstance(end.code, int | None):
+        return  # a text, which Python prints
+    atexit._run_exitfuncs()
+    standard_logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(end.code or 0)
 
 
 def _exit_code(error):
@@ -92,7 +114,10 @@ def _show_own_lines():
 
 def _is_worth_showing(record):
     path = Path(record.pathname)
-    ours = path.is_relative_to(_PROJECT) and "site-packages" not in path.parts  # .venv may lie in the project
+    # By the first folder: what lies beside kbert may be all of site-packages, or hold a .venv.
+    ours = (
+        path.is_relative_to(_PROJECT) and path.relative_to(_PROJECT).parts[0] in interrupt.PACKAGES_OF_SCRIPTS
+    )
     return record.levelno > standard_logging.WARNING or ours
 
 
@@ -116,7 +141,7 @@ class _QuietTensorFlowImport:
                 with _standard_error_set_aside():
                     execute(module)
 
-            spec.loader.exec_module = execute_quietly
+            spec.loader.exec_module = execute_quietly  # type: ignore[method-assign]  # of this module alone
         return spec
 
 

@@ -7,8 +7,7 @@ import keras
 from kbert.config import EncoderConfig
 from kbert.features import ENCODER_INPUTS, PACKED_PLACES
 from kbert.layers.bert_embeddings import BertEmbeddings
-from kbert.layers.packed_rows import PackedRows
-from kbert.layers.padded_output import PaddedOutput
+from kbert.layers.packed_rows import PackedRows, PaddedOutput
 from kbert.layers.pooler import Pooler
 from kbert.layers.transformer_block import TransformerBlock
 

@@ -6,14 +6,18 @@ original BERT (create_pretraining_data.py, run_classifier.py). Nothing here impo
 
 from typing import NamedTuple
 
-PRETRAINING_LABELS = (
-    "masked_lm_positions",
-    "masked_lm_ids",
-    "masked_lm_weights",
-    "next_sentence_labels",
-)
+PRETRAINING_RECORDS = "pretraining"  # the kind of records that create_pretraining_data makes
 ENCODER_INPUTS = ("input_ids", "input_mask", "segment_ids")
-# For an encoder that packs several texts into a row: no feature of an example, but of a batch.
+MASK_FEATURES = ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights")
+NEXT_SENTENCE_LABELS = "next_sentence_labels"
+PRETRAINING_LABELS = (*MASK_FEATURES, NEXT_SENTENCE_LABELS)
+LABEL_FEATURE = "label_ids"  # one for each text, or one for each token
+TARGET_FEATURE = "targets"  # the number that a regression is to give
+SPAN_FEATURES = ("start_positions", "end_positions")  # of an answer in a text; the names of run_squad.py
+# The next two are features of a batch, not of an example. How much each example counts: 1, and 0 for one that
+# only fills the last evaluation batch.
+EXAMPLE_WEIGHTS = "example_weights"
+# For an encoder that packs several texts into a row: where each token of the rows stands in the batch.
 PACKED_PLACES = "packed_places"
 
 
@@ -50,11 +54,10 @@ def pretraining_features(
     predictions = (max_predictions_per_seq,)
     features = encoder_features(max_seq_length)
     if with_masks:
+        dtypes = ("int32", "int32", "float32")
         features |= {
-            "masked_lm_positions": Feature("int32", predictions),
-            "masked_lm_ids": Feature("int32", predictions),
-            "masked_lm_weights": Feature("float32", predictions),
+            name: Feature(dtype, predictions) for name, dtype in zip(MASK_FEATURES, dtypes, strict=True)
         }
     if with_next_sentence:
-        features["next_sentence_labels"] = Feature("int32", (1,))
+        features[NEXT_SENTENCE_LABELS] = Feature("int32", (1,))
     return features

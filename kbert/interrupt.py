@@ -11,7 +11,8 @@ import threading
 
 EXIT_CODE = 130  # 128 + SIGINT, as shells have it
 MESSAGE = "stopped by Ctrl-C"
-_PACKAGES_OF_SCRIPTS = ("kbert", "tfrecords_tools", "export", "benchmarks")
+# The folders of this project that hold scripts; where kbert is installed, `export` is called `kbert_export`.
+PACKAGES_OF_SCRIPTS = ("kbert", "tfrecords_tools", "export", "kbert_export", "benchmarks")
 
 
 def is_script_starting() -> bool:
@@ -23,7 +24,7 @@ def is_script_starting() -> bool:
     if getattr(sys, "argv", [])[:1] == ["-m"]:
         return True
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
-    return spec is not None and spec.name.partition(".")[0] in _PACKAGES_OF_SCRIPTS
+    return spec is not None and spec.name.partition(".")[0] in PACKAGES_OF_SCRIPTS
 
 
 def end_at_interrupt():

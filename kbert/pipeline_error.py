@@ -22,7 +22,9 @@ def error_inside(error: BaseException) -> Exception | None:
     if tensorflow is None or not isinstance(error, tensorflow.errors.OpError):
         return None
     match = _RAISED.search(error.message)
-    kind = getattr(builtins, match[1], None) if match else None
+    if match is None:
+        return None
+    kind = getattr(builtins, match[1], None)
     if not (isinstance(kind, type) and issubclass(kind, Exception)):
         return None
     try:

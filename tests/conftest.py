@@ -110,8 +110,8 @@ def _make_records(folder):
 @pytest.fixture(scope="session")
 def pretraining_run(records_dir, tmp_path_factory):
     """The `RunDirectory` of 12 steps of pretraining, with an evaluation at the end."""
+    from kbert.experiments.pretraining import run_pretraining
     from kbert.runs.run_directory import RunDirectory
-    from kbert.scripts.run_pretraining import run_pretraining
 
     def make(folder):
         config = tiny_pretraining_config()
@@ -148,8 +148,8 @@ def pair_run(pretraining_run, labelled_files, tmp_path_factory):
 
 
 def _finetuned(name, pretraining_run, labelled_files, tmp_path_factory, config):
+    from kbert.experiments.finetuning import run_finetuning
     from kbert.runs.run_directory import RunDirectory
-    from kbert.scripts.run_finetuning import run_finetuning
 
     def make(folder):
         run_finetuning(config, folder / "run", *labelled_files, init_checkpoint=pretraining_run.path)

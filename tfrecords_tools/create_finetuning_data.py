@@ -1,6 +1,6 @@
 r"""Script: labelled text + vocabulary -> TFRecords for fine-tuning.
 
-  python -m tfrecords_tools.create_finetuning_data --config=configs/finetuning/sst2.json \
+  python -m tfrecords_tools.create_finetuning_data --config=configs/finetuning/sst2.toml \
       --input_file=sst2/train.tsv --vocab_file=vocab.txt --output_dir=records/sst2_train
 
 The config is the one that training takes: its `task` and `dataset` say what the file is, its
@@ -18,6 +18,7 @@ from absl import flags, logging
 from kbert import command_line
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.manifest import Manifest
+from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.records.record_statistics import RecordStatistics
 from tfrecords_tools.records.record_writer import RecordWriter, check_output_dir, encode_examples
@@ -113,7 +114,7 @@ def create_finetuning_data(
     once more before, to find them.
 
     Args:
-      config: path of a `FinetuningConfig` in JSON.
+      config: path of a `FinetuningConfig` in TOML or JSON.
       input_file: the labelled file.
       output_dir: the folder to make.
       vocab_file: the vocabulary, or
@@ -138,7 +139,7 @@ def create_finetuning_data(
     """
     if bool(vocab_file) == bool(init_checkpoint):
         raise ValueError("give either --vocab_file or --init_checkpoint, which brings its own.")
-    inputs = [config, input_file, vocab_file or init_checkpoint]
+    inputs = [config, input_file, *(path for path in (vocab_file, init_checkpoint) if path)]
     check_output_dir(output_dir, overwrite, inputs)
     if not Path(input_file).is_file():
         raise ValueError(f"labelled file {input_file} does not exist.")
@@ -146,21 +147,24 @@ def create_finetuning_data(
         vocabulary = Vocabulary.from_file(vocab_file, do_lower_case is not False)
     overrides = list(overrides) + ([f"max_seq_length={max_seq_length}"] if max_seq_length else [])
     settings = load_config(FinetuningConfig, config, overrides)
+    TASKS.require(settings.task)
 
     # Here TensorFlow loads, after everything that can be wrong without it.
-    from kbert.tasks import TASKS
+    from kbert.tasks.task import reads_files
 
+    task_class = TASKS[settings.task]
+    if not reads_files(task_class):
+        raise ValueError(f"task={settings.task!r} does not read labelled files.")
     if init_checkpoint:
         from kbert.checkpoints.formats import read_checkpoint
 
         vocabulary = read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
     if warning := vocabulary.casing_warning():
         logging.warning(warning)
-    task_class = TASKS[settings.task]
     dataset = task_class.complete_dataset(
-        settings.dataset, task_class.stream_rows(input_file, settings.dataset)
+        settings.dataset, task_class.read_examples(input_file, settings.dataset)
     )
-    features = task_class.of_dataset(dataset).record_features(settings.max_seq_length)
+    features = task_class.of_dataset(dataset).features(settings.max_seq_length)
 
     counted = RecordStatistics(features, vocabulary)
     progress = Progress("Wrote", "examples", None)
@@ -193,7 +197,7 @@ def create_finetuning_data(
             StoredVocabulary(writer.vocab_file, vocabulary.do_lower_case, vocabulary.fingerprint),
             settings.max_seq_length,
         )
-        pieces = _pieces(task_class.stream_rows(input_file, dataset))
+        pieces = _pieces(task_class.read_examples(input_file, dataset))
         for records, counted_here in pool.map(functools.partial(encode_rows, job), pieces):
             writer.write_encoded(records)
             counted.merge(counted_here)
@@ -221,7 +225,7 @@ class Job:
 def encode_rows(job: Job, rows: list) -> tuple[list[bytes], RecordStatistics]:
     """Rows -> serialized examples in the same order, and what they hold."""
     task, vocabulary, features, text_inputs = _tools(job)
-    columns = task.rows_to_features(rows, text_inputs)
+    columns = task.examples_to_features(rows, text_inputs).features
     counted = RecordStatistics(features, vocabulary)
     counted.update(columns)
     return encode_examples(columns, features), counted
@@ -229,12 +233,11 @@ def encode_rows(job: Job, rows: list) -> tuple[list[bytes], RecordStatistics]:
 
 @functools.lru_cache(maxsize=1)
 def _tools(job):
-    from kbert.tasks import TASKS
     from kbert.tokenization.text_inputs import TextInputs
 
     task = TASKS[job.task].of_dataset(job.dataset)
     vocabulary = job.vocabulary.read()
-    features = task.record_features(job.max_seq_length)
+    features = task.features(job.max_seq_length)
     return task, vocabulary, features, TextInputs(vocabulary, job.max_seq_length)
 
 
@@ -243,12 +246,19 @@ def _pieces(rows: Iterable[tuple]) -> Iterator[list]:
     piece, characters = [], 0
     for row in rows:
         piece.append(row)
-        characters += sum(len(cell) for cell in row if cell)
+        characters += sum(map(_characters, row))
         if len(piece) == _ROWS_AT_ONCE or characters >= _CHARACTERS_AT_ONCE:
             yield piece
             piece, characters = [], 0
     if piece:
         yield piece
+
+
+def _characters(cell):
+    """How much text a cell of an example holds: a text, several, or none."""
+    if isinstance(cell, tuple):
+        return sum(map(_characters, cell))
+    return len(cell) if isinstance(cell, str) else 0
 
 
 def _statistics(values, dataset):
@@ -261,8 +271,9 @@ def _statistics(values, dataset):
         "at_full_length": values["lengths"][values["max_seq_length"]],
     }
     if "labels" in values:
-        counts = values["labels"] + [0] * (len(dataset.labels) - len(values["labels"]))
-        chosen["labels"] = dict(zip(dataset.labels, counts, strict=True))
+        names = dataset.labels or dataset.choices
+        counts = values["labels"] + [0] * (len(names) - len(values["labels"]))
+        chosen["labels"] = dict(zip(names, counts, strict=True))
     return chosen
 
 

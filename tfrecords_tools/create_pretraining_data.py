@@ -14,6 +14,7 @@ from pathlib import Path
 from absl import flags, logging
 
 from kbert import command_line
+from kbert.features import PRETRAINING_RECORDS
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.corpus.corpus_files import input_files as find_input_files
@@ -186,7 +187,7 @@ def create_pretraining_data(
             write_parts(job, pool, parts)
         finished, shards, statistics = assemble(job, parts, parts_of_shard)
         manifest = Manifest(
-            kind="pretraining",
+            kind=PRETRAINING_RECORDS,
             features=settings.features(),
             shards=shards,
             vocabulary=vocabulary.describe(),

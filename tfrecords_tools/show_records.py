@@ -14,6 +14,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
+from kbert.features import PRETRAINING_RECORDS
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
 from tfrecords_tools.records.record_text import describe_record
@@ -54,7 +55,7 @@ def show_records(
         print(f"  {name}: {value}")
     if "masked_lm_ids" in manifest.features:
         print(_MASKS_LEGEND)
-    elif manifest.kind == "pretraining":
+    elif manifest.kind == PRETRAINING_RECORDS:
         print(_NO_MASKS_LEGEND)
     for number, example in enumerate(
         itertools.islice(read_records(input_dir, manifest, start), num_records), start

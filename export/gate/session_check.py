@@ -10,7 +10,7 @@ into one resource while the functions read another.
 import numpy as np
 import tensorflow as tf
 
-from export.gate.saved_model_session import RequestError, SavedModelSession
+from .saved_model_session import RequestError, SavedModelSession
 
 
 def run_signature(saved_model_dir: str, signature: str, inputs: dict) -> dict[str, np.ndarray]:

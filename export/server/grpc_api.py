@@ -14,8 +14,8 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
 )
 
-from export.gate.saved_model_session import DEFAULT_SIGNATURE, RequestError
-from export.server.servable import Servable
+from ..gate.saved_model_session import DEFAULT_SIGNATURE, RequestError
+from .servable import Servable
 
 _NUM_THREADS = 8
 _MAX_MESSAGE = 4000

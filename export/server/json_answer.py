@@ -12,7 +12,7 @@ import json
 import numpy as np
 import tensorflow as tf
 
-from export.gate.saved_model_session import RequestError, cpp_dtype_name
+from ..gate.saved_model_session import RequestError, cpp_dtype_name
 
 _BYTES_SUFFIX = "_bytes"
 

@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
-from export.gate.saved_model_session import RequestError, cpp_dtype_name
+from ..gate.saved_model_session import RequestError, cpp_dtype_name
 
 _MAX_SHOWN = 256
 

@@ -15,9 +15,9 @@ from tensorflow_serving.apis import (
     model_pb2,
 )
 
-from export.gate.saved_model_session import DEFAULT_SIGNATURE, RequestError
-from export.server import grpc_api, json_answer, json_request
-from export.server.servable import Servable
+from ..gate.saved_model_session import DEFAULT_SIGNATURE, RequestError
+from . import grpc_api, json_answer, json_request
+from .servable import Servable
 
 _VERSION = r"(?:/versions/(?P<version>\d+)|/labels/(?P<label>[^/:]+))?"
 _PREDICT_PATH = re.compile(

@@ -7,8 +7,8 @@ import threading
 import tensorflow as tf
 from absl import logging
 
-from export.gate.op_gate import check_servable
-from export.gate.saved_model_session import RequestError, SavedModelSession, status_name
+from ..gate.op_gate import check_servable
+from ..gate.saved_model_session import RequestError, SavedModelSession, status_name
 
 
 @dataclasses.dataclass(frozen=True)

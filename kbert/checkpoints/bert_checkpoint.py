@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kbert.checkpoints.model_variables import LABELLED_TASKS, PARTS, fresh_value, model_shapes, part_of
+from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_of, parts_of
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.files.stored_tensor import StoredTensor, stored_array
+from kbert.heads.parts import POOLER, Part
+from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
 
 
@@ -19,15 +21,13 @@ class BertCheckpoint:
     Args:
       source: the path it was read from.
       encoder: the encoder's shape.
-      task: name of the model, a key of `model_variables.PARTS`: "encoder" for a bare encoder.
+      task: a key of `kbert.tasks.TASKS`.
       labels: label names in id order, for tasks that have labels.
       vocabulary: the tokens with their casing.
       tensors: kbert name -> float32 tensor, read when asked. Those of the task's model that are missing
         here have never been trained.
       max_seq_length: the longest sequence that the source answers.
       takes_pairs: whether the answers are about pairs of texts; None when the source does not say.
-      problem_type: None, or "regression" or "multi_label_classification": how the logits of a sequence
-        classification are meant, when not as one label out of several.
       report: the account of the reading.
     """
 
@@ -40,12 +40,21 @@ class BertCheckpoint:
     max_seq_length: int
     report: Report
     takes_pairs: bool | None = None
-    problem_type: str | None = None
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        """What the task's model has on top of the body, by name."""
+        return parts_of(self.task, self.labels)
+
+    @property
+    def problem_type(self) -> str | None:
+        """How the logits are meant, see `Task.problem_type`."""
+        return TASKS[self.task].problem_type
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Name -> shape of every variable of the task's model."""
-        return model_shapes(self.encoder, self.task, len(self.labels))
+        return model_shapes(self.encoder, self.parts.values())
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -66,7 +75,7 @@ class BertCheckpoint:
 
     def encoder_alone(self) -> "BertCheckpoint":
         """The same encoder without its heads, which the report then names as left over."""
-        kept = {name: t for name, t in self.tensors.items() if part_of(name) in ("body", *PARTS["encoder"])}
+        kept = {name: t for name, t in self.tensors.items() if part_of(name) in ("body", POOLER.name)}
         dropped = {name for name in self.tensors if name not in kept}
         report = dataclasses.replace(
             self.report,
@@ -79,25 +88,22 @@ class BertCheckpoint:
                     if name in dropped
                 ),
             ],
-            not_in_file=[line for line in self.report.not_in_file if part_of(line[0]) in ("body", "pooler")],
+            not_in_file=[
+                line for line in self.report.not_in_file if part_of(line[0]) in ("body", POOLER.name)
+            ],
         )
         encoder = dataclasses.replace(self.encoder, masked_lm_hidden_act=None, masked_lm_layer_norm_eps=None)
         return dataclasses.replace(
             self,
             encoder=encoder,
-            task="encoder",
+            task=TASKS.of_parts({POOLER.name}),
             labels=(),
             tensors=kept,
             report=report,
             takes_pairs=None,
-            problem_type=None,
         )
 
 
 def zeros(shape) -> StoredTensor:
     """A tensor of zeros, for a table that the source model does not have."""
     return stored_array(np.zeros(shape, np.float32))
-
-
-def has_labels(task: str) -> bool:
-    return task in LABELLED_TASKS

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.keras_hub.masked_lm_settings import require_encoder_settings
+from kbert.checkpoints.masked_lm_settings import require_encoder_settings
 from kbert.checkpoints.matching import Stored, match
-from kbert.checkpoints.model_variables import PARTS, body_shapes, part_shapes
+from kbert.checkpoints.model_variables import body_shapes, parts_of, with_pooler
 from kbert.checkpoints.names import GOOGLE_TF1, rows
 from kbert.checkpoints.own_keys import own_keys, take_own_keys
 from kbert.checkpoints.report import Report
@@ -21,6 +21,8 @@ from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_texts, json_value, shown_name
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.whole_file import write_json
+from kbert.heads.parts import MASKED_LM, POOLER
+from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
 
 FORMAT = "google"
@@ -99,17 +101,15 @@ def read_google(
         raise ValueError(
             f"{folder / CONFIG_FILE} names {len(labels)} labels, but the classifier has {num_labels} outputs."
         )
-    parts = list(PARTS[task])
-    if "pooler" not in parts:
-        parts.append("pooler")
+    parts = with_pooler(required)
     shapes = body_shapes(config)
-    for part in parts:
-        shapes |= part_shapes(part, config, num_labels)
+    for part in parts.values():
+        shapes |= part.shapes(config)
     optional = {
         name: "not in this checkpoint; initialised afresh where a kbert model has it"
-        for part in parts
-        if part not in required
-        for name in part_shapes(part, config, num_labels)
+        for part in parts.values()
+        if part.name not in required
+        for name in part.shapes(config)
     }
     optional |= recorded.may_be_missing()
     table_rows = rows(GOOGLE_TF1, parts, config.num_hidden_layers)
@@ -123,7 +123,6 @@ def read_google(
         tensors=tensors,
         max_seq_length=config.max_position_embeddings,
         report=report,
-        problem_type="regression" if task == "sequence_classification" and num_labels == 1 else None,
     )
 
 
@@ -190,24 +189,20 @@ def _stored(tensors) -> Stored:
 
 
 def _task(stored, report):
-    """(task, parts that must be whole, number of labels), from the heads that are there."""
+    """(task, its parts, which must be whole, number of labels), from the heads that are there."""
     names = stored.tensors
-    heads = {part for part in GOOGLE_TF1 if GOOGLE_TF1[part][0].outside in names} - {"body", "pooler"}
-    if "span" in heads:
-        task, required, num_labels = "question_answering", ("span",), 0
-    elif "classification" in heads:
-        task, required = "sequence_classification", ("pooler", "classification")
+    heads = {part for part in GOOGLE_TF1 if GOOGLE_TF1[part][0].outside in names} - {"body", POOLER.name}
+    num_labels = 0
+    for fine_tuned in ({"span"}, {"classification"}):  # heads of pretraining may have been left there
+        heads = fine_tuned if fine_tuned <= heads else heads
+    if "classification" in heads:
         num_labels = names[GOOGLE_TF1["classification"][0].outside].shape[0]
-    elif {"masked_lm", "next_sentence"} <= heads:
-        task, required, num_labels = "pretraining", ("pooler", "masked_lm", "next_sentence"), 0
-    elif "masked_lm" in heads:
-        task, required, num_labels = "masked_lm", ("masked_lm",), 0
-    elif "next_sentence" in heads:
-        task, required, num_labels = "next_sentence", ("pooler", "next_sentence"), 0
-    else:
-        task, required, num_labels = "encoder", ("pooler",), 0
+    reads_pooled = heads - {"span", MASKED_LM.name} or not heads
+    task = TASKS.of_parts(heads | ({POOLER.name} if reads_pooled else set()))
+    if num_labels == 1:
+        task = TASKS.with_problem_type(task, "regression")
     report.note(f"heads: {', '.join(sorted(heads)) or 'none'}; kbert's {task!r}")
-    return task, required, num_labels
+    return task, parts_of(task, tuple(map(str, range(num_labels)))), num_labels
 
 
 # --------------------------------------------------------------------------------------- writing
@@ -244,7 +239,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
             report,
         )
     require_encoder_settings(checkpoint, "the original's code", allowance, report)
-    parts = dict.fromkeys((*PARTS[checkpoint.task], "pooler"))
+    parts = with_pooler(checkpoint.parts)
     table_rows = {row.kbert: row for row in rows(GOOGLE_TF1, parts, config.num_hidden_layers)}
     arrays = {}
     for name, tensor in checkpoint.tensors.items():

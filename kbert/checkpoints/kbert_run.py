@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
-from kbert.checkpoints.bert_checkpoint import BertCheckpoint, has_labels
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.model_loading import task_of
-from kbert.checkpoints.model_variables import PARTS
 from kbert.checkpoints.report import Report
-from kbert.config import DatasetConfig, FinetuningConfig, PretrainingConfig
+from kbert.config import DatasetConfig, PretrainingConfig
 from kbert.files.safetensors_file import read_safetensors
+from kbert.tasks import TASKS
 
 FORMAT = "kbert"
 RUN_FILE = "run.json"
@@ -40,24 +40,18 @@ def read_kbert_run(
             f"--do_lower_case={do_lower_case}, but the run {path} was made with "
             f"{vocabulary.do_lower_case}; leave the flag out."
         )
-    task = run.details["task"]
-    if task == "pretraining" and not run.task().next_sentence:
-        task = "masked_lm"
-    if task not in PARTS:
-        raise ValueError(f"{path} is a {task} run, which checkpoints cannot express.")
-    dataset = getattr(run.config, "dataset", None)
+    task = run.task()
     weights = run.checkpoint() / training_checkpoint.WEIGHTS_FILE
     result = BertCheckpoint(
         source=str(path),
         encoder=run.config.encoder,
-        task=task,
-        labels=dataset.labels if has_labels(task) else (),
+        task=task.name,
+        labels=getattr(task, "labels", ()),
         vocabulary=vocabulary,
         tensors={},
         max_seq_length=run.details.get("max_seq_length", run.config.encoder.max_position_embeddings),
         report=report,
-        takes_pairs=dataset.text_pair is not None if task == "sequence_classification" else None,
-        problem_type=None,
+        takes_pairs=getattr(task, "takes_pairs", None),
     )
     # Numbers that a conversion made up and nothing has trained since are not handed on.
     untrained = set(run.details.get("converted", {}).get("initialised", ()))
@@ -78,7 +72,7 @@ def read_kbert_run(
             report.taken.append((name, name, "as it is"))
     strange = [name for name in stored if name not in result.shapes]
     if strange:
-        raise ValueError(f"{weights} holds {strange[0]!r}, which this {task} model has no place for.")
+        raise ValueError(f"{weights} holds {strange[0]!r}, which this {task.name} model has no place for.")
     return result
 
 
@@ -88,7 +82,7 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     Args:
       checkpoint: the model. Variables that it lacks get fresh numbers, and run.json names them.
       folder: an empty folder.
-      allowance: `problem_type`: keep a regression's or a multi-label model's logits all the same.
+      allowance: not asked: every model has its task.
 
     Returns:
       The account of the writing.
@@ -100,18 +94,6 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     from kbert.runs.run_directory import RunDirectory
 
     report = Report(FORMAT, str(folder))
-    if checkpoint.task == "sequence_classification" and len(checkpoint.labels) < 2:
-        raise ValueError(
-            f"{checkpoint.source} is a regression model (one output), which kbert has no task for; "
-            "--encoder_only takes its encoder without the head."
-        )
-    if checkpoint.problem_type:
-        allowance.conflict(
-            "problem_type",
-            f"{checkpoint.source} is a model for {checkpoint.problem_type}, but kbert's {checkpoint.task} "
-            "answers with one label out of several; --encoder_only takes the encoder without the head",
-            report,
-        )
     shapes = checkpoint.shapes
     for name in checkpoint.tensors:
         if name in shapes:
@@ -121,7 +103,8 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     report.not_in_file.extend((name, "initialised afresh, named in run.json") for name in checkpoint.missing)
 
     details = {
-        "task": task_of(checkpoint).name,
+        "task": checkpoint.task,
+        "task_config": task_of(checkpoint).get_config() | _pairs(checkpoint),
         "max_seq_length": checkpoint.max_seq_length,
         "converted": {
             "from": checkpoint.source,
@@ -129,8 +112,6 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
             "initialised": list(checkpoint.missing),
         },
     }
-    if checkpoint.task == "masked_lm":
-        details["next_sentence"] = False
     run = RunDirectory.create_or_resume(folder, _config(checkpoint), details, checkpoint.vocabulary)
     training_checkpoint.save_checkpoint(
         run.checkpoints,
@@ -143,16 +124,23 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     return report
 
 
+def _pairs(checkpoint):
+    """What the task's record says of pairs, where the checkpoint knows."""
+    return {} if checkpoint.takes_pairs is None else {"takes_pairs": checkpoint.takes_pairs}
+
+
 def _config(checkpoint):
+    config_class = TASKS[checkpoint.task].config_class
     description = f"Converted from {checkpoint.source}"
-    if checkpoint.task in ("pretraining", "masked_lm"):
-        return PretrainingConfig(description=description, encoder=checkpoint.encoder)
-    return FinetuningConfig(
+    if issubclass(config_class, PretrainingConfig):
+        return config_class(description=description, encoder=checkpoint.encoder)
+    return config_class(
         description=description,
         encoder=checkpoint.encoder,
         task=checkpoint.task,
         dataset=DatasetConfig(
-            labels=checkpoint.labels, text_pair="text_pair" if checkpoint.takes_pairs else None
+            labels=checkpoint.labels if TASKS[checkpoint.task].has_labels else (),
+            text_pair="text_pair" if checkpoint.takes_pairs else None,
         ),
         max_seq_length=checkpoint.max_seq_length,
     )

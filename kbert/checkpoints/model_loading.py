@@ -6,18 +6,14 @@ from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.model_variables import part_of
-from kbert.checkpoints.resizing import with_positions
+from kbert.checkpoints.resizing import POSITION_TABLE, with_positions
 from kbert.config import EncoderConfig
-from kbert.table_resizing import POSITION_TABLE
+from kbert.tasks import TASKS
 
 
 def task_of(checkpoint: BertCheckpoint):
     """The `kbert.tasks.Task` of a checkpoint."""
-    from kbert.tasks import TASKS
-
-    if checkpoint.task == "masked_lm":
-        return TASKS["pretraining"](next_sentence=False)
-    return TASKS[checkpoint.task](checkpoint.labels) if checkpoint.labels else TASKS[checkpoint.task]()
+    return TASKS[checkpoint.task].of_labels(checkpoint.labels)
 
 
 def build_model(checkpoint: BertCheckpoint, dtype="float32"):
@@ -62,6 +58,7 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
     if positions > checkpoint.encoder.max_position_embeddings:
         checkpoint = with_positions(checkpoint, positions)
         logging.info("%s", checkpoint.report.notes[-1])
+    labelled = {part.name for part in checkpoint.parts.values() if part.has_labels}
     reasons = {}  # part -> why it stays fresh
     for name, variable in variables.items():
         part, tensor = part_of(name), checkpoint.tensors.get(name)
@@ -69,7 +66,7 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
             reasons.setdefault(part, "the checkpoint has none")
         elif tensor.shape != tuple(variable.shape):
             reasons[part] = f"the checkpoint's {name} has shape {tensor.shape}, not {tuple(variable.shape)}"
-        elif part in ("classification", "token_classification") and tuple(labels) != checkpoint.labels:
+        elif part in labelled and tuple(labels) != checkpoint.labels:
             reasons[part] = f"the checkpoint's labels are {list(checkpoint.labels)}, not {list(labels)}"
     if "body" in reasons:
         raise ValueError(f"{checkpoint.source} does not fit this encoder: {reasons['body']}.")
@@ -95,7 +92,7 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
 
 def agreed_encoder(encoder: EncoderConfig | None, checkpoint: BertCheckpoint) -> EncoderConfig:
     """The encoder of a training that starts from `checkpoint`: the checkpoint's, but for the dropout and
-    for more positions, which repeat the trained ones (see kbert.table_resizing).
+    for more positions, which repeat the trained ones (see kbert.checkpoints.resizing).
 
     Args:
       encoder: the training config's encoder, or None to take the checkpoint's.

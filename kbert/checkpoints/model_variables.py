@@ -1,24 +1,23 @@
 """The variables of every kbert model, by name and shape, from the config alone: no model is built."""
 
 import zlib
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from kbert.config import EncoderConfig
+from kbert.heads.parts import POOLER, Part, dense_shapes, layer_norm_shapes
+from kbert.tasks import TASKS
 
-# What stands on the encoder's body in the model of each task; the head's name is that of its layer.
-# "masked_lm" is the task pretraining without next sentence.
-PARTS = {
-    "encoder": ("pooler",),
-    "pretraining": ("pooler", "masked_lm", "next_sentence"),
-    "masked_lm": ("masked_lm",),
-    "sequence_classification": ("pooler", "classification"),
-    "token_classification": ("token_classification",),
-    "question_answering": ("span",),
-    "multiple_choice": ("pooler", "multiple_choice"),
-    "next_sentence": ("pooler", "next_sentence"),
-}
-LABELLED_TASKS = ("sequence_classification", "token_classification")
+
+def parts_of(task: str, labels: Sequence[str] = ()) -> dict[str, Part]:
+    """The parts of a task's model by name; `labels` are those of the checkpoint, or as many names."""
+    return {part.name: part for part in TASKS[task].of_labels(tuple(labels)).parts}
+
+
+def with_pooler(parts: dict[str, Part]) -> dict[str, Part]:
+    """The parts and the pooler: it is part of published encoders, also where a task does not need it."""
+    return parts | {POOLER.name: POOLER}
 
 
 def part_of(name: str) -> str:
@@ -34,44 +33,24 @@ def body_shapes(config: EncoderConfig) -> dict[str, tuple[int, ...]]:
         "embeddings/word_embeddings": (config.vocab_size, hidden),
         "embeddings/position_embeddings": (config.max_position_embeddings, hidden),
         "embeddings/token_type_embeddings": (config.type_vocab_size, hidden),
-        **_layer_norm("embeddings/layer_norm", hidden),
+        **layer_norm_shapes("embeddings/layer_norm", hidden),
     }
     for index in range(config.num_hidden_layers):
         layer = f"layer_{index}"
         for projection in ("query", "key", "value", "output"):
-            shapes |= _dense(f"{layer}/attention/{projection}", hidden, hidden)
-        shapes |= _layer_norm(f"{layer}/attention_layer_norm", hidden)
-        shapes |= _dense(f"{layer}/feed_forward/intermediate", hidden, inner)
-        shapes |= _dense(f"{layer}/feed_forward/output", inner, hidden)
-        shapes |= _layer_norm(f"{layer}/feed_forward_layer_norm", hidden)
+            shapes |= dense_shapes(f"{layer}/attention/{projection}", hidden, hidden)
+        shapes |= layer_norm_shapes(f"{layer}/attention_layer_norm", hidden)
+        shapes |= dense_shapes(f"{layer}/feed_forward/intermediate", hidden, inner)
+        shapes |= dense_shapes(f"{layer}/feed_forward/output", inner, hidden)
+        shapes |= layer_norm_shapes(f"{layer}/feed_forward_layer_norm", hidden)
     return shapes
 
 
-def part_shapes(part: str, config: EncoderConfig, num_labels: int) -> dict[str, tuple[int, ...]]:
-    """The pooler, or a head: name -> shape. `num_labels` counts for heads with labels only."""
-    hidden = config.hidden_size
-    if part == "masked_lm":
-        return {
-            **_dense("masked_lm/transform", hidden, hidden),
-            **_layer_norm("masked_lm/layer_norm", hidden),
-            "masked_lm/output_bias": (config.vocab_size,),
-        }
-    width = {
-        "pooler": hidden,
-        "next_sentence": 2,
-        "span": 2,
-        "multiple_choice": 1,
-        "classification": num_labels,
-        "token_classification": num_labels,
-    }[part]
-    return _dense(f"{part}/dense", hidden, width)
-
-
-def model_shapes(config: EncoderConfig, task: str, num_labels: int = 0) -> dict[str, tuple[int, ...]]:
-    """Every trained variable of a task's model: name -> shape, as in `trained_weights(model)`."""
+def model_shapes(config: EncoderConfig, parts: Iterable[Part]) -> dict[str, tuple[int, ...]]:
+    """Every trained variable of a model with these parts: name -> shape, as in `trained_weights(model)`."""
     shapes = body_shapes(config)
-    for part in PARTS[task]:
-        shapes |= part_shapes(part, config, num_labels)
+    for part in parts:
+        shapes |= part.shapes(config)
     return shapes
 
 
@@ -91,11 +70,3 @@ def fresh_value(name: str, shape: tuple[int, ...], initializer_range: float) -> 
     while (outside := np.abs(values) > 2.0).any():
         values[outside] = generator.standard_normal(int(outside.sum()), np.float32)
     return values * np.float32(initializer_range)
-
-
-def _dense(name, inputs, outputs):
-    return {f"{name}/kernel": (inputs, outputs), f"{name}/bias": (outputs,)}
-
-
-def _layer_norm(name, width):
-    return {f"{name}/gamma": (width,), f"{name}/beta": (width,)}

@@ -37,7 +37,7 @@ def take_own_keys(values: dict, path) -> OwnKeys:
 
 def own_keys(checkpoint: BertCheckpoint) -> dict:
     """The keys to add to the config file that is written for `checkpoint`; often none."""
-    values = {}
+    values: dict = {}
     if len(checkpoint.vocabulary) < checkpoint.encoder.vocab_size:
         values[VOCABULARY_SIZE] = len(checkpoint.vocabulary)
     if checkpoint.missing:

@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kbert.files.json_values import shown_name
 from kbert.files.whole_file import write_json, write_text
 
 JSON_FILE = "conversion_report.json"
@@ -51,7 +52,7 @@ class Report:
         lines += [f"  note: {note}" for note in self.notes]
         width = max((len(outside) for outside, _, _ in self.taken), default=0)
         lines += [f"  taken  {outside:<{width}}  {kbert}  ({how})" for outside, kbert, how in self.taken]
-        lines += [f"  left over  {name}: {why}" for name, why in self.left_over]
+        lines += [f"  left over  {shown_name(name)}: {why}" for name, why in self.left_over]
         lines += [f"  not in the file  {name}: {how}" for name, how in self.not_in_file]
         return "\n".join(lines)
 

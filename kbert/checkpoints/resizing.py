@@ -1,17 +1,19 @@
-"""A checkpoint with more positions or another vocabulary; kbert.table_resizing says what new rows hold."""
+"""More positions, or another vocabulary, for a model that is trained already.
+
+First checkpoints; below them the tables themselves, as arrays by their names in a checkpoint.
+"""
 
 import dataclasses
 
+import numpy as np
+
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.files.stored_tensor import stored_array
-from kbert.table_resizing import (
-    OUTPUT_BIAS,
-    POSITION_TABLE,
-    WORD_TABLE,
-    resize_positions,
-    resize_vocabulary,
-)
 from kbert.tokenization.vocabulary import Vocabulary
+
+POSITION_TABLE = "embeddings/position_embeddings"
+WORD_TABLE = "embeddings/word_embeddings"
+OUTPUT_BIAS = "masked_lm/output_bias"
 
 
 def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> BertCheckpoint:
@@ -22,9 +24,11 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
       max_position_embeddings: rows of the new position table; more of them repeat the trained ones.
 
     Raises:
-      ValueError: for a length below 1.
+      ValueError: for a length below 1, or beyond what `EncoderConfig` takes.
     """
     had = checkpoint.encoder.max_position_embeddings
+    # The config knows how many there may be, and is asked before the table is made.
+    encoder = dataclasses.replace(checkpoint.encoder, max_position_embeddings=max_position_embeddings)
     arrays = resize_positions(_read(checkpoint, POSITION_TABLE), max_position_embeddings)
     longest = checkpoint.max_seq_length
     longest = max_position_embeddings if longest == had else min(longest, max_position_embeddings)
@@ -32,7 +36,7 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
         checkpoint,
         arrays,
         f"position table resized from {had} to {max_position_embeddings} rows",
-        encoder=dataclasses.replace(checkpoint.encoder, max_position_embeddings=max_position_embeddings),
+        encoder=encoder,
         max_seq_length=longest,
     )
 
@@ -78,3 +82,71 @@ def _with_tables(checkpoint, arrays, note, **changes):
     report = dataclasses.replace(checkpoint.report, notes=[*checkpoint.report.notes, note])
     tensors = checkpoint.tensors | {name: stored_array(array) for name, array in arrays.items()}
     return dataclasses.replace(checkpoint, tensors=tensors, report=report, **changes)
+
+
+def resize_positions(weights: dict, max_position_embeddings: int) -> dict:
+    """Gives the position table another length.
+
+    A longer table repeats the trained rows from the start: place 512 begins as place 0, so that neighbours
+    stay neighbours everywhere but at the seams (Longformer, arXiv 2004.05150, section 5, found this far
+    better than fresh rows). A shorter one drops the rows at the end. Train on before longer texts count.
+
+    Args:
+      weights: name -> array; must hold `embeddings/position_embeddings`.
+      max_position_embeddings: rows of the new table.
+
+    Returns:
+      A new dict; the other arrays are the same objects.
+
+    Raises:
+      ValueError: for a length below 1.
+    """
+    if max_position_embeddings < 1:
+        raise ValueError(f"max_position_embeddings={max_position_embeddings} must be positive.")
+    table = np.asarray(weights[POSITION_TABLE])
+    places = np.arange(max_position_embeddings) % len(table)
+    return weights | {POSITION_TABLE: table[places]}
+
+
+def resize_vocabulary(weights: dict, old_tokens, new_tokens) -> dict:
+    """Gives the token table the rows of another vocabulary, and the masked-LM bias its places.
+
+    A token of both vocabularies keeps its row, wherever it stands now. A new token gets the mean of the
+    old rows and the mean of the old biases: its logit then is the mean of all old logits, whatever the
+    text, so that it neither crowds out the others nor has to be unlearned.
+
+    Args:
+      weights: name -> array; must hold `embeddings/word_embeddings` and may hold `masked_lm/output_bias`.
+      old_tokens: the tokens of the table's rows, in order; the table may have more rows, which no token
+        uses.
+      new_tokens: the tokens of the new table's rows, in order.
+
+    Returns:
+      A new dict; the other arrays are the same objects.
+
+    Raises:
+      ValueError: when the table has fewer rows than there are old tokens, or a token stands twice.
+    """
+    table = np.asarray(weights[WORD_TABLE])
+    if len(table) < len(old_tokens):
+        raise ValueError(
+            f"the token table has {len(table)} rows, fewer than the {len(old_tokens)} tokens of its "
+            "vocabulary; give the vocabulary that these weights were trained with."
+        )
+    if len(set(new_tokens)) < len(new_tokens):
+        raise ValueError("the new vocabulary repeats a token; every token may stand once.")
+    rows = {token: row for row, token in enumerate(old_tokens)}
+    sources = [rows.get(token) for token in new_tokens]
+    resized = {WORD_TABLE: _picked(table[: len(old_tokens)], sources)}
+    if OUTPUT_BIAS in weights:
+        resized[OUTPUT_BIAS] = _picked(np.asarray(weights[OUTPUT_BIAS])[: len(old_tokens)], sources)
+    return weights | resized
+
+
+def _picked(table, sources):
+    """The rows at `sources`, and the mean of all where that is None."""
+    mean = table.mean(axis=0, dtype=np.float64).astype(table.dtype)
+    known = np.array([source is not None for source in sources])
+    rows = table[[source or 0 for source in sources]]
+    rows[~known] = mean
+    return rows

@@ -6,6 +6,10 @@ from pathlib import Path
 _LARGEST = 1 << 28  # bytes; the tokenizers of the largest vocabularies have a tenth of it
 
 
+class NotJson(ValueError):
+    """A text that does not have the form of JSON."""
+
+
 def parse_json(text: str | bytes, where: str, unique_names: bool = False):
     """The value that a JSON text stands for.
 
@@ -15,7 +19,8 @@ def parse_json(text: str | bytes, where: str, unique_names: bool = False):
       unique_names: refuse objects in which a name stands twice, of which Python takes the last.
 
     Raises:
-      ValueError: when it is not valid JSON, not UTF-8, or nested so deeply that it cannot be read.
+      NotJson: a ValueError, when it does not have the form of JSON.
+      ValueError: when it is not UTF-8, or nested so deeply that it cannot be read.
     """
     try:
         if isinstance(text, bytes):
@@ -23,7 +28,9 @@ def parse_json(text: str | bytes, where: str, unique_names: bool = False):
         return json.loads(text, object_pairs_hook=_unique if unique_names else None)
     except RecursionError:
         raise ValueError(f"{where} is nested too deeply to be read.") from None
-    except ValueError as error:
+    except json.JSONDecodeError as error:
+        raise NotJson(f"{where} is not valid JSON: {error}.") from None
+    except ValueError as error:  # no UTF-8, a number of thousands of digits, a name that stands there twice
         raise ValueError(f"{where} is not valid JSON: {error}.") from None
 
 

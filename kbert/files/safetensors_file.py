@@ -55,7 +55,8 @@ def write_safetensors(path: Path, tensors: dict[str, StoredTensor], metadata: di
 
     Source: the format's description in huggingface/safetensors, README.
     """
-    header, end, written = {"__metadata__": metadata}, 0, {}
+    header: dict[str, dict] = {"__metadata__": metadata}
+    end, written = 0, {}
     for name, tensor in tensors.items():
         tensor = written[name] = tensor.as_float32() if tensor.is_float else tensor
         start, end = end, end + np.dtype(tensor.dtype).itemsize * math.prod(tensor.shape)

@@ -5,6 +5,26 @@ from kbert.layers.dropout import Dropout
 
 
 @keras.saving.register_keras_serializable(package="kbert")
+class ChoicesAsBatch(keras.layers.Layer):
+    """Lays the choices of each example one after the other, so that an encoder sees a plain batch.
+
+    Call arguments:
+      inputs: int tensor of shape `(batch, choices, seq_length)`.
+
+    Returns:
+      Tensor of the same dtype, of shape `(batch * choices, seq_length)`.
+    """
+
+    def call(self, inputs):
+        return ops.reshape(inputs, (-1, ops.shape(inputs)[2]))
+
+    def compute_output_spec(self, inputs):
+        batch, choices, seq_length = inputs.shape
+        rows = None if batch is None or choices is None else batch * choices
+        return keras.KerasTensor((rows, seq_length), dtype=inputs.dtype)
+
+
+@keras.saving.register_keras_serializable(package="kbert")
 class MultipleChoiceHead(keras.layers.Layer):
     """Dropout and a dense layer from each choice's pooled output to one logit, laid out by example.
 

@@ -89,7 +89,7 @@ class FeatureExtractor:
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
         texts, pairs = batch.texts, batch.pairs or [None] * len(batch.texts)
-        features = [None] * len(texts)
+        features: list = [None] * len(texts)
         # A pair has a separator more than a single text, so the two go through the encoder apart.
         for paired in (False, True):
             places = [place for place, pair in enumerate(pairs) if (pair is not None) == paired]

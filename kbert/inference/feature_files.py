@@ -8,6 +8,7 @@ import json
 import shutil
 import tempfile
 import zipfile
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -29,7 +30,7 @@ def feature_file(path, format: str, extractor):
     Yields:
       A function that takes the place of a text in the input, from 0, and its `TextFeatures`.
     """
-    writer_class = {"jsonl": _JsonLines, "npz": _NumpyArchive, "tfrecord": _Records}[format]
+    writer_class: Any = {"jsonl": _JsonLines, "npz": _NumpyArchive, "tfrecord": _Records}[format]
     with whole_file(path) as aside:
         writer = writer_class(aside, extractor)
         try:

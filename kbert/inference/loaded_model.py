@@ -14,7 +14,7 @@ from kbert.checkpoints.hugging_face.sentence_transformers import (
 from kbert.checkpoints.keras_hub.preset import embedding_settings
 from kbert.checkpoints.model_loading import build_model
 from kbert.features import ENCODER_INPUTS
-from kbert.inference.finite_numbers import load_run_model, require_finite_answers
+from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.runs.run_directory import RunDirectory
@@ -79,7 +79,8 @@ class LoadedModel:
       normalize: whether `embed` brings vectors to length 1.
 
     Attributes:
-      The arguments, and `encoder`, the `BertEncoder` in the model, and `config`, its `EncoderConfig`.
+      The arguments, and `text_inputs`, its `TextInputs`; `encoder`, the `BertEncoder` in the model; and
+        `config`, its `EncoderConfig`.
 
     Example:
       >>> import kbert
@@ -110,21 +111,20 @@ class LoadedModel:
         self.normalize = normalize
         self.encoder = getattr(model, "encoder", model)
         self.config = self.encoder.config
-        self._text_inputs = TextInputs(vocabulary, max_seq_length)
+        self.text_inputs = TextInputs(vocabulary, max_seq_length)
         self._embedders = {}  # (pooling, normalize) -> traced function
 
     @classmethod
     def from_run(cls, run: RunDirectory, checkpoint: str | int | None = None) -> "LoadedModel":
         """A checkpoint of a run directory, see `RunDirectory.checkpoint`."""
-        task, model = load_run_model(run, checkpoint)
-        dataset = getattr(run.config, "dataset", None)
+        task, model = run.load_model(checkpoint)
         return cls(
             run.path,
             task,
             model,
             run.vocabulary(),
             run.details["max_seq_length"],
-            takes_pairs=dataset.text_pair is not None if dataset else None,
+            takes_pairs=getattr(task, "takes_pairs", None),
         )
 
     def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":
@@ -166,7 +166,7 @@ class LoadedModel:
         batch = text_batch(texts, text_pairs)
         pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
         texts = tf.constant(batch.texts, tf.string)
-        return self._text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
+        return self.text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
 
     def embed(self, texts, pooling: str | None = None, normalize: bool | None = None) -> np.ndarray:
         """One vector for each text, to compare texts by.
@@ -204,7 +204,7 @@ class LoadedModel:
             model = self.embedding_model(pooling, normalize)
 
             def embed(texts):
-                return model(self._text_inputs(texts, pad_to_longest=True), training=False)
+                return model(self.text_inputs(texts, pad_to_longest=True), training=False)
 
             signature = [tf.TensorSpec([None], tf.string)]
             self._embedders[key] = tf.function(embed, input_signature=signature)
@@ -225,17 +225,16 @@ class LoadedModel:
         return keras.Model(inputs, layer(encoder(inputs)["sequence_output"], inputs["input_mask"]))
 
 
-def load_for(run: RunDirectory | LoadedModel, task: str, need: str) -> LoadedModel:
-    """A run with its weights, or a loaded model as it is, if it is of `task`.
+def load_answering(run: RunDirectory | LoadedModel, answers: tuple[str, ...], need: str) -> LoadedModel:
+    """A run with its weights, or a loaded model as it is, if its task gives one of these answers.
 
     Raises:
       ValueError: for another task, before any weight is read; `need` ends the sentence.
     """
-    from_disk = isinstance(run, RunDirectory)
-    source, name = (run.path, run.details["task"]) if from_disk else (run.source, run.task.name)
-    if name != task:
-        raise ValueError(f"{source} is a {name} run; {need}.")
-    return LoadedModel.from_run(run) if from_disk else run
+    source, task = (run.path, run.task()) if isinstance(run, RunDirectory) else (run.source, run.task)
+    if not set(answers) & set(task.answers):
+        raise ValueError(f"{source} is a {task.name} run; {need}.")
+    return LoadedModel.from_run(run) if isinstance(run, RunDirectory) else run
 
 
 def _from_checkpoint(checkpoint, **changes):

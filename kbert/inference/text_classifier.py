@@ -3,17 +3,19 @@
 import tensorflow as tf
 
 from kbert.inference.finite_numbers import require_finite_answers
-from kbert.inference.loaded_model import LoadedModel, load_for
+from kbert.inference.loaded_model import LoadedModel, load_answering
 from kbert.inference.texts import text_batch
 from kbert.runs.run_directory import RunDirectory
-from kbert.tokenization.text_inputs import TextInputs
+
+_NEED = "classifying texts needs a run that was fine-tuned on texts and labels (run_finetuning)"
 
 
 class TextClassifier:
     """Answers texts with a fine-tuned classification run.
 
     Args:
-      run: the `RunDirectory` of a sequence classification run, or a `LoadedModel` with such a head.
+      run: the `RunDirectory` of a run whose task gives each text, or pair of texts, a label or several; or a
+        `LoadedModel` with such a head.
 
     Call arguments:
       texts: a text or a list of texts.
@@ -21,7 +23,8 @@ class TextClassifier:
         does not say what it was trained on takes both.
 
     Returns:
-      `{"label": str, "probabilities": {label: float}}` for one text, a list of these for a list.
+      `{"label": str, "probabilities": {label: float}}` for one text, a list of these for a list; with several
+      labels a text, `"labels"` in the place of `"label"`.
 
     Raises:
       ValueError: when the run is of another task, pairs are missing or not expected, something is no text,
@@ -36,25 +39,30 @@ class TextClassifier:
     """
 
     def __init__(self, run: RunDirectory | LoadedModel):
-        need = "classifying texts needs a sequence_classification run (run_finetuning)"
-        loaded = load_for(run, "sequence_classification", need)
+        loaded = load_answering(run, ("label", "labels"), _NEED)
         self.takes_pairs = loaded.takes_pairs
-        self.task, self._model, self._source = loaded.task, loaded.model, loaded.source
-        self._inputs = TextInputs(loaded.vocabulary, loaded.max_seq_length)
-        self._run = tf.function(self._outputs, reduce_retracing=True)
+        self.task, self._source = loaded.task, loaded.source
+        signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["serving_default"]
+        self._run = tf.function(signature.function, reduce_retracing=True)
 
     def __call__(self, texts, text_pairs=None):
         batch = text_batch(texts, text_pairs)
-        probabilities = self._outputs_of(batch)["probabilities"].numpy()
-        require_finite_answers(probabilities, self._source)
-        return batch.answer([self.task.answer(row) for row in probabilities])
+        outputs = {name: value.numpy() for name, value in self._outputs_of(batch).items()}
+        require_finite_answers(outputs["probabilities"], self._source)
+        return batch.answer(
+            [
+                self.task.answer({name: value[row] for name, value in outputs.items()}, {"text": text})
+                for row, text in enumerate(batch.texts)
+            ]
+        )
 
     def outputs(self, texts, text_pairs=None) -> dict:
         """The model's own outputs: float32 tensors `logits` and `probabilities`, (batch, labels).
 
         One text is a batch of one. They are what the model gives, finite or not.
         """
-        return self._outputs_of(text_batch(texts, text_pairs))
+        outputs = self._outputs_of(text_batch(texts, text_pairs))
+        return {name: outputs[name] for name in ("logits", "probabilities")}
 
     def _outputs_of(self, batch):
         if self.takes_pairs is not None and (batch.pairs is not None) != self.takes_pairs:
@@ -62,7 +70,3 @@ class TextClassifier:
             raise ValueError(f"this run was trained on {expected}, and answers only those.")
         pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
         return self._run(tf.constant(batch.texts, tf.string), pairs)
-
-    def _outputs(self, texts, text_pairs):
-        inputs = self._inputs(texts, text_pairs, pad_to_longest=True)
-        return self._model(inputs, training=False)

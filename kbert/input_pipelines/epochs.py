@@ -2,8 +2,7 @@
 
 import tensorflow as tf
 
-# Weights of examples: 1 for a real one, 0 for one that only fills the last evaluation batch.
-EXAMPLE_WEIGHTS = "example_weights"
+from kbert.features import EXAMPLE_WEIGHTS
 
 
 def endless_epochs(make_epoch, num_examples: int, seed: int, start_example: int) -> tf.data.Dataset:

@@ -4,11 +4,12 @@ import contextlib
 import csv
 import gzip
 import hashlib
+import math
 import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kbert.config import DatasetConfig
 from kbert.files.json_file import parse_json
@@ -20,11 +21,15 @@ _LONGEST_CELL = 1 << 24
 
 
 class Row(NamedTuple):
-    """One labelled text, or pair of texts; `label` is None where the file holds none."""
+    """One labelled text, or pair of texts.
+
+    `label` is what the task's label reader made of its column: a string for one class, a float for
+    regression, a tuple of strings for several classes; None where the file holds none.
+    """
 
     text: str
     text_pair: str | None
-    label: str | None
+    label: str | float | tuple[str, ...] | None
 
 
 def read_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True) -> list[Row]:
@@ -32,59 +37,143 @@ def read_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True
     return list(stream_rows(path, dataset, with_labels))
 
 
-def stream_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True) -> Iterator[Row]:
-    """Yields the columns that `dataset` names, row by row; one line is held at a time.
+def stream_rows(
+    path: str | Path, dataset: DatasetConfig, with_labels: bool = True, read_label=None
+) -> Iterator[Row]:
+    """Yields texts and labels, row by row; one line is held at a time.
 
-    A text is a string; a label a string that is not blank, or an integer, which counts as its decimal digits.
+    Args:
+      path: the file.
+      dataset: names its columns.
+      with_labels: whether there are labels to read.
+      read_label: function from (record, dataset, place) to a label: `class_label`, which is the default,
+        `number_label` or `label_set`.
+
+    Raises:
+      ValueError: as `stream_records` does, and for a text or label of another kind, or (where labels are
+        listed) an unlisted label.
+    """
+    read_label = read_label or class_label
+    columns = (dataset.text, dataset.text_pair)
+    for place, record in stream_records(path, dataset, columns):
+        text = text_of(record, dataset.text, place)
+        text_pair = text_of(record, dataset.text_pair, place) if dataset.text_pair else None
+        yield Row(text, text_pair, read_label(record, dataset, place) if with_labels else None)
+
+
+def stream_records(path: str | Path, dataset: DatasetConfig, columns) -> Iterator[tuple[str, dict]]:
+    """Yields (place, columns by name) row by row; the place is file and line, for errors.
+
+    Args:
+      path: the file.
+      dataset: names its columns.
+      columns: those that must be there, before any row is read; None among them are passed over.
 
     Raises:
       ValueError: naming file, line and the mend, for a missing or empty file, bytes that are not UTF-8,
-        a missing or doubled column, a row of another number of columns, a text or label of another kind, or
-        (where labels are listed) an unlisted label.
+        a missing or doubled column, or a row of another number of columns.
     """
     path = Path(path)
     is_empty = True
     try:
         with _naming_bytes_that_are_not_utf8(path):
-            for number, record in _records(path, dataset):
+            for number, record in _records(path, dataset, [column for column in columns if column]):
                 is_empty = False
-                yield _row(record, dataset, with_labels, path, number)
+                yield f"{path} line {number}", record
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{path} is not a whole gzip file ({error}); make it again.") from None
     if is_empty:
         raise ValueError(f"{path} holds no rows; expected labelled texts, one a line.")
 
 
-def _row(record, dataset, with_labels, path, number):
-    place = f"{path} line {number}"
-    text = _text(record, dataset.text, place)
-    text_pair = _text(record, dataset.text_pair, place) if dataset.text_pair else None
-    label = _label(record, dataset.label, place) if with_labels else None
-    if label is not None and dataset.labels and label not in dataset.labels:
-        raise ValueError(
-            f"{place}: label {_cut(repr(label))} is not in the label list {list(dataset.labels)}."
-        )
-    return Row(text, text_pair, label)
-
-
-def _text(record, column, place):
-    _require_column(record, column, place)
+def text_of(record: dict, column: str, place: str) -> str:
+    """The text in a column. Raises ValueError for what is no text."""
+    require_column(record, column, place)
     if why := why_no_text(record, column):
         raise ValueError(f"{place} {why}; mend the row or leave it out.")
     return record[column]
 
 
-def _label(record, column, place):
-    _require_column(record, column, place)
+def require_column(record, column, place):
+    """Raises ValueError where a record lacks a column."""
+    if column not in record:
+        raise ValueError(f"{place} has no column {column!r}; it has {_cut(sorted(record))}.")
+
+
+def class_label(record: dict, dataset: DatasetConfig, place: str) -> str:
+    """One class: a string that is not blank, or an integer, which counts as its decimal digits.
+
+    Raises:
+      ValueError: for anything else, and for a class that `dataset.labels` does not list.
+    """
+    column = dataset.label
+    require_column(record, column, place)
     label = record[column]
     if type(label) is int:  # many exports write numbers of classes so; True is no int here
-        return str(label)
+        label = record[column] = str(label)
     if not isinstance(label, str):
         raise ValueError(f"{place} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
     if why := why_no_text(record, column):
         raise ValueError(f"{place} {why}; mend the row or leave it out.")
     if not label.strip():
         raise ValueError(f"{place} has an empty label {column!r}; give it one or leave the row out.")
+    return _listed(label, dataset, place)
+
+
+def number_label(record: dict, dataset: DatasetConfig, place: str) -> float:
+    """A number to be learnt: a JSON number, or its decimal text.
+
+    Raises:
+      ValueError: for anything else, and for infinities and not-a-number.
+    """
+    column = dataset.label
+    require_column(record, column, place)
+    value = record[column]
+    try:
+        number = (
+            float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+        )
+    except (ValueError, OverflowError):
+        number = None
+    if number is None or not math.isfinite(number):
+        raise ValueError(
+            f"{place} has {_shown(value)} as its label {column!r}; regression learns a finite number, "
+            "such as 2.5: mend the row or leave it out."
+        )
+    return number
+
+
+def label_set(record: dict, dataset: DatasetConfig, place: str) -> tuple[str, ...]:
+    """The classes of a text, none or several: a JSON list of strings, or one cell that
+    `dataset.label_separator` cuts; in their order, each once.
+
+    Raises:
+      ValueError: for anything else, and for a class that `dataset.labels` does not list.
+    """
+    column = dataset.label
+    require_column(record, column, place)
+    value = record[column]
+    if isinstance(value, str):
+        if dataset.label_separator is None and value:
+            value = [value]
+        else:
+            value = [name.strip() for name in value.split(dataset.label_separator)] if value else []
+    names = (
+        [str(name) if type(name) is int else name for name in value] if isinstance(value, list) else [None]
+    )
+    if not all(isinstance(name, str) and name.strip() for name in names):
+        raise ValueError(
+            f"{place} has {_shown(value)} as its label {column!r}; multi-label classification takes a list "
+            "of strings, or names with dataset.label_separator between them."
+        )
+    return tuple(dict.fromkeys(_listed(name, dataset, place) for name in names))
+
+
+def _listed(label, dataset, place):
+    if dataset.labels and label not in dataset.labels:
+        raise ValueError(
+            f"{place}: label {_cut(repr(label))} is not in the label list {list(dataset.labels)}."
+        )
     return label
 
 
@@ -105,26 +194,36 @@ def _shown(value):
     return f"the {name_of(value)} {str(value)[:80]}"
 
 
-def fingerprint_of(rows: Iterable[Row]) -> str:
-    """What tells these rows from others: of all texts and labels in their order, not of their file."""
+def fingerprint_of(examples: Iterable[tuple]) -> str:
+    """What tells these examples from others: of all texts and labels in their order, not of their file."""
     content = hashlib.sha256()
-    for row in rows:
-        for cell in row:
-            encoded = b"" if cell is None else cell.encode("utf-8", "surrogatepass")
-            # The length first: no other cells give the same bytes.
-            content.update((b"-" if cell is None else b"%d:" % len(encoded)) + encoded)
+
+    def add(cell):
+        if isinstance(cell, tuple):
+            content.update(b"(%d:" % len(cell))
+            for item in cell:
+                add(item)
+            return
+        text = cell if isinstance(cell, str) else repr(cell)
+        encoded = b"" if cell is None else text.encode("utf-8", "surrogatepass")
+        # The length first: no other cells give the same bytes.
+        content.update((b"-" if cell is None else b"%d:" % len(encoded)) + encoded)
+
+    for example in examples:
+        for cell in example:
+            add(cell)
     return content.hexdigest()
 
 
-def labels_of(rows: Iterable[Row]) -> tuple[str, ...]:
-    """The sorted labels of the rows; numbers sort as numbers."""
-    labels = {row.label for row in rows}
+def labels_of(labels: Iterable[str]) -> tuple[str, ...]:
+    """Each label once, sorted; numbers sort as numbers."""
+    labels = set(labels)
     if all(re.fullmatch(r"-?[0-9]+", label) for label in labels):
         return tuple(sorted(labels, key=lambda label: (int(label), label)))
     return tuple(sorted(labels))
 
 
-def _records(path, dataset):
+def _records(path, dataset, columns):
     """Yields (line number, dict of columns)."""
     if not path.is_file():
         raise ValueError(f"labelled file {path} does not exist.")
@@ -136,23 +235,23 @@ def _records(path, dataset):
                 if line.strip():
                     yield number, _json_object(line, path, number)
         else:
-            yield from _cells_by_column(text, file_format, path, dataset)
+            yield from _cells_by_column(text, file_format, path, dataset, columns)
 
 
-def _cells_by_column(text, file_format, path, dataset):
-    quoting = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
+def _cells_by_column(text, file_format, path, dataset, columns):
+    quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
     csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader(text, strict=True, **quoting)
     try:
         header = list(dataset.column_names) or next(reader, [])
-        for column in filter(None, (dataset.text, dataset.text_pair)):
+        for column in columns:
             if column not in header:
                 raise ValueError(
                     f"{path} has no column {column!r}; its columns are {_cut(header)}. Name the columns "
                     "in the config (dataset.text, dataset.text_pair, dataset.label; dataset.column_names for "
                     "a file without a header line)."
                 )
-        for column in (dataset.text, dataset.text_pair, dataset.label):
+        for column in (*columns, dataset.label):
             if header.count(column) > 1:
                 raise ValueError(
                     f"{path} has {header.count(column)} columns {column!r}; its columns are {_cut(header)}. "
@@ -220,8 +319,3 @@ def _json_object(line, path, number):
     if not isinstance(value, dict):
         raise ValueError(f"{path} line {number}: expected an object of columns, received {_cut(value)}.")
     return value
-
-
-def _require_column(record, column, place):
-    if column not in record:
-        raise ValueError(f"{place} has no column {column!r}; it has {_cut(sorted(record))}.")

@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from kbert.features import ENCODER_INPUTS
 from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
 from kbert.input_pipelines.records.record_shares import WHOLE, require_share
 
@@ -115,8 +116,7 @@ def _gather(batches, features, pad_to_longest):
 
 
 def trim_padding(batch: dict) -> dict:
-    """Cuts the columns that are padding in every row of the batch, up to a multiple of 16."""
-    longest = tf.reduce_max(tf.reduce_sum(batch["input_mask"], axis=1))
+    """Cuts the columns that are padding in every sequence of the batch, up to a multiple of 16."""
+    longest = tf.reduce_max(tf.reduce_sum(batch["input_mask"], axis=-1))
     length = (longest + _LENGTH_MULTIPLE - 1) // _LENGTH_MULTIPLE * _LENGTH_MULTIPLE
-    inputs = {"input_ids", "input_mask", "segment_ids"}
-    return {name: value[:, :length] if name in inputs else value for name, value in batch.items()}
+    return {name: value[..., :length] if name in ENCODER_INPUTS else value for name, value in batch.items()}

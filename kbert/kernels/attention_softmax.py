@@ -3,7 +3,7 @@
 from keras import ops
 
 from kbert.kernels.kernel import Kernel
-from kbert.kernels.random_bits import kept_share
+from kbert.kernels.random_bits import dropout_mask
 
 # modeling.py, `attention_layer`: added to the scores of padding. exp(-10000) is exactly 0 in float32,
 # and unlike -1e9 the number exists in float16.
@@ -34,7 +34,7 @@ def _forward(scores, input_mask, seed, *, rate, packed):
     probabilities = ops.cast(exact, scores.dtype)
     if not rate:
         return probabilities, (probabilities, seed)
-    dropped = exact * kept_share(ops.shape(scores), rate, seed)
+    dropped = exact * dropout_mask(ops.shape(scores), rate, seed)
     return ops.cast(dropped, scores.dtype), (probabilities, seed)
 
 
@@ -44,7 +44,7 @@ def _backward(kept, upstream, *, rate, packed):
     probabilities = ops.cast(probabilities, "float32")
     gradient = ops.cast(upstream, "float32")
     if rate:
-        gradient = gradient * kept_share(ops.shape(gradient), rate, seed)
+        gradient = gradient * dropout_mask(ops.shape(gradient), rate, seed)
     inner = ops.sum(gradient * probabilities, axis=-1, keepdims=True)
     return ops.cast(probabilities * (gradient - inner), dtype), None, None
 
@@ -58,7 +58,7 @@ def attention_softmax(scores, input_mask, seed, rate: float, packed: bool):
     Args:
       scores: tensor `(B, N, S, S)`, queries times keys, scaled.
       input_mask, packed: see `mask_adder`.
-      seed: uint32 tensor `(2,)`, see `kept_share`.
+      seed: uint32 tensor `(2,)`, see `dropout_mask`.
       rate: share of the probabilities dropped.
 
     Returns:

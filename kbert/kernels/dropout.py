@@ -3,11 +3,11 @@
 from keras import ops
 
 from kbert.kernels.kernel import Kernel
-from kbert.kernels.random_bits import kept_share
+from kbert.kernels.random_bits import dropout_mask
 
 
 def _scaled(x, seed, rate):
-    return ops.cast(ops.cast(x, "float32") * kept_share(ops.shape(x), rate, seed), x.dtype)
+    return ops.cast(ops.cast(x, "float32") * dropout_mask(ops.shape(x), rate, seed), x.dtype)
 
 
 def _forward(x, seed, *, rate):
@@ -15,12 +15,13 @@ def _forward(x, seed, *, rate):
 
 
 def _backward(kept, upstream, *, rate):
-    return _scaled(upstream, *kept, rate), None
+    (seed,) = kept
+    return _scaled(upstream, seed, rate), None
 
 
 _kernel = Kernel(_forward, _backward)
 
 
 def dropout(x, seed, rate: float):
-    """`x` with a share of `rate` of its elements 0 and the others scaled up; see `kept_share` for `seed`."""
+    """`x` with a share of `rate` of its elements 0 and the others scaled up; see `dropout_mask` for `seed`."""
     return _kernel(x, seed, rate=rate)

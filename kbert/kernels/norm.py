@@ -3,7 +3,7 @@
 from keras import ops
 
 from kbert.kernels.kernel import Kernel
-from kbert.kernels.random_bits import kept_share
+from kbert.kernels.random_bits import dropout_mask
 
 
 def normalized(x, epsilon):
@@ -25,7 +25,7 @@ def _forward(x, gamma, beta, seed, *, rate, epsilon):
     scaled, scale = normalized(ops.cast(x, "float32"), epsilon)
     output = scaled * gamma + beta
     if rate:
-        output = output * kept_share(ops.shape(output), rate, seed)
+        output = output * dropout_mask(ops.shape(output), rate, seed)
     return ops.cast(output, x.dtype), (ops.cast(scaled, x.dtype), scale, gamma, seed)
 
 
@@ -35,7 +35,7 @@ def _backward(kept, upstream, *, rate, epsilon):
     scaled = ops.cast(scaled, "float32")
     gradient = ops.cast(upstream, "float32")
     if rate:
-        gradient = gradient * kept_share(ops.shape(gradient), rate, seed)
+        gradient = gradient * dropout_mask(ops.shape(gradient), rate, seed)
     for_x = normalized_gradient(gradient * gamma, scaled, scale)
     return ops.cast(for_x, dtype), ops.sum(gradient * scaled, axis=0), ops.sum(gradient, axis=0), None
 
@@ -49,7 +49,7 @@ def norm_dropout(x, gamma, beta, seed, rate: float, epsilon: float):
     Args:
       x: tensor of shape `(tokens, width)`.
       gamma, beta: float32 tensors of shape `(width,)`.
-      seed: uint32 tensor of shape (2,), see `kept_share`; without effect where `rate` is 0.
+      seed: uint32 tensor of shape (2,), see `dropout_mask`; without effect where `rate` is 0.
       rate: share of the output that is dropped.
       epsilon: of the layer norm.
 

@@ -7,7 +7,7 @@ from keras import ops
 _FIRST_FACTOR, _SECOND_FACTOR = 0x7FEB352D, 0x846CA68B
 
 
-def kept_share(shape, rate: float, seed):
+def dropout_mask(shape, rate: float, seed):
     """1 / (1 - rate) at the elements that a dropout keeps and 0 at the others, in float32.
 
     An element's fate depends on the seed and its place in the tensor alone, so a backward pass makes the
@@ -35,7 +35,7 @@ def kept_share(shape, rate: float, seed):
 
 
 def seed_words(state):
-    """The state of a `keras.random.SeedGenerator` as a seed of `kept_share`.
+    """The state of a `keras.random.SeedGenerator` as a seed of `dropout_mask`.
 
     Its second number counts draws, 1,024 for each part of a training step, so that the lower 32 bits come
     back after 2**22 parts. The upper half of the count therefore goes into both words. While it is 0 the

@@ -4,13 +4,13 @@ from keras import ops
 
 from kbert.kernels.kernel import Kernel
 from kbert.kernels.norm import normalized, normalized_gradient
-from kbert.kernels.random_bits import kept_share
+from kbert.kernels.random_bits import dropout_mask
 
 
 def _forward(product, bias, residual, gamma, beta, seed, *, rate, epsilon):
     added = ops.cast(product, "float32") + bias
     if rate:
-        added = added * kept_share(ops.shape(added), rate, seed)
+        added = added * dropout_mask(ops.shape(added), rate, seed)
     scaled, scale = normalized(ops.cast(residual, "float32") + added, epsilon)
     output = ops.cast(scaled * gamma + beta, product.dtype)
     return output, (ops.cast(scaled, product.dtype), scale, gamma, seed)
@@ -24,7 +24,7 @@ def _backward(kept, upstream, *, rate, epsilon):
     for_sum = normalized_gradient(upstream * gamma, scaled, scale)
     for_added = for_sum
     if rate:
-        for_added = for_sum * kept_share(ops.shape(for_sum), rate, seed)
+        for_added = for_sum * dropout_mask(ops.shape(for_sum), rate, seed)
     return (
         ops.cast(for_added, dtype),
         ops.sum(for_added, axis=0),
@@ -44,7 +44,7 @@ def residual_norm(product, bias, residual, gamma, beta, seed, rate: float, epsil
     Args:
       product, residual: tensors of shape `(tokens, width)`.
       bias, gamma, beta: float32 tensors of shape `(width,)`.
-      seed: uint32 tensor of shape (2,), see `kept_share`.
+      seed: uint32 tensor of shape (2,), see `dropout_mask`.
       rate: share of `product + bias` that is dropped.
       epsilon: of the layer norm.
 

@@ -7,6 +7,7 @@ percent or in a stretched inner picture, so that letters keep their size at ever
 import bisect
 import math
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 
@@ -48,8 +49,8 @@ class Kind:
       cut_spikes: whether rare values far above the others leave the picture.
     """
 
-    text: object
-    tick: object
+    text: Callable
+    tick: Callable
     from_zero: bool = True
     cut_spikes: bool = False
 

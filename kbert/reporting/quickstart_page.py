@@ -1,6 +1,6 @@
 """The results of a quickstart -> one HTML page to look at, and a closing table for the terminal.
 
-Both read the same dictionary, which kbert/scripts/quickstart.py fills with what it measured. The page is
+Both read the same dictionary, which kbert/quickstart fills with what it measured. The page is
 one file that needs nothing else: styles and picture are inside, and there are no scripts.
 """
 

@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
@@ -30,7 +31,8 @@ class BestCheckpoint:
 
     def forget(self):
         """Begins anew."""
-        self.step, self.metrics = None, None
+        self.step: int | None = None
+        self.metrics: Any = None  # a dict once there is a best
         self._phase = self._observed_step = None
         self._fruitless = 0
 
@@ -80,7 +82,7 @@ class BestCheckpoint:
         return None if self.step is None else (self.step, self.metrics)
 
     @property
-    def is_hopeless(self) -> bool:
+    def patience_is_spent(self) -> bool:
         """Whether patience is at its end."""
         return self._patience is not None and self._fruitless >= self._patience
 
@@ -135,4 +137,4 @@ def indexed_step(directory) -> int | None:
         index = read_index(directory)
     except ValueError:
         return None
-    return index and index["step"]
+    return index["step"] if index else None

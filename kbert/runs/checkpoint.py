@@ -14,6 +14,7 @@ import shutil
 import zlib
 from pathlib import Path
 
+import numpy as np
 from absl import logging
 from safetensors import SafetensorError, safe_open
 
@@ -86,7 +87,10 @@ def folder_of(directory, step: int) -> Path:
 
 def step_of(checkpoint) -> int:
     """The step in the name of a checkpoint's folder."""
-    return int(_FOLDER.fullmatch(Path(checkpoint).name)[1])
+    match = _FOLDER.fullmatch(Path(checkpoint).name)
+    if match is None:
+        raise ValueError(f"{checkpoint} is not the folder of a checkpoint: step- and its number.")
+    return int(match[1])
 
 
 def list_checkpoints(directory) -> list[Path]:
@@ -191,7 +195,7 @@ def restore(path, variables: dict, allow_unused: bool = False):
 
     Raises:
       ValueError: for a missing or broken file, a missing tensor, a tensor of another shape, or (unless
-        allowed) a tensor that nothing takes. Nothing is assigned then.
+        allowed) a tensor that nothing takes; nothing is assigned then. Also for a tensor with NaN.
     """
     path = Path(path)
     if not path.is_file():
@@ -201,9 +205,17 @@ def restore(path, variables: dict, allow_unused: bool = False):
             shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}
             _check(path, shapes, variables, allow_unused)
             for name, variable in variables.items():
-                variable.assign(file.get_tensor(name))
+                variable.assign(_finite(file.get_tensor(name), f"{path}: {name}"))
     except SafetensorError as error:
         raise ValueError(f"{path} is not a whole safetensors file: {error}.") from None
+
+
+def _finite(array, where):
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(
+            f"{where} holds numbers that are not finite (NaN or infinite): take another checkpoint."
+        )
+    return array
 
 
 def _check(path, shapes, variables, allow_unused):

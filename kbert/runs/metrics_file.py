@@ -31,7 +31,7 @@ class MetricsFile:
 
         Infinities and not-a-number, which JSON cannot say, become null.
         """
-        self._waiting.append(json.dumps(_finite(line), allow_nan=False) + "\n")
+        self._waiting.append(json.dumps(json_ready(line), allow_nan=False) + "\n")
         self.write_waiting()
 
     def write_waiting(self):
@@ -91,7 +91,7 @@ class MetricsFile:
             logging.info("the line of its best evaluation, at step %d, was written anew", best["step"])
 
     def _write(self, lines):
-        write_text("".join(json.dumps(_finite(line), allow_nan=False) + "\n" for line in lines), self.path)
+        write_text("".join(json.dumps(json_ready(line), allow_nan=False) + "\n" for line in lines), self.path)
 
 
 def read_metrics(path) -> list[dict]:
@@ -143,10 +143,10 @@ def _append(path, text):
             raise
 
 
-def _finite(value):
-    """The value with null in the place of what JSON cannot say: infinities and not-a-number."""
+def json_ready(value):
+    """The value with None, JSON's null, in the place of what JSON cannot say: infinities, not-a-number."""
     if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
+        return {name: json_ready(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_finite(item) for item in value]
+        return [json_ready(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from absl import logging
 
-from kbert.config import FinetuningConfig, PretrainingConfig, TrainingConfig, from_dict, to_dict
+from kbert.config import TrainingConfig, from_dict, to_dict
 from kbert.encoder import BertEncoder
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_file import read_json_object, require_known_format
@@ -29,7 +29,6 @@ from kbert.tasks.task import Task
 from kbert.tokenization.vocabulary import Vocabulary
 
 FORMAT_VERSION = 1  # of run.json; runs from before there was a number say nothing
-_CONFIG_CLASSES = {name: FinetuningConfig for name in TASKS} | {"pretraining": PretrainingConfig}
 # What may change when a run is taken up again. The first do not touch the numbers that come out; the second
 # change them by rounding, and by which numbers dropout draws, as another number of devices does.
 _FREE_KEYS = (
@@ -59,7 +58,7 @@ class RunDirectory:
 
     Attributes:
       path: the folder as a `Path`.
-      config: the run's `PretrainingConfig` or `FinetuningConfig`, complete.
+      config: the run's config, complete, of the class that its task trains by.
       details: the content of run.json; `details["task"]` names the task.
 
     Raises:
@@ -74,12 +73,12 @@ class RunDirectory:
 
     def __init__(self, path):
         self.path = Path(path)
-        if not (self.path / "run.json").is_file():
+        if not holds_run(self.path):
             raise ValueError(f"{path} holds no kbert run (no run.json); give the --run_dir of a training.")
         try:
             self.details = read_json_object(self.path / "run.json")
             values = read_json_object(self.path / "config.json")
-            config_class = _CONFIG_CLASSES[self.details["task"]]
+            config_class = TASKS[TASKS.require(self.details["task"])].config_class
             self.details["vocabulary"]["fingerprint"], self.details["vocabulary"]["do_lower_case"]
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} holds a broken run ({error}); restore its files.") from None
@@ -93,9 +92,9 @@ class RunDirectory:
         Args:
           path: the folder.
           config: the complete config.
-          details: JSON-ready facts for run.json; must name `task`. The vocabulary's and `format_version` are
-            added. `details["data"]` holds the fingerprints of the content of the training data ("train") and
-            of the evaluation data ("eval").
+          details: JSON-ready facts for run.json: `task` and what `TASKS.recorded` needs beside it;
+            `data`, the fingerprints of the content of the training data ("train") and of the evaluation data
+            ("eval"). The complete `task_config`, the vocabulary's facts and `format_version` are added.
           vocabulary: copied into the folder.
 
         Raises:
@@ -103,8 +102,10 @@ class RunDirectory:
           OSError: when it cannot be written; the same call goes on from what is there.
         """
         path = Path(path)
-        details = {"format_version": FORMAT_VERSION} | details | {"vocabulary": vocabulary.describe()}
-        if not (path / "run.json").is_file():
+        record = TASKS.record_of(TASKS.recorded(details, config))
+        version, words = {"format_version": FORMAT_VERSION}, {"vocabulary": vocabulary.describe()}
+        details = version | details | record | words
+        if not holds_run(path):
             cls._create(path, config, details, vocabulary)
             return cls(path)
         run = cls(path)
@@ -140,6 +141,9 @@ class RunDirectory:
     def _refuse_other(self, config, details):
         was, now = to_dict(self.config) | self.details, to_dict(config) | json.loads(json.dumps(details))
         was["format_version"] = now["format_version"]  # what the two mean is the same
+        was |= TASKS.record_of(self.task())
+        for word in TASKS.old_words:
+            was.pop(word, None)
         self._compare_data(was, now)
         rounding = differing_keys(was, now, free=_FREE_KEYS)
         differing = differing_keys(was, now)
@@ -196,15 +200,7 @@ class RunDirectory:
 
     def task(self) -> Task:
         """The run's task."""
-        task_class = TASKS[self.details["task"]]
-        if self.details["task"] == "sequence_classification":
-            dataset = self.config.dataset
-            return task_class(dataset.labels, dataset.positive_label)
-        if self.details["task"] == "token_classification":
-            return task_class(self.config.dataset.labels)
-        if self.details["task"] == "pretraining":
-            return task_class(next_sentence=self.details.get("next_sentence", True))
-        return task_class()
+        return TASKS.recorded(self.details, self.config)
 
     def checkpoint(self, which: str | int | None = None) -> Path:
         """The folder of a checkpoint.
@@ -263,6 +259,11 @@ class RunDirectory:
         model = task.build_model(BertEncoder(self.config.encoder, dtype="float32"))
         checkpoint.restore(path / checkpoint.WEIGHTS_FILE, trained_weights(model))
         return task, model
+
+
+def holds_run(path) -> bool:
+    """Whether there is a run in a folder, whole or broken."""
+    return (Path(path) / "run.json").is_file()
 
 
 def differing_keys(was: dict, now: dict, free=_FREE_KEYS + _ROUNDING_KEYS) -> list[str]:

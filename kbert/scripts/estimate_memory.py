@@ -1,7 +1,7 @@
 r"""Script: a config -> how much memory its training needs, without training.
 
-  python -m kbert.scripts.estimate_memory --config=configs/pretraining/phase1_seq128.json --length=128,512
-  python -m kbert.scripts.estimate_memory --config=configs/finetuning/sst2.json --override=encoder=bert_base \
+  python -m kbert.scripts.estimate_memory --config=configs/pretraining/phase1_seq128.toml --length=128,512
+  python -m kbert.scripts.estimate_memory --config=configs/finetuning/sst2.toml --override=encoder=bert_base \
       --batch=16 --memory_gib=16
 
 It prints a column for each length, without and with recomputation, and the largest batch that fits.
@@ -29,7 +29,7 @@ _DEFAULT_LENGTH = 128  # of pretraining records, whose length a config does not 
 
 
 def define_flags():
-    flags.DEFINE_string("config", None, "JSON file of a pretraining or fine-tuning.")
+    flags.DEFINE_string("config", None, "Config file (.toml or .json) of a pretraining or fine-tuning.")
     flags.DEFINE_multi_string("override", [], "One changed number, for example encoder=bert_large.")
     flags.DEFINE_integer(
         "batch", None, "Examples that a device works on at a time; by default the config's train_batch_size "

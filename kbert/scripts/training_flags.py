@@ -7,9 +7,11 @@ from kbert.config import PRECISIONS
 
 def define_training_flags():
     """--config, --run_dir, --override, --jit, --precision, --strategy, --num_devices, --cluster, --tpu."""
-    flags.DEFINE_string("config", None, "JSON file: the model, the optimizer, batches and steps.")
+    flags.DEFINE_string(
+        "config", None, "TOML file, or a run's config.json: the model, the optimizer, batches and steps."
+    )
     flags.DEFINE_string("run_dir", None, "Folder for checkpoints and metrics; holding this run, it resumes.")
-    flags.DEFINE_multi_string("override", [], "One changed number, for example num_train_steps=500.")
+    flags.DEFINE_multi_string("override", [], "One changed value, for example num_train_steps=500.")
     flags.DEFINE_enum("jit", None, ["auto", "on", "off"], "XLA; in the place of the config's jit_compile.")
     flags.DEFINE_string("precision", None, f"{', '.join(PRECISIONS)}; in the place of the config's.")
     flags.DEFINE_string("strategy", "auto", "auto, one_device, mirrored, multi_worker or tpu.")

@@ -1,22 +1,20 @@
-"""The kinds of task, one file each: model, losses, metrics, answers."""
+"""The kinds of task: one file and one line here for each."""
 
-from kbert.tasks.encoding import Encoding
-from kbert.tasks.multiple_choice import MultipleChoice
-from kbert.tasks.next_sentence import NextSentence
-from kbert.tasks.pretraining import Pretraining
-from kbert.tasks.question_answering import QuestionAnswering
-from kbert.tasks.sequence_classification import SequenceClassification
-from kbert.tasks.token_classification import TokenClassification
+from kbert.tasks.task_table import TaskTable
 
-TASKS = {
-    task.name: task
-    for task in (
-        Pretraining,
-        SequenceClassification,
-        TokenClassification,
-        QuestionAnswering,
-        MultipleChoice,
-        NextSentence,
-        Encoding,
-    )
-}
+# The name, as configs, records and runs have it -> where its class is. Nothing loads before it is asked for.
+TASKS = TaskTable(
+    {
+        "masked_lm": "kbert.tasks.pretraining.MaskedLM",
+        "pretraining": "kbert.tasks.pretraining.Pretraining",
+        "sentence_order": "kbert.tasks.pretraining.SentenceOrder",
+        "next_sentence": "kbert.tasks.next_sentence.NextSentence",
+        "sequence_classification": "kbert.tasks.sequence_classification.SequenceClassification",
+        "multi_label_classification": "kbert.tasks.multi_label_classification.MultiLabelClassification",
+        "sequence_regression": "kbert.tasks.sequence_regression.SequenceRegression",
+        "multiple_choice": "kbert.tasks.multiple_choice.MultipleChoice",
+        "token_classification": "kbert.tasks.token_classification.TokenClassification",
+        "question_answering": "kbert.tasks.question_answering.QuestionAnswering",
+        "encoder": "kbert.tasks.encoding.Encoding",
+    }
+)

@@ -1,21 +1,37 @@
 """Several continuations of a text -> the right one."""
 
+from typing import NamedTuple
+
 import keras
+import numpy as np
 from keras import ops
 
-from kbert.features import ENCODER_INPUTS
-from kbert.heads.multiple_choice_head import MultipleChoiceHead
-from kbert.layers.choices_as_batch import ChoicesAsBatch
-from kbert.tasks.sequence_classification import LABEL_FEATURE
-from kbert.tasks.task import Task, cross_entropies, example_weights, hits
+from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
+from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
+from kbert.heads.parts import pooled_head
+from kbert.input_pipelines import labelled_files, text_reader
+from kbert.tasks.task import ExampleFeatures, Signature, Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
 
 
-class MultipleChoice(Task):
-    """Which of several texts, or pairs, is right: a softmax over one logit each.
+class Choices(NamedTuple):
+    """A text, the possible answers to it, and the place of the right one; None where nobody says it."""
 
-    The encoder inputs are of shape (batch, choices, seq_length), any number of choices; the feature
-    `label_ids` is int32 of shape (batch,), the place of the right one.
+    text: str
+    choices: tuple[str, ...]
+    label: int | None
+
+
+class MultipleChoice(Task):
+    """Which of several texts is right: a softmax over one logit for each pair of text and choice.
+
+    A file has the text, the choices in columns of their own (`dataset.choices`), and the place of the right
+    one, counted from 0. Where `dataset.text_pair` names a column, its text stands before each choice, as the
+    beginning of SWAG's second sentence does. The encoder inputs are of shape (batch, choices, seq_length);
+    the feature `label_ids` is int32 of shape (batch,).
+
+    Args:
+      num_choices: how many there are; None takes any number, but then no features can be laid out.
 
     Example:
       >>> import keras
@@ -32,6 +48,76 @@ class MultipleChoice(Task):
     """
 
     name = "multiple_choice"
+    best_metric = "accuracy"
+    can_pack = False  # the choices of an example are rows that belong together
+    inputs = ("text", "choices")
+    answers = ("choice", "choice_text", "probabilities")
+    architecture = "BertForMultipleChoice"
+    parts = pooled_head("multiple_choice", 1)
+
+    def __init__(self, num_choices: int | None = None):
+        self.num_choices = num_choices
+
+    def get_config(self):
+        return {"num_choices": self.num_choices}
+
+    @classmethod
+    def of_dataset(cls, dataset):
+        return cls(len(dataset.choices) or None)
+
+    @classmethod
+    def read_examples(cls, path, dataset, with_labels=True):
+        """`Choices` of a TSV, CSV or JSONL file.
+
+        Raises:
+          ValueError: when the config names fewer than two columns of choices, or a label is no place.
+        """
+        if len(dataset.choices) < 2:
+            raise ValueError(
+                f"dataset.choices={list(dataset.choices)}: multiple choice needs the columns of at least two "
+                'choices, for example choices = ["ending0", "ending1"].'
+            )
+        columns = (dataset.text, dataset.text_pair, *dataset.choices)
+        for place, record in labelled_files.stream_records(path, dataset, columns):
+            text = labelled_files.text_of(record, dataset.text, place)
+            choices = [labelled_files.text_of(record, column, place) for column in dataset.choices]
+            if dataset.text_pair:
+                beginning = labelled_files.text_of(record, dataset.text_pair, place)
+                choices = [f"{beginning} {choice}" for choice in choices]
+            yield Choices(text, tuple(choices), _place_of(record, dataset, place) if with_labels else None)
+
+    def _number(self) -> int:
+        if self.num_choices is None:
+            raise ValueError("the number of choices is not known; make the task of a dataset, or give it.")
+        return self.num_choices
+
+    def features(self, max_seq_length):
+        shape = (self._number(), max_seq_length)
+        return {name: Feature("int32", shape) for name in ENCODER_INPUTS} | {
+            LABEL_FEATURE: Feature("int32", ())
+        }
+
+    def examples_to_features(self, examples, text_inputs):
+        """Encoder inputs, int32 of shape (rows, choices, max_seq_length), and `label_ids`."""
+        pairs = [
+            labelled_files.Row(example.text, choice, None)
+            for example in examples
+            for choice in example.choices
+        ]
+        shape = (len(examples), self._number(), text_inputs.max_seq_length)
+        features = {
+            name: values.reshape(shape)
+            for name, values in text_reader.tokenize_rows(pairs, text_inputs).items()
+        }
+        features[LABEL_FEATURE] = np.asarray([example.label for example in examples], np.int32)
+        return ExampleFeatures(features, np.arange(len(examples)))
+
+    def describe(self, row, vocabulary):
+        right = row[LABEL_FEATURE]
+        describe = super().describe
+        choices = [{name: row[name][n] for name in ENCODER_INPUTS} for n in range(len(row["input_ids"]))]
+        lines = [describe(choice, vocabulary)[0] for choice in choices]
+        return [f"{line}{' -> right' if n == right else ''}" for n, line in enumerate(lines)]
 
     def build_model(self, encoder):
         """Encoder inputs of each choice -> float32 `logits` and `probabilities`, both (batch, choices)."""
@@ -58,5 +144,60 @@ class MultipleChoice(Task):
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)
-        right = hits(outputs["logits"], batch[LABEL_FEATURE])
+        right = correct(outputs["logits"], batch[LABEL_FEATURE])
         return {"accuracy": (ops.sum(right * weights), ops.sum(weights))}
+
+    def baseline(self, batches, vocabulary):
+        """`baseline_accuracy`: that of always taking the place that is right most often."""
+        counts = np.zeros(self._number(), np.int64)
+        for batch in batches:
+            counts += np.bincount(batch[LABEL_FEATURE], minlength=self._number())
+        return {"baseline_accuracy": float(counts.max() / counts.sum())}
+
+    def signatures(self, model, text_inputs):
+        """`serving_default`: `text` (string [batch]) and `choices` (string [batch, choices]) -> `logits` and
+        `probabilities` (float32 [batch, choices]), `choice` (int64 [batch]), the place of the most probable
+        one, and `choice_text` (string [batch]). `ids` takes the encoder inputs (int32 [batch, choices,
+        length])."""
+        import tensorflow as tf
+
+        def answer_ids(input_ids, input_mask, segment_ids):
+            inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
+            outputs = model(inputs, training=False)
+            return dict(outputs) | {"choice": tf.argmax(outputs["logits"], axis=-1)}
+
+        def answer_text(text, choices):
+            number = tf.shape(choices)[1]
+            inputs = text_inputs(tf.repeat(text, number), tf.reshape(choices, [-1]), pad_to_longest=True)
+            shape = tf.concat([tf.shape(choices), [-1]], axis=0)
+            outputs = answer_ids(**{name: tf.reshape(value, shape) for name, value in inputs.items()})
+            return outputs | {"choice_text": tf.gather(choices, outputs["choice"], batch_dims=1)}
+
+        any_choices = (None, self.num_choices)
+        return {
+            "serving_default": Signature(
+                {"text": ("string", (None,)), "choices": ("string", any_choices)}, answer_text
+            ),
+            "ids": Signature({name: ("int32", (*any_choices, None)) for name in ENCODER_INPUTS}, answer_ids),
+        }
+
+    def answer(self, outputs, inputs):
+        """The place of the right choice, its text, and every choice's probability."""
+        return {
+            "choice": int(outputs["choice"]),
+            "choice_text": outputs["choice_text"].decode("utf-8"),
+            "probabilities": [float(p) for p in outputs["probabilities"]],
+        }
+
+
+def _place_of(record, dataset, place):
+    label = labelled_files.class_label(record, dataset, place)
+    number = len(dataset.choices)
+    if label in dataset.choices:  # the name of the column
+        return dataset.choices.index(label)
+    if not (label.isascii() and label.isdecimal() and int(label) < number):
+        raise ValueError(
+            f"{place}: label {label!r} is the place of no choice; expected 0 to {number - 1}, counted "
+            "from 0, or the name of the right choice's column."
+        )
+    return int(label)

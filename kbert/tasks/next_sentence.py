@@ -3,8 +3,10 @@
 import keras
 from keras import ops
 
+from kbert.features import NEXT_SENTENCE_LABELS
 from kbert.heads.classification_head import ClassificationHead
-from kbert.tasks.task import Task, cross_entropies, example_weights, hits
+from kbert.heads.parts import pooled_head
+from kbert.tasks.task import Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
 
 
@@ -28,6 +30,9 @@ class NextSentence(Task):
     """
 
     name = "next_sentence"
+    best_metric = "next_sentence_accuracy"
+    architecture = "BertForNextSentencePrediction"
+    parts = pooled_head("next_sentence", 2)
 
     def build_model(self, encoder):
         """Encoder inputs -> float32 `next_sentence_logits` and `probabilities`, both (batch, 2)."""
@@ -48,10 +53,10 @@ class NextSentence(Task):
         return {"next_sentence_loss": ops.sum(example_weights(batch))}
 
     def loss_sums(self, outputs, batch):
-        losses = cross_entropies(outputs["next_sentence_logits"], batch["next_sentence_labels"][:, 0])
+        losses = cross_entropies(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
         return {"next_sentence_loss": ops.sum(losses * example_weights(batch))}
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)
-        right = hits(outputs["next_sentence_logits"], batch["next_sentence_labels"][:, 0])
+        right = correct(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
         return {"next_sentence_accuracy": (ops.sum(right * weights), ops.sum(weights))}

@@ -1,54 +1,73 @@
-"""Masked LM, with or without next sentence."""
+"""The pretraining objectives: masked LM alone, with next sentence, or with sentence order."""
 
 import keras
+import numpy as np
+import tensorflow as tf
 from keras import ops
 
+from kbert.config import PretrainingConfig
+from kbert.features import NEXT_SENTENCE_LABELS
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.masked_lm_head import MaskedLMHead
-from kbert.tasks.task import Task, cross_entropies, example_weights, hits
+from kbert.heads.parts import MASKED_LM, POOLER, Part
+from kbert.tasks.task import Signature, Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
+from kbert.tokenization.vocabulary import MASK_TOKEN
 
 # run_pretraining.py, `get_masked_lm_output`: keeps a batch without predictions from dividing by 0.
 _MASKED_LM_EPSILON = 1e-5
 
 
-class Pretraining(Task):
-    """Predict masked tokens, and whether the second text is a random one (label 1) or the real next (0).
+class MaskedLM(Task):
+    """Predict masked tokens (RoBERTa, arXiv 1907.11692, section 4.2): without a second head, and without the
+    pooler, which nothing else trains.
 
-    The training loss is the sum of both means, as in google-research/bert, run_pretraining.py. Records of
-    ALBERT's sentence order (arXiv 1909.11942, section 3.1) train the same head, under the same names: label 1
-    are two texts in the wrong order.
-
-    Args:
-      next_sentence: False trains the masked LM alone (RoBERTa, arXiv 1907.11692, section 4.2), on records
-        without `next_sentence_labels`: without head, loss and metric of the next sentence, and without the
-        pooler, which nothing else trains.
+    Its records are those of create_pretraining_data; labels of sentence pairs in them are not looked at.
 
     Example:
       >>> import keras
-      >>> from kbert import BertEncoder, EncoderConfig, Pretraining
+      >>> from kbert import BertEncoder, EncoderConfig, MaskedLM
       >>> config = EncoderConfig(
       ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-      >>> model = Pretraining().build_model(BertEncoder(config))
+      >>> model = MaskedLM().build_model(BertEncoder(config))
       >>> ids = keras.ops.ones((2, 7), "int32")
       >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids,
       ...                  "masked_lm_positions": ids[:, :3]})
       >>> {name: tuple(value.shape) for name, value in outputs.items()}
-      {'masked_lm_logits': (2, 3, 50), 'next_sentence_logits': (2, 2)}
+      {'masked_lm_logits': (2, 3, 50)}
     """
 
-    name = "pretraining"
+    name = "masked_lm"
+    config_class = PretrainingConfig
     best_metric = "masked_lm_loss"
+    inputs = ("text",)
+    answers = ("masks",)
+    architecture = "BertForMaskedLM"
+    parts: tuple[Part, ...] = (MASKED_LM,)
+    # How records of the objective are made: --strategy of create_pretraining_data; None: in any way.
+    strategy: str | None = None
 
-    def __init__(self, next_sentence: bool = True):
-        self.next_sentence = next_sentence
+    @classmethod
+    def of_old_run(cls, details, config):
+        """Runs from before objectives were tasks say it by `next_sentence`."""
+        return cls()
 
-    def get_config(self):
-        return {"next_sentence": self.next_sentence}
+    @property
+    def next_sentence(self) -> bool:
+        """Whether there is a head for what two texts are to each other."""
+        return len(self.parts) > 1
+
+    def describe(self, row, vocabulary):
+        (example,) = super().describe(row, vocabulary)
+        right = row["masked_lm_ids"][row["masked_lm_weights"] > 0]
+        label = ""
+        if NEXT_SENTENCE_LABELS in row:
+            label = f"; {NEXT_SENTENCE_LABELS} {int(row[NEXT_SENTENCE_LABELS][0])}"
+        return [example, f"answers: {' '.join(vocabulary.tokens[i] for i in right)}{label}"]
 
     def build_model(self, encoder):
         """Features `input_ids`, `input_mask`, `segment_ids`, `masked_lm_positions` -> float32
-        `masked_lm_logits` (batch, predictions, vocab_size) and, if asked for, `next_sentence_logits`
+        `masked_lm_logits` (batch, predictions, vocab_size) and, with a head for it, `next_sentence_logits`
         (batch, 2)."""
         config = encoder.config
         if not self.next_sentence:
@@ -80,29 +99,143 @@ class Pretraining(Task):
         return TaskModel(self, encoder, inputs, outputs)
 
     def loss_weights(self, batch):
-        weights = {"masked_lm_loss": ops.sum(_prediction_weights(batch)) + _MASKED_LM_EPSILON}
-        if self.next_sentence:
-            weights["next_sentence_loss"] = ops.sum(example_weights(batch))
-        return weights
+        return {"masked_lm_loss": ops.sum(_prediction_weights(batch)) + _MASKED_LM_EPSILON}
 
     def loss_sums(self, outputs, batch):
         masked_lm = cross_entropies(outputs["masked_lm_logits"], batch["masked_lm_ids"])
-        sums = {"masked_lm_loss": ops.sum(masked_lm * _prediction_weights(batch))}
-        if self.next_sentence:
-            labels = batch["next_sentence_labels"][:, 0]
-            next_sentence = cross_entropies(outputs["next_sentence_logits"], labels)
-            sums["next_sentence_loss"] = ops.sum(next_sentence * example_weights(batch))
-        return sums
+        return {"masked_lm_loss": ops.sum(masked_lm * _prediction_weights(batch))}
 
     def metric_sums(self, outputs, batch):
         predictions = _prediction_weights(batch)
-        masked_lm = hits(outputs["masked_lm_logits"], batch["masked_lm_ids"])
-        sums = {"masked_lm_accuracy": (ops.sum(masked_lm * predictions), ops.sum(predictions))}
-        if self.next_sentence:
-            examples = example_weights(batch)
-            next_sentence = hits(outputs["next_sentence_logits"], batch["next_sentence_labels"][:, 0])
-            sums["next_sentence_accuracy"] = (ops.sum(next_sentence * examples), ops.sum(examples))
-        return sums
+        masked_lm = correct(outputs["masked_lm_logits"], batch["masked_lm_ids"])
+        return {"masked_lm_accuracy": (ops.sum(masked_lm * predictions), ops.sum(predictions))}
+
+    def baseline(self, batches, vocabulary):
+        """Always answering the token that is masked most often: `baseline_accuracy` and that token."""
+        counts = np.zeros(len(vocabulary))
+        for batch in batches:
+            np.add.at(counts, batch["masked_lm_ids"], batch["masked_lm_weights"])
+        return {
+            "baseline_accuracy": float(counts.max() / counts.sum()),
+            "baseline_token": vocabulary.tokens[int(counts.argmax())],
+        }
+
+    def signatures(self, model, text_inputs):
+        """`serving_default`: `text` (string [batch]) with `[MASK]`s, and `top_k` (int32 scalar) -> for every
+        mask of a text, padded to the most masks of one, `tokens` (string) and `probabilities` (float32),
+        [batch, masks, top_k], the most probable first; `num_masks` (int32 [batch])."""
+        vocabulary = text_inputs.vocabulary
+
+        def fill(text, top_k):
+            inputs = text_inputs(text, pad_to_longest=True, with_masks=True)
+            positions, num_masks = _places_of(inputs["input_ids"], vocabulary.mask_id)
+            inputs["masked_lm_positions"] = positions
+            logits = model(inputs, training=False)["masked_lm_logits"]
+            # The table may have more rows than there are tokens.
+            probabilities = tf.nn.softmax(logits[..., : len(vocabulary)])
+            best, ids = tf.math.top_k(probabilities, k=tf.minimum(top_k, len(vocabulary)))
+            tokens = tf.gather(tf.constant(vocabulary.tokens), ids)
+            return {"tokens": tokens, "probabilities": best, "num_masks": num_masks}
+
+        inputs = {"text": ("string", (None,)), "top_k": ("int32", ())}
+        return {"serving_default": Signature(inputs, fill)}
+
+    def check_inputs(self, inputs):
+        if MASK_TOKEN not in inputs["text"]:
+            raise ValueError(
+                f"no {MASK_TOKEN} in {inputs['text'][:60]!r}; write one where a token is to be guessed."
+            )
+
+    def answer(self, outputs, inputs):
+        """`masks`: for each mask in order a list of `{"token": str, "probability": float}`."""
+        if outputs["num_masks"] < inputs["text"].count(MASK_TOKEN):
+            raise ValueError(
+                f"the {MASK_TOKEN} of {inputs['text'][:60]!r}... lies beyond the longest sequence of this "
+                "model; shorten the text."
+            )
+        rows = zip(outputs["tokens"], outputs["probabilities"], strict=True)
+        return {
+            "masks": [
+                [
+                    {"token": token.decode("utf-8"), "probability": float(probability)}
+                    for token, probability in zip(tokens, probabilities, strict=True)
+                ]
+                for tokens, probabilities in list(rows)[: outputs["num_masks"]]
+            ]
+        }
+
+
+class Pretraining(MaskedLM):
+    """Predict masked tokens, and whether the second text is a random one (label 1) or the real next (0).
+
+    The training loss is the sum of both means, as in google-research/bert, run_pretraining.py.
+
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, Pretraining
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = Pretraining().build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids,
+      ...                  "masked_lm_positions": ids[:, :3]})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'masked_lm_logits': (2, 3, 50), 'next_sentence_logits': (2, 2)}
+    """
+
+    name = "pretraining"
+    architecture = "BertForPreTraining"
+    parts = (POOLER, MASKED_LM, Part("next_sentence", "pooled_output", 2))
+    strategy = "sentence_pairs"
+
+    @classmethod
+    def of_old_run(cls, details, config):
+        return cls() if details.get("next_sentence", True) else MaskedLM()
+
+    def loss_weights(self, batch):
+        return super().loss_weights(batch) | {"next_sentence_loss": ops.sum(example_weights(batch))}
+
+    def loss_sums(self, outputs, batch):
+        losses = cross_entropies(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
+        return super().loss_sums(outputs, batch) | {
+            "next_sentence_loss": ops.sum(losses * example_weights(batch))
+        }
+
+    def metric_sums(self, outputs, batch):
+        examples = example_weights(batch)
+        right = correct(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
+        return super().metric_sums(outputs, batch) | {
+            "next_sentence_accuracy": (ops.sum(right * examples), ops.sum(examples))
+        }
+
+
+class SentenceOrder(Pretraining):
+    """Predict masked tokens, and whether two texts that follow each other were exchanged (label 1).
+
+    ALBERT's objective (arXiv 1909.11942, section 3.1). It trains the head of the next sentence, under the
+    same names: only the records differ.
+    """
+
+    name = "sentence_order"
+    strategy = "sentence_order"
+
+
+def objective_of(manifest) -> str:
+    """The name of the task that pretraining records were made for, by their manifest."""
+    if NEXT_SENTENCE_LABELS not in manifest.features:
+        return MaskedLM.name
+    is_order = manifest.settings.get("strategy") == SentenceOrder.strategy
+    return SentenceOrder.name if is_order else Pretraining.name
+
+
+def _places_of(input_ids, token_id):
+    """The places of a token in each row, padded with 0 to the most of one row; and how many there are."""
+    found = input_ids == token_id  # (B, S)
+    num_found = tf.reduce_sum(tf.cast(found, tf.int32), axis=1)
+    places = tf.RaggedTensor.from_row_lengths(tf.cast(tf.where(found)[:, 1], tf.int32), num_found)
+    places = places.to_tensor()
+    missing = tf.maximum(1 - tf.shape(places)[1], 0)  # a text that was cut may have none left
+    return tf.pad(places, [[0, 0], [0, missing]]), num_found
 
 
 def _prediction_weights(batch):

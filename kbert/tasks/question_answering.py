@@ -3,11 +3,13 @@
 import keras
 from keras import ops
 
+from kbert.features import SPAN_FEATURES
+from kbert.heads.parts import token_head
 from kbert.heads.span_head import SpanHead
-from kbert.tasks.task import Task, cross_entropies, example_weights, hits
+from kbert.tasks.task import Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
 
-SPAN_FEATURES = ("start_positions", "end_positions")  # the original's names, run_squad.py
+START_POSITIONS, END_POSITIONS = SPAN_FEATURES
 
 
 class QuestionAnswering(Task):
@@ -31,6 +33,9 @@ class QuestionAnswering(Task):
     """
 
     name = "question_answering"
+    best_metric = "span_accuracy"
+    architecture = "BertForQuestionAnswering"
+    parts = token_head("span", 2)
 
     def build_model(self, encoder):
         """Encoder inputs -> float32 `start_logits` and `end_logits`, both (batch, seq_length)."""
@@ -45,15 +50,15 @@ class QuestionAnswering(Task):
         return {"loss": ops.sum(example_weights(batch))}
 
     def loss_sums(self, outputs, batch):
-        start = cross_entropies(outputs["start_logits"], batch["start_positions"])
-        end = cross_entropies(outputs["end_logits"], batch["end_positions"])
+        start = cross_entropies(outputs["start_logits"], batch[START_POSITIONS])
+        end = cross_entropies(outputs["end_logits"], batch[END_POSITIONS])
         return {"loss": ops.sum((start + end) / 2.0 * example_weights(batch))}
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)
         total = ops.sum(weights)
-        start = hits(outputs["start_logits"], batch["start_positions"])
-        end = hits(outputs["end_logits"], batch["end_positions"])
+        start = correct(outputs["start_logits"], batch[START_POSITIONS])
+        end = correct(outputs["end_logits"], batch[END_POSITIONS])
         return {
             "start_accuracy": (ops.sum(start * weights), total),
             "end_accuracy": (ops.sum(end * weights), total),

@@ -2,21 +2,16 @@
 
 import dataclasses
 
-import keras
 import numpy as np
 from keras import ops
 
-from kbert.features import Feature, encoder_features
-from kbert.heads.classification_head import ClassificationHead
-from kbert.input_pipelines import text_reader
-from kbert.input_pipelines.labelled_files import labels_of, stream_rows
-from kbert.tasks.task import Task, cross_entropies, example_weights, hits
-from kbert.tasks.task_model import TaskModel
-
-LABEL_FEATURE = "label_ids"  # the original's name for the classifier's answers, run_classifier.py
+from kbert.features import LABEL_FEATURE, Feature
+from kbert.input_pipelines.labelled_files import labels_of
+from kbert.tasks.sequence_task import SequenceTask
+from kbert.tasks.task import correct, cross_entropies, example_weights
 
 
-class SequenceClassification(Task):
+class SequenceClassification(SequenceTask):
     """A label for each text or pair, from the pooled output.
 
     Args:
@@ -24,6 +19,7 @@ class SequenceClassification(Task):
       positive_label: what F1 counts when there are two labels (default: the last one); with more labels
         F1 is the mean over the own F1 of the labels that occur or are predicted (macro, as scikit-learn's
         `f1_score(average="macro")` has it).
+      takes_pairs: see `SequenceTask`.
 
     Example:
       >>> import keras
@@ -39,8 +35,13 @@ class SequenceClassification(Task):
 
     name = "sequence_classification"
     best_metric = "accuracy"
+    head = "classification"
+    answers = ("label", "probabilities")
+    architecture = "BertForSequenceClassification"
+    has_labels = True
 
-    def __init__(self, labels, positive_label=None):
+    def __init__(self, labels, positive_label=None, takes_pairs=None):
+        super().__init__(takes_pairs)
         if len(labels) < 2:
             raise ValueError(f"classification needs at least two labels, received {list(labels)}.")
         if positive_label is not None and positive_label not in labels:
@@ -49,49 +50,46 @@ class SequenceClassification(Task):
         self.positive_label = positive_label or self.labels[-1]
 
     def get_config(self):
-        return {"labels": list(self.labels), "positive_label": self.positive_label}
-
-    def build_model(self, encoder):
-        """Encoder inputs -> float32 `logits` and `probabilities`, both (batch, labels)."""
-        config = encoder.config
-        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
-        head = ClassificationHead(
-            num_labels=len(self.labels),
-            dropout=config.hidden_dropout_prob,
-            initializer_range=config.initializer_range,
-            dtype=encoder.policy,
-            name="classification",
-        )
-        logits = head(encoder(inputs)["pooled_output"])
-        outputs = {"logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
-        return TaskModel(self, encoder, inputs, outputs)
-
-    @staticmethod
-    def stream_rows(path, dataset):
-        """`Row`s of a TSV, CSV or JSONL file; see `labelled_files.stream_rows`."""
-        return stream_rows(path, dataset)
-
-    @classmethod
-    def complete_dataset(cls, dataset, rows):
-        """The dataset with the sorted labels of the rows, where it lists none."""
-        return dataset if dataset.labels else dataclasses.replace(dataset, labels=labels_of(rows))
+        return {
+            "labels": list(self.labels),
+            "positive_label": self.positive_label,
+            "takes_pairs": self.takes_pairs,
+        }
 
     @classmethod
     def of_dataset(cls, dataset):
-        return cls(dataset.labels, dataset.positive_label)
+        return cls(dataset.labels, dataset.positive_label, bool(dataset.text_pair))
 
-    def record_features(self, max_seq_length):
-        return encoder_features(max_seq_length) | {LABEL_FEATURE: Feature("int32", ())}
+    @classmethod
+    def of_labels(cls, labels):
+        return cls(labels)
 
-    def rows_to_features(self, rows, text_inputs):
-        """Encoder inputs, int32 of shape [rows, max_seq_length], and `label_ids`, int32 of shape [rows]."""
-        label_ids = np.asarray(self.label_ids(rows), np.int32)
-        return text_reader.tokenize_rows(rows, text_inputs) | {LABEL_FEATURE: label_ids}
+    @property
+    def num_outputs(self):
+        return len(self.labels)
 
-    def label_ids(self, rows):
-        """The labels of `Row`s as a list of ids."""
+    @classmethod
+    def complete_dataset(cls, dataset, examples):
+        """The dataset with the sorted labels of the examples, where it lists none."""
+        if dataset.labels:
+            return dataset
+        return dataclasses.replace(dataset, labels=labels_of(example.label for example in examples))
+
+    def features(self, max_seq_length):
+        return super().features(max_seq_length) | {LABEL_FEATURE: Feature("int32", ())}
+
+    def label_features(self, examples):
+        """`label_ids`, int32 of shape (rows,)."""
         ids = {label: index for index, label in enumerate(self.labels)}
-        return [ids[row.label] for row in rows]
+        return {LABEL_FEATURE: np.asarray([ids[example.label] for example in examples], np.int32)}
+
+    def describe(self, row, vocabulary):
+        (example,) = super().describe(row, vocabulary)
+        return [f"{example} -> label {self.labels[row[LABEL_FEATURE]]}"]
+
+    def outputs_of(self, logits):
+        """float32 `logits` and `probabilities`, both (batch, labels)."""
+        return {"logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
 
     def loss_weights(self, batch):
         return {"loss": ops.sum(example_weights(batch))}
@@ -107,7 +105,7 @@ class SequenceClassification(Task):
         predicted = ops.one_hot(ops.argmax(outputs["logits"], axis=-1), len(self.labels), dtype="float32")
         confusion = ops.matmul(ops.transpose(true * weights[:, None]), predicted)
         return {
-            "accuracy": (ops.sum(hits(outputs["logits"], batch[LABEL_FEATURE]) * weights), total),
+            "accuracy": (ops.sum(correct(outputs["logits"], batch[LABEL_FEATURE]) * weights), total),
             "confusion": (confusion, ops.zeros(())),
         }
 
@@ -123,6 +121,16 @@ class SequenceClassification(Task):
             "confusion": [[int(round(c)) for c in row] for row in confusion.tolist()],
         }
 
+    def baseline(self, batches, vocabulary):
+        """`baseline_accuracy`: that of always answering the most frequent label."""
+        counts = np.zeros(len(self.labels), np.int64)
+        for batch in batches:
+            counts += np.bincount(batch[LABEL_FEATURE], minlength=len(self.labels))
+        return {"baseline_accuracy": float(counts.max() / counts.sum())}
+
+    def report(self, metrics):
+        return self.confusion_table(metrics["confusion"])
+
     def confusion_table(self, confusion) -> str:
         """The confusion counts as a table for people: a row for each true label."""
         names = [str(label) for label in self.labels]
@@ -133,17 +141,24 @@ class SequenceClassification(Task):
             lines.append("  ".join([name.ljust(left), *map(str.rjust, map(str, row), widths)]))
         return "\n".join(lines)
 
-    def answer(self, probabilities) -> dict:
-        """What a caller wants to know of one text: the label and every label's probability."""
-        by_label = {label: float(p) for label, p in zip(self.labels, probabilities, strict=True)}
-        return {"label": max(by_label, key=by_label.get), "probabilities": by_label}
+    def served(self, outputs):
+        """`probabilities` and `logits` (float32 [batch, labels]) and `label` (string [batch])."""
+        import tensorflow as tf
+
+        label = tf.gather(tf.constant(self.labels), tf.argmax(outputs["logits"], axis=-1))
+        return {"probabilities": outputs["probabilities"], "logits": outputs["logits"], "label": label}
+
+    def answer(self, outputs, inputs):
+        """The label and every label's probability."""
+        by_label = {label: float(p) for label, p in zip(self.labels, outputs["probabilities"], strict=True)}
+        return {"label": max(by_label, key=by_label.__getitem__), "probabilities": by_label}
 
 
 def f1_score(confusion, index) -> float:
     """F1 of one label: 2 TP / (2 TP + FP + FN); 0 when the label neither occurs nor is predicted."""
-    hits = confusion[index, index]
+    right = confusion[index, index]
     either = confusion[index, :].sum() + confusion[:, index].sum()
-    return float(2 * hits / either) if either else 0.0
+    return float(2 * right / either) if either else 0.0
 
 
 def macro_f1(confusion) -> float:

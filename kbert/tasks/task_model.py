@@ -2,7 +2,7 @@
 
 import keras
 
-from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS
+from kbert.features import EXAMPLE_WEIGHTS
 from kbert.tasks.task import Task
 
 

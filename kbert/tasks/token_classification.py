@@ -3,9 +3,10 @@
 import keras
 from keras import ops
 
+from kbert.features import LABEL_FEATURE
+from kbert.heads.parts import token_head
 from kbert.heads.token_classification_head import TokenClassificationHead
-from kbert.tasks.sequence_classification import LABEL_FEATURE
-from kbert.tasks.task import Task, cross_entropies, example_weights, hits
+from kbert.tasks.task import Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
 
 # Special tokens, padding and all pieces of a word but its first carry no label. Any number below 0 will
@@ -37,6 +38,9 @@ class TokenClassification(Task):
     """
 
     name = "token_classification"
+    best_metric = "token_accuracy"
+    architecture = "BertForTokenClassification"
+    has_labels = True
 
     def __init__(self, labels):
         if len(labels) < 2:
@@ -45,6 +49,14 @@ class TokenClassification(Task):
 
     def get_config(self):
         return {"labels": list(self.labels)}
+
+    @classmethod
+    def of_dataset(cls, dataset):
+        return cls(dataset.labels)
+
+    @property
+    def parts(self):
+        return token_head("token_classification", len(self.labels), has_labels=True)
 
     def build_model(self, encoder):
         """Encoder inputs -> float32 `logits` and `probabilities`, both (batch, seq_length, labels)."""
@@ -70,7 +82,7 @@ class TokenClassification(Task):
 
     def metric_sums(self, outputs, batch):
         weights = _token_weights(batch)
-        right = hits(outputs["logits"], _labels(batch))
+        right = correct(outputs["logits"], _labels(batch))
         return {"token_accuracy": (ops.sum(right * weights), ops.sum(weights))}
 
 

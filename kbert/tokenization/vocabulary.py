@@ -6,7 +6,8 @@ from pathlib import Path
 from kbert.files.json_values import is_unicode
 from kbert.files.whole_file import write_text
 
-SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+MASK_TOKEN = "[MASK]"
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", MASK_TOKEN)
 MAX_BYTES_PER_PIECE = 256  # of UTF-8, without "##"; TF-Text's WordPiece op takes no longer ones
 # The published Chinese vocabulary has this as a token, and stripping its line leaves nothing: the token is
 # "" in the original as well. Written as it was, it cannot be mistaken for a line that is empty.
@@ -106,7 +107,7 @@ class Vocabulary:
     unk_id = property(lambda self: self.ids["[UNK]"])
     cls_id = property(lambda self: self.ids["[CLS]"])
     sep_id = property(lambda self: self.ids["[SEP]"])
-    mask_id = property(lambda self: self.ids["[MASK]"])
+    mask_id = property(lambda self: self.ids[MASK_TOKEN])
 
     @property
     def fingerprint(self) -> str:

@@ -3,12 +3,11 @@
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary import MASK_TOKEN, Vocabulary
 from kbert.tokenization.word_splitter import split_words
 
 # tokenization.py, WordpieceTokenizer(max_input_chars_per_word=200): longer words become [UNK].
 MAX_CHARACTERS_PER_WORD = 200
-_MASK = "[MASK]"
 
 
 class WordPieceTokenizer:
@@ -57,7 +56,7 @@ class WordPieceTokenizer:
 
     def tokenize_with_masks(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """As a call, but each literal `[MASK]` in a text becomes the mask token (for filling masks)."""
-        parts = tf.strings.split(texts, _MASK)  # [batch, (parts)]
+        parts = tf.strings.split(texts, MASK_TOKEN)  # [batch, (parts)]
         pieces = self(parts.flat_values)  # [all parts, (pieces)]
         masks = tf.fill([pieces.nrows(), 1], tf.cast(self.vocabulary.mask_id, tf.int32))
         marked = tf.concat([pieces, tf.RaggedTensor.from_tensor(masks)], axis=1)

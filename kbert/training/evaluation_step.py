@@ -1,11 +1,16 @@
-"""The evaluation step, the same under every strategy, and the means of what steps return."""
+"""The evaluation step, the same under every strategy, and what becomes of what it returns."""
 
 import numpy as np
 import tensorflow as tf
 
+from kbert.tasks.task import Predictions, example_weights
+
+_WEIGHTS = "example weights"  # among what is collected: 0 for rows that fill the last batch
+
 
 class EvaluationStep:
-    """Sums of losses and metrics over batches, without dropout and without updates.
+    """Sums of losses and metrics over batches, and what the task collects of every row; without dropout and
+    without updates.
 
     Args:
       task, model, strategy: as of a `TrainStep`.
@@ -21,38 +26,67 @@ class EvaluationStep:
 
     @tf.function(reduce_retracing=True)
     def run(self, batch):
-        """dict name -> (sum, weight) over all replicas for one (distributed) batch."""
-        sums = self._strategy.run(self._replica_step, args=(batch,))
-        return tf.nest.map_structure(lambda value: self._strategy.experimental_local_results(value)[0], sums)
+        """One (distributed) batch over all replicas.
+
+        Returns:
+          (sums, rows): dict name -> (sum, weight), and dict name -> tensor of shape (rows, ...) with the rows
+          of all replicas in order, for what `Task.collected` names; empty where it names nothing.
+        """
+        sums, rows = self._strategy.run(self._replica_step, args=(batch,))
+        sums = tf.nest.map_structure(lambda value: self._strategy.experimental_local_results(value)[0], sums)
+        return sums, {name: self._strategy.gather(value, axis=0) for name, value in rows.items()}
 
     def _replica_step(self, batch):
-        sums = self._local_sums(batch)
-        return tf.distribute.get_replica_context().all_reduce("sum", sums)
+        sums, rows = self._local_sums(batch)
+        return tf.distribute.get_replica_context().all_reduce("sum", sums), rows
 
     def _sums_of_replica(self, batch):
         outputs = self._model(model_inputs(self._model, batch), training=False)
         weights = self._task.loss_weights(batch)
         losses = self._task.loss_sums(outputs, batch)
         sums = {name: (losses[name], weights[name]) for name in losses}
-        return sums | self._task.metric_sums(outputs, batch)
+        rows = {name: outputs[name] if name in outputs else batch[name] for name in self._task.collected}
+        if rows:
+            rows[_WEIGHTS] = example_weights(batch)
+        return sums | self._task.metric_sums(outputs, batch), rows
 
 
-def evaluate_batches(task, step: EvaluationStep, batches) -> dict:
-    """Means of losses and metrics over all batches, as `Task.summarize` reports them.
+def evaluate_batches(task, step: EvaluationStep, batches, examples=None, owners=None) -> dict:
+    """Means of losses and metrics over all batches, as `Task.summarize` reports them, and `Task.score`.
+
+    Args:
+      task: the `Task`.
+      step: its evaluation step.
+      batches: batches, or a part of them from the first on.
+      examples: the examples that the rows were made of, or None.
+      owners: which example each row belongs to; by default each to its own.
 
     Raises:
       ValueError: when there is no batch.
     """
-    sums = None
+    sums, collected = None, []
     for batch in batches:
-        new_sums = step.run(batch)
+        new_sums, rows = step.run(batch)
         sums = new_sums if sums is None else tf.nest.map_structure(tf.add, sums, new_sums)
+        if rows:
+            collected.append({name: value.numpy() for name, value in rows.items()})
     if sums is None:
         raise ValueError("the evaluation data hold no example.")
-    return {
-        name: value if isinstance(value, list) else float(value)
-        for name, value in task.summarize(means(sums)).items()
-    }
+    metrics = task.summarize(means(sums))
+    if collected:
+        predictions = _predictions(collected, owners)
+        if examples is not None:
+            examples = examples[: int(predictions.owners[-1]) + 1]
+        metrics |= task.score(examples, predictions)
+    return {name: value if isinstance(value, list) else float(value) for name, value in metrics.items()}
+
+
+def _predictions(collected, owners):
+    rows = {name: np.concatenate([part[name] for part in collected]) for name in collected[0]}
+    real = rows.pop(_WEIGHTS) > 0
+    values = {name: value[real] for name, value in rows.items()}
+    owners = np.arange(real.sum()) if owners is None else np.asarray(owners)[: real.sum()]
+    return Predictions(values, owners)
 
 
 def model_inputs(model, batch):

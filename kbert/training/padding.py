@@ -6,24 +6,28 @@ from kbert.input_pipelines.packing import pack
 from kbert.training.devices.jit import device_type, resolves_to_xla
 
 
-def resolve_packing(configs, strategy) -> bool:
+def resolve_packing(task, configs, strategy) -> bool:
     """Whether the encoder of a run packs several texts into a row; what was decided is logged.
 
     `padding="auto"` packs where shapes vary from batch to batch anyway, and keeps the padding where they are
     fixed: so XLA wants them, and records of full length have hardly any.
 
     Args:
+      task: the `Task`, which may not be able to pack.
       configs: the `TrainingConfig` of each phase, which differ neither in padding nor in packed_rows.
       strategy: a tf.distribute strategy.
 
     Raises:
-      ValueError: for rows that vary in number where a step is compiled with XLA.
+      ValueError: for rows that vary in number where a step is compiled with XLA, and for packing that is
+        asked of a task which cannot.
     """
     first = configs[0]
     compiled = any(resolves_to_xla(config, device_type(strategy)) for config in configs)
     packed = first.padding == "pack"
+    if packed and not task.can_pack:
+        raise ValueError(f'padding="pack": the rows of {task.name} cannot be packed; set padding="keep".')
     if first.padding == "auto":
-        packed = not compiled and not all(config.fixed_shapes for config in configs)
+        packed = task.can_pack and not compiled and not all(config.fixed_shapes for config in configs)
     if packed and compiled and not first.packed_rows:
         raise ValueError(
             'padding="pack" takes as many rows as each batch needs, and XLA wants fixed shapes: give '

@@ -23,6 +23,8 @@ class Phase:
         pipeline's part of the global batches.
       make_eval_batches: function from an input pipeline to a finite dataset of its part, as many batches for
         each; or None.
+      eval_examples: function without arguments that gives the evaluation's examples and which of them each
+        row belongs to, for `Task.score`; or None.
       fresh_optimizer: begin with moments of 0 and a new count of updates.
       first_step: steps of the run before this phase; `Plan` sets it.
     """
@@ -32,6 +34,7 @@ class Phase:
     num_warmup_steps: int
     make_train_batches: Callable[[int, object], tf.data.Dataset]
     make_eval_batches: Callable[[object], tf.data.Dataset] | None
+    eval_examples: Callable[[], tuple] | None = None
     fresh_optimizer: bool = False
     first_step: int = 0
 
@@ -56,7 +59,7 @@ class Plan:
     phases: tuple[Phase, ...]
     eval_every_steps: int
     early_stopping_patience: int | None = None
-    initialize: Callable[[keras.Model], None] | None = None
+    initialize: Callable[[keras.Model], object] | None = None
 
     def __post_init__(self):
         placed, first_step = [], 0

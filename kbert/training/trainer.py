@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import itertools
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -35,10 +36,6 @@ from kbert.training.padding import packing, resolve_packing
 from kbert.training.phases import Phase, Plan
 from kbert.training.train_step import TrainStep
 from kbert.training.training_state import TrainingState
-
-# What the newest training traced. Taking large traced graphs apart takes Python 10 seconds and more, at a
-# moment when a script is about to end anyway.
-_NEWEST_TRAINING = []
 
 
 @contextlib.contextmanager
@@ -89,10 +86,7 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
       ValueError: when the batch does not divide by the replicas, or no checkpoint can be read.
     """
     with StopSignal().listening() as stop:
-        training = _Training(task, config, plan, run, strategy, StopAgreement(stop, strategy))
-        metrics = training.run_phases()
-    _NEWEST_TRAINING[:] = [training]
-    return metrics
+        return _Training(task, config, plan, run, strategy, StopAgreement(stop, strategy)).run_phases()
 
 
 class _Training:
@@ -109,7 +103,7 @@ class _Training:
         keras.utils.set_random_seed(config.seed)
         if config.deterministic_ops:
             tf.config.experimental.enable_op_determinism()
-        self._packed = resolve_packing([phase.config for phase in plan.phases], strategy)
+        self._packed = resolve_packing(task, [phase.config for phase in plan.phases], strategy)
         with strategy.scope():
             encoder = BertEncoder(
                 config.encoder,
@@ -125,6 +119,7 @@ class _Training:
         self._state = TrainingState(run, config, self._model, self._optimizer, self._best, self._chief)
         self._metrics_file = MetricsFile(run.metrics_file) if self._chief else None
         self._step_function = self._metrics = self._progress = None
+        self._evaluate: Any = None
 
     def run_phases(self):
         """From where the run stands to its end; the metrics to report."""
@@ -205,7 +200,7 @@ class _Training:
             self._evaluate = EvaluationStep(task, self._model, strategy, jit_compile)
             if self._config.best_metric and not path:
                 some = itertools.islice(self._evaluation_batches(), 1)
-                self._best.require_metric(evaluate_batches(task, self._evaluate, some))
+                self._best.require_metric(self._metrics_of(some))
         consumed = (state.step - phase.first_step) * phase.config.train_batch_size
         make_batches = functools.partial(phase.make_train_batches, consumed)
         self._batches = iter(
@@ -243,7 +238,7 @@ class _Training:
         self._stop_if_asked()
         if self._evaluate and self._evaluation_is_due():
             self._run_evaluation()
-            if self._best.is_hopeless:
+            if self._best.patience_is_spent:
                 logging.info("stopping early: no better %s since step %d", self._best.metric, self._best.step)
                 self._save(must_succeed=True)
             self._stop_if_asked()
@@ -260,7 +255,7 @@ class _Training:
     def _has_ended(self):
         """Whether this phase has: by its steps, by its time, or for want of hope."""
         last = self._phase.last_step
-        return self._state.step >= last or self._schedule.is_over() or self._best.is_hopeless
+        return self._state.step >= last or self._schedule.is_over() or self._best.patience_is_spent
 
     def _is_last_phase(self):
         return self._phase is self._plan.phases[-1]
@@ -271,7 +266,7 @@ class _Training:
     def _run_evaluation(self):
         step = self._state.step
         with self._progress.paused():
-            self._metrics = evaluate_batches(self._task, self._evaluate, self._evaluation_batches())
+            self._metrics = self._metrics_of(self._evaluation_batches())
         self._progress.evaluate(step, self._metrics)
         before = self._best.state()
         if self._best.observe(step, self._metrics, self._number):
@@ -280,6 +275,10 @@ class _Training:
                 self._best.without_checkpoint(before)
             else:
                 self._state.write_best_index()
+
+    def _metrics_of(self, batches):
+        examples, owners = self._phase.eval_examples() if self._phase.eval_examples else (None, None)
+        return evaluate_batches(self._task, self._evaluate, batches, examples, owners)
 
     def _evaluation_batches(self):
         return distribute(self._strategy, self._phase.make_eval_batches, self._packing(whole_batches=True))

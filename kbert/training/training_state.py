@@ -3,12 +3,13 @@
 import hashlib
 import json
 import time
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from absl import logging
 
-from kbert.config import to_dict
+from kbert.config import from_dict, to_dict
 from kbert.runs import checkpoint
 from kbert.runs.best_checkpoint import BestCheckpoint, indexed_step
 from kbert.runs.run_directory import RunDirectory, differing_keys, trained_weights
@@ -46,7 +47,7 @@ class TrainingState:
         clock=time.monotonic,
     ):
         self._run = run
-        self._config = to_dict(config)
+        self._config, self._config_class = to_dict(config), type(config)
         self._keep = config.keep_checkpoints
         self._weights = trained_weights(model)
         self._optimizer = optimizer
@@ -55,7 +56,9 @@ class TrainingState:
         self._clock = clock
         self._elapsed, self._began = 0.0, clock()
         self._index_is_written = True
-        self.step, self.saved_step, self._sums, self.progress = 0, None, None, None
+        self.step, self.progress = 0, None
+        self.saved_step: int | None = None
+        self._sums: Any = None  # a checkpoint's are a list of arrays, those of steps a dict of tensors
 
     @property
     def elapsed_seconds(self) -> float:
@@ -70,7 +73,9 @@ class TrainingState:
         """
         state = checkpoint.read_state(path)
         if "config" in state:
-            differing = differing_keys(state["config"], self._config)
+            # A setting that is younger than the checkpoint had its default when that was written.
+            was = to_dict(from_dict(self._config_class, state["config"], where=f"{path}: config"))
+            differing = differing_keys(was, self._config)
             if differing:
                 raise ValueError(
                     f"{path} belongs to another run; it differs in {'; '.join(differing)}. Repeat its "

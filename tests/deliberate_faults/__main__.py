@@ -51,7 +51,7 @@ def what_is_wrong(fault) -> str | None:
     number = path.read_text(encoding="utf-8").count(fault.old) if path.is_file() else 0
     if number != 1:
         return f"error: {fault.name}: its text occurs {number} times in {fault.file}; expected once."
-    missing = [test for test in fault.tests if not (REPOSITORY / test.split("::")[0]).is_file()]
+    missing = [test for test in fault.tests if not (REPOSITORY / test.split("::")[0]).exists()]
     return f"error: {fault.name}: there is no {missing[0]}." if missing else None
 
 

@@ -15,7 +15,7 @@ class Fault(NamedTuple):
       file: where, from the top of the repository.
       old: what stands there, once in the file.
       new: what is put in its place.
-      tests: files, or single tests, one of which must fail.
+      tests: files, folders or single tests, one of which must fail.
     """
 
     name: str
@@ -350,7 +350,7 @@ _RUNS_AND_FILES = (
     _fault(
         "a name that stands twice in JSON", "kbert/files/json_file.py",
         "object_pairs_hook=_unique if unique_names else None", "object_pairs_hook=None",
-        "kbert/files/test_json_file.py", "kbert/tokenization/test_vocabulary.py", "kbert/test_config.py",
+        "kbert/files/test_json_file.py",
     ),
     _fault(
         "infinite numbers pass for weights", "kbert/files/stored_tensor.py",
@@ -371,9 +371,9 @@ _CHECKPOINTS = (
         "kbert/checkpoints/hugging_face/test_torch_file.py",
     ),
     _fault(
-        "new positions all take the first row", "kbert/table_resizing.py",
+        "new positions all take the first row", "kbert/checkpoints/resizing.py",
         "np.arange(max_position_embeddings) % len(table)", "np.arange(max_position_embeddings) // len(table)",
-        "kbert/test_table_resizing.py",
+        "kbert/checkpoints/test_resizing.py",
     ),
     _fault(
         "Adam's moments read as weights", "kbert/checkpoints/google_tf1.py",
@@ -384,9 +384,25 @@ _CHECKPOINTS = (
 
 _ANSWERS = (
     _fault(
-        "a mask beyond the end goes unnoticed", "kbert/inference/mask_filler.py",
-        'if row.sum() < text.count("[MASK]")', "if row.sum() < 1",
+        "a mask beyond the end goes unnoticed", "kbert/tasks/pretraining.py",
+        'if outputs["num_masks"] < inputs["text"].count(MASK_TOKEN):', 'if outputs["num_masks"] < 1:',
         "kbert/inference/test_inference.py",
+    ),
+    _fault(
+        "true and predicted labels swapped", "kbert/tasks/sequence_classification.py",
+        "ops.matmul(ops.transpose(true * weights[:, None]), predicted)",
+        "ops.matmul(ops.transpose(predicted * weights[:, None]), true)",
+        "kbert/tasks/test_tasks.py",
+    ),
+    _fault(
+        "filling of the last batch counts in the loss", "kbert/tasks/sequence_regression.py",
+        "ops.sum(errors * example_weights(batch))", "ops.sum(errors)",
+        "kbert/tasks",
+    ),
+    _fault(
+        "a sign in the loss of labels that do not hold", "kbert/tasks/multi_label_classification.py",
+        "ops.relu(logits) - logits * held", "ops.relu(logits) + logits * held",
+        "kbert/tasks",
     ),
     _fault(
         "infinite answers pass", "kbert/inference/finite_numbers.py",

@@ -11,12 +11,12 @@ from export.export_tflite import export_tflite
 from export.litert_model import LiteRTClassifier
 from export.serving_client import predict_grpc, predict_rest
 from kbert.config import DatasetConfig, OptimizerConfig
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.pretraining import run_pretraining
 from kbert.inference.mask_filler import MaskFiller
 from kbert.inference.text_classifier import TextClassifier
 from kbert.runs.run_directory import RunDirectory
-from kbert.scripts.run_evaluation import evaluate_classification, evaluate_pretraining
-from kbert.scripts.run_finetuning import run_finetuning
-from kbert.scripts.run_pretraining import run_pretraining
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tfrecords_tools.build_vocabulary import count_words
@@ -84,12 +84,12 @@ def test_the_pretrained_run_fills_masks_and_is_evaluated(road):
     run = RunDirectory(road / "pretrained")
     ((candidates,),) = MaskFiller(run)(["The [MASK] day was hot and dry."], top_k=3)
     assert len(candidates) == 3 and all(c["token"] in run.vocabulary().tokens for c in candidates)
-    _, metrics = evaluate_pretraining(run, road / "records")
+    _, metrics = evaluate(run, input_dir=road / "records")
     assert 0.0 < metrics["baseline_accuracy"] < 1.0 and metrics["masked_lm_loss"] > 0.0
 
 
 def test_the_classifier_has_learnt_its_task(road):
-    _, metrics = evaluate_classification(RunDirectory(road / "finetuned"), road / "dev.tsv")
+    _, metrics = evaluate(RunDirectory(road / "finetuned"), road / "dev.tsv")
     assert metrics["accuracy"] >= 0.9 > metrics["baseline_accuracy"] == 0.5
     assert metrics["num_examples"] == 12
 

@@ -12,8 +12,11 @@ import tensorflow as tf
 
 import export.export_savedmodel as exporter
 from export.export_savedmodel import export_savedmodel
-from export.gate.session_check import load_session, run_loaded
+from export.gate.session_check import load_session, run_loaded, run_signature
+from kbert.inference.mask_filler import MaskFiller
 from kbert.inference.text_classifier import TextClassifier
+from kbert.runs.run_directory import RunDirectory
+from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tokenization.text_inputs import TextInputs
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -126,9 +129,28 @@ def test_a_file_in_the_place_of_the_folder_is_refused(finetuned_run, tmp_path):
         export_savedmodel(finetuned_run, tmp_path / "served")
 
 
-def test_a_pretraining_run_is_refused(pretraining_run, tmp_path):
-    with pytest.raises(ValueError, match="is a pretraining run; a serving model needs a sequence_classif"):
-        export_savedmodel(pretraining_run, tmp_path / "served")
+@pytest.mark.slow
+def test_a_pretraining_run_fills_masks_where_it_is_served(pretraining_run, tmp_path):
+    """By the same signature that Python asks: nothing in the exporter knows the task."""
+    export_savedmodel(pretraining_run, tmp_path / "served")
+    texts = ["the [MASK] a", "walk [MASK] and [MASK]"]
+    inputs = {"text": np.array(texts, object), "top_k": np.array(3, np.int32)}
+    served = run_signature(str(tmp_path / "served" / "1"), "serving_default", inputs)
+    expected = MaskFiller(pretraining_run)(texts, top_k=3)
+    assert served["num_masks"].tolist() == [1, 2]
+    for row, masks in enumerate(expected):
+        for mask, candidates in enumerate(masks):
+            tokens = [token.decode() for token in served["tokens"][row, mask]]
+            assert tokens == [candidate["token"] for candidate in candidates]
+            np.testing.assert_allclose(
+                served["probabilities"][row, mask], [c["probability"] for c in candidates], atol=1e-5
+            )
+
+
+def test_a_run_that_answers_nobody_is_refused(pretraining_run, tmp_path):
+    convert_checkpoint(pretraining_run.path, tmp_path / "encoder", "kbert", encoder_only=True)
+    with pytest.raises(ValueError, match="is a encoder run, which does not answer texts; a servi"):
+        export_savedmodel(RunDirectory(tmp_path / "encoder"), tmp_path / "served")
     assert not (tmp_path / "served").exists()
 
 

@@ -45,7 +45,7 @@ def run(tmp_path, module, *command):
         ("kbert.scripts.run_evaluation", "tensorflow.python.framework.ops"),
         ("kbert.scripts.run_evaluation", "keras.src.layers"),
         ("export.export_savedmodel", "absl"),
-        ("tfrecords_tools.show_records", "absl.app"),
+        ("tfrecords_tools.show_records", "absl"),
     ],
 )
 def test_at_every_early_moment_it_is_one_line(tmp_path, script, module):

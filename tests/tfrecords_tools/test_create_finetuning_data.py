@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
 from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.manifest import read_manifest
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.scripts.run_evaluation import evaluate_classification, evaluate_labelled_records
-from kbert.scripts.run_finetuning import run_finetuning
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests import warm_processes
@@ -90,7 +90,7 @@ def shared(path):
 
 @pytest.mark.parametrize(("name", "path", "labels"), GLUE, ids=[path for _, path, _ in GLUE])
 def test_real_files_give_all_their_rows_and_labels(tmp_path, name, path, labels):
-    config = REPOSITORY / "configs" / "finetuning" / f"{name}.json"
+    config = REPOSITORY / "configs" / "finetuning" / f"{name}.toml"
     vocab_file = shared("vocab/bert_uncased/vocab.txt")
     manifest = create_finetuning_data(config, shared(path), tmp_path / "out", vocab_file=vocab_file)
     assert manifest.num_examples == sum(labels.values())
@@ -101,7 +101,7 @@ def test_real_files_give_all_their_rows_and_labels(tmp_path, name, path, labels)
 @pytest.mark.parametrize(("name", "path"), [("cola", "cola/dev.tsv"), ("mrpc", "mrpc/dev.tsv")])
 @pytest.mark.parametrize("casing", ["uncased", "cased"])
 def test_records_read_back_are_the_features_of_live_text(tmp_path, name, path, casing):
-    config = REPOSITORY / "configs" / "finetuning" / f"{name}.json"
+    config = REPOSITORY / "configs" / "finetuning" / f"{name}.toml"
     vocab_file, lower = shared(f"vocab/bert_{casing}/vocab.txt"), casing == "uncased"
     create_finetuning_data(
         config, shared(path), tmp_path / "out", vocab_file=vocab_file, do_lower_case=lower, max_seq_length=48
@@ -297,8 +297,8 @@ def record_dirs(labelled_files, pretraining_run, tmp_path_factory):
 
 @pytest.mark.slow
 def test_evaluation_on_records_is_that_on_live_text(finetuned_run, labelled_files, record_dirs):
-    _, live = evaluate_classification(finetuned_run, labelled_files[1], batch_size=5)
-    _, stored = evaluate_labelled_records(finetuned_run, record_dirs[1], batch_size=5)
+    _, live = evaluate(finetuned_run, labelled_files[1], batch_size=5)
+    _, stored = evaluate(finetuned_run, input_dir=record_dirs[1], batch_size=5)
     assert stored == live and live["num_examples"] == 13
 
 
@@ -383,8 +383,8 @@ def test_damaged_records_are_named_or_left_out(make, labelled_files, finetuned_r
     content[len(content) // 2] ^= 1
     shard.write_bytes(content)
     with pytest.raises(ValueError, match=rf"{shard.name} is damaged at byte \d+: .*--records_errors=skip"):
-        evaluate_labelled_records(finetuned_run, directory)
-    _, metrics = evaluate_labelled_records(finetuned_run, directory, records_errors="skip")
+        evaluate(finetuned_run, input_dir=directory)
+    _, metrics = evaluate(finetuned_run, input_dir=directory, records_errors="skip")
     assert metrics["num_examples"] == sum(map(sum, metrics["confusion"])) == 12
 
     config = tiny_finetuning_config(encoder=tiny_encoder_config(), train_batch_size=4)
@@ -396,7 +396,7 @@ def test_evaluation_refuses_records_of_another_run(make, labelled_files, finetun
     other = dataclasses.replace(tiny_finetuning_config().dataset, labels=("loud", "quiet"))
     directory = make(labelled_files[1], config=tiny_finetuning_config(dataset=other))
     with pytest.raises(ValueError, match="was made with the labels"):
-        evaluate_labelled_records(finetuned_run, directory)
+        evaluate(finetuned_run, input_dir=directory)
 
 
 # ------------------------------------------------------------------------------ as commands
@@ -409,7 +409,7 @@ def run_script(name, *arguments):
 def test_wrong_input_is_one_sentence_at_once(labelled_files, tmp_path):
     result = run_script(
         "create_finetuning_data",
-        f"--config={REPOSITORY}/configs/finetuning/smoke.json",
+        f"--config={REPOSITORY}/configs/finetuning/smoke.toml",
         f"--input_file={labelled_files[0]}",
         f"--vocab_file={tmp_path}/none.txt",
         f"--output_dir={tmp_path}/records",
@@ -424,7 +424,7 @@ def test_records_are_made_shown_and_drawn_from_the_command_line(labelled_files, 
     small_corpus.vocabulary().write(tmp_path / "vocab.txt")
     made = run_script(
         "create_finetuning_data",
-        f"--config={REPOSITORY}/configs/finetuning/smoke.json",
+        f"--config={REPOSITORY}/configs/finetuning/smoke.toml",
         f"--input_file={labelled_files[0]}",
         f"--vocab_file={tmp_path}/vocab.txt",
         f"--output_dir={tmp_path}/records",

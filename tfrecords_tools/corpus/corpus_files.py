@@ -3,31 +3,19 @@
 Standard library only; `.zst` asks for an optional package when the first such file is met.
 """
 
-import bz2
-import gzip
-import lzma
 import os
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from glob import glob
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any
+
+from kbert.files.compression import compression_of, require_read_kind
 
 CHUNK_BYTES = 1 << 17
-ZSTD_REQUIREMENT = "backports.zstd==1.8.0"
-
-# Named only to be refused: read as text they would be reported as a page of bytes that are not UTF-8.
-_UNREAD_SUFFIXES = (".7z", ".br", ".lz4", ".lzma", ".parquet", ".rar", ".tar", ".tgz", ".z", ".zip")
 
 
 class DamagedFile(ValueError):
     """A compressed file that cannot be unpacked to its end."""
-
-
-class _Compression(NamedTuple):
-    name: str
-    open: Callable[[Path], BinaryIO]
-    errors: tuple[type[Exception], ...]
 
 
 def input_files(patterns) -> list[Path]:
@@ -88,19 +76,15 @@ def _files_below(folder: Path) -> list[Path]:
 
 
 def _check_readable(file: Path):
-    if file.suffix.lower() in _UNREAD_SUFFIXES:
-        raise ValueError(
-            f"{file} is of a kind that is not read; "
-            "give text or JSON lines, plain or compressed as .gz, .bz2, .xz or .zst."
-        )
+    require_read_kind(file, "text or JSON lines")
     if not os.access(file, os.R_OK):
         raise ValueError(f"{file} may not be read by this user; change its permissions or leave it out.")
-    _compression(file)
+    compression_of(file)
 
 
 def is_compressed(path: str | Path) -> bool:
     """Whether the name says that the file is compressed, so that it can only be read from its beginning."""
-    return _compression(path) is not None
+    return compression_of(path) is not None
 
 
 def is_json_lines(path: str | Path) -> bool:
@@ -118,9 +102,10 @@ def read_chunks(path: str | Path, start: int = 0) -> Iterator[bytes]:
       DamagedFile: when a compressed file cannot be unpacked any further. What was whole before the damage
         has been yielded.
     """
-    compression = _compression(path)
+    compression = compression_of(path)
     errors = compression.errors if compression else ()
-    with compression.open(path) if compression else open(path, "rb") as stream:
+    opened: Any = compression.open(path) if compression else open(path, "rb")
+    with opened as stream:
         stream.seek(start)
         while True:
             try:
@@ -132,29 +117,3 @@ def read_chunks(path: str | Path, start: int = 0) -> Iterator[bytes]:
             if not chunk:
                 return
             yield chunk
-
-
-def _compression(path) -> _Compression | None:
-    match Path(path).suffix.lower():
-        case ".gz":
-            return _Compression("gzip", gzip.open, (EOFError, gzip.BadGzipFile, zlib.error))
-        case ".bz2":
-            return _Compression("bzip2", bz2.open, (EOFError, OSError))
-        case ".xz":
-            return _Compression("xz", lzma.open, (EOFError, lzma.LZMAError))
-        case ".zst":
-            zstd = _import_zstd(path)
-            return _Compression("zstd", zstd.open, (EOFError, zstd.ZstdError))
-    return None
-
-
-def _import_zstd(path):
-    # The standard library's own module of Python 3.14, for older ones. The package `zstandard` takes a file
-    # that was cut off for one that ends there.
-    try:
-        from backports import zstd
-    except ImportError:
-        raise ValueError(
-            f"{path} is compressed with zstd, which needs a package: pip install {ZSTD_REQUIREMENT}"
-        ) from None
-    return zstd

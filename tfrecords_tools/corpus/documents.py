@@ -235,7 +235,7 @@ def _text_of_object(line, text_field) -> bytes | Problem:
             kind, remedy = "lines left out, text that has no UTF-8", "write the file anew"
     else:
         kind, remedy = "lines left out, no text in the JSON object", "name the field that holds the text"
-    return Problem(kind, why_no_text(fields, text_field), remedy)
+    return Problem(kind, str(why_no_text(fields, text_field)), remedy)
 
 
 def _not_an_object(what) -> Problem:

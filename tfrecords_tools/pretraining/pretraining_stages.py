@@ -132,7 +132,7 @@ def sample_block(job: PretrainingJob, block: BlockToSample, num_buckets: int):
     settings = job.settings
     own = load_block(job, block.name)
     generator = job.generator(_SAMPLING, block.number)
-    passes, pool, pool_names = [], None, None
+    passes, pool, pool_names = [], own, None
     for number, partners in enumerate(block.partners):
         rng = random.Random(f"{settings.seed}/{block.number}/{number}")
         documents = list(range(own.num_documents))
@@ -194,10 +194,10 @@ def write_part(job: PretrainingJob, part: Part):
             statistics.update(batch)
             for record in encode_examples(batch, features):
                 writer.write(record)
-    np.savez(job.parts / f"{part.name}.npz", **statistics.counts)
+    np.savez(job.parts / f"{part.name}.npz", **statistics.counts)  # type: ignore[arg-type]  # arrays by name
     if part.bucket == 0 and statistics.examples:
         columns = {name: np.stack([example[name] for example in statistics.examples]) for name in features}
-        np.savez(job.parts / FIRST_EXAMPLES, **columns)
+        np.savez(job.parts / FIRST_EXAMPLES, **columns)  # type: ignore[arg-type]  # arrays by name
     write_json({"examples": len(examples)}, summary_file(job.parts, part.name))
 
 

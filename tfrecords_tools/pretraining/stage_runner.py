@@ -6,7 +6,7 @@ Nothing is made here: the pieces of work are functions of pretraining_stages.py,
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -133,7 +133,7 @@ def write_parts(job, pool, parts):
 
 
 def _run(
-    folder, pool, function: Callable, job, pieces: Iterable, sizes: dict, what: str, unit: str, *arguments
+    folder, pool, function: Callable, job, pieces: Sequence, sizes: dict, what: str, unit: str, *arguments
 ):
     """Does the pieces that have no summary yet, and reports how far they are."""
     waiting = [piece for piece in pieces if not summary_file(folder, piece.name).is_file()]

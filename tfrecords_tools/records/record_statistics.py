@@ -8,12 +8,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kbert.features import Feature
+from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 STATISTICS_FILE_NAME = "statistics.json"
 PAGE_FILE_NAME = "statistics.html"
-LABELS = "label_ids"
 MOST_PIECES_SHOWN = 50
 EXAMPLES_KEPT = 4
 
@@ -38,10 +37,10 @@ class RecordStatistics:
     """
 
     def __init__(self, features: Mapping[str, Feature], vocabulary: Vocabulary):
-        (self.max_seq_length,) = features["input_ids"].shape
+        self.max_seq_length = features["input_ids"].shape[-1]
         self.has_masks = "masked_lm_ids" in features
         self.has_next_sentence = "next_sentence_labels" in features
-        self.has_labels = LABELS in features and features[LABELS].shape == ()
+        self.has_labels = LABEL_FEATURE in features and features[LABEL_FEATURE].shape == ()
         self.counts: dict[str, np.ndarray] = {}
         self.examples: list[dict[str, np.ndarray]] = []
         self._names = tuple(features)
@@ -58,9 +57,12 @@ class RecordStatistics:
         Raises:
           ValueError: for ids that are not in the vocabulary.
         """
-        input_ids, input_mask = np.asarray(batch["input_ids"]), np.asarray(batch["input_mask"])
+        # An example may have several sequences, such as the choices of multiple choice.
+        input_ids, input_mask, segment_ids = (
+            np.asarray(batch[name]).reshape(-1, self.max_seq_length) for name in ENCODER_INPUTS
+        )
         lengths = input_mask.sum(axis=1)
-        second = np.asarray(batch["segment_ids"]).sum(axis=1)  # the second text with its [SEP]
+        second = segment_ids.sum(axis=1)  # the second text with its [SEP]
         pieces = np.bincount(input_ids.ravel(), minlength=self._vocab_size)
         if len(pieces) > self._vocab_size:
             raise ValueError(
@@ -70,7 +72,7 @@ class RecordStatistics:
         pieces[self._pad_id] -= input_ids.size - lengths.sum()
         self.add(
             {
-                "records": np.array([len(input_ids)]),
+                "records": np.array([len(batch["input_ids"])]),
                 "lengths": np.bincount(lengths),
                 # Without [CLS] and the [SEP] of each text.
                 "first_lengths": np.bincount(np.maximum(lengths - second - 2, 0)),
@@ -80,12 +82,12 @@ class RecordStatistics:
         )
         if self.has_masks:
             self._count_masks(batch, input_ids)
-        for row in range(min(EXAMPLES_KEPT - len(self.examples), len(input_ids))):
+        for row in range(min(EXAMPLES_KEPT - len(self.examples), len(batch["input_ids"]))):
             self.examples.append({name: np.array(batch[name][row]) for name in self._names})
         if self.has_next_sentence:
             self.add({"next_sentence": np.bincount(np.ravel(batch["next_sentence_labels"]), minlength=2)})
         if self.has_labels:
-            self.add({"labels": np.bincount(np.asarray(batch[LABELS]))})
+            self.add({"labels": np.bincount(np.asarray(batch[LABEL_FEATURE]))})
 
     def _count_masks(self, batch, input_ids):
         is_real = np.asarray(batch["masked_lm_weights"]) > 0

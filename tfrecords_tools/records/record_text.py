@@ -9,9 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kbert.features import ENCODER_INPUTS, PRETRAINING_LABELS
-
-LABEL = "label_ids"
+from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, PRETRAINING_LABELS
 
 # What next_sentence_labels say, by the strategy that made the records.
 NEXT_SENTENCE_WORDS = {
@@ -84,12 +82,12 @@ def labels_in_words(example: Mapping[str, np.ndarray], settings: Mapping) -> lis
     lines = []
     if "next_sentence_labels" in example:
         label = int(example["next_sentence_labels"][0])
-        words = NEXT_SENTENCE_WORDS.get(settings.get("strategy"), NEXT_SENTENCE_WORDS["sentence_pairs"])
+        words = NEXT_SENTENCE_WORDS.get(settings.get("strategy", ""), NEXT_SENTENCE_WORDS["sentence_pairs"])
         lines.append(f"next_sentence_labels {label}: {words[label] if label in (0, 1) else 'unknown'}")
-    if LABEL in example and example[LABEL].shape == ():
-        label, names = int(example[LABEL]), label_names(settings)
+    if LABEL_FEATURE in example and example[LABEL_FEATURE].shape == ():
+        label, names = int(example[LABEL_FEATURE]), label_names(settings)
         name = names[label] if 0 <= label < len(names) else "no name in the manifest"
-        lines.append(f"{LABEL} {label}: {name}")
+        lines.append(f"{LABEL_FEATURE} {label}: {name}")
     return lines
 
 
@@ -120,7 +118,7 @@ def describe_record(
     if "masked_lm_weights" in example:
         words = [f"{position}={piece(tokens, index)}" for position, index in answers(example)]
         lines.append(f"  answers ({len(words)}): {' '.join(words)}")
-    shown = {*ENCODER_INPUTS, *PRETRAINING_LABELS, LABEL}
+    shown = {*ENCODER_INPUTS, *PRETRAINING_LABELS, LABEL_FEATURE}
     lines += [f"  {name} {example[name].tolist()}" for name in example if name not in shown]
     lines += [f"  WRONG: {problem}" for problem in inconsistencies(example, len(tokens))]
     return "\n".join(lines)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kbert.features import PRETRAINING_RECORDS
 from kbert.files.whole_file import write_text
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import Manifest
@@ -115,7 +116,7 @@ def _examples_section(examples, tokens, manifest):
             "<p>The first records, piece by piece; “##” goes on with the word before it. At a marked place "
             f"the model is asked for what stands after the arrow.</p>\n<p class='legend'>{legend}</p>"
         )
-    elif manifest.kind == "pretraining":
+    elif manifest.kind == PRETRAINING_RECORDS:
         blocks.append(
             "<p>The first records, piece by piece; “##” goes on with the word before it. Nothing is masked "
             "here: masks are drawn anew whenever the records are read.</p>"

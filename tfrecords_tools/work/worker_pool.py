@@ -37,7 +37,7 @@ class WorkerPool:
         if num_workers < 0:
             raise ValueError(f"num_workers={num_workers} must be at least 1, or 0 for one for each core.")
         self.num_workers = num_workers or num_cores()
-        self._executor = None
+        self._executor: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> "WorkerPool":
         if self.num_workers > 1:

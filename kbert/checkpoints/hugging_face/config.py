@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 from kbert.checkpoints.allowance import Allowance
-from kbert.checkpoints.bert_checkpoint import BertCheckpoint, has_labels
-from kbert.checkpoints.keras_hub.masked_lm_settings import MASKED_LM_KEYS
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.masked_lm_settings import MASKED_LM_KEYS
 from kbert.checkpoints.own_keys import OwnKeys, own_keys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_values import is_unicode, json_texts, json_value, shown, shown_name
+from kbert.tasks import TASKS
 
 # Hugging Face's "gelu" is the exact form; "gelu_new" and its later names are the original's tanh form.
 _ACTIVATIONS = {
@@ -26,31 +27,36 @@ _ACTIVATIONS_BACK = {"gelu_erf": "gelu", "gelu": "gelu_new", "relu": "relu", "ta
 _PROBLEM_TYPES = ("single_label_classification", "multi_label_classification", "regression")
 
 
-@dataclass(frozen=True)
-class Architecture:
-    """What a class of transformers is in kbert: a task, and the parts whose weights it must have."""
-
-    task: str
-    parts: tuple[str, ...]
-
-
-ARCHITECTURES = {
-    "BertModel": Architecture("encoder", ("pooler",)),
-    "BertForPreTraining": Architecture("pretraining", ("pooler", "masked_lm", "next_sentence")),
-    "BertForMaskedLM": Architecture("masked_lm", ("masked_lm",)),
-    "BertForNextSentencePrediction": Architecture("next_sentence", ("pooler", "next_sentence")),
-    "BertForSequenceClassification": Architecture("sequence_classification", ("pooler", "classification")),
-    "BertForTokenClassification": Architecture("token_classification", ("token_classification",)),
-    "BertForQuestionAnswering": Architecture("question_answering", ("span",)),
-    "BertForMultipleChoice": Architecture("multiple_choice", ("pooler", "multiple_choice")),
-    "DistilBertModel": Architecture("encoder", ()),
-    "DistilBertForMaskedLM": Architecture("masked_lm", ("masked_lm",)),
-    "DistilBertForTokenClassification": Architecture("token_classification", ("token_classification",)),
-    "DistilBertForQuestionAnswering": Architecture("question_answering", ("span",)),
-    # Its classifier (another layer and ReLU in place of the pooler's tanh) has no place in kbert.
-    "DistilBertForSequenceClassification": Architecture("encoder", ()),
-    "DistilBertForMultipleChoice": Architecture("encoder", ()),
+BARE_ENCODER = "BertModel"
+# Of DistilBERT's classes, those with a pooler have another one (another layer, and ReLU in the place of
+# tanh), which has no place in kbert: their encoder is read.
+_DISTIL_CLASSES = {
+    "DistilBertModel": BARE_ENCODER,
+    "DistilBertForMaskedLM": "BertForMaskedLM",
+    "DistilBertForTokenClassification": "BertForTokenClassification",
+    "DistilBertForQuestionAnswering": "BertForQuestionAnswering",
+    "DistilBertForSequenceClassification": BARE_ENCODER,
+    "DistilBertForMultipleChoice": BARE_ENCODER,
 }
+
+
+def architectures() -> list[str]:
+    """The classes of transformers that kbert reads: each task says its own."""
+    own = dict.fromkeys(TASKS[name].architecture for name in TASKS if TASKS[name].architecture)
+    return [BARE_ENCODER, *(name for name in own if name != BARE_ENCODER), *_DISTIL_CLASSES]
+
+
+def task_of_architecture(name: str, problem_type: str | None = None) -> str:
+    """kbert's task for a class of transformers, or for what its logits mean there."""
+    name = _DISTIL_CLASSES.get(name, name)
+    return TASKS.of_architecture(name, problem_type) or TASKS.of_architecture(name) or ""
+
+
+def has_own_pooler(name: str) -> bool:
+    """Whether a class has BERT's pooler; DistilBERT has none."""
+    return name not in _DISTIL_CLASSES
+
+
 _DISTIL_KEYS = {
     "vocab_size": ("vocab_size", 30522),
     "hidden_size": ("dim", 768),
@@ -120,10 +126,10 @@ def _architecture(values, path, report):
     names = json_texts(values, "architectures", path) or [None]
     if len(names) > 1:
         report.note(f"config.json names several architectures; {shown_name(names[0])} is taken")
-    if names[0] is not None and names[0] not in ARCHITECTURES:
+    if names[0] is not None and names[0] not in architectures():
         raise ValueError(
             f"{path} is a {shown_name(names[0])}, which kbert has no model for; it reads "
-            f"{', '.join(ARCHITECTURES)}."
+            f"{', '.join(architectures())}."
         )
     return names[0]
 
@@ -195,10 +201,10 @@ def _problem_type(values, path):
 
 def architecture_of(checkpoint: BertCheckpoint) -> str:
     """The class of transformers that a checkpoint's model is."""
-    for name, architecture in ARCHITECTURES.items():
-        if architecture.task == checkpoint.task:
-            return name
-    raise ValueError(f"Hugging Face has no class for kbert's task {checkpoint.task!r}.")
+    name = TASKS[checkpoint.task].architecture
+    if name is None:
+        raise ValueError(f"Hugging Face has no class for kbert's task {checkpoint.task!r}.")
+    return name
 
 
 def build_config(checkpoint: BertCheckpoint) -> dict:
@@ -227,9 +233,11 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
     for name in MASKED_LM_KEYS:  # read back by kbert alone
         if getattr(encoder, name) is not None:
             values[name] = getattr(encoder, name)
-    if has_labels(checkpoint.task):
-        values["id2label"] = {str(index): name for index, name in enumerate(checkpoint.labels)}
-        values["label2id"] = {name: index for index, name in enumerate(checkpoint.labels)}
-    if checkpoint.task == "sequence_classification":
+    # Without a name for its one output, that library would give a regression two.
+    labels = checkpoint.labels or (("LABEL_0",) if checkpoint.problem_type == "regression" else ())
+    if labels:
+        values["id2label"] = {str(index): name for index, name in enumerate(labels)}
+        values["label2id"] = {name: index for index, name in enumerate(labels)}
+    if TASKS.of_architecture(values["architectures"][0], "regression"):  # so its logits have several meanings
         values["problem_type"] = checkpoint.problem_type or "single_label_classification"
     return values | own_keys(checkpoint)

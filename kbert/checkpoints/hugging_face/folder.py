@@ -3,14 +3,20 @@
 from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
-from kbert.checkpoints.bert_checkpoint import BertCheckpoint, has_labels, zeros
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint, zeros
 from kbert.checkpoints.folder_paths import path_inside
-from kbert.checkpoints.hugging_face.config import ARCHITECTURES, build_config, parse_config
+from kbert.checkpoints.hugging_face.config import (
+    BARE_ENCODER,
+    build_config,
+    has_own_pooler,
+    parse_config,
+    task_of_architecture,
+)
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.hugging_face.torch_file import read_torch_file
-from kbert.checkpoints.keras_hub.masked_lm_settings import require_encoder_settings
+from kbert.checkpoints.masked_lm_settings import require_encoder_settings
 from kbert.checkpoints.matching import Stored, match
-from kbert.checkpoints.model_variables import PARTS, body_shapes, part_of, part_shapes
+from kbert.checkpoints.model_variables import body_shapes, part_of, parts_of, with_pooler
 from kbert.checkpoints.names import DISTILBERT, HUGGING_FACE, rows
 from kbert.checkpoints.report import Report
 from kbert.checkpoints.vocabulary_checks import check_sizes
@@ -18,6 +24,8 @@ from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown, shown_name
 from kbert.files.safetensors_file import read_safetensors, write_safetensors
 from kbert.files.whole_file import write_json
+from kbert.heads.parts import POOLER
+from kbert.tasks import TASKS
 
 FORMAT = "hugging_face"
 CONFIG_FILE = "config.json"
@@ -74,21 +82,18 @@ def read_hugging_face(
     if name == "BertForMaskedLM" and "cls.seq_relationship.weight" in stored.tensors:
         report.note("config.json says BertForMaskedLM, but the next-sentence head is there as well: taken")
         name = "BertForPreTraining"
-    architecture = ARCHITECTURES[name]
-    labels = _labels(config, architecture, stored, folder, allowance, report)
+    labels = _labels(config, task_of_architecture(name), stored, folder, allowance, report)
+    task = task_of_architecture(name, config.problem_type or ("regression" if len(labels) == 1 else None))
 
-    parts = list(PARTS[architecture.task])
-    if "pooler" not in parts and "pooler.dense.weight" in stored.tensors:
-        parts.append("pooler")  # of no use to this task, but part of the encoder
+    parts = own = parts_of(task, labels)
+    if "pooler.dense.weight" in stored.tensors:
+        parts = with_pooler(parts)  # perhaps of no use to this task, but part of the encoder
     shapes = body_shapes(config.encoder)
-    for part in parts:
-        shapes |= part_shapes(part, config.encoder, len(labels))
-    optional = {
-        kbert: _FRESH
-        for part in parts
-        if part in PARTS[architecture.task] and part not in architecture.parts
-        for kbert in part_shapes(part, config.encoder, len(labels))
-    }
+    for part in parts.values():
+        shapes |= part.shapes(config.encoder)
+    optional = {}
+    if POOLER.name in own and not has_own_pooler(name):
+        optional |= dict.fromkeys(POOLER.shapes(config.encoder), _FRESH)
     optional |= config.own.may_be_missing()
     if config.model_type == "distilbert":
         optional["embeddings/token_type_embeddings"] = "zeros: DistilBERT adds nothing for segments"
@@ -97,22 +102,16 @@ def read_hugging_face(
     tensors = match(stored, table_rows, shapes, optional, name, allowance, report)
     if config.model_type == "distilbert":
         tensors["embeddings/token_type_embeddings"] = zeros(shapes["embeddings/token_type_embeddings"])
-    problem_type = config.problem_type if architecture.task == "sequence_classification" else None
-    if architecture.task == "sequence_classification" and len(labels) == 1:
-        problem_type = problem_type or "regression"
-    if problem_type:
-        report.note(f"problem_type {problem_type!r}: the logits are not those of one label out of several")
-    report.note(f"architecture {name}: kbert's {architecture.task!r}")
+    report.note(f"architecture {name}: kbert's {task!r}")
     return BertCheckpoint(
         source=str(path),
         encoder=config.encoder,
-        task=architecture.task,
+        task=task,
         labels=labels,
         vocabulary=vocabulary,
         tensors=tensors,
         max_seq_length=min(longest or positions, positions),
         report=report,
-        problem_type=problem_type,
     )
 
 
@@ -199,8 +198,8 @@ def _guess_architecture(stored, config, report):
     return kind + name
 
 
-def _labels(config, architecture, stored, folder, allowance, report):
-    if not has_labels(architecture.task):
+def _labels(config, task, stored, folder, allowance, report):
+    if not TASKS[task].has_labels:
         return ()
     head = stored.tensors.get("classifier.weight")
     rows_there = head.shape[0] if head is not None and head.shape else None
@@ -237,8 +236,8 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, allowance: Allo
     require_encoder_settings(checkpoint, "transformers", allowance, report)
     values = build_config(checkpoint)
     architecture = values["architectures"][0]
-    parts = dict.fromkeys((*PARTS[checkpoint.task], "pooler"))
-    has_prefix = architecture != "BertModel"
+    parts = with_pooler(checkpoint.parts)
+    has_prefix = architecture != BARE_ENCODER
     tensors = {}
     for row in rows(HUGGING_FACE, parts, checkpoint.encoder.num_hidden_layers):
         outside = row.outside

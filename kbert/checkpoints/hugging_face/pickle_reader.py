@@ -43,7 +43,7 @@ class PickleReader:
         Raises:
           RefusedPickle: see above. A pickle that is broken may raise anything.
         """
-        for code, argument, _ in pickletools.genops(_Limited(file)):
+        for code, argument, _ in pickletools.genops(_Limited(file)):  # type: ignore[arg-type]  # it reads no more
             self._spend(1)
             if code.name == "STOP":
                 return self._stack.pop()
@@ -189,7 +189,7 @@ _VALUES = frozenset(
     "INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT BINFLOAT UNICODE BINUNICODE SHORT_BINUNICODE "
     "BINUNICODE8 STRING BINSTRING SHORT_BINSTRING BINBYTES SHORT_BINBYTES BINBYTES8".split()
 )
-_EMPTY = {
+_EMPTY: dict[str, Callable] = {
     "NONE": lambda: None,
     "NEWTRUE": lambda: True,
     "NEWFALSE": lambda: False,
@@ -197,7 +197,7 @@ _EMPTY = {
     "EMPTY_LIST": list,
     "EMPTY_DICT": dict,
 }
-_ACTIONS = {
+_ACTIONS: dict[str, Callable] = {
     "MARK": PickleReader._set_mark,
     "POP": PickleReader._pop,
     "POP_MARK": PickleReader._pop_mark,

@@ -6,10 +6,10 @@ Five names are known, none of which can do anything but describe a tensor; the p
 Source: torch/_utils.py, `_rebuild_tensor_v2`; torch/serialization.py, the persistent ids of storages.
 """
 
-import io
 import math
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import IO
 
 from kbert.checkpoints.hugging_face.pickle_reader import PickleReader, RefusedPickle, set_items
 
@@ -129,14 +129,14 @@ def _storage(place):
 
 
 _CALLABLES = (_ordered_dict, _rebuild_tensor, _rebuild_parameter)
-_NAMES = {
+_NAMES: dict[str, object] = {
     "collections OrderedDict": _ordered_dict,
     "torch._utils _rebuild_tensor_v2": _rebuild_tensor,
     "torch._utils _rebuild_parameter": _rebuild_parameter,
 } | {f"torch {name}": StorageClass(dtype) for name, dtype in STORAGE_DTYPES.items()}
 
 
-def load_restricted(file: io.BufferedIOBase):
+def load_restricted(file: IO[bytes]):
     """Reads one object made of plain values, OrderedDict, `Storage` and `TorchTensor`.
 
     Args:

@@ -19,7 +19,7 @@ import numpy as np
 
 from kbert.checkpoints.hugging_face.pickle_reader import RefusedPickle
 from kbert.checkpoints.hugging_face.restricted_unpickler import BrokenPickle, TorchTensor, load_restricted
-from kbert.files.json_values import shown
+from kbert.files.json_values import is_unicode, shown
 from kbert.files.stored_tensor import StoredTensor
 
 _MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
@@ -150,7 +150,11 @@ def _read_legacy(path):
 def _tensors(path, state) -> dict[str, TorchTensor]:
     if not isinstance(state, dict) or not state:
         raise ValueError(f"{path} holds no state dict (names with tensors) but a {type(state).__name__}.")
-    strange = [name for name, value in state.items() if not isinstance(value, TorchTensor)]
+    strange = [
+        name
+        for name, value in state.items()
+        if not isinstance(value, TorchTensor) or not is_unicode(str(name))
+    ]
     if strange:
         raise ValueError(
             f"{path} is no plain state dict: {shown(strange[0])} is no tensor; save model.state_dict() alone."

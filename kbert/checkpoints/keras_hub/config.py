@@ -5,13 +5,15 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.keras_hub.masked_lm_settings import MASKED_LM_KEYS
+from kbert.checkpoints.masked_lm_settings import MASKED_LM_KEYS
 from kbert.checkpoints.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, shown, shown_name
 from kbert.files.whole_file import write_json
+from kbert.heads.parts import MASKED_LM, POOLER
+from kbert.tasks import TASKS
 
 CONFIG_FILE = "config.json"
 TASK_FILE = "task.json"
@@ -33,12 +35,13 @@ _BACKBONE = {
 FIXED = {"hidden_act": "gelu", "layer_norm_eps": 1e-12, "initializer_range": 0.02}
 MASKED_LM_SETTINGS = ("gelu_erf", 1e-5)
 
-# Class of task.json -> (KerasHub's present name, kbert's task).
+CLASSIFICATION = "classification"  # the part of kbert's models that is KerasHub's classifier
+# Class of task.json -> (KerasHub's present name, the head that kbert has for it).
 _TASKS = {
-    "BertTextClassifier": ("BertTextClassifier", "sequence_classification"),
-    "BertClassifier": ("BertTextClassifier", "sequence_classification"),
-    "BertMaskedLM": ("BertMaskedLM", "masked_lm"),
-    "BertTextEmbedder": ("BertBackbone", "encoder"),
+    "BertTextClassifier": ("BertTextClassifier", CLASSIFICATION),
+    "BertClassifier": ("BertTextClassifier", CLASSIFICATION),
+    "BertMaskedLM": ("BertMaskedLM", MASKED_LM.name),
+    "BertTextEmbedder": ("BertBackbone", None),
 }
 _PACKAGES = ("keras_hub", "keras_nlp")  # the second is the first's name of before 2024
 
@@ -58,7 +61,6 @@ class KerasHubConfig:
       class_name: "BertBackbone", "BertTextClassifier" or "BertMaskedLM".
       task: kbert's name of the model.
       labels: the outputs of a classifier.
-      problem_type: see `BertCheckpoint`.
       max_seq_length: the preprocessor's length, or None.
       own: what kbert wrote down beside it.
     """
@@ -68,7 +70,6 @@ class KerasHubConfig:
     class_name: str
     task: str
     labels: tuple[str, ...]
-    problem_type: str | None
     max_seq_length: int | None
     own: OwnKeys
 
@@ -131,14 +132,14 @@ def parse_preset(folder: Path, allowance: Allowance, report: Report) -> KerasHub
     own = take_own_keys(metadata, folder / METADATA_FILE)
     kept = _kept_settings(metadata, folder / METADATA_FILE)
     backbone = _backbone(read_json_object(folder / CONFIG_FILE), folder / CONFIG_FILE)
-    class_name, task, settings = "BertBackbone", "encoder", {}
+    class_name, head, settings = "BertBackbone", None, {}
     task_values = _read_if_there(folder / TASK_FILE)
     if task_values:
-        class_name, task, settings = _task(task_values, folder, backbone, allowance, report)
+        class_name, head, settings = _task(task_values, folder, backbone, allowance, report)
 
     found = {ours: backbone[theirs] for theirs, ours in _BACKBONE.items()} | FIXED
     found["attention_probs_dropout_prob"] = backbone["dropout"]
-    if task == "masked_lm":
+    if head == MASKED_LM.name:
         found |= dict(zip(MASKED_LM_KEYS, MASKED_LM_SETTINGS, strict=True))
     for name, value in kept.items():
         if name != "attention_probs_dropout_prob":
@@ -146,29 +147,41 @@ def parse_preset(folder: Path, allowance: Allowance, report: Report) -> KerasHub
                 f"{name}={value!r} as kbert wrote it down; KerasHub computes with {found.get(name)!r}"
             )
     encoder = from_dict(EncoderConfig, found | kept, where=str(folder / CONFIG_FILE))
-    if task == "masked_lm" and encoder.masked_lm_settings == MASKED_LM_SETTINGS:
+    if head == MASKED_LM.name and encoder.masked_lm_settings == MASKED_LM_SETTINGS:
         report.note(
             f"KerasHub's masked-LM head takes {MASKED_LM_SETTINGS[0]} and epsilon {MASKED_LM_SETTINGS[1]:g}: "
             "kept, as masked_lm_hidden_act and masked_lm_layer_norm_eps"
         )
-    labels = _labels(metadata, settings, folder, report) if task == "sequence_classification" else ()
-    problem_type = json_value(metadata, _PROBLEM_TYPE, str, folder / METADATA_FILE)
-    if problem_type not in (None, "regression", "multi_label_classification"):
-        raise ValueError(
-            f"{folder / METADATA_FILE}: {_PROBLEM_TYPE}={shown(problem_type)} is not known; expected "
-            "regression or multi_label_classification."
-        )
-    problem_type = problem_type or ("regression" if len(labels) == 1 else None)
+    labels = _labels(metadata, settings, folder, report) if head == CLASSIFICATION else ()
+    task = _kbert_task(head, labels, metadata, folder / METADATA_FILE)
     return KerasHubConfig(
         encoder,
         backbone,
         class_name,
         task,
         labels,
-        problem_type,
         _length(folder, task_values, encoder, allowance, report),
         own,
     )
+
+
+def _kbert_task(head, labels, metadata, path):
+    """kbert's name of the model."""
+    if head is None:
+        return TASKS.of_parts({POOLER.name})
+    if head != CLASSIFICATION:
+        return TASKS.of_parts({head})
+    task = TASKS.of_parts({POOLER.name, head})
+    problem_type = json_value(metadata, _PROBLEM_TYPE, str, path)
+    if problem_type is None and len(labels) == 1:
+        problem_type = "regression"
+    known = TASKS.of_architecture(TASKS[task].architecture, problem_type)
+    if known is None:
+        raise ValueError(
+            f"{path}: {_PROBLEM_TYPE}={shown(problem_type)} is not known; expected regression or "
+            "multi_label_classification."
+        )
+    return known
 
 
 def _read_if_there(path):
@@ -202,7 +215,7 @@ def _backbone(values, path):
 
 
 def _task(values, folder, backbone, allowance, report):
-    """(KerasHub's class, kbert's task, settings of the task)."""
+    """(KerasHub's class, the head that kbert has for it, settings of the task)."""
     path = folder / TASK_FILE
     name = registered_class(values, path)
     if name not in _TASKS:
@@ -213,8 +226,8 @@ def _task(values, folder, backbone, allowance, report):
     inner = settings.get("backbone")
     if not isinstance(inner, dict) or _backbone(inner, path) != backbone:
         raise ValueError(f"{path} has another backbone than {CONFIG_FILE}; take the files of one preset.")
-    class_name, task = _TASKS[name]
-    if task == "sequence_classification":
+    class_name, head = _TASKS[name]
+    if head == CLASSIFICATION:
         activation = json_value(settings, "activation", str, path) or "linear"
         if activation == "softmax":
             report.note("the classifier gives softmax's probabilities there; kbert gives logits and them")
@@ -231,7 +244,7 @@ def _task(values, folder, backbone, allowance, report):
             f"normalize={shown(settings.get('normalize'))}, which kbert.load(...).embed takes over and a "
             "checkpoint cannot hold"
         )
-    return class_name, task, settings
+    return class_name, head, settings
 
 
 def _kept_settings(metadata, path):
@@ -290,28 +303,29 @@ def backbone_arguments(encoder: EncoderConfig) -> dict:
     return {theirs: getattr(encoder, ours) for theirs, ours in _BACKBONE.items()}
 
 
-def add_own_keys(folder: Path, checkpoint: BertCheckpoint, task: str, untrained, report: Report):
+def add_own_keys(folder: Path, checkpoint: BertCheckpoint, head: str | None, untrained, report: Report):
     """Writes down in metadata.json what a preset has no word for, so that kbert reads its own back.
 
     Args:
       folder: a preset, written by KerasHub.
       checkpoint: what it was written from.
-      task: kbert's name of what was written: the checkpoint's task, or "encoder" without its head.
+      head: the head that was written, or None.
       untrained: kbert names of the variables that got made-up numbers.
       report: takes a note of what KerasHub does not know.
     """
-    encoder, values = checkpoint.encoder, {}
+    encoder = checkpoint.encoder
+    values: dict = {}
     if len(checkpoint.vocabulary) < encoder.vocab_size:
         values[VOCABULARY_SIZE] = len(checkpoint.vocabulary)
     if untrained:
         values[UNTRAINED] = list(untrained)
-    own_settings = MASKED_LM_SETTINGS if task == "masked_lm" else (None, None)
+    own_settings = MASKED_LM_SETTINGS if head == MASKED_LM.name else (None, None)
     theirs = FIXED | dict(zip(MASKED_LM_KEYS, own_settings, strict=True))
     theirs["attention_probs_dropout_prob"] = encoder.hidden_dropout_prob
     kept = {name: getattr(encoder, name) for name in _KEPT if getattr(encoder, name) != theirs[name]}
     if kept:
         values[_ENCODER] = kept
-    if task == "sequence_classification":
+    if head == CLASSIFICATION:
         if checkpoint.labels != _plain_labels(len(checkpoint.labels)):
             values[_LABELS] = list(checkpoint.labels)
         if checkpoint.problem_type:

@@ -7,13 +7,16 @@ task's weights are missing it gives random ones without a word, and it builds wh
 import errno
 import math
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.keras_hub.arrays import stored_shapes
 from kbert.checkpoints.keras_hub.config import (
+    CLASSIFICATION,
     FIXED,
     MASKED_LM_SETTINGS,
     add_own_keys,
@@ -22,16 +25,16 @@ from kbert.checkpoints.keras_hub.config import (
     is_preset,
     parse_preset,
 )
-from kbert.checkpoints.keras_hub.masked_lm_settings import require_settings
 from kbert.checkpoints.keras_hub.tokenizer import VOCABULARY_FILE, read_preset_tokenizer
-from kbert.checkpoints.keras_hub_arrays import stored_shapes
+from kbert.checkpoints.masked_lm_settings import require_settings
 from kbert.checkpoints.matching import Stored, match
-from kbert.checkpoints.model_variables import PARTS, body_shapes, fresh_value, part_of, part_shapes
+from kbert.checkpoints.model_variables import body_shapes, fresh_value, part_of, parts_of, with_pooler
 from kbert.checkpoints.names import KERAS_HUB, rows
 from kbert.checkpoints.report import Report
 from kbert.checkpoints.vocabulary_checks import check_sizes
 from kbert.config import EncoderConfig
 from kbert.files.stored_tensor import StoredTensor
+from kbert.heads.parts import MASKED_LM
 
 __all__ = [
     "FORMAT",
@@ -48,10 +51,8 @@ BACKBONE_WEIGHTS, TASK_WEIGHTS = "model.weights.h5", "task.weights.h5"
 _HDF5_OVERHEAD = 8192  # bytes for an array and its groups, at most
 # What h5py and Keras's loader raise for a damaged file; a cyclic group makes h5py recurse.
 _HDF5_ERRORS = (OSError, ValueError, KeyError, RuntimeError, TypeError, IndexError, AttributeError)
-# kbert's task -> what is written for it. Heads that a class lacks are errors, unless allowed by name.
-_WRITTEN = {"sequence_classification": "sequence_classification"} | dict.fromkeys(
-    ("masked_lm", "pretraining"), "masked_lm"
-)
+# The head -> the class that is written for it. Heads that no class has are errors, unless allowed by name.
+_CLASSES = {CLASSIFICATION: "BertTextClassifier", MASKED_LM.name: "BertMaskedLM"}
 
 
 def read_keras_hub(
@@ -74,8 +75,8 @@ def read_keras_hub(
     vocabulary = read_preset_tokenizer(folder, do_lower_case, allowance, report)
     check_sizes(vocabulary, preset.encoder, str(folder), preset.own.vocabulary_size, allowance, report)
 
-    parts = tuple(dict.fromkeys((*PARTS[preset.task], "pooler")))  # a backbone always has its pooler
-    shapes = _shapes(preset.encoder, parts, len(preset.labels))
+    parts = with_pooler(parts_of(preset.task, preset.labels))  # a backbone always has its pooler
+    shapes = _shapes(preset.encoder, parts)
     table_rows = rows(KERAS_HUB, parts, preset.encoder.num_hidden_layers)
     _check_weight_files(folder, preset, shapes)
     model = _build(preset.class_name, preset.backbone, len(preset.labels), compile=False)
@@ -95,8 +96,6 @@ def read_keras_hub(
         stored, table_rows, shapes, preset.own.may_be_missing(), preset.class_name, allowance, report
     )
     report.taken[:] = [(name, kbert, _how(variables[name], shapes[kbert])) for name, kbert, _ in report.taken]
-    if preset.problem_type:
-        report.note(f"problem_type {preset.problem_type!r}: the logits are not those of one label of several")
     report.note(f"class {preset.class_name}: kbert's {preset.task!r}")
     return BertCheckpoint(
         source=str(path),
@@ -107,7 +106,6 @@ def read_keras_hub(
         tensors=tensors,
         max_seq_length=preset.max_seq_length or preset.encoder.max_position_embeddings,
         report=report,
-        problem_type=preset.problem_type,
     )
 
 
@@ -129,7 +127,8 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
       ValueError: for a model whose numbers KerasHub would not reproduce.
     """
     report = Report(FORMAT, str(folder))
-    encoder, task = checkpoint.encoder, _WRITTEN.get(checkpoint.task, "encoder")
+    encoder = checkpoint.encoder
+    head = next((part for part in _CLASSES if part in checkpoint.parts), None)
     for name in ("hidden_act", "layer_norm_eps"):
         if getattr(encoder, name) != FIXED[name]:
             allowance.conflict(
@@ -139,8 +138,8 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
                 report,
             )
     require_settings(checkpoint, MASKED_LM_SETTINGS, "KerasHub's BertMaskedLM", allowance, report)
-    parts = tuple(dict.fromkeys((*PARTS[task], "pooler")))
-    shapes = _shapes(encoder, parts, len(checkpoint.labels))
+    parts = with_pooler({name: part for name, part in checkpoint.parts.items() if name == head})
+    shapes = _shapes(encoder, parts)
     for name in checkpoint.tensors:
         if name not in shapes:
             allowance.conflict(name, f"KerasHub has no variable for {name}", report)
@@ -149,7 +148,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     report.not_in_file.extend((name, "made up, named in metadata.json") for name in untrained)
 
     keras_hub = _import_keras_hub()
-    class_name = {"sequence_classification": "BertTextClassifier", "masked_lm": "BertMaskedLM"}.get(task)
+    class_name = _CLASSES[head] if head else None
     vocabulary = checkpoint.vocabulary
     tokenizer = keras_hub.models.BertTokenizer(
         vocabulary=list(vocabulary.tokens),
@@ -184,7 +183,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
         number = getattr(error, "errno", None) or errno.EIO
         raise OSError(number, f"the preset could not be written: {_one_line(error)}") from None
     vocabulary.write(folder / VOCABULARY_FILE)  # KerasHub writes an empty line for the token "" of Chinese
-    add_own_keys(folder, checkpoint, task, untrained, report)
+    add_own_keys(folder, checkpoint, head, untrained, report)
     report.note(f"class {class_name or 'BertBackbone'}")
     report.note("KerasHub's tokenizer gives other ids than kbert's for some texts, see docs/checkpoints.md")
     return report
@@ -193,9 +192,14 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
 def _require_room_for(variables, folder):
     """On a disk that is full HDF5 does not fail, it crashes: so the room is asked for first."""
     arrays = [math.prod(variable.shape) for variable in variables]
+    size = 4 * sum(arrays) + _HDF5_OVERHEAD * (len(arrays) + 100)
+    if not hasattr(os, "posix_fallocate"):  # macOS
+        if shutil.disk_usage(folder).free < size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return
     reserved = folder / "reserved"
     with reserved.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, 4 * sum(arrays) + _HDF5_OVERHEAD * (len(arrays) + 100))
+        os.posix_fallocate(file.fileno(), 0, size)
     reserved.unlink()
 
 
@@ -318,10 +322,10 @@ def _one_line(error):
     return " ".join(str(error).split())[:300].rstrip(".")
 
 
-def _shapes(encoder: EncoderConfig, parts, num_labels):
+def _shapes(encoder: EncoderConfig, parts):
     shapes = body_shapes(encoder)
-    for part in parts:
-        shapes |= part_shapes(part, encoder, num_labels)
+    for part in parts.values():
+        shapes |= part.shapes(encoder)
     return shapes
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from kbert.features import Feature, pretraining_features
+from kbert.features import MASK_FEATURES, PRETRAINING_RECORDS, Feature, pretraining_features
 from kbert.input_pipelines.masking import PieceMasker
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
@@ -14,12 +14,11 @@ _MASKING = {
     "do_whole_word_mask": (bool,),
     "max_ngram_size": (int,),
 }
-MASK_FEATURES = ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights")
 
 
 def has_dynamic_masks(manifest: Manifest) -> bool:
     """Whether these are pretraining records that hold no masks."""
-    return manifest.kind == "pretraining" and MASK_FEATURES[0] not in manifest.features
+    return manifest.kind == PRETRAINING_RECORDS and MASK_FEATURES[0] not in manifest.features
 
 
 def batch_features(manifest: Manifest) -> dict[str, Feature]:

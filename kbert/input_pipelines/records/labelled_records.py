@@ -3,7 +3,6 @@
 import dataclasses
 
 from kbert.config import DatasetConfig, from_dict
-from kbert.features import encoder_features
 from kbert.input_pipelines.records.record_folder import RecordFolder
 from kbert.input_pipelines.records.record_shares import WHOLE
 from kbert.manifest import FILE_NAME
@@ -14,7 +13,7 @@ class LabelledRecords(RecordFolder):
 
     Args:
       directory: the folder.
-      task: the kind of task they are for.
+      task_class: the class of `Task` that they are for.
       max_seq_length: the length that the model is for.
       errors: "fail" stops at a damaged record; "skip" looks for them now and goes without.
 
@@ -28,15 +27,18 @@ class LabelledRecords(RecordFolder):
         none at all.
     """
 
-    def __init__(self, directory, task: str, max_seq_length: int, errors: str = "fail"):
+    def __init__(self, directory, task_class, max_seq_length: int, errors: str = "fail"):
         super().__init__(directory)
-        if self.manifest.kind != task:
+        if self.manifest.kind != task_class.name:
             raise ValueError(
-                f"{directory} holds {self.manifest.kind} records, but the task is {task}; make some with "
-                "python -m tfrecords_tools.create_finetuning_data."
+                f"{directory} holds {self.manifest.kind} records, but the task is {task_class.name}; make "
+                "some with python -m tfrecords_tools.create_finetuning_data."
             )
         length = self.length
-        self.require_features(encoder_features(length))
+        self.dataset = from_dict(
+            DatasetConfig, self.manifest.settings.get("dataset", {}), where=f"{directory}/{FILE_NAME}"
+        )
+        self.require_features(task_class.of_dataset(self.dataset).features(length))
         if length != max_seq_length:
             raise ValueError(
                 f"{directory} was made with max_seq_length={length}, but this run has "
@@ -44,12 +46,8 @@ class LabelledRecords(RecordFolder):
             )
         if errors == "skip":
             self.leave_out_damaged()
-        self.num_examples = self.manifest.num_examples
         if not self.num_examples:
             raise ValueError(f"{directory} holds no examples; make records of a file that has rows.")
-        self.dataset = from_dict(
-            DatasetConfig, self.manifest.settings.get("dataset", {}), where=f"{directory}/{FILE_NAME}"
-        )
 
     def agreed_dataset(self, dataset: DatasetConfig) -> DatasetConfig:
         """The dataset of a run on these records: its own, with the records' labels.
@@ -70,6 +68,24 @@ class LabelledRecords(RecordFolder):
                 f"{dataset.text_pair!r} asks for {kinds[bool(dataset.text_pair)]}."
             )
         return dataclasses.replace(dataset, labels=theirs.labels)
+
+    # The face that a file of labelled examples has as well, see kbert/experiments/labelled_file.py.
+    @property
+    def fingerprint(self) -> str | None:
+        return self.manifest.fingerprint
+
+    def require_one_batch(self, batch_size: int):
+        """Raises ValueError when they are fewer than one batch."""
+        from kbert.input_pipelines.records import record_reader
+
+        record_reader.require_one_batch(self.directory, self.manifest, batch_size)
+
+    def tokenize_with(self, task, text_inputs):
+        """They have been tokenized."""
+
+    def first_rows(self, number: int) -> dict:
+        """The features of the first records, as arrays."""
+        return next(self.evaluation_batches(number, False).as_numpy_iterator())
 
     def training_batches(
         self, batch_size: int, seed: int, start_example: int, pad_to_longest: bool, *, share=WHOLE

@@ -1,10 +1,7 @@
 """Pretraining records, from the folder to the batches; what does not fit is refused without TensorFlow."""
 
-from kbert.features import pretraining_features
+from kbert.features import MASK_FEATURES, NEXT_SENTENCE_LABELS, PRETRAINING_RECORDS, pretraining_features
 from kbert.input_pipelines.records.record_folder import RecordFolder
-
-_MASK_FEATURES = ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights")
-_PAIR_FEATURE = "next_sentence_labels"
 
 
 class PretrainingRecords(RecordFolder):
@@ -22,12 +19,12 @@ class PretrainingRecords(RecordFolder):
 
     def __init__(self, directory):
         super().__init__(directory)
-        if self.manifest.kind != "pretraining":
+        if self.manifest.kind != PRETRAINING_RECORDS:
             raise ValueError(
                 f"{directory} holds records of kind {self.manifest.kind!r}, not pretraining records."
             )
         features = self.manifest.features
-        masks = [features[name].shape for name in _MASK_FEATURES if name in features]
+        masks = [features[name].shape for name in MASK_FEATURES if name in features]
         expected = pretraining_features(
             self.length,
             masks[0][-1] if masks and masks[0] else 1,
@@ -43,15 +40,15 @@ class PretrainingRecords(RecordFolder):
     @property
     def next_sentence(self) -> bool:
         """Whether they hold pairs of texts and what they are to each other."""
-        return _PAIR_FEATURE in self.manifest.features
+        return NEXT_SENTENCE_LABELS in self.manifest.features
 
     def require_like(self, other: "PretrainingRecords"):
         """Raises ValueError unless what `other` trains can be evaluated, or trained on, here as well."""
         self.require_vocabulary(other.directory, other.manifest.vocabulary)
         if other.next_sentence and not self.next_sentence:
             raise ValueError(
-                f"{self.directory} holds no {_PAIR_FEATURE}, which {other.directory} trains; make its "
-                "records with the same --strategy."
+                f"{self.directory} holds no {NEXT_SENTENCE_LABELS}, which {other.directory} trains; make "
+                "its records with the same --strategy."
             )
 
     def require_room(self, encoder):

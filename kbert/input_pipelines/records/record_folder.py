@@ -19,6 +19,9 @@ class RecordFolder:
       ValueError: when the folder holds no finished set of records.
     """
 
+    # For `Task.score`: records hold features, and not the examples that they were made of.
+    evaluated_examples = None
+
     def __init__(self, directory):
         self.directory = directory
         self.manifest = read_manifest(directory)
@@ -41,12 +44,16 @@ class RecordFolder:
           ValueError: when the manifest tells none.
         """
         feature = self.manifest.features.get("input_ids")
-        if feature is None or len(feature.shape) != 1 or not feature.shape[0]:
+        if feature is None or not feature.shape or not feature.shape[-1]:
             raise ValueError(
                 f"{self.directory} has input_ids as {feature}, expected rows of one length; make the records "
                 "again."
             )
-        return feature.shape[0]
+        return feature.shape[-1]
+
+    @property
+    def num_examples(self) -> int:
+        return self.manifest.num_examples
 
     def leave_out_damaged(self):
         """Looks for damaged records now, and goes without them."""

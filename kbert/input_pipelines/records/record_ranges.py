@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
+from kbert.features import LABEL_FEATURE
 from kbert.input_pipelines.records import damaged_records
 from kbert.manifest import Manifest
 
-_LABELS = "label_ids"
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1  # what int32 holds; records store more
 _STORED = {"int32": tf.int64, "float32": tf.float32}
 _RECORDS_AT_ONCE = 1024
@@ -32,9 +32,12 @@ def ranges(manifest: Manifest) -> dict[str, tuple[int, int]]:
     features = manifest.features
     if "input_ids" in features:
         known["masked_lm_positions"] = (0, features["input_ids"].shape[-1] - 1)
-    if labels := _label_names(manifest):
+    if choices := _of_dataset(manifest, "choices"):
+        known[LABEL_FEATURE] = (0, len(choices) - 1)
+    if labels := _of_dataset(manifest, "labels"):
         # A label for every token is below 0 where none is asked for.
-        known[_LABELS] = (0 if features.get(_LABELS, ((), ()))[1] == () else _SMALLEST, len(labels) - 1)
+        one_each = features.get(LABEL_FEATURE, ((), ()))[1] == ()
+        known[LABEL_FEATURE] = (0 if one_each else _SMALLEST, len(labels) - 1)
     return {
         name: known.get(name, (_SMALLEST, _LARGEST))
         for name, feature in features.items()
@@ -42,10 +45,11 @@ def ranges(manifest: Manifest) -> dict[str, tuple[int, int]]:
     }
 
 
-def _label_names(manifest):
+def _of_dataset(manifest, name):
+    """A list of the config that the records were made with, or None."""
     dataset = manifest.settings.get("dataset")
-    labels = dataset.get("labels") if isinstance(dataset, dict) else None
-    return labels if isinstance(labels, list) else None
+    values = dataset.get(name) if isinstance(dataset, dict) else None
+    return values if isinstance(values, list) else None
 
 
 def layout(manifest: Manifest) -> dict[str, tf.io.FixedLenFeature]:

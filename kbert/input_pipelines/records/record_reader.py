@@ -6,7 +6,8 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS, endless_epochs, pad_last_batch
+from kbert.features import EXAMPLE_WEIGHTS
+from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
 from kbert.input_pipelines.records import damaged_records, record_ranges
 from kbert.input_pipelines.records.dynamic_masks import DynamicMasks, has_dynamic_masks
 from kbert.input_pipelines.records.length_buckets import LengthBuckets

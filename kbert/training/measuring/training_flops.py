@@ -22,6 +22,19 @@ class Heads:
     pooled_labels: int = 0
     token_labels: int = 0
 
+    @classmethod
+    def of_parts(cls, parts) -> "Heads":
+        """Those of a task's `Part`s; a pooler without a head on it is counted with none."""
+
+        def outputs(reads):
+            return sum(part.num_outputs for part in parts if part.reads == reads)
+
+        return cls(
+            masked_lm=any(part.reads == "masked_positions" for part in parts),
+            pooled_labels=outputs("pooled_output"),
+            token_labels=outputs("sequence_output"),
+        )
+
 
 @dataclass(frozen=True)
 class StepWork:

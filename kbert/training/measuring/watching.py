@@ -19,20 +19,6 @@ from kbert.training.measuring.progress import Progress
 from kbert.training.measuring.training_flops import Heads, training_flops
 
 
-def heads_of(task) -> Heads:
-    """What a `Task` puts on top of the encoder, by its name; a task of one's own counts as encoder alone."""
-    num_labels = len(getattr(task, "labels", ()))
-    known = {
-        "pretraining": lambda: Heads(masked_lm=True, pooled_labels=2 if task.next_sentence else 0),
-        "sequence_classification": lambda: Heads(pooled_labels=num_labels),
-        "next_sentence": lambda: Heads(pooled_labels=2),
-        "multiple_choice": lambda: Heads(pooled_labels=1),
-        "token_classification": lambda: Heads(token_labels=num_labels),
-        "question_answering": lambda: Heads(token_labels=2),
-    }
-    return known.get(task.name, Heads)()
-
-
 def make_progress(
     task, config, plan, number: int, run, strategy, metrics_file: MetricsFile | None, step: int, before=None
 ) -> Progress:
@@ -52,7 +38,7 @@ def make_progress(
     peak = peak_of(strategy, config.precision, config.peak_flops)
     if peak and step == plan.phases[number].first_step:
         logging.info("peak %.4g TFLOP/s (%s)", peak.flops_per_second / 1e12, peak.source)
-    heads = heads_of(task)
+    heads = Heads.of_parts(task.parts)
     return Progress(
         metrics_file,
         plan.num_train_steps,
@@ -88,7 +74,7 @@ def _shape_of_phase(task, config, phase_config, settings, details, num_replicas)
         -(-rows // devices),
         length,
         -(-predictions * examples // rows),
-        heads_of(task),
+        Heads.of_parts(task.parts),
         config.precision,
         config.recompute_activations,
         phase_config.gradient_accumulation_steps > 1,

@@ -130,7 +130,7 @@ def make_schedule(
     if config.decay == "budget":
         return TimeBudget(
             config.learning_rate,
-            60.0 * config.train_minutes,
+            60.0 * config.train_minutes,  # type: ignore[operator]  # the config sees to it that there are
             config.budget_warmup_proportion,
             config.end_learning_rate,
         )

@@ -11,12 +11,14 @@ from safetensors.numpy import load_file
 from kbert.checkpoints.formats import FORMATS, detect_format, read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import build_model, initialize
 from kbert.encoder import BertEncoder
+from kbert.experiments.evaluation import evaluate
+from kbert.inference.loaded_model import load
 from kbert.inference.mask_filler import MaskFiller
+from kbert.inference.predictor import Predictor
 from kbert.inference.text_classifier import TextClassifier
 from kbert.runs import checkpoint as training_checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.scripts.convert_checkpoint import convert_checkpoint
-from kbert.scripts.run_evaluation import evaluate_classification
 from kbert.tasks.pretraining import Pretraining
 from kbert.tasks.sequence_classification import SequenceClassification
 from tests import warm_processes
@@ -161,7 +163,7 @@ def test_a_converted_classifier_answers_and_is_evaluated(tmp_path):
     answers = TextClassifier(run)(["the play, jumping", "a b c"])
     assert all(answer["probabilities"].keys() == {"red", "green", "blue"} for answer in answers)
     (tmp_path / "dev.tsv").write_text("text\tlabel\nthe play\tred\na b c\tblue\n")
-    _, metrics = evaluate_classification(run, tmp_path / "dev.tsv")
+    _, metrics = evaluate(run, tmp_path / "dev.tsv")
     assert metrics["num_examples"] == 2 and metrics["loss"] > 0
 
 
@@ -188,14 +190,19 @@ def test_a_converted_encoder_says_what_it_is(tmp_path):
         MaskFiller(run)
 
 
-def test_what_no_task_of_kbert_answers_is_refused(tmp_path):
+def test_a_regression_of_others_is_a_regression_here(tmp_path):
     weights = foreign_files.random_weights(("pooler", "classification"), num_labels=1)
     tensors = foreign_files.hugging_face_names(weights)
     folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, "BertForSequenceClassification")
-    with pytest.raises(ValueError, match=r"is a regression model \(one output\)"):
-        convert_checkpoint(folder, tmp_path / "run", "kbert")
-    convert_checkpoint(folder, tmp_path / "hf", "hugging_face")  # other formats have a word for it
-    assert read_checkpoint(tmp_path / "hf").problem_type == "regression"
+    convert_checkpoint(folder, tmp_path / "regression", "kbert")
+    (answer,) = Predictor(load(tmp_path / "regression"))(text=["jump"])
+    assert list(answer) == ["prediction"] and np.isfinite(answer["prediction"])
+    for source in (folder, tmp_path / "regression"):
+        target = tmp_path / f"hf_of_{source.name}"
+        convert_checkpoint(source, target, "hugging_face")
+        assert read_checkpoint(target).problem_type == "regression"
+        config = json.loads((target / "config.json").read_text())
+        assert config["problem_type"] == "regression" and config["id2label"] == {"0": "LABEL_0"}
     read, _ = convert_checkpoint(folder, tmp_path / "run", "kbert", encoder_only=True)
     left = {"classifier.weight", "classifier.bias"}
     assert {name for name, _ in read.left_over} == left

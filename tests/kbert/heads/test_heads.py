@@ -8,11 +8,10 @@ import tensorflow as tf
 from kbert.encoder import BertEncoder
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.masked_lm_head import MaskedLMHead
-from kbert.heads.multiple_choice_head import MultipleChoiceHead
+from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
 from kbert.heads.span_head import SpanHead
 from kbert.heads.token_classification_head import TokenClassificationHead
 from kbert.layers.bert_embeddings import BertEmbeddings
-from kbert.layers.choices_as_batch import ChoicesAsBatch
 from kbert.tasks.pretraining import Pretraining
 from tests.layer_checks import check_layer
 

@@ -5,11 +5,12 @@ import io
 import numpy as np
 import pytest
 
-from kbert.inference.loaded_model import load
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.prediction import answers as predictions
+from kbert.inference.loaded_model import LoadedModel, load
 from kbert.inference.mask_filler import MaskFiller
 from kbert.inference.text_classifier import TextClassifier
-from kbert.scripts.run_evaluation import evaluate_classification
-from kbert.scripts.run_prediction import lines_of_standard_input, predictions
+from kbert.scripts.run_prediction import lines_of_standard_input
 from kbert.tokenization.text_inputs import TextInputs
 from tests.kbert.inference.broken_run import copy_with_nan
 
@@ -81,39 +82,40 @@ def test_more_tokens_than_there_are(fill, pretraining_run):
     assert sum(c["probability"] for c in candidates) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_a_table_with_more_rows_than_tokens_names_only_tokens(fill, vocabulary):
+def test_a_table_with_more_rows_than_tokens_names_only_tokens(pretraining_run, vocabulary):
     fewer = type(vocabulary)(vocabulary.tokens[:-3], do_lower_case=True)
-    filler = MaskFiller.__new__(MaskFiller)
-    filler.__dict__.update(fill.__dict__, _vocabulary=fewer, _inputs=TextInputs(fewer, 24))
-    ((candidates,),) = filler(["[MASK]"], top_k=999)
+    loaded = load(pretraining_run.path)
+    ((candidates,),) = MaskFiller(LoadedModel("fewer", loaded.task, loaded.model, fewer, 24))(
+        ["[MASK]"], top_k=999
+    )
     assert sorted(c["token"] for c in candidates) == sorted(fewer.tokens)
 
 
 def test_the_mask_filler_refuses_what_it_cannot_fill(fill, finetuned_run, pretraining_run):
     with pytest.raises(ValueError, match=r"no \[MASK\] in 'walk'; write one where a token is to be guessed"):
         fill(["a [MASK]", "walk"])
-    with pytest.raises(ValueError, match=r"lies beyond 24 tokens, the longest sequence of this run; shorten"):
+    with pytest.raises(ValueError, match=r"lies beyond the longest sequence of this model; shorten"):
         fill(["walk " * 30 + "[MASK]"])
     with pytest.raises(
         ValueError, match="is a sequence_classification run; filling masks needs a pretraining"
     ):
         MaskFiller(finetuned_run)
-    with pytest.raises(ValueError, match="is a pretraining run; classifying texts needs a sequence_classif"):
+    with pytest.raises(ValueError, match="is a pretraining run; classifying texts needs a run that was fi"):
         TextClassifier(pretraining_run)
 
 
 def test_predictions_stream_one_answer_a_text(finetuned_run, pair_run, pretraining_run, classify):
-    answers = list(predictions(finetuned_run, (f"play {'the ' * i}" for i in range(40))))
+    answers = list(predictions(finetuned_run, ({"text": f"play {'the ' * i}"} for i in range(40))))
     assert len(answers) == 40 and answers[3]["text"] == "play the the the "
     alone = classify([answers[35]["text"]])[0]["probabilities"]["loud"]
     assert answers[35]["probabilities"]["loud"] == pytest.approx(alone, abs=1e-5)
 
-    (answer,) = predictions(pair_run, ["a"], ["the"])
+    (answer,) = predictions(pair_run, [{"text": "a", "text_pair": "the"}])
     assert list(answer) == ["text", "text_pair", "label", "probabilities"]
-    (answer,) = predictions(pretraining_run, ["a [MASK]"], top_k=2)
+    (answer,) = predictions(pretraining_run, [{"text": "a [MASK]"}], top_k=2)
     assert answer["text"] == "a [MASK]" and len(answer["masks"][0]) == 2
-    with pytest.raises(ValueError, match="is a pretraining run: it fills masks of single texts"):
-        list(predictions(pretraining_run, ["a [MASK]"], ["the"]))
+    with pytest.raises(ValueError, match="answers text, but received text and text_pair"):
+        list(predictions(pretraining_run, [{"text": "a [MASK]", "text_pair": "the"}]))
 
 
 def test_a_run_with_weights_that_are_no_numbers_is_refused(finetuned_run, labelled_files, tmp_path):
@@ -121,9 +123,9 @@ def test_a_run_with_weights_that_are_no_numbers_is_refused(finetuned_run, labell
     sentence = "holds numbers that are not finite .* take another checkpoint"
     for answer in (
         lambda: TextClassifier(broken),
-        lambda: list(predictions(broken, ["walk"])),
+        lambda: list(predictions(broken, [{"text": "walk"}])),
         lambda: load(broken.path),
-        lambda: evaluate_classification(broken, labelled_files[1]),
+        lambda: evaluate(broken, labelled_files[1]),
     ):
         with pytest.raises(ValueError, match=sentence):
             answer()
@@ -137,7 +139,7 @@ def test_an_evaluation_that_is_no_number_is_refused(finetuned_run, labelled_file
             variable.assign(3e38 * np.ones(variable.shape))
     monkeypatch.setattr(type(finetuned_run), "load_model", lambda *unused: (task, model))
     with pytest.raises(ValueError, match=r"loss is (nan|inf), no finite number: the weights are damaged or"):
-        evaluate_classification(finetuned_run, labelled_files[1])
+        evaluate(finetuned_run, labelled_files[1])
 
 
 def test_lines_of_standard_input_are_utf8_whatever_the_system_says(monkeypatch):
@@ -151,6 +153,7 @@ def test_lines_of_standard_input_are_utf8_whatever_the_system_says(monkeypatch):
         next(lines)
 
 
-def test_as_many_second_texts_as_texts(pair_run):
-    with pytest.raises(ValueError, match="shorter"):
-        list(predictions(pair_run, ["a", "the"], ["walk"]))
+def test_an_example_that_lacks_an_input_is_named(pair_run):
+    examples = [{"text": "a", "text_pair": "walk"}, {"text": "the"}]
+    with pytest.raises(ValueError, match="example 2: .* answers text and text_pair, but received text."):
+        list(predictions(pair_run, examples))

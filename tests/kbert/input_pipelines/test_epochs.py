@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines import text_reader
-from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS, endless_epochs, pad_last_batch
+from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
 from kbert.input_pipelines.labelled_files import Row
 from kbert.input_pipelines.records import record_reader
 from kbert.manifest import read_manifest

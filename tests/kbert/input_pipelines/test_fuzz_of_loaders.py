@@ -21,6 +21,7 @@ from kbert.input_pipelines.records.labelled_records import LabelledRecords
 from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import FILE_NAME
+from kbert.tasks import TASKS
 from tfrecords_tools.check_records import check_records
 from tfrecords_tools.show_records import show_records
 
@@ -106,7 +107,7 @@ def test_labelled_files(tmp_path, kind):
             assert (row.label is not None and row.label.strip() != "") == with_labels
             assert (row.text_pair is not None) == bool(dataset.text_pair)
         if with_labels:
-            assert set(labels_of(rows)) == {row.label for row in rows}
+            assert set(labels_of(row.label for row in rows)) == {row.label for row in rows}
     assert 3 < num_read < 67, "some are to be read, and some are not"
 
 
@@ -118,7 +119,7 @@ def read_all(directory, kind):
     if kind == "pretraining":
         records, more = PretrainingRecords(directory), ()
     else:
-        records, more = LabelledRecords(directory, "sequence_classification", 16), (False,)
+        records, more = LabelledRecords(directory, TASKS["sequence_classification"], 16), (False,)
     vocabulary = read_vocabulary(directory, records.manifest)
     with records.naming_damaged_records():
         for batch in records.evaluation_batches(7, *more):

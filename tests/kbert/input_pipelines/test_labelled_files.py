@@ -274,4 +274,4 @@ def test_a_missing_file_is_named(tmp_path):
     ],
 )
 def test_labels_are_sorted_numbers_as_numbers(labels, expected):
-    assert labels_of([Row("x", None, label) for label in labels]) == expected
+    assert labels_of(labels) == expected

@@ -13,7 +13,7 @@ from kbert.kernels.cross_entropy import cross_entropy
 from kbert.kernels.dropout import dropout
 from kbert.kernels.kernel import Kernel
 from kbert.kernels.norm import norm_dropout
-from kbert.kernels.random_bits import kept_share
+from kbert.kernels.random_bits import dropout_mask
 from kbert.kernels.residual_norm import residual_norm
 from kbert.kernels.rows import exchange_rows
 
@@ -26,7 +26,7 @@ def numbers(*shape, seed=0, scale=1.0):
 
 
 def share(*shape):
-    return tf.cast(kept_share(shape, RATE, SEED), tf.float64)
+    return tf.cast(dropout_mask(shape, RATE, SEED), tf.float64)
 
 
 def layer_norm(x, gamma, beta, epsilon=1e-12):

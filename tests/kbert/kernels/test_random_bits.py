@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.kernels.random_bits import kept_share, seed_words
+from kbert.kernels.random_bits import dropout_mask, seed_words
 from kbert.layers.dropout import Dropout
 
 SHAPE = (512, 1024)
 
 
 def mask(first, second, rate=0.1, shape=SHAPE):
-    share = kept_share(shape, rate, tf.constant([first, second], tf.uint32)).numpy()
+    share = dropout_mask(shape, rate, tf.constant([first, second], tf.uint32)).numpy()
     return share > 0
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.5, 0.9])
 def test_the_share_kept_and_its_scale(rate):
-    share = kept_share(SHAPE, rate, tf.constant([1, 2], tf.uint32)).numpy()
+    share = dropout_mask(SHAPE, rate, tf.constant([1, 2], tf.uint32)).numpy()
     assert set(np.unique(share)) <= {np.float32(0.0), np.float32(1 / (1 - rate))}
     deviation = np.sqrt(rate * (1 - rate) / share.size)
     assert abs((share > 0).mean() - (1 - rate)) <= 4 * deviation
@@ -57,7 +57,7 @@ def test_masks_of_neighbouring_seeds_are_independent():
 def test_a_mask_is_a_function_of_seed_and_place():
     assert np.array_equal(mask(3, 4), mask(3, 4))
     assert np.array_equal(mask(3, 4, shape=(1024, 512)).ravel(), mask(3, 4).ravel())
-    compiled = tf.function(kept_share, jit_compile=True)(SHAPE, 0.1, tf.constant([3, 4], tf.uint32))
+    compiled = tf.function(dropout_mask, jit_compile=True)(SHAPE, 0.1, tf.constant([3, 4], tf.uint32))
     assert np.array_equal(compiled.numpy() > 0, mask(3, 4))
 
 
@@ -75,7 +75,7 @@ def words(draw, first=12345 * 1009 * 65537):
 def test_the_first_draws_are_the_lower_halves_of_the_state(draw):
     """Runs that began when there was nothing but these halves go on bit for bit."""
     assert words(draw) == [(12345 * 1009 * 65537) % 2**32, draw * PER_STEP]
-    assert np.array_equal(kept_share((7,), 0.5, seed_words(tf.constant([3, 4], tf.int64))).numpy() > 0,
+    assert np.array_equal(dropout_mask((7,), 0.5, seed_words(tf.constant([3, 4], tf.int64))).numpy() > 0,
                           mask(3, 4, 0.5, (7,)))  # fmt: skip
 
 

@@ -1,12 +1,15 @@
 """The layers that make up the encoder."""
 
+import keras
 import numpy as np
 import pytest
 
 from kbert.config import ACTIVATIONS
+from kbert.heads.multiple_choice_head import ChoicesAsBatch
 from kbert.layers.activation import activation
 from kbert.layers.bert_embeddings import BertEmbeddings
 from kbert.layers.feed_forward import FeedForward
+from kbert.layers.packed_rows import PackedRows, PaddedOutput
 from kbert.layers.pooler import Pooler
 from kbert.layers.self_attention import SelfAttention
 from kbert.layers.transformer_block import TransformerBlock
@@ -82,3 +85,9 @@ def test_attention_probabilities_are_those_before_dropout():
     np.testing.assert_array_equal(calm, dropped)
     assert calm.shape == (3, 2, 5, 5) and calm.dtype == "float32"
     np.testing.assert_allclose(np.sum(calm, axis=-1), 1.0, atol=1e-6)
+
+
+def test_saved_models_name_these_layers_by_names_that_stay():
+    """A .keras file finds its classes by registered name, wherever the code lies by now."""
+    names = [keras.saving.get_registered_name(layer) for layer in (ChoicesAsBatch, PackedRows, PaddedOutput)]
+    assert names == ["kbert>ChoicesAsBatch", "kbert>PackedRows", "kbert>PaddedOutput"]

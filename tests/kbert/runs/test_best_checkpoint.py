@@ -26,12 +26,12 @@ def test_what_is_no_number_is_never_best():
 
 def test_patience_counts_evaluations_in_a_row():
     best = BestCheckpoint("f1", True, patience=2)
-    hopeless = []
+    spent = []
     for n, value in enumerate([0.5, 0.4, 0.6, 0.6, 0.1], start=1):
         best.observe(n, {"f1": value})
-        hopeless.append(best.is_hopeless)
-    assert hopeless == [False, False, False, False, True]
-    assert not BestCheckpoint("f1", True).is_hopeless
+        spent.append(best.patience_is_spent)
+    assert spent == [False, False, False, False, True]
+    assert not BestCheckpoint("f1", True).patience_is_spent
 
 
 def test_the_same_step_again_counts_once():
@@ -40,8 +40,8 @@ def test_the_same_step_again_counts_once():
     best.observe(1, {"f1": 0.5})
     again = BestCheckpoint("f1", True, patience=1)
     again.restore(json.loads(json.dumps(best.state())))
-    assert again.observe(1, {"f1": 0.5}) and not again.is_hopeless
-    assert not again.observe(2, {"f1": 0.5}) and again.is_hopeless
+    assert again.observe(1, {"f1": 0.5}) and not again.patience_is_spent
+    assert not again.observe(2, {"f1": 0.5}) and again.patience_is_spent
 
 
 def test_a_new_phase_begins_anew():

@@ -12,10 +12,11 @@ import pytest
 
 import kbert
 from kbert.config import FinetuningConfig, PretrainingConfig, from_dict
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.pretraining import run_pretraining
+from kbert.runs.checkpoint import read_state
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.scripts.run_finetuning import run_finetuning
-from kbert.scripts.run_pretraining import run_pretraining
 
 STORED = Path(__file__).resolve().parents[2] / "stored_before_format_version"
 
@@ -64,6 +65,8 @@ def test_a_stored_pretraining_resumes_to_its_numbers(stored, caplog):
 
 def test_a_stored_classifier_resumes_to_its_numbers_and_answers(stored):
     path = stored / "classifier"
+    state = read_state(path / "checkpoints" / "step-00000004")
+    assert "choices" not in state["config"]["dataset"]  # it came later; its default is no change
     expected = read_metrics(path / "metrics.jsonl")
     run_finetuning(
         config_of(path, FinetuningConfig), "classifier", "train.tsv", "dev.tsv", init_checkpoint="pretraining"

@@ -7,10 +7,10 @@ import pytest
 
 from kbert.config import OptimizerConfig
 from kbert.encoder import BertEncoder
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.pretraining import run_pretraining
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
-from kbert.scripts.run_finetuning import run_finetuning
-from kbert.scripts.run_pretraining import run_pretraining
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.checkpoints import foreign_files
 from tests.tfrecords_tools import small_corpus

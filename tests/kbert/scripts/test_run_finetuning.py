@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from kbert.config import DatasetConfig, OptimizerConfig
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.seeds import run_seeds
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.scripts.run_evaluation import evaluate_classification, evaluate_pretraining
-from kbert.scripts.run_finetuning import run_finetuning, run_seeds
 from kbert.stop_signal import StoppedBySignal
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, write_labelled_file
 from tests.kbert.training.run_contents import numbers, signal_after_call
@@ -31,7 +32,7 @@ def test_a_run_records_all_that_its_users_need(finetuned_run, pretraining_run, l
 
 
 def test_evaluation_of_the_finished_run_says_the_same(finetuned_run, labelled_files):
-    _, metrics = evaluate_classification(finetuned_run, labelled_files[1], batch_size=5)
+    _, metrics = evaluate(finetuned_run, labelled_files[1], batch_size=5)
     (recorded,) = [line for line in read_metrics(finetuned_run.metrics_file) if line["split"] == "eval"]
     assert metrics["confusion"] == recorded["confusion"]
     assert metrics["loss"] == pytest.approx(recorded["loss"], abs=1e-5)
@@ -125,7 +126,7 @@ def test_a_swapped_vocabulary_of_the_checkpoint_is_refused(pretraining_run, labe
 
 
 def test_pretraining_evaluation_and_its_baseline(pretraining_run, records_dir, tmp_path):
-    _, metrics = evaluate_pretraining(pretraining_run, records_dir / "heldout", batch_size=7)
+    _, metrics = evaluate(pretraining_run, input_dir=records_dir / "heldout", batch_size=7)
     recorded = read_metrics(pretraining_run.metrics_file)[-1]
     for name in ("masked_lm_loss", "next_sentence_loss", "masked_lm_accuracy", "next_sentence_accuracy"):
         assert metrics[name] == pytest.approx(recorded[name], abs=1e-5)
@@ -137,7 +138,7 @@ def test_pretraining_evaluation_and_its_baseline(pretraining_run, records_dir, t
     manifest["vocabulary"]["fingerprint"] = "0"
     (other / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(ValueError, match="was not made with the vocabulary of"):
-        evaluate_pretraining(pretraining_run, other)
+        evaluate(pretraining_run, input_dir=other)
 
 
 # ---------------------------------------------------------------- the best checkpoint, early stopping, seeds
@@ -169,7 +170,7 @@ def test_early_stopping_keeps_the_best_and_ends(stopped_early, labelled_files):
     assert run.checkpoint() == run.checkpoint("best")
     assert metrics.items() <= evaluated[0].items()
     for which, line in (("best", evaluated[0]), ("last", evaluated[2]), (None, evaluated[0])):
-        _, again = evaluate_classification(run, labelled_files[1], 5, which)
+        _, again = evaluate(run, labelled_files[1], batch_size=5, checkpoint=which)
         assert again["confusion"] == line["confusion"]
         assert again["loss"] == pytest.approx(line["loss"], abs=1e-5)
     with pytest.raises(ValueError, match="has no checkpoint 5; choose last, best or one of the steps 3, 9"):

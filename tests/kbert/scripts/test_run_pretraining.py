@@ -6,12 +6,12 @@ import shutil
 import numpy as np
 import pytest
 
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.pretraining import run_pretraining
 from kbert.inference.mask_filler import MaskFiller
 from kbert.manifest import read_manifest
 from kbert.runs.run_directory import RunDirectory
-from kbert.scripts.run_evaluation import evaluate_pretraining
-from kbert.scripts.run_finetuning import run_finetuning
-from kbert.scripts.run_pretraining import run_pretraining
 from kbert.training.measuring.progress import Progress
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, numbers, tensors
@@ -87,7 +87,7 @@ def test_records_of_one_text_train_the_masked_lm_alone(text_records, text_run):
     manifest = read_manifest(text_records / "train")
     assert set(manifest.features) == {"input_ids", "input_mask", "segment_ids"}
     assert manifest.shards[0].file.endswith(".tfrecord.gz")
-    assert text_run.details["next_sentence"] is False
+    assert text_run.details["task"] == "masked_lm"
     for line in numbers(text_run):
         assert not any(name.startswith("next_sentence") for name in line)
         assert line["masked_lm_loss"] > 0
@@ -104,8 +104,8 @@ def test_a_killed_run_resumes_to_the_very_same_masks(text_records, text_run, tmp
 
 
 def test_evaluation_of_unmasked_records_is_the_same_every_time(text_records, text_run):
-    _, metrics = evaluate_pretraining(text_run, text_records / "heldout", batch_size=7)
-    _, again = evaluate_pretraining(text_run, text_records / "heldout", batch_size=64)
+    _, metrics = evaluate(text_run, input_dir=text_records / "heldout", batch_size=7)
+    _, again = evaluate(text_run, input_dir=text_records / "heldout", batch_size=64)
     assert metrics == pytest.approx(again, abs=1e-5) and "next_sentence_loss" not in metrics
     recorded = numbers(text_run)[-1]
     assert recorded["split"] == "eval"
@@ -142,7 +142,7 @@ def test_a_run_with_next_sentence_refuses_records_without(
     text_records, records_dir, pretraining_run, tmp_path
 ):
     with pytest.raises(ValueError, match="holds no next_sentence_labels, which .* was trained on; make the"):
-        evaluate_pretraining(pretraining_run, text_records / "heldout")
+        evaluate(pretraining_run, input_dir=text_records / "heldout")
     with pytest.raises(
         ValueError, match="holds no next_sentence_labels, which .*train trains; make its records"
     ):
@@ -151,7 +151,7 @@ def test_a_run_with_next_sentence_refuses_records_without(
 
 
 def test_records_with_pairs_evaluate_a_run_without(text_run, records_dir):
-    _, metrics = evaluate_pretraining(text_run, records_dir / "heldout")
+    _, metrics = evaluate(text_run, input_dir=records_dir / "heldout")
     assert metrics["masked_lm_loss"] > 0 and "next_sentence_loss" not in metrics
 
 
@@ -229,6 +229,6 @@ def test_training_and_evaluation_can_go_without_damaged_records(
     assert f"1 of {number} records are lost" in caplog.text and f"{path} is damaged at byte 0" in caplog.text
 
     with pytest.raises(ValueError, match="is damaged at byte 0"):
-        evaluate_pretraining(pretraining_run, directory)
-    _, metrics = evaluate_pretraining(pretraining_run, directory, records_errors="skip")
+        evaluate(pretraining_run, input_dir=directory)
+    _, metrics = evaluate(pretraining_run, input_dir=directory, records_errors="skip")
     assert metrics["num_examples"] == number - 1 and metrics["masked_lm_loss"] > 0

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from kbert.encoder import BertEncoder
-from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS
+from kbert.features import EXAMPLE_WEIGHTS
 from kbert.tasks import TASKS
 from kbert.tasks.sequence_classification import SequenceClassification
 from kbert.tasks.task_model import TaskModel
@@ -25,7 +25,7 @@ def calm_config():
 
 
 def make_task(name):
-    return TASKS[name](("a", "b", "c")) if name.endswith("classification") else TASKS[name]()
+    return TASKS[name].of_labels(("a", "b", "c"))
 
 
 def make_batch(name, config):
@@ -42,7 +42,10 @@ def make_batch(name, config):
         "start_positions": places[:, 0],
         "end_positions": places[:, 1],
         "label_ids": places[:, 0] % 2,
+        "targets": places[:, 0].astype(np.float32),
     }
+    if name == "multi_label_classification":
+        labels["label_ids"] = places % 2
     if name == "token_classification":
         labels["label_ids"] = RNG.integers(-1, 3, size=(ROWS, LENGTH)).astype(np.int32)
     return batch | labels

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS
+from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE
 from kbert.input_pipelines.labelled_files import Row
 from kbert.tasks import TASKS
 from kbert.tasks.pretraining import Pretraining
-from kbert.tasks.sequence_classification import LABEL_FEATURE, SequenceClassification, f1_score
+from kbert.tasks.sequence_classification import SequenceClassification, f1_score
 from kbert.tasks.task import Task
 from kbert.tasks.token_classification import TokenClassification
 from kbert.training.evaluation_step import means
@@ -131,9 +131,10 @@ def test_confusion_table_for_people():
 
 def test_answers_and_label_ids():
     task = SequenceClassification(("no", "yes"))
-    answer = task.answer(np.array([0.25, 0.75], np.float32))
+    answer = task.answer({"probabilities": np.array([0.25, 0.75], np.float32)}, {"text": "x"})
     assert answer == {"label": "yes", "probabilities": {"no": 0.25, "yes": 0.75}}
-    assert task.label_ids([Row("a", None, "yes"), Row("b", None, "no")]) == [1, 0]
+    (ids,) = task.label_features([Row("a", None, "yes"), Row("b", None, "no")]).values()
+    assert ids.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(

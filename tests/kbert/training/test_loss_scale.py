@@ -7,9 +7,9 @@ import pytest
 import tensorflow as tf
 from safetensors.numpy import load_file
 
+from kbert.experiments.pretraining import run_pretraining
 from kbert.runs.checkpoint import list_checkpoints
 from kbert.runs.metrics_file import read_metrics
-from kbert.scripts.run_pretraining import run_pretraining
 from kbert.training.loss_scale import FIRST_SCALE, LARGEST_SCALE, STEPS_TO_GROW, DynamicLossScale
 from tests.conftest import tiny_pretraining_config
 from tests.kbert.training.small_training import SmallTraining, random_batches

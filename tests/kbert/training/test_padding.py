@@ -7,8 +7,9 @@ import pytest
 import tensorflow as tf
 
 from kbert.config import FinetuningConfig, PretrainingConfig
+from kbert.experiments.finetuning import run_finetuning
 from kbert.runs.metrics_file import read_metrics
-from kbert.scripts.run_finetuning import run_finetuning
+from kbert.tasks.pretraining import Pretraining
 from kbert.training.padding import packing, resolve_packing
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config
 
@@ -71,26 +72,28 @@ def test_a_training_comes_out_the_same(kept, trained, settings):
 def test_auto_packs_where_shapes_vary_anyway():
     varying, fixed = (FinetuningConfig(pad_to_longest=value) for value in (True, False))
     buckets = PretrainingConfig(length_buckets=(32,))
-    assert resolve_packing([varying], ONE)
-    assert not resolve_packing([fixed], ONE)
-    assert not resolve_packing([PretrainingConfig()], ONE)
-    assert resolve_packing([buckets], ONE)
-    assert resolve_packing([dataclasses.replace(fixed, padding="pack")], ONE)
-    assert not resolve_packing([dataclasses.replace(varying, padding="keep")], ONE)
+    assert resolve_packing(Pretraining(), [varying], ONE)
+    assert not resolve_packing(Pretraining(), [fixed], ONE)
+    assert not resolve_packing(Pretraining(), [PretrainingConfig()], ONE)
+    assert resolve_packing(Pretraining(), [buckets], ONE)
+    assert resolve_packing(Pretraining(), [dataclasses.replace(fixed, padding="pack")], ONE)
+    assert not resolve_packing(Pretraining(), [dataclasses.replace(varying, padding="keep")], ONE)
 
 
 def test_one_encoder_serves_all_phases():
     """It packs where one of them needs it, unless another is compiled."""
     buckets, fixed = PretrainingConfig(length_buckets=(32,)), PretrainingConfig()
     compiled = dataclasses.replace(fixed, jit_compile=True)
-    assert resolve_packing([buckets, fixed], ONE) and resolve_packing([fixed, buckets], ONE)
-    assert not resolve_packing([buckets, compiled], ONE)
+    assert resolve_packing(Pretraining(), [buckets, fixed], ONE) and resolve_packing(
+        Pretraining(), [fixed, buckets], ONE
+    )
+    assert not resolve_packing(Pretraining(), [buckets, compiled], ONE)
     packed = [dataclasses.replace(config, padding="pack") for config in (buckets, fixed)]
     compiled = dataclasses.replace(compiled, padding="pack", packed_rows=4)
     with pytest.raises(
         ValueError, match='padding="pack" takes as many rows .* give packed_rows, or --jit=off'
     ):
-        resolve_packing([*packed, compiled], ONE)
+        resolve_packing(Pretraining(), [*packed, compiled], ONE)
 
 
 def test_rows_must_divide_by_what_a_batch_is_cut_into():

@@ -6,10 +6,10 @@ import shutil
 
 import pytest
 
+from kbert.experiments.pretraining import run_pretraining
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import MetricsFile, read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.scripts.run_pretraining import run_pretraining
 from kbert.training.measuring.progress import Progress
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, numbers
@@ -90,7 +90,7 @@ def test_progress_names_the_steps_where_a_number_broke(tmp_path):
     ("changes", "sentence"),
     [
         ({"train_batch_size": 5000}, "examples, fewer than one batch of 5000; make more records or lower"),
-        ({"encoder": None}, 'the config names no encoder; add for example "encoder": "bert_mini".'),
+        ({"encoder": None}, 'the config names no encoder; add for example encoder = "bert_mini".'),
         (
             {"encoder": tiny_encoder_config(vocab_size=9)},
             "the records' vocabulary has 22 pieces, but the encoder's vocab_size is 9",

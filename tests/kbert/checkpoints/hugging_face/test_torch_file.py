@@ -335,6 +335,14 @@ def test_parts_that_unpack_to_more_than_they_are_refused(tmp_path, monkeypatch, 
     assert peak < 1 << 20
 
 
+def test_names_that_no_report_can_hold_are_refused(tmp_path):
+    forged = state_dict_of(TENSOR).replace(text("w"), b"X\x03\x00\x00\x00\xed\xa0\x80")  # half a pair
+    path = write_pickle(tmp_path / "m.bin", forged)
+    with pytest.raises(ValueError, match=r"is no plain state dict: '\\ud800' is no tensor") as error:
+        read_torch_file(path)
+    assert str(error.value).isprintable()
+
+
 def test_strided_views_are_laid_out(tmp_path, monkeypatch):
     def transposed(torch, arrays, legacy):
         pid = ("storage", torch.FloatStorage, "0", "cpu", 6)

@@ -585,6 +585,17 @@ for size in (100, 3000, 20_000, 100_000, 300_000):
     assert result.stderr.count("File too large") == 5 and not list(tmp_path.iterdir())
 
 
+def test_a_full_disk_is_told_where_no_room_can_be_reserved(preset, tmp_path, monkeypatch):
+    folder = preset("BertBackbone")
+    monkeypatch.delattr("os.posix_fallocate")  # as on macOS
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage._replace(free=1000))
+    with pytest.raises(OSError, match="out could not be written: No space left on device"):
+        convert_checkpoint(folder, tmp_path / "out", "keras_hub")
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage._replace(free=10**9))
+    convert_checkpoint(folder, tmp_path / "out", "keras_hub")
+
+
 def test_presets_damaged_at_random_end_in_a_sentence_or_load_finite(saved, tmp_path):
     refused, cases = 0, 60
     for case in range(cases):

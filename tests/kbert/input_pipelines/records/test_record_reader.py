@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.input_pipelines.epochs import EXAMPLE_WEIGHTS
+from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines.masking import PieceMasker
 from kbert.input_pipelines.records import record_reader
 from kbert.input_pipelines.records.record_shares import Share

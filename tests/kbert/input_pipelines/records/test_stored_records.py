@@ -10,6 +10,7 @@ from kbert.input_pipelines.records.labelled_records import LabelledRecords
 from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
+from kbert.tasks import TASKS
 from tfrecords_tools.check_records import check_records
 from tfrecords_tools.draw_statistics import draw_statistics
 from tfrecords_tools.show_records import show_records
@@ -38,7 +39,7 @@ def test_pretraining_records_are_trained_on_and_evaluated():
 
 
 def test_labelled_records_are_trained_on_and_evaluated():
-    records = LabelledRecords(LABELLED, "sequence_classification", max_seq_length=16)
+    records = LabelledRecords(LABELLED, TASKS["sequence_classification"], max_seq_length=16)
     assert records.dataset.labels == ("loud", "quiet") and records.num_examples == 12
     vocabulary = read_vocabulary(LABELLED, records.manifest)
 

@@ -9,7 +9,7 @@ from absl import logging
 from kbert.config import EncoderConfig
 from kbert.encoder import BertEncoder
 from kbert.tasks.next_sentence import NextSentence
-from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.pretraining import MaskedLM, Pretraining
 from kbert.tasks.question_answering import QuestionAnswering
 from kbert.tasks.sequence_classification import SequenceClassification
 from kbert.tasks.token_classification import TokenClassification
@@ -22,7 +22,7 @@ from kbert.training.measuring.memory_estimate import (
     readable_bytes,
 )
 from kbert.training.measuring.training_flops import Heads
-from kbert.training.measuring.watching import heads_of, memory_sentence
+from kbert.training.measuring.watching import memory_sentence
 from tests.conftest import tiny_encoder_config
 
 PRETRAINING = Heads(masked_lm=True, pooled_labels=2)
@@ -33,7 +33,7 @@ BASE = EncoderConfig()
     "task",
     [
         Pretraining(),
-        Pretraining(next_sentence=False),
+        MaskedLM(),
         SequenceClassification(["a", "b", "c"]),
         TokenClassification(["O", "B", "I"]),
         QuestionAnswering(),
@@ -45,7 +45,7 @@ def test_parameters_are_counted_exactly(task):
     config = tiny_encoder_config(num_hidden_layers=3)
     model = task.build_model(BertEncoder(config))
     trained = sum(math.prod(variable.shape) for variable in model.trainable_variables)
-    assert num_parameters(config, heads_of(task)) == trained
+    assert num_parameters(config, Heads.of_parts(task.parts)) == trained
 
 
 def test_published_sizes():

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from kbert.encoder import BertEncoder
-from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.pretraining import MaskedLM, Pretraining
 from kbert.tasks.sequence_classification import SequenceClassification
 from kbert.training.measuring.step_work import count_work
 from kbert.training.measuring.training_flops import Heads, StepWork, training_flops
@@ -70,7 +70,7 @@ def test_pretraining_is_counted_product_for_product(next_sentence):
         masked_lm_weights=np.ones((4, 3), np.float32),
         next_sentence_labels=np.zeros((4, 1), np.int32),
     )
-    products = dots(program(Pretraining(next_sentence), BertEncoder(config), batch))
+    products = dots(program((Pretraining() if next_sentence else MaskedLM()), BertEncoder(config), batch))
     heads = Heads(masked_lm=True, pooled_labels=2 * next_sentence)
     assert counted(products, config) == training_flops(config, StepWork.of_batch(4, 10, 3), heads)
     assert training_flops(config, StepWork(*count_work(batch).numpy()), heads) == training_flops(

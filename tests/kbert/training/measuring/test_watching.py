@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from kbert.config import PretrainingConfig
 from kbert.runs.metrics_file import MetricsFile, read_metrics
-from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.pretraining import MaskedLM, Pretraining
 from kbert.training.measuring import watching
 from kbert.training.measuring.memory_estimate import TrainingShape
 from kbert.training.measuring.training_flops import Heads, StepWork, training_flops
@@ -49,7 +49,7 @@ def test_each_phase_puts_its_part_of_the_batch_on_a_device():
         ],
     }
     heads = Heads(masked_lm=True, pooled_labels=0)
-    task = Pretraining(next_sentence=False)
+    task = MaskedLM()
     assert watching.training_shapes(task, config, plan_of(config, second), details, num_replicas=2) == [
         TrainingShape(128, 128, 20, heads, "mixed_bfloat16", recompute=True, accumulates=False),
         TrainingShape(16, 512, 76, heads, "mixed_bfloat16", recompute=True, accumulates=True),

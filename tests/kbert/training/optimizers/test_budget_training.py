@@ -6,10 +6,10 @@ import json
 import pytest
 
 from kbert.config import OptimizerConfig
+from kbert.experiments.pretraining import run_pretraining
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.scripts.run_pretraining import run_pretraining
 from kbert.training.optimizers import time_budget
 from tests.conftest import tiny_pretraining_config
 from tests.kbert.training.devices.worker_processes import run_workers

@@ -1,0 +1,37 @@
+"""A masked-LM head with an activation and an epsilon of its own, as KerasHub's have."""
+
+from kbert.checkpoints.allowance import Allowance
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.report import Report
+from kbert.heads.parts import MASKED_LM
+
+MASKED_LM_KEYS = ("masked_lm_hidden_act", "masked_lm_layer_norm_eps")
+
+
+def require_encoder_settings(checkpoint: BertCheckpoint, house: str, allowance: Allowance, report: Report):
+    """Refuses a masked-LM head that computes otherwise than the encoder, for a format that has one for both.
+
+    Args:
+      checkpoint: the model to write.
+      house: whose code will read it, for the sentence.
+      allowance, report: see `Allowance.conflict`; the setting is called `masked_lm_settings`.
+
+    Raises:
+      ValueError: unless allowed.
+    """
+    encoder = checkpoint.encoder
+    require_settings(checkpoint, (encoder.hidden_act, encoder.layer_norm_eps), house, allowance, report)
+
+
+def require_settings(
+    checkpoint: BertCheckpoint, theirs: tuple[str, float], house: str, allowance: Allowance, report: Report
+):
+    """The same for a format whose head takes `theirs`: (activation, epsilon)."""
+    settings = checkpoint.encoder.masked_lm_settings
+    if MASKED_LM.name in checkpoint.parts and settings != theirs:
+        ours, other = (f"{name} and epsilon {eps:g}" for name, eps in (settings, theirs))
+        allowance.conflict(
+            "masked_lm_settings",
+            f"the masked-LM head takes {ours}, but {house} gives it {other} and would give other logits",
+            report,
+        )

@@ -1,0 +1,107 @@
+"""The command `kbert`: one name for every script. Standard library only: `kbert --help` answers at once."""
+
+import sys
+
+from kbert import __version__
+from kbert.export_package import export_package
+
+_EXPORTERS = "{export}."  # a checkout and an installed package have different names for this folder
+
+# Heading -> command -> the module that it runs, and what it does in one line.
+COMMANDS = {
+    "the whole road": {
+        "quickstart": ("kbert.scripts.quickstart", "raw text to answered requests, in some minutes"),
+        "configs": ("kbert.scripts.copy_configs", "list the configs that come with kbert, or copy them"),
+    },
+    "text and records": {
+        "embedded-text": ("tfrecords_tools.write_embedded_text", "write the text that every Python has"),
+        "vocab": ("tfrecords_tools.build_vocabulary", "learn a vocabulary from a corpus"),
+        "tokenize": ("tfrecords_tools.tokenize_text", "show the word pieces of lines of text"),
+        "pretraining-data": ("tfrecords_tools.create_pretraining_data", "corpus -> masked records"),
+        "finetuning-data": ("tfrecords_tools.create_finetuning_data", "labelled text -> records"),
+        "show-records": ("tfrecords_tools.show_records", "print a few records as text"),
+        "check-records": ("tfrecords_tools.check_records", "read every record and list what is damaged"),
+        "draw-records": ("tfrecords_tools.draw_statistics", "draw the page of statistics of records"),
+    },
+    "training": {
+        "memory": ("kbert.scripts.estimate_memory", "estimate the memory that a training needs"),
+        "pretrain": ("kbert.scripts.run_pretraining", "pretrain on records"),
+        "finetune": ("kbert.scripts.run_finetuning", "fine-tune on labelled text or records"),
+        "curves": ("kbert.scripts.draw_curves", "draw the curves of a run, or of several"),
+    },
+    "a trained model": {
+        "evaluate": ("kbert.scripts.run_evaluation", "measure a run on held-out data"),
+        "predict": ("kbert.scripts.run_prediction", "answer texts"),
+        "features": ("kbert.scripts.extract_features", "turn texts into vectors"),
+        "convert": ("kbert.scripts.convert_checkpoint", "read and write checkpoints of other formats"),
+    },
+    "serving": {
+        "export": (_EXPORTERS + "export_savedmodel", "write a SavedModel for TensorFlow Serving"),
+        "export-litert": (_EXPORTERS + "export_tflite", "write LiteRT files for phones"),
+        "serve": (_EXPORTERS + "development_server", "serve a SavedModel on this machine"),
+        "client": (_EXPORTERS + "serving_client", "ask a server"),
+    },
+}
+_HELP = ("--help", "-help", "-h", "help")
+_VERSION = ("--version", "-version", "version")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the script that the first argument names, as `python -m` runs it.
+
+    Args:
+      argv: the command line, the program's name first; that of this process if left out.
+
+    Returns:
+      The exit code. A script that ends with one of its own leaves through SystemExit.
+    """
+    argv = sys.argv if argv is None else argv
+    command = argv[1] if len(argv) > 1 else None
+    if command is None or command in _HELP:
+        print(list_of_commands())
+        return 0 if command else 1
+    if command in _VERSION:
+        print(f"kbert {__version__}")
+        return 0
+    module = module_of(command)
+    if module is None:
+        print(f"error: {_complaint(command)}", file=sys.stderr)
+        return 1
+    _run(module, argv[2:])
+    return 0
+
+
+def module_of(command: str) -> str | None:
+    """The module that a command runs, or None when there is no such command."""
+    for commands in COMMANDS.values():
+        if command in commands:
+            return commands[command][0].format(export=export_package())
+    return None
+
+
+def list_of_commands() -> str:
+    """What `kbert --help` prints."""
+    lines = ["kbert COMMAND --flag=value ...", ""]
+    for heading, commands in COMMANDS.items():
+        lines += [f"{heading}:", *(f"  {name:<18}{line}" for name, (_, line) in commands.items()), ""]
+    lines += ["`kbert COMMAND --help` explains a command and its flags; `kbert --version` says which kbert."]
+    return "\n".join(lines)
+
+
+def _complaint(command):
+    if command.startswith("-"):
+        return f"{command!r} stands before the command; flags come after it: kbert pretrain --help."
+    import difflib
+
+    known = [name for commands in COMMANDS.values() for name in commands]
+    close = difflib.get_close_matches(command[:100], known, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return f"unknown command {command[:100]!r}.{hint} `kbert --help` lists all commands."
+
+
+def _run(module, arguments):
+    """As `python -m module arguments`: the script is `__main__`, defines its flags and ends the process."""
+    import runpy
+
+    sys.argv = [module, *arguments]  # runpy puts the script's path in the first place
+    runpy.run_module(module, run_name="__main__", alter_sys=True)

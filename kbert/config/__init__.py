@@ -1,0 +1,31 @@
+"""What a run is made of: frozen dataclasses with defaults, their meaning, what they check, and their files.
+
+A config file says only what differs from the defaults; unknown keys are errors; one value is changed with
+`--override=path.to.field=value`. Nothing here imports TensorFlow, so a wrong config is reported at once.
+"""
+
+from kbert.config.config_file import load_config
+from kbert.config.encoder_config import ACTIVATIONS, EncoderConfig
+from kbert.config.finetuning_config import DatasetConfig, FinetuningConfig
+from kbert.config.optimizer_config import OPTIMIZERS, OptimizerConfig
+from kbert.config.plain_values import from_dict, to_dict
+from kbert.config.presets import encoder_presets
+from kbert.config.pretraining_config import PhaseConfig, PretrainingConfig
+from kbert.config.training_config import PRECISIONS, TrainingConfig
+
+__all__ = [
+    "ACTIVATIONS",
+    "OPTIMIZERS",
+    "PRECISIONS",
+    "DatasetConfig",
+    "EncoderConfig",
+    "FinetuningConfig",
+    "OptimizerConfig",
+    "PhaseConfig",
+    "PretrainingConfig",
+    "TrainingConfig",
+    "encoder_presets",
+    "from_dict",
+    "load_config",
+    "to_dict",
+]

@@ -1,0 +1,50 @@
+"""What every config checks of its values; each refusal is one sentence."""
+
+from kbert.files.json_values import shown
+
+# The largest value of each setting: beyond any use, and small enough that what is computed from them stays an
+# ordinary number. What is larger is a slip, or a file that is to keep a machine busy.
+_LARGEST_STEP = 10**12
+_LARGEST_LENGTH = 2**20
+_LARGEST_BATCH = 10**7
+_LARGEST = {
+    "vocab_size": 10_000_000,
+    "hidden_size": 65_536,
+    "num_hidden_layers": 1000,
+    "num_attention_heads": 65_536,
+    "intermediate_size": 262_144,
+    "max_position_embeddings": _LARGEST_LENGTH,
+    "type_vocab_size": 65_536,
+    "learning_rate": 3e38,  # of float32
+    "weight_decay": 1000,
+    "epsilon": 1,
+    "decay_power": 100,
+    "train_minutes": 1e8,
+    "train_batch_size": _LARGEST_BATCH,
+    "eval_batch_size": _LARGEST_BATCH,
+    "gradient_accumulation_steps": _LARGEST_BATCH,
+    "steps_per_call": 10**9,
+    "log_every_steps": _LARGEST_STEP,
+    "save_checkpoints_steps": _LARGEST_STEP,
+    "keep_checkpoints": 10**9,
+    "peak_flops": 1e30,
+    "num_train_steps": _LARGEST_STEP,
+    "eval_every_steps": _LARGEST_STEP,
+    "max_eval_steps": _LARGEST_STEP,
+    "max_seq_length": _LARGEST_LENGTH,
+    "num_train_epochs": 1e6,
+    "eval_every_epochs": 1e6,
+    "early_stopping_patience": 10**9,
+}
+
+
+def require(condition: bool, message: str):
+    if not condition:
+        raise ValueError(message)
+
+
+def check_limits(config, group: str = ""):
+    """Refuses settings that are too large. NaN is left to the checks of what is too small."""
+    for name, value in vars(config).items():
+        if name in _LARGEST and value is not None and value > _LARGEST[name]:
+            raise ValueError(f"{group}{name}={shown(value)} must be at most {_LARGEST[name]}.")

@@ -1,0 +1,65 @@
+"""A config file: read by its suffix, changed by overrides, checked."""
+
+from pathlib import Path
+
+from kbert.config.checks import require
+from kbert.config.overrides import apply_override
+from kbert.config.plain_values import from_dict
+from kbert.files.json_file import read_json
+from kbert.files.json_values import shown
+from kbert.files.toml_file import read_toml
+from kbert.shipped_configs import find_config
+
+_READERS = {".toml": read_toml, ".json": read_json}
+
+
+def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | None = None):
+    """Reads `config_class` from a TOML or JSON file and applies `--override` strings `a.b=value`, in order.
+
+    Args:
+      config_class: PretrainingConfig or FinetuningConfig.
+      path: a TOML file, as in configs/, or a JSON file, as runs record their config; the suffix decides.
+      overrides: strings such as `optimizer.learning_rate=3e-5`.
+      vocab_size: the size of the vocabulary at hand, for an encoder that names a preset's shape but no
+        `vocab_size` of its own.
+
+    Raises:
+      ValueError: for a missing file, another suffix, broken TOML or JSON, an unknown key, a value of another
+        type, or values that do not fit together; the sentence names file and key.
+    """
+    values: dict = _read(find_config(path))
+    for override in overrides:
+        apply_override(values, override)
+    encoder = values.get("encoder")
+    if isinstance(encoder, str):
+        encoder = values["encoder"] = {"preset": encoder}
+    if isinstance(encoder, dict) and vocab_size is not None:
+        encoder.setdefault("vocab_size", vocab_size)
+        require(
+            isinstance(encoder["vocab_size"], int) and encoder["vocab_size"] >= vocab_size,
+            f"{path}: encoder.vocab_size={shown(encoder['vocab_size'])} is smaller than the vocabulary, "
+            f"which has {vocab_size} pieces; leave it out to take the vocabulary's size.",
+        )
+    return from_dict(config_class, values, where=str(path))
+
+
+def _read(path):
+    path = Path(path)
+    _require_file(path)
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise ValueError(f"config file {path} ends in {shown(path.suffix)}; expected .toml or .json.")
+    values = reader(path)
+    require(isinstance(values, dict), f"{path}: expected an object of settings, received {shown(values)}.")
+    return values
+
+
+def _require_file(path):
+    if path.is_file():
+        return
+    others = [path.with_suffix(suffix) for suffix in _READERS] if path.name else []
+    hint = next((f" Did you mean {other}?" for other in others if other.is_file()), "")
+    raise ValueError(
+        f"config file {path} does not exist; give the path of a TOML or JSON file, for example "
+        f"configs/pretraining/smoke.toml.{hint}"
+    )

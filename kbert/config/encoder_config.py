@@ -1,0 +1,102 @@
+"""The shape of an encoder."""
+
+from dataclasses import dataclass
+
+from kbert.config.checks import check_limits, require
+from kbert.files.json_values import shown
+
+ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh")
+_MOST_NUMBERS = 20 * 10**9  # of an encoder
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """The shape of a BERT encoder, under the keys of BERT's own `bert_config.json`.
+
+    `hidden_act="gelu"` is the tanh approximation, as in the original code (modeling.py, `gelu`);
+    `"gelu_erf"` is the exact form that PyTorch checkpoints use. The initializer, the activation and the
+    epsilon live here alone: layers and heads are handed these numbers. The masked-LM head takes the
+    encoder's activation and epsilon, unless `masked_lm_hidden_act` and `masked_lm_layer_norm_eps` give it
+    its own, as KerasHub's models have.
+
+    Raises:
+      ValueError: for numbers that make no encoder.
+
+    Example:
+      >>> from kbert import EncoderConfig
+      >>> tiny = EncoderConfig(hidden_size=128, num_hidden_layers=2, num_attention_heads=2)
+      >>> tiny.vocab_size, tiny.max_position_embeddings
+      (30522, 512)
+    """
+
+    vocab_size: int = 30522
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 2
+    initializer_range: float = 0.02
+    layer_norm_eps: float = 1e-12
+    masked_lm_hidden_act: str | None = None
+    masked_lm_layer_norm_eps: float | None = None
+
+    def __post_init__(self):
+        for name in (
+            "vocab_size",
+            "hidden_size",
+            "num_hidden_layers",
+            "num_attention_heads",
+            "intermediate_size",
+            "max_position_embeddings",
+            "type_vocab_size",
+        ):
+            require(getattr(self, name) > 0, f"{name}={shown(getattr(self, name))} must be positive.")
+        check_limits(self)
+        hidden, heads = self.hidden_size, self.num_attention_heads
+        below = hidden // heads * heads or heads
+        require(
+            hidden % heads == 0,
+            f"hidden_size={hidden} is not divisible by num_attention_heads={heads}; choose a multiple "
+            f"of {heads}, for example {below} or {below + heads}.",
+        )
+        for name in ("hidden_act", "masked_lm_hidden_act"):
+            value = getattr(self, name)
+            require(
+                value in ACTIVATIONS or (value is None and name != "hidden_act"),
+                f"{name}={shown(value)} is not known; choose one of {', '.join(ACTIVATIONS)}.",
+            )
+        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
+            value = getattr(self, name)
+            require(0.0 <= value < 1.0, f"{name}={value} must be at least 0 and below 1.")
+        require(
+            0 <= self.initializer_range <= 10,
+            f"initializer_range={self.initializer_range} must be at least 0 and at most 10.",
+        )
+        for name in ("layer_norm_eps", "masked_lm_layer_norm_eps"):
+            value = getattr(self, name)
+            absent = value is None and name != "layer_norm_eps"
+            require(absent or 0 < value <= 1, f"{name}={value} must be above 0 and at most 1.")
+        self._check_size()
+
+    def _check_size(self):
+        hidden, layers = self.hidden_size, self.num_hidden_layers
+        rows = self.vocab_size + self.max_position_embeddings + self.type_vocab_size
+        numbers = hidden * (rows + layers * (4 * hidden + 2 * self.intermediate_size))
+        require(
+            numbers <= _MOST_NUMBERS,
+            f"vocab_size={self.vocab_size}, hidden_size={hidden}, num_hidden_layers={layers} make an encoder "
+            f"of {numbers:,} numbers; kbert builds up to {_MOST_NUMBERS:,}.",
+        )
+
+    @property
+    def masked_lm_settings(self) -> tuple[str, float]:
+        """Activation and epsilon of the masked-LM head's transform."""
+        own_eps = self.masked_lm_layer_norm_eps
+        return (
+            self.masked_lm_hidden_act or self.hidden_act,
+            self.layer_norm_eps if own_eps is None else own_eps,
+        )

@@ -1,0 +1,114 @@
+"""A task on labelled text, and how its files are read."""
+
+import collections
+from dataclasses import dataclass, field
+
+from kbert.config.checks import require
+from kbert.config.training_config import TrainingConfig
+from kbert.files.json_values import shown
+
+
+@dataclass(frozen=True)
+class DatasetConfig:
+    """How a labelled file is read: TSV, CSV or JSONL (by its ending), with named columns.
+
+    `column_names` names the columns of a file that has no header line. TSV files are read with quoting
+    off, as GLUE's are written; CSV files with the usual double quotes. An empty `labels` takes the
+    sorted labels of the training file; the run records them. `positive_label` is what F1 counts for two
+    labels (default: the last); with more labels F1 is the macro average.
+
+    `choices` are the columns of the possible answers, for multiple choice. `label_separator` is for
+    multi-label classification: what separates the labels in one cell, for example ";"; JSONL may hold lists
+    instead.
+    """
+
+    text: str = "text"
+    text_pair: str | None = None
+    label: str = "label"
+    choices: tuple[str, ...] = ()
+    column_names: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    positive_label: str | None = None
+    label_separator: str | None = None
+    file_format: str | None = None
+
+    def __post_init__(self):
+        repeated = sorted(name for name, count in collections.Counter(self.labels).items() if count > 1)
+        require(not repeated, f"dataset.labels repeats {shown(repeated)}; name each label once.")
+        require(
+            self.file_format in (None, "tsv", "csv", "jsonl"),
+            f"dataset.file_format={shown(self.file_format)} is not known; choose tsv, csv or jsonl.",
+        )
+        require(
+            self.positive_label is None or not self.labels or self.positive_label in self.labels,
+            f"dataset.positive_label={shown(self.positive_label)} is not among "
+            f"labels={shown(list(self.labels))}.",
+        )
+        require(
+            self.label_separator != "",
+            "dataset.label_separator='' separates nothing; give a text such as \";\", or leave it out.",
+        )
+        if self.column_names:
+            for column in filter(None, (self.text, self.text_pair, *self.choices, self.label)):
+                require(
+                    column in self.column_names,
+                    f"dataset column {shown(column)} is not among "
+                    f"column_names={shown(list(self.column_names))}.",
+                )
+
+
+@dataclass(frozen=True)
+class FinetuningConfig(TrainingConfig):
+    """A task on labelled text. Steps = int(examples / batch x epochs), as in the original scripts.
+
+    `dropout_prob` replaces the encoder's dropout rates, for an encoder that was pretrained without.
+    `pad_to_longest` pads each training batch to its longest text (rounded up to a multiple of 16)
+    instead of `max_seq_length`: less work on a CPU, but shapes vary, so it does not go with
+    `jit_compile`. Evaluation comes at the end, and before that every `eval_every_steps` steps or
+    `eval_every_epochs` (0.5: twice an epoch). `early_stopping_patience` evaluations in a row that are no
+    better than the best end the training; the best checkpoint is then the run's answer.
+    """
+
+    task: str = "sequence_classification"
+    dataset: DatasetConfig = field(default_factory=DatasetConfig)
+    max_seq_length: int = 128
+    num_train_epochs: float = 3.0
+    warmup_proportion: float = 0.1
+    dropout_prob: float | None = None
+    pad_to_longest: bool = True
+    eval_every_steps: int | None = None
+    eval_every_epochs: float | None = None
+    early_stopping_patience: int | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("eval_every_steps", "eval_every_epochs", "early_stopping_patience"):
+            value = getattr(self, name)
+            require(value is None or value > 0, f"{name}={shown(value)} must be positive.")
+        require(
+            self.eval_every_steps is None or self.eval_every_epochs is None,
+            "eval_every_steps and eval_every_epochs say the same: give one of them.",
+        )
+        require(
+            bool(self.early_stopping_patience is None or self.eval_every_steps or self.eval_every_epochs),
+            "early_stopping_patience counts evaluations during training: give eval_every_steps or "
+            "eval_every_epochs, for example 0.5.",
+        )
+        require(self.max_seq_length >= 4, f"max_seq_length={shown(self.max_seq_length)} must be at least 4.")
+        require(self.num_train_epochs > 0, f"num_train_epochs={self.num_train_epochs} must be positive.")
+        require(
+            0.0 <= self.warmup_proportion <= 1.0,
+            f"warmup_proportion={self.warmup_proportion} must lie between 0 and 1.",
+        )
+        require(
+            self.dropout_prob is None or 0.0 <= self.dropout_prob < 1.0,
+            f"dropout_prob={self.dropout_prob} must be at least 0 and below 1.",
+        )
+        require(
+            not (self.jit_compile is True and self.pad_to_longest),
+            "jit_compile=true needs fixed shapes: set pad_to_longest=false as well.",
+        )
+
+    @property
+    def fixed_shapes(self) -> bool:
+        return super().fixed_shapes and not self.pad_to_longest

@@ -1,0 +1,127 @@
+"""How weights are updated."""
+
+import math
+import re
+from dataclasses import dataclass
+
+from kbert.config.checks import check_limits, require
+from kbert.files.json_values import shown
+
+OPTIMIZERS = ("adam_weight_decay", "adamw", "lamb")
+DECAYS = ("linear", "polynomial", "cosine", "constant", "budget")
+
+
+@dataclass(frozen=True)
+class OptimizerConfig:
+    """How weights are updated, and the learning rate by step or time; formulas in docs/optimizers.md.
+
+    `adam_weight_decay` is the original's Adam (optimization.py: no bias correction), `adamw` corrects, `lamb`
+    is for batches of thousands; `bias_correction` decides otherwise. Variables whose name one of the regular
+    expressions `exclude_from_weight_decay` is found in are not decayed. `layer_decay` below 1 lets a layer
+    learn at that many times the rate of the layer above it.
+
+    The rate rises linearly from 0 to `learning_rate` over the warm-up steps, then follows `decay` to
+    `end_learning_rate`: "linear", "polynomial" (of `decay_power`), "cosine", "constant", or "budget": linear
+    in wall-clock time over `train_minutes`, of which `budget_warmup_proportion` warms up, then training ends.
+
+    `global_clipnorm` is the longest that all gradients together may be; null or Infinity (in TOML, which
+    has no null, `inf`) leaves them as they are, and is recorded as null.
+    """
+
+    name: str = "adam_weight_decay"
+    learning_rate: float = 1e-4
+    weight_decay: float = 0.01
+    beta_1: float = 0.9
+    beta_2: float = 0.999
+    epsilon: float = 1e-6
+    global_clipnorm: float | None = 1.0
+    bias_correction: bool | None = None
+    # optimization.py, `create_optimizer`: searched for in the name.
+    exclude_from_weight_decay: tuple[str, ...] = ("LayerNorm", "layer_norm", "bias")
+    layer_decay: float = 1.0
+    decay: str = "linear"
+    decay_power: float = 1.0
+    end_learning_rate: float = 0.0
+    train_minutes: float | None = None
+    budget_warmup_proportion: float = 0.06
+
+    def __post_init__(self):
+        require(
+            self.name in OPTIMIZERS,
+            f"optimizer.name={shown(self.name)} is not known; choose one of {', '.join(OPTIMIZERS)}.",
+        )
+        self._check_clipnorm()
+        for name in ("learning_rate", "epsilon", "decay_power"):
+            value = getattr(self, name)
+            require(value > 0, f"optimizer.{name}={value} must be positive.")
+        check_limits(self, "optimizer.")
+        for name in ("beta_1", "beta_2"):
+            value = getattr(self, name)
+            require(0 <= value < 1, f"optimizer.{name}={value} must be at least 0 and below 1.")
+        require(self.weight_decay >= 0, f"optimizer.weight_decay={self.weight_decay} must not be negative.")
+        for pattern in self.exclude_from_weight_decay:
+            try:
+                re.compile(pattern)
+            except (re.error, RecursionError, OverflowError) as error:
+                raise ValueError(
+                    f"optimizer.exclude_from_weight_decay holds {shown(pattern)}, which is not a regular "
+                    f"expression ({error})."
+                ) from None
+        require(
+            0 < self.layer_decay <= 1,
+            f"optimizer.layer_decay={self.layer_decay} must be above 0 and at most 1, which is no decay.",
+        )
+        self._check_schedule()
+
+    def _check_clipnorm(self):
+        norm = self.global_clipnorm
+        if norm == math.inf:
+            # Infinity is not valid JSON, and 0 * infinity no number: null is the one way to record it.
+            object.__setattr__(self, "global_clipnorm", None)
+            return
+        require(
+            norm is None or 1e-30 <= norm <= 1e30,
+            f"optimizer.global_clipnorm={norm} must lie between 1e-30 and 1e+30; null or Infinity (in TOML: "
+            "inf) switches clipping off.",
+        )
+
+    def _check_schedule(self):
+        require(
+            self.decay in DECAYS,
+            f"optimizer.decay={shown(self.decay)} is not known; choose one of {', '.join(DECAYS)}.",
+        )
+        require(
+            self.decay_power == 1 or self.decay == "polynomial",
+            f'optimizer.decay_power={self.decay_power} needs decay="polynomial", not {shown(self.decay)}.',
+        )
+        require(
+            0 <= self.end_learning_rate <= self.learning_rate,
+            f"optimizer.end_learning_rate={self.end_learning_rate} must lie between 0 and "
+            f"learning_rate={self.learning_rate}.",
+        )
+        require(
+            self.end_learning_rate == 0 or self.decay != "constant",
+            f"optimizer.end_learning_rate={self.end_learning_rate} is never reached with "
+            'decay="constant"; leave it out.',
+        )
+        require(
+            (self.train_minutes is not None) == (self.decay == "budget"),
+            f"optimizer.train_minutes={self.train_minutes} does not go with decay={shown(self.decay)}: "
+            'decay="budget" needs train_minutes, and nothing else takes it.',
+        )
+        require(
+            self.train_minutes is None or self.train_minutes > 0,
+            f"optimizer.train_minutes={self.train_minutes} must be positive.",
+        )
+        require(
+            0 <= self.budget_warmup_proportion < 1,
+            f"optimizer.budget_warmup_proportion={self.budget_warmup_proportion} must be at least 0 and "
+            "below 1.",
+        )
+
+    @property
+    def corrects_bias(self) -> bool:
+        """Whether moments are corrected for having begun at 0."""
+        if self.bias_correction is None:
+            return self.name != "adam_weight_decay"
+        return self.bias_correction

@@ -1,0 +1,75 @@
+"""A config as plain values, the ones that JSON and TOML have, and back."""
+
+import dataclasses
+import difflib
+import json
+import math
+import types
+import typing
+
+from kbert.config.checks import require
+from kbert.config.encoder_config import EncoderConfig
+from kbert.config.presets import expand_encoder
+from kbert.files.json_values import is_unicode, shown
+
+
+def to_dict(config) -> dict:
+    """A config as plain values, ready for JSON; `from_dict` makes an equal config of them."""
+    return json.loads(json.dumps(dataclasses.asdict(config), allow_nan=False))
+
+
+def from_dict(config_class, values, where: str = "config"):
+    """Builds a (nested) config dataclass from the plain values of a JSON or TOML file.
+
+    Raises:
+      ValueError: naming `where`, the key, what was received and what was expected.
+    """
+    if config_class is EncoderConfig:
+        values = expand_encoder(values, where)
+    require(isinstance(values, dict), f"{where}: expected an object of settings, received {shown(values)}.")
+    hints = typing.get_type_hints(config_class)
+    for key in values:
+        if key not in hints:
+            close = difflib.get_close_matches(key[:100], hints, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise ValueError(
+                f"{where}: unknown key {shown(key)} for {config_class.__name__}.{hint} "
+                f"Known keys: {', '.join(hints)}."
+            )
+    converted = {key: _convert(hints[key], value, f"{where}: {key}") for key, value in values.items()}
+    try:
+        return config_class(**converted)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _convert(hint, value, where):
+    if isinstance(hint, types.UnionType):
+        kinds = typing.get_args(hint)
+        if value is None and type(None) in kinds:
+            return None
+        kinds = [kind for kind in kinds if kind is not type(None)]
+        if len(kinds) > 1:
+            names = " or ".join(kind.__name__ for kind in kinds)
+            require(type(value) in kinds, f"{where}: expected {names}, received {shown(value)}.")
+            return value
+        (hint,) = kinds
+    if dataclasses.is_dataclass(hint):
+        return from_dict(hint, value, where)
+    if typing.get_origin(hint) is tuple:
+        require(isinstance(value, list | tuple), f"{where}: expected a list, received {shown(value)}.")
+        return tuple(_convert(typing.get_args(hint)[0], item, where) for item in value)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return _as_float(value)
+    if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
+        raise ValueError(f"{where}: expected {hint.__name__}, received {shown(value)}.")
+    if hint is str and not is_unicode(value):
+        raise ValueError(f"{where}: {shown(value)} holds half a surrogate pair; expected a text.")
+    return value
+
+
+def _as_float(value):
+    try:
+        return float(value)
+    except OverflowError:  # more than 1.8e308: the limits refuse it by name
+        return math.inf if value > 0 else -math.inf

@@ -1,0 +1,96 @@
+"""A pretraining, and the phases that it may have."""
+
+import dataclasses
+from dataclasses import dataclass
+
+from kbert.config.checks import require
+from kbert.config.training_config import TrainingConfig
+from kbert.files.json_values import shown
+
+
+@dataclass(frozen=True)
+class PhaseConfig:
+    """What one phase of a pretraining changes of the run's own settings; null leaves them.
+
+    Each phase has records, warm-up and decay of its own, over its own `num_train_steps`. `fresh_optimizer`
+    sets the moments to 0 and begins to count updates anew, as where the original recipe started a second
+    run from the first one's weights; without it they go on.
+    """
+
+    num_train_steps: int | None = None
+    num_warmup_steps: int | None = None
+    train_batch_size: int | None = None
+    gradient_accumulation_steps: int | None = None
+    learning_rate: float | None = None
+    length_buckets: tuple[int, ...] | None = None
+    fresh_optimizer: bool = False
+
+
+@dataclass(frozen=True)
+class PretrainingConfig(TrainingConfig):
+    """Masked LM + next sentence; lengths come from the records, vocabulary and casing from their manifest.
+
+    `length_buckets` are lengths such as [32, 64, 96, 128]: batches then hold examples of like length, cut to
+    it, and shorter ones more of them, so that each has about as many tokens as `train_batch_size` examples
+    of the longest. Shapes vary, so it does not go with `jit_compile`.
+
+    `phases`, a list of PhaseConfig's keys, trains several phases in a row, such as 128 and then 512 tokens:
+    steps are counted on, and the run's `num_train_steps` is that of a phase which names none.
+
+    `task` is the objective, a pretraining task's name; null takes what the records are made for.
+    """
+
+    task: str | None = None
+    num_train_steps: int = 100_000
+    num_warmup_steps: int = 10_000
+    eval_every_steps: int = 10_000
+    max_eval_steps: int = 100
+    length_buckets: tuple[int, ...] = ()
+    phases: tuple[PhaseConfig, ...] = ()
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("num_train_steps", "eval_every_steps", "max_eval_steps"):
+            require(getattr(self, name) > 0, f"{name}={shown(getattr(self, name))} must be positive.")
+        require(
+            0 <= self.num_warmup_steps <= self.num_train_steps,
+            f"num_warmup_steps={shown(self.num_warmup_steps)} must lie between 0 and "
+            f"num_train_steps={self.num_train_steps}.",
+        )
+        require(
+            not (self.jit_compile is True and self.length_buckets),
+            "jit_compile=true needs fixed shapes: leave length_buckets out.",
+        )
+        require(
+            not (self.gradient_accumulation_steps > 1 and self.length_buckets),
+            "length_buckets gives batches of many sizes, which gradient_accumulation_steps cannot cut into "
+            "equal parts: leave one of them out.",
+        )
+        require(
+            not (self.optimizer.decay == "budget" and self.phases),
+            'optimizer.decay="budget" ends the training with its time, so it does not go with phases: leave '
+            "one of them out.",
+        )
+        for number, phase in enumerate(self.phases):
+            try:
+                self.of_phase(phase)
+            except ValueError as error:
+                raise ValueError(f"phases.{number}: {error}") from None
+
+    def of_phase(self, phase: PhaseConfig) -> "PretrainingConfig":
+        """The settings of a phase, as of a run of its own."""
+        changes = {name: value for name, value in vars(phase).items() if value is not None}
+        del changes["fresh_optimizer"]
+        if "learning_rate" in changes:
+            rate = changes.pop("learning_rate")
+            changes["optimizer"] = dataclasses.replace(self.optimizer, learning_rate=rate)
+        return dataclasses.replace(self, phases=(), **changes)
+
+    @property
+    def phase_configs(self) -> tuple["PretrainingConfig", ...]:
+        """The settings of every phase in order; those of the run itself where it names no phases."""
+        return tuple(self.of_phase(phase) for phase in self.phases) or (self,)
+
+    @property
+    def fixed_shapes(self) -> bool:
+        return super().fixed_shapes and not self.length_buckets

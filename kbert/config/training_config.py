@@ -1,0 +1,111 @@
+"""What every kind of training has."""
+
+from dataclasses import dataclass, field
+
+from kbert.config.checks import check_limits, require
+from kbert.config.encoder_config import EncoderConfig
+from kbert.config.optimizer_config import OptimizerConfig
+from kbert.files.json_values import shown
+
+PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
+PADDINGS = ("auto", "keep", "pack")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """What every kind of training has: batches, optimizer, precision, and when to look and save.
+
+    `encoder` may be a preset's name ("bert_mini"), an object of EncoderConfig's keys, or an object with
+    `preset` and the keys that differ; left out, it comes with the `init_checkpoint`. Steps are optimizer
+    steps; `steps_per_call` of them run in one graph call, which is cut short where an interval ends.
+    `train_batch_size` is the global batch, over all replicas; `gradient_accumulation_steps` cuts it into as
+    many parts that are worked on one after the other, for the memory of one, with the same result.
+    `jit_compile` is XLA: true, false or "auto", see kbert/training/devices/jit.py. The checkpoint with the
+    best `best_metric` on the evaluation data is kept beside the newest; null takes the task's own metric.
+    `deterministic_ops` forbids TensorFlow's kernels to add up in an order that changes from run to run, as
+    some do on a GPU; on a CPU they do not anyway (docs/runs.md).
+    `peak_flops` is the peak FLOP/s of one device, which speed is compared with; left out, it is known by the
+    device's name, or measured.
+
+    `padding` is what becomes of padding inside the encoder, with the same result: "keep", "pack" (several
+    texts in a row; as many rows as each batch needs, or `packed_rows`, for XLA's fixed shapes), or "auto":
+    pack where shapes vary anyway. `recompute_activations` runs each block again for its gradient instead of
+    keeping what is inside: less memory, more work, the same result.
+    """
+
+    description: str = ""
+    encoder: EncoderConfig | None = None
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    train_batch_size: int = 32
+    eval_batch_size: int = 32
+    steps_per_call: int = 10
+    log_every_steps: int = 50
+    save_checkpoints_steps: int = 1000
+    keep_checkpoints: int = 2
+    best_metric: str | None = None
+    precision: str = "float32"
+    jit_compile: bool | str = "auto"
+    gradient_accumulation_steps: int = 1
+    padding: str = "auto"
+    packed_rows: int | None = None
+    recompute_activations: bool = False
+    peak_flops: float | None = None
+    deterministic_ops: bool = False
+    seed: int = 12345
+
+    def __post_init__(self):
+        for name in (
+            "train_batch_size",
+            "eval_batch_size",
+            "steps_per_call",
+            "log_every_steps",
+            "save_checkpoints_steps",
+            "keep_checkpoints",
+            "gradient_accumulation_steps",
+        ):
+            require(getattr(self, name) > 0, f"{name}={shown(getattr(self, name))} must be positive.")
+        check_limits(self)
+        require(
+            isinstance(self.jit_compile, bool) or self.jit_compile == "auto",
+            f'jit_compile={shown(self.jit_compile)} is not known; choose true, false or "auto".',
+        )
+        require(
+            self.precision in PRECISIONS,
+            f"precision={shown(self.precision)} is not known; choose one of {', '.join(PRECISIONS)}.",
+        )
+        require(
+            self.peak_flops is None or self.peak_flops > 0, f"peak_flops={self.peak_flops} must be positive."
+        )
+        require(0 <= self.seed < 2**32, f"seed={shown(self.seed)} must lie between 0 and {2**32 - 1}.")
+        self._check_padding()
+
+    def _check_padding(self):
+        require(
+            self.padding in PADDINGS,
+            f"padding={shown(self.padding)} is not known; choose one of {', '.join(PADDINGS)}.",
+        )
+        require(
+            self.packed_rows is None or self.padding == "pack",
+            f"packed_rows={self.packed_rows} does not go with padding={shown(self.padding)}, only with "
+            'padding="pack".',
+        )
+        require(
+            self.packed_rows is None or 0 < self.packed_rows <= self.train_batch_size,
+            f"packed_rows={shown(self.packed_rows)} must lie between 1 and "
+            f"train_batch_size={self.train_batch_size}.",
+        )
+        require(
+            self.packed_rows is None or self.fixed_shapes,
+            f"packed_rows={self.packed_rows} needs batches of one shape: set pad_to_longest=false and leave "
+            "out length_buckets, or leave out packed_rows.",
+        )
+        require(
+            not (self.jit_compile is True and self.padding == "pack" and self.packed_rows is None),
+            'jit_compile=true needs fixed shapes, and padding="pack" takes as many rows as each batch needs: '
+            "give packed_rows.",
+        )
+
+    @property
+    def fixed_shapes(self) -> bool:
+        """Whether all training batches have the same shape, as XLA wants them."""
+        return self.padding != "pack" or self.packed_rows is not None

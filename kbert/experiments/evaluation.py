@@ -1,0 +1,92 @@
+"""A trained run + held-out data -> metrics, beside the plainest guess."""
+
+import math
+
+from kbert.config import PretrainingConfig
+
+
+def evaluate(run, eval_file=None, input_dir=None, batch_size=64, records_errors="fail", checkpoint=None):
+    """Evaluates a run on a labelled file, or on records.
+
+    Args:
+      run: a `RunDirectory`.
+      eval_file: a labelled file, for a run that was fine-tuned, or
+      input_dir: a folder of records, of the kind that the run was trained on.
+      batch_size: examples at a time.
+      records_errors: "fail" stops at a damaged record; "skip" looks for them first and goes without.
+      checkpoint: which of the run's, as in `RunDirectory.checkpoint`.
+
+    Returns:
+      (task, metrics): with the metrics of training, what the best constant answer would score, and
+      `num_examples`.
+
+    Raises:
+      ValueError: for data that do not fit the run.
+    """
+    import tensorflow as tf
+
+    from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
+
+    if bool(eval_file) == bool(input_dir):
+        raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
+    open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else _labelled_data
+    data, make_batches = open_data(run, eval_file, input_dir, records_errors)
+    task, model = run.load_model(checkpoint)
+    with data.naming_damaged_records():
+        batches = make_batches(batch_size)
+        examples, owners = data.evaluated_examples() if data.evaluated_examples else (None, None)
+        step = EvaluationStep(task, model, tf.distribute.get_strategy())
+        metrics = evaluate_batches(task, step, batches, examples, owners)
+        _require_finite_losses(run, metrics)
+        metrics |= task.baseline(batches.as_numpy_iterator(), run.vocabulary())
+    return task, metrics | {"num_examples": data.num_examples}
+
+
+def _require_finite_losses(run, metrics):
+    """Scores may be undefined, such as a correlation with a constant; a loss never is."""
+    for name, value in metrics.items():
+        if name.endswith("loss") and not math.isfinite(value):
+            raise ValueError(
+                f"{run.path}: {name} is {value}, no finite number: the weights are damaged or far too large; "
+                "take another checkpoint."
+            )
+
+
+def _labelled_data(run, eval_file, input_dir, records_errors):
+    from kbert.experiments.labelled_file import LabelledFile
+    from kbert.input_pipelines.records.labelled_records import LabelledRecords
+    from kbert.tasks.task import reads_files
+    from kbert.tokenization.text_inputs import TextInputs
+
+    task, length = run.task(), run.config.max_seq_length
+    if not reads_files(type(task)):
+        raise ValueError(f"{run.path} is a {task.name} run, which is not evaluated on labelled examples.")
+    if eval_file:
+        data = LabelledFile(eval_file, type(task), run.config.dataset)
+    else:
+        data = LabelledRecords(input_dir, type(task), length, records_errors)
+        data.agreed_dataset(run.config.dataset)
+    data.require_vocabulary(run.path, run.details["vocabulary"])
+    data.tokenize_with(task, TextInputs(run.vocabulary(), length))
+    return data, lambda batch_size: data.evaluation_batches(batch_size, run.config.pad_to_longest)
+
+
+def _pretraining_records(run, eval_file, input_dir, records_errors):
+    from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
+
+    if eval_file:
+        raise ValueError(
+            f"{run.path} is a {run.task().name} run, but --eval_file is for runs on labelled examples; give "
+            "--input_dir, records of create_pretraining_data."
+        )
+    records = PretrainingRecords(input_dir)
+    records.require_vocabulary(run.path, run.details["vocabulary"])
+    if run.task().next_sentence and not records.next_sentence:
+        raise ValueError(
+            f"{input_dir} holds no next_sentence_labels, which {run.path} was trained on; make the records "
+            "with --strategy=sentence_pairs or sentence_order."
+        )
+    records.require_room(run.config.encoder)
+    if records_errors == "skip":
+        records.leave_out_damaged()
+    return records, records.evaluation_batches

@@ -1,0 +1,265 @@
+"""A labelled file or records + a checkpoint -> a run directory."""
+
+import contextlib
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+from absl import logging
+
+from kbert.config import FinetuningConfig
+from kbert.experiments.devices import Devices
+from kbert.experiments.starting_point import Start, StartingPoint, find_starting_point
+from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.tasks import TASKS
+from kbert.tokenization.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class LabelledPaths:
+    """Where the examples lie: a file or records to train on, and the same to evaluate on, or nothing.
+
+    Args:
+      train_file, dev_file: labelled files with the columns of `config.dataset`.
+      train_dir, dev_dir: records of create_finetuning_data in their place.
+      records_errors: "fail" stops at a damaged record; "skip" looks for them first and goes without.
+
+    Raises:
+      ValueError: for both or none of a pair, and for a file that is not there.
+    """
+
+    train_file: str | Path | None = None
+    dev_file: str | Path | None = None
+    train_dir: str | Path | None = None
+    dev_dir: str | Path | None = None
+    records_errors: str = "fail"
+
+    def __post_init__(self):
+        if bool(self.train_file) == bool(self.train_dir):
+            raise ValueError(
+                "give either --train_file or --train_dir, the records of create_finetuning_data."
+            )
+        if self.dev_file and self.dev_dir:
+            raise ValueError("give either --dev_file or --dev_dir, not both.")
+        for path in (self.train_file, self.dev_file):
+            if path and not Path(path).is_file():
+                raise ValueError(f"labelled file {path} does not exist.")
+
+    @property
+    def have_dev(self) -> bool:
+        return bool(self.dev_file or self.dev_dir)
+
+
+def run_finetuning(
+    config: FinetuningConfig,
+    run_dir,
+    train_file=None,
+    dev_file=None,
+    init_checkpoint=None,
+    from_scratch=False,
+    vocabulary: Vocabulary | None = None,
+    strategy="auto",
+    num_devices=None,
+    do_lower_case=None,
+    allow_unmatched=(),
+    train_dir=None,
+    dev_dir=None,
+    records_errors="fail",
+    cluster="tf_config",
+    tpu=None,
+):
+    """`finetune` with the arguments one by one, as the flags have them."""
+    return finetune(
+        config,
+        run_dir,
+        LabelledPaths(train_file, dev_file, train_dir, dev_dir, records_errors),
+        Start(init_checkpoint, do_lower_case, allow_unmatched, from_scratch, vocabulary),
+        Devices(strategy, num_devices, cluster, tpu),
+    )
+
+
+def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Start, devices: Devices):
+    """Fine-tunes as `config` says, from the newest checkpoint in `run_dir` if there is one.
+
+    Args:
+      config: a `FinetuningConfig`. With an `init_checkpoint` its encoder may be None or must agree.
+      run_dir: where the run lies.
+      paths: the examples.
+      start: where the training begins.
+      devices: what it runs on.
+
+    Returns:
+      (task, metrics): the task, and the metrics on the development data or None.
+
+    Raises:
+      ValueError: before any heavy work, for files, labels or lengths that do not fit.
+    """
+    _require_trainable(config, paths)
+
+    # TensorFlow loads here, after what can be wrong without it.
+    from kbert.reporting.run_page import write_page_of_run
+    from kbert.training.devices.distribution import is_chief, require_whole_shares
+    from kbert.training.trainer import open_run, train
+
+    strategy = devices.make_strategy()  # before any other use of TensorFlow
+    train_data, dev_data, dataset = _open_data(config, paths)
+    config = dataclasses.replace(config, dataset=dataset)
+    task = TASKS[config.task].of_dataset(dataset)
+    if paths.train_dir and not (start.init_checkpoint or start.vocabulary):
+        start = dataclasses.replace(start, vocabulary=read_vocabulary(paths.train_dir, train_data.manifest))
+    point = find_starting_point(start, run_dir, config.encoder, task)
+    config = _complete_config(config, point)
+    for data in filter(None, (train_data, dev_data)):
+        data.require_vocabulary(
+            start.init_checkpoint or paths.train_dir or run_dir, point.vocabulary.describe()
+        )
+    num_train_steps = _num_train_steps(config, train_data)
+    require_whole_shares(config, strategy)
+
+    details = {
+        **TASKS.record_of(task),
+        "max_seq_length": config.max_seq_length,
+        "num_train_examples": train_data.num_examples,
+        "train_file": str(paths.train_file or paths.train_dir),
+        **start.details,
+        "from_scratch": start.from_scratch or not start.init_checkpoint,
+        "data": {"train": train_data.fingerprint, "eval": dev_data and dev_data.fingerprint},
+    }
+    with contextlib.ExitStack() as stack:
+        run = stack.enter_context(open_run(strategy, run_dir, config, details, point.vocabulary))
+        for data in filter(None, (train_data, dev_data)):
+            stack.enter_context(data.naming_damaged_records())
+        _tokenize(task, config, point.vocabulary, train_data, dev_data)
+        _log_examples(task, train_data.first_rows(2), point.vocabulary)
+        plan = _plan(config, strategy, train_data, dev_data, num_train_steps, point.initialize)
+        metrics = train(task, config, plan, run, strategy)
+    if is_chief(strategy):
+        write_page_of_run(run.path)
+    logging.info("the run lies in %s", run.path)
+    return task, metrics
+
+
+def _require_trainable(config, paths):
+    TASKS.require(config.task)
+    if config.early_stopping_patience and not paths.have_dev:
+        raise ValueError(
+            f"early_stopping_patience={config.early_stopping_patience} needs data to evaluate on: give "
+            "--dev_file or --dev_dir."
+        )
+
+
+def _open_data(config, paths):
+    """(training data, development data or None, the complete `DatasetConfig`)."""
+    from kbert.experiments.labelled_file import LabelledFile
+    from kbert.input_pipelines.records.labelled_records import LabelledRecords
+    from kbert.tasks.task import reads_files
+
+    task_class = TASKS[config.task]
+    if not reads_files(task_class):
+        able = [name for name in TASKS if reads_files(TASKS[name])]
+        raise ValueError(f"task={config.task!r} cannot be trained here; choose {', '.join(able)}.")
+
+    def open_data(path, directory, dataset):
+        if path:
+            return LabelledFile(path, task_class, dataset)
+        if directory:
+            return LabelledRecords(directory, task_class, config.max_seq_length, paths.records_errors)
+        return None
+
+    train_data = open_data(paths.train_file, paths.train_dir, config.dataset)
+    dataset = train_data.agreed_dataset(config.dataset)
+    dev_data = open_data(paths.dev_file, paths.dev_dir, dataset)
+    if dev_data:
+        dev_data.agreed_dataset(dataset)
+    return train_data, dev_data, dataset
+
+
+def _complete_config(config, point: StartingPoint):
+    """The config with the encoder that is trained."""
+    if point.vocabulary is None or point.encoder is None:
+        raise ValueError(
+            "nothing to start from: give --init_checkpoint, or --vocab_file and an encoder in the config."
+        )
+    encoder = point.encoder
+    if config.dropout_prob is not None:
+        encoder = dataclasses.replace(
+            encoder,
+            hidden_dropout_prob=config.dropout_prob,
+            attention_probs_dropout_prob=config.dropout_prob,
+        )
+    if config.max_seq_length > encoder.max_position_embeddings:
+        raise ValueError(
+            f"max_seq_length={config.max_seq_length} is more than the encoder's "
+            f"max_position_embeddings={encoder.max_position_embeddings}."
+        )
+    if len(point.vocabulary) > encoder.vocab_size:
+        raise ValueError(
+            f"the vocabulary has {len(point.vocabulary)} pieces, but the encoder's vocab_size is "
+            f"{encoder.vocab_size}: ids would fall outside its table."
+        )
+    return dataclasses.replace(config, encoder=encoder)
+
+
+def _num_train_steps(config, train_data):
+    """As in the original scripts: int(examples / batch x epochs)."""
+    train_data.require_one_batch(config.train_batch_size)
+    number = int(train_data.num_examples / config.train_batch_size * config.num_train_epochs)
+    if not number:
+        raise ValueError(
+            f"{train_data.num_examples} examples in batches of {config.train_batch_size} over "
+            f"{config.num_train_epochs} epochs make no step; lower train_batch_size or raise "
+            "num_train_epochs."
+        )
+    return number
+
+
+def _tokenize(task, config, vocabulary, *data):
+    from kbert.tokenization.text_inputs import TextInputs
+
+    text_inputs = TextInputs(vocabulary, config.max_seq_length)
+    for one in filter(None, data):
+        one.tokenize_with(task, text_inputs)
+
+
+def _log_examples(task, rows, vocabulary):
+    """Two decoded inputs with their labels, so that a wrong column or vocabulary is seen at once."""
+    for number in range(len(rows["input_ids"])):
+        for line in task.describe({name: values[number] for name, values in rows.items()}, vocabulary):
+            logging.info("%s", line)
+
+
+def _plan(config, strategy, train_data, dev_data, num_train_steps, initialize):
+    from kbert.training.devices.jit import needs_whole_batches
+    from kbert.training.phases import Phase, Plan
+
+    def train_batches(consumed, share):
+        return train_data.training_batches(
+            config.train_batch_size, config.seed, consumed, config.pad_to_longest, share=share
+        )
+
+    def dev_batches(share):
+        with_fill = needs_whole_batches(config, strategy)
+        return dev_data.evaluation_batches(
+            config.eval_batch_size, config.pad_to_longest, with_fill=with_fill, share=share
+        )
+
+    phase = Phase(
+        config=config,
+        num_train_steps=num_train_steps,
+        num_warmup_steps=int(num_train_steps * config.warmup_proportion),
+        make_train_batches=train_batches,
+        make_eval_batches=dev_batches if dev_data else None,
+        eval_examples=dev_data and dev_data.evaluated_examples,
+    )
+    return Plan(
+        phases=(phase,),
+        eval_every_steps=_eval_every_steps(config, train_data.num_examples) or num_train_steps,
+        early_stopping_patience=config.early_stopping_patience,
+        initialize=initialize,
+    )
+
+
+def _eval_every_steps(config, num_train_examples):
+    if config.eval_every_epochs is None:
+        return config.eval_every_steps
+    return max(1, round(config.eval_every_epochs * num_train_examples / config.train_batch_size))

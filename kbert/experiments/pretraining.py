@@ -1,0 +1,268 @@
+"""Pretraining records, one folder a phase -> a run directory."""
+
+import dataclasses
+from collections.abc import Sequence
+from os import PathLike
+
+from absl import logging
+
+from kbert.config import PretrainingConfig
+from kbert.experiments.devices import Devices
+from kbert.experiments.starting_point import Start, find_starting_point, started_run
+from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
+from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.tasks import TASKS
+
+
+def run_pretraining(
+    config: PretrainingConfig,
+    run_dir,
+    input_dir,
+    eval_input_dir=None,
+    strategy="auto",
+    num_devices=None,
+    init_checkpoint=None,
+    do_lower_case=None,
+    allow_unmatched=(),
+    records_errors="fail",
+    cluster="tf_config",
+    tpu=None,
+):
+    """`pretrain` with the arguments one by one, as the flags have them."""
+    return pretrain(
+        config,
+        run_dir,
+        open_records(config, input_dir, eval_input_dir, records_errors),
+        Start(init_checkpoint, do_lower_case, allow_unmatched),
+        Devices(strategy, num_devices, cluster, tpu),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class PhaseRecords:
+    """The records of a phase: to train on, and to evaluate on or None."""
+
+    train: PretrainingRecords
+    held_out: PretrainingRecords | None
+
+
+def open_records(config: PretrainingConfig, input_dir, eval_input_dir=None, records_errors="fail"):
+    """Opens and compares the records of all phases; TensorFlow is not loaded.
+
+    Args:
+      config: the config, which says how many phases there are.
+      input_dir: a folder of records with a manifest, or a list of one for each phase.
+      eval_input_dir: the same, or None; one folder serves all phases.
+      records_errors: "fail" stops at a damaged record; "skip" looks for them now and goes without.
+
+    Returns:
+      A tuple of `PhaseRecords`.
+
+    Raises:
+      ValueError: for records that do not fit each other, or the config's encoder.
+    """
+    number = len(config.phase_configs)
+    records = [PretrainingRecords(path) for path in _once_a_phase("--input_dir", input_dir, number)]
+    held_out = [None] * number
+    if eval_input_dir:
+        paths = _paths(eval_input_dir)
+        paths = paths * number if len(paths) == 1 else paths
+        held_out = [PretrainingRecords(path) for path in _once_a_phase("--eval_input_dir", paths, number)]
+    for others in records[1:]:
+        others.require_like(records[0])
+        records[0].require_like(others)
+    for one in filter(None, held_out):
+        one.require_like(records[0])
+    if config.encoder is not None:
+        for one in [*records, *filter(None, held_out)]:
+            one.require_room(config.encoder)
+    if records_errors == "skip":
+        for one in [*records, *filter(None, held_out)]:
+            one.leave_out_damaged()
+    return tuple(map(PhaseRecords, records, held_out))
+
+
+def pretrain(
+    config: PretrainingConfig,
+    run_dir,
+    phases: Sequence[PhaseRecords],
+    start: Start,
+    devices: Devices,
+):
+    """Pretrains as `config` says, from the newest checkpoint in `run_dir` if there is one.
+
+    Args:
+      config: a complete `PretrainingConfig`; its encoder must have room for the vocabulary. With an
+        `init_checkpoint` the encoder may be None or must agree.
+      run_dir: where the run lies.
+      phases: see `open_records`.
+      start: where the training begins.
+      devices: what it runs on.
+
+    Returns:
+      The last evaluation's metrics, or None.
+
+    Raises:
+      ValueError: before any heavy work, for records that do not fit the config; later, for a damaged record.
+    """
+    if config.encoder is None and not start.init_checkpoint:
+        raise ValueError('the config names no encoder; add for example encoder = "bert_mini".')
+    records = [phase.train for phase in phases]
+    vocabulary = read_vocabulary(records[0].directory, records[0].manifest)
+
+    # TensorFlow loads here, after what can be wrong without it.
+    from kbert.input_pipelines.records import record_reader
+    from kbert.reporting.run_page import write_page_of_run
+    from kbert.training.devices.distribution import is_chief
+    from kbert.training.trainer import open_run, train
+
+    strategy = devices.make_strategy()  # before any other use of TensorFlow
+    task = _task(config, run_dir, records)
+    point = find_starting_point(start, run_dir, config.encoder, task)
+    if start.init_checkpoint:
+        records[0].require_vocabulary(start.init_checkpoint, point.vocabulary.describe())
+    config = dataclasses.replace(config, encoder=point.encoder)
+    _require_fitting_phases(config, records, strategy)
+
+    details = _details(task, config, phases, start)
+    sets = [(one.directory, one.manifest) for phase in phases for one in (phase.train, phase.held_out) if one]
+    with (
+        open_run(strategy, run_dir, config, details, vocabulary) as run,
+        record_reader.naming_damaged_records(*sets),
+    ):
+        _log_examples(task, records[0], vocabulary)
+        metrics = train(task, config, _plan(config, strategy, phases, point.initialize), run, strategy)
+    if is_chief(strategy):
+        write_page_of_run(run.path)
+    logging.info("the run lies in %s", run.path)
+    return metrics
+
+
+def _paths(paths):
+    return [paths] if isinstance(paths, str | PathLike) else list(paths)
+
+
+def _once_a_phase(flag, paths, number):
+    paths = _paths(paths)
+    if len(paths) != number:
+        raise ValueError(
+            f"{flag} was given {len(paths)} time(s), but the config has {number} phase(s); give it once for "
+            "each, in order."
+        )
+    return paths
+
+
+def _task(config, run_dir, records):
+    """The objective: that of the run to go on with, the config's, or what the records are made for."""
+    from kbert.tasks.pretraining import objective_of
+
+    run = started_run(run_dir)
+    if run and config.task is None:
+        return run.task()
+    own = objective_of(records[0].manifest)
+    task_class = TASKS[TASKS.require(config.task or own)]
+    if not issubclass(task_class.config_class, PretrainingConfig):
+        able = [name for name in TASKS if issubclass(TASKS[name].config_class, PretrainingConfig)]
+        raise ValueError(f"task={config.task!r} is no pretraining objective; choose {', '.join(able)}.")
+    for one in records:
+        if task_class.strategy not in (None, TASKS[objective_of(one.manifest)].strategy):
+            raise ValueError(
+                f"{one.directory} is made for the objective {objective_of(one.manifest)}, but "
+                f"task={task_class.name!r} needs records made with --strategy={task_class.strategy}."
+            )
+    return task_class()
+
+
+def _require_fitting_phases(config, records, strategy):
+    from kbert.training.devices.distribution import require_whole_shares
+
+    for phase_config, one in zip(config.phase_configs, records, strict=True):
+        one.require_room(config.encoder)
+        require_whole_shares(phase_config, strategy)
+        if phase_config.length_buckets and strategy.num_replicas_in_sync > 1:
+            raise ValueError(
+                f"length_buckets gives batches of many sizes, which {strategy.num_replicas_in_sync} replicas "
+                "cannot share; leave it out, or train with --strategy=one_device."
+            )
+        one.require_one_batch(phase_config.train_batch_size)
+
+
+def _details(task, config, phases, start):
+    """What run.json says."""
+    records = [phase.train for phase in phases]
+    details = {
+        **TASKS.record_of(task),
+        "max_seq_length": max(one.max_seq_length for one in records),
+        "num_train_examples": sum(one.manifest.num_examples for one in records),
+        "records": records[0].manifest.settings,
+        **start.details,
+        "data": {
+            "train": _fingerprints(records),
+            "eval": _fingerprints([phase.held_out for phase in phases if phase.held_out]),
+        },
+    }
+    if len(records) > 1:
+        details["records_of_phases"] = [
+            {"num_train_examples": one.manifest.num_examples, "records": one.manifest.settings}
+            for one in records
+        ]
+    return details
+
+
+def _fingerprints(records):
+    """What the records of every phase hold; None where some are from before their digests were kept."""
+    fingerprints = [one.manifest.fingerprint for one in records]
+    return None if None in fingerprints else fingerprints
+
+
+def _log_examples(task, records, vocabulary):
+    """Two decoded inputs with their answers, so that a wrong vocabulary is seen at once."""
+    batch = next(records.evaluation_batches(2).as_numpy_iterator())
+    for number in range(len(batch["input_ids"])):
+        for line in task.describe({name: values[number] for name, values in batch.items()}, vocabulary):
+            logging.info("%s", line)
+
+
+def _plan(config, strategy, phases, initialize):
+    from kbert.training.phases import Plan
+
+    return Plan(
+        phases=tuple(
+            _phase(number, config, phase_config, phase, strategy)
+            for number, (phase_config, phase) in enumerate(zip(config.phase_configs, phases, strict=True))
+        ),
+        eval_every_steps=config.eval_every_steps,
+        initialize=initialize,
+    )
+
+
+def _phase(number, config, phase_config, records, strategy):
+    from kbert.training.devices.jit import needs_whole_batches
+    from kbert.training.phases import Phase
+
+    def train_batches(consumed, share):
+        # Each phase has an order and masks of its own, also on the same records.
+        return records.train.training_batches(
+            phase_config.train_batch_size,
+            phase_config.seed + number,
+            consumed,
+            share=share,
+            length_buckets=phase_config.length_buckets,
+        )
+
+    def eval_batches(share):
+        return records.held_out.evaluation_batches(
+            config.eval_batch_size,
+            with_fill=needs_whole_batches(phase_config, strategy),
+            max_batches=config.max_eval_steps,
+            share=share,
+        )
+
+    return Phase(
+        config=phase_config,
+        num_train_steps=phase_config.num_train_steps,
+        num_warmup_steps=phase_config.num_warmup_steps,
+        make_train_batches=train_batches,
+        make_eval_batches=eval_batches if records.held_out else None,
+        fresh_optimizer=bool(config.phases) and config.phases[number].fresh_optimizer,
+    )

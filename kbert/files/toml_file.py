@@ -1,0 +1,61 @@
+"""TOML from outside: read with one sentence, with file and line, for whatever is wrong with it."""
+
+import tomllib
+from pathlib import Path
+
+# Bytes. People write TOML, and Python's reader of it is slow: what is larger is no file of settings.
+_LARGEST = 1 << 20
+
+
+def parse_toml(text: str | bytes, where: str) -> dict:
+    """The values that a TOML text stands for.
+
+    Args:
+      text: the text, or its UTF-8 bytes.
+      where: what to call the text in an error, for example its file.
+
+    Raises:
+      ValueError: naming the line, when it is not valid TOML or not UTF-8; and when it is nested so deeply
+        that it cannot be read.
+    """
+    if isinstance(text, bytes):
+        text = _decoded(text, where)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(f"{where} is nested too deeply to be read.") from None
+    except tomllib.TOMLDecodeError as error:
+        last = f"(at line {text.count(chr(10)) + 1}, the end of the document)"
+        problem = str(error).replace("(at end of document)", last)
+        raise ValueError(f"{where} is not valid TOML: {problem}.") from None
+    except ValueError as error:  # a number of thousands of digits, a day that there is not
+        raise ValueError(f"{where} is not valid TOML: {error}.") from None
+
+
+def _decoded(content, where):
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{where} is not valid TOML: byte 0x{content[error.start]:02x} is not UTF-8 (at line {line})."
+        ) from None
+
+
+def read_toml(path: str | Path) -> dict:
+    """The values in a TOML file.
+
+    Raises:
+      ValueError: when it is missing, not valid, nested too deeply, or larger than 1 MiB.
+    """
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        if size > _LARGEST:
+            raise ValueError(f"{path} has {size} bytes; TOML files of more than {_LARGEST} are refused.")
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise ValueError(f"{path} does not exist.") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}).") from None
+    return parse_toml(content, str(path))

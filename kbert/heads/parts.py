@@ -1,0 +1,65 @@
+"""What stands on an encoder's body, by name and shape alone: no model is built. Standard library only."""
+
+from dataclasses import dataclass
+
+from kbert.config import EncoderConfig
+
+_MASKED_LM = "masked_lm"
+_POOLER = "pooler"
+
+
+@dataclass(frozen=True)
+class Part:
+    """The pooler, or a head.
+
+    Args:
+      name: that of its layer, which the names of its variables begin with.
+      reads: "pooled_output" (a row of numbers for each sequence), "sequence_output" (for each token) or
+        "masked_positions" (for the masked tokens alone).
+      num_outputs: logits for each of them. The pooler has none, and the masked-LM head one for each piece of
+        the vocabulary.
+      has_labels: whether each output stands for a label of the task, so that a trained head is only right
+        for the same labels in the same order.
+    """
+
+    name: str
+    reads: str
+    num_outputs: int = 0
+    has_labels: bool = False
+
+    def shapes(self, config: EncoderConfig) -> dict[str, tuple[int, ...]]:
+        """The shape of every variable by name."""
+        hidden = config.hidden_size
+        if self.name == _MASKED_LM:
+            return {
+                **dense_shapes("masked_lm/transform", hidden, hidden),
+                **layer_norm_shapes("masked_lm/layer_norm", hidden),
+                "masked_lm/output_bias": (config.vocab_size,),
+            }
+        return dense_shapes(
+            f"{self.name}/dense", hidden, hidden if self.name == _POOLER else self.num_outputs
+        )
+
+
+POOLER = Part(_POOLER, "sequence_output")
+MASKED_LM = Part(_MASKED_LM, "masked_positions")
+
+
+def pooled_head(name: str, num_outputs: int, has_labels: bool = False) -> tuple[Part, ...]:
+    """The pooler, and a head on top of it."""
+    return POOLER, Part(name, "pooled_output", num_outputs, has_labels)
+
+
+def token_head(name: str, num_outputs: int, has_labels: bool = False) -> tuple[Part, ...]:
+    """A head with logits for each token."""
+    return (Part(name, "sequence_output", num_outputs, has_labels),)
+
+
+def dense_shapes(name: str, inputs: int, outputs: int) -> dict[str, tuple[int, ...]]:
+    """Of a dense layer's variables."""
+    return {f"{name}/kernel": (inputs, outputs), f"{name}/bias": (outputs,)}
+
+
+def layer_norm_shapes(name: str, width: int) -> dict[str, tuple[int, ...]]:
+    """Of a layer norm's variables."""
+    return {f"{name}/gamma": (width,), f"{name}/beta": (width,)}

@@ -1,0 +1,148 @@
+"""The commands of the quickstart, from raw text to exported models."""
+
+from pathlib import Path
+
+from kbert.config.presets import CONFIGS
+from kbert.export_package import export_package
+from kbert.files.json_file import parse_json
+from kbert.quickstart.road import Road
+
+_LENGTHS = ["--max_seq_length=32", "--max_predictions_per_seq=5"]
+_FILL_MASK_TEXTS = [
+    "Return the number of [MASK] in the list.",
+    "This method raises a [MASK] if the key is not found.",
+    "If the file does not [MASK], an exception is raised.",
+    "The [MASK] is closed when the connection is lost.",
+]
+
+
+def paths_in(directory: Path) -> dict[str, Path]:
+    """Where each part of the quickstart is written, by its name in the report."""
+    return {
+        "corpus": directory / "text",
+        "vocabulary": directory / "vocab.txt",
+        "records": directory / "records",
+        "pretraining run": directory / "pretraining",
+        "classifier run": directory / "classifier",
+        "classifier without pretraining": directory / "classifier_from_scratch",
+        "SavedModel": directory / "serving" / "library_area",
+        "LiteRT": directory / "litert",
+        "this page": directory / "index.html",
+    }
+
+
+def make_data(road: Road, at: dict[str, Path]):
+    """Text, vocabulary and pretraining records."""
+    text = at["corpus"]
+    road.step(
+        "Text: the prose of Python's own documentation, and passages labelled by library area",
+        "tfrecords_tools.write_embedded_text",
+        f"--output_dir={text}",
+    )
+    road.step(
+        "Vocabulary: WordPieces learned from the text",
+        "tfrecords_tools.build_vocabulary",
+        f"--input_files={text}/text/train.txt",
+        f"--output_file={at['vocabulary']}",
+        "--vocab_size=6000",
+        "--num_unused_tokens=10",
+    )
+    for split, dupe_factor, num_shards in (("train", 5, 8), ("heldout", 5, 1)):
+        road.step(
+            f"Pretraining records, {split}: masked tokens and sentence pairs as TFRecords",
+            "tfrecords_tools.create_pretraining_data",
+            f"--input_files={text}/text/{split}.txt",
+            f"--vocab_file={at['vocabulary']}",
+            f"--output_dir={at['records']}/{split}",
+            *_LENGTHS,
+            f"--dupe_factor={dupe_factor}",
+            f"--num_shards={num_shards}",
+        )
+
+
+def train(road: Road, at: dict[str, Path]):
+    """The pretraining, a classifier on top of it, and the same classifier without it."""
+    road.step(
+        "Pretraining: masked LM and next sentence",
+        "kbert.scripts.run_pretraining",
+        f"--input_dir={at['records']}/train",
+        f"--eval_input_dir={at['records']}/heldout",
+        f"--config={_config('pretraining/smoke.toml')}",
+        f"--run_dir={at['pretraining run']}",
+    )
+    for title, name, extra in (
+        ("Fine-tuning: which area of the library does a passage describe?", "classifier run", []),
+        ("The control: the same without pretraining", "classifier without pretraining", ["--from_scratch"]),
+    ):
+        road.step(
+            title,
+            "kbert.scripts.run_finetuning",
+            f"--train_file={at['corpus']}/labelled/train.tsv",
+            f"--dev_file={at['corpus']}/labelled/dev.tsv",
+            f"--config={_config('finetuning/smoke.toml')}",
+            f"--init_checkpoint={at['pretraining run']}",
+            f"--run_dir={at[name]}",
+            *extra,
+        )
+
+
+def evaluate_pretraining(road: Road, at: dict[str, Path]) -> tuple[dict, list[dict]]:
+    """(metrics on held-out text, what the model puts in the place of some masks)."""
+    metrics = road.step(
+        "Evaluation: masked LM on held-out text",
+        "kbert.scripts.run_evaluation",
+        f"--run_dir={at['pretraining run']}",
+        f"--input_dir={at['records']}/heldout",
+    )
+    filled = road.step(
+        "Prediction: filling masks",
+        "kbert.scripts.run_prediction",
+        f"--run_dir={at['pretraining run']}",
+        *(f"--text={text}" for text in _FILL_MASK_TEXTS),
+    )
+    return _json_lines(metrics)[-1], _json_lines(filled)
+
+
+def evaluate_classifiers(road: Road, at: dict[str, Path]) -> dict[str, dict]:
+    """The metrics of both classifiers on the test passages, by the run's name in the report."""
+    return {
+        name: _json_lines(
+            road.step(
+                f"Evaluation: the {name} on modules it has not seen",
+                "kbert.scripts.run_evaluation",
+                f"--run_dir={at[name]}",
+                f"--eval_file={at['corpus']}/labelled/test.tsv",
+            )
+        )[-1]
+        for name in ("classifier run", "classifier without pretraining")
+    }
+
+
+def export(road: Road, at: dict[str, Path]) -> tuple[dict, dict]:
+    """What the two exporters report: (of the SavedModel, of the LiteRT files)."""
+    saved_model = road.step(
+        "Export: a SavedModel with tokenization in the graph",
+        f"{export_package()}.export_savedmodel",
+        f"--run_dir={at['classifier run']}",
+        f"--model_base_path={at['SavedModel']}",
+    )
+    litert = road.step(
+        "Export: LiteRT files",
+        f"{export_package()}.export_tflite",
+        f"--run_dir={at['classifier run']}",
+        f"--output_dir={at['LiteRT']}",
+        "--quantization=float32,dynamic_int8",
+    )
+    return _json_lines(saved_model)[-1], _json_lines(litert)[-1]
+
+
+def _json_lines(output):
+    """The lines of what a command said that are JSON objects; its log lines are none."""
+    lines = [line for line in output.splitlines() if line.startswith("{")]
+    return [parse_json(line, f"what the command says, {line[:60]!r},") for line in lines]
+
+
+def _config(name):
+    """A config's path as one would type it: from the current folder, where it lies below that."""
+    path, here = CONFIGS / name, Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path

@@ -1,0 +1,73 @@
+"""What the quickstart measured: from what its commands say, and from their files."""
+
+import math
+import statistics
+from pathlib import Path
+
+from kbert.files.safetensors_file import read_safetensors
+from kbert.manifest import read_manifest
+from kbert.runs.checkpoint import WEIGHTS_FILE
+from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
+
+
+def figures_of(at: dict[str, Path], masked_lm: dict, filled: list[dict], tests: dict[str, dict]) -> dict:
+    """The figures of data, vocabulary, pretraining and classifier.
+
+    Args:
+      at: see `commands.paths_in`.
+      masked_lm: the pretraining's metrics on held-out text.
+      filled: masks and what the model puts there.
+      tests: the metrics of both classifiers, by the run's name in the report.
+    """
+    manifest = read_manifest(at["records"] / "train")
+    return {
+        "corpus": {name: manifest.statistics[name] for name in ("documents", "sentences", "tokens")}
+        | {"examples": manifest.num_examples},
+        "vocabulary": {
+            "size": manifest.vocabulary["size"],
+            "unknown_share": manifest.statistics["unknown_share"],
+        },
+        "pretraining": masked_lm | _training_figures(RunDirectory(at["pretraining run"])),
+        "fill_mask": filled,
+        "classifier": _classifier_figures(RunDirectory(at["classifier run"]), tests),
+    }
+
+
+def sizes_of(at: dict[str, Path], saved_model: dict, litert: dict) -> list[dict]:
+    """How large the classifier is, in each of its forms.
+
+    Args:
+      at: see `commands.paths_in`.
+      saved_model, litert: what the exporters report.
+    """
+    weights = RunDirectory(at["classifier run"]).checkpoint() / WEIGHTS_FILE
+    return [
+        {"what": "checkpoint, weights only", "bytes": weights.stat().st_size},
+        {"what": "SavedModel, with tokenizer", "bytes": saved_model["bytes"]},
+        {"what": "LiteRT float32", "bytes": litert["float32"]["bytes"]},
+        {"what": "LiteRT dynamic int8", "bytes": litert["dynamic_int8"]["bytes"]},
+    ]
+
+
+def _training_figures(run):
+    lines = read_metrics(run.metrics_file)
+    rates = [line["examples_per_second"] for line in lines if line["split"] == "train"]
+    weights = read_safetensors(run.checkpoint() / WEIGHTS_FILE)
+    return {
+        "num_train_steps": run.config.num_train_steps,
+        "examples_per_second": statistics.median(rates),
+        "num_parameters": sum(math.prod(tensor.shape) for tensor in weights.values()),
+    }
+
+
+def _classifier_figures(run, tests):
+    pretrained = tests["classifier run"]
+    return {
+        "labels": list(run.config.dataset.labels),
+        "num_train_examples": run.details["num_train_examples"],
+        "num_test_examples": pretrained["num_examples"],
+        "baseline_accuracy": pretrained["baseline_accuracy"],
+        "pretrained": pretrained,
+        "from_scratch": tests["classifier without pretraining"],
+    }

@@ -1,0 +1,72 @@
+"""Commands run one after the other, each in a process of its own, as a user would type it."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+class Road:
+    """Runs the steps one by one, each a command of its own.
+
+    Args:
+      directory: where the steps write; what they say goes to the folder `logs` in it.
+
+    Attributes:
+      directory, logs: the two folders.
+      steps: of each step so far its title, command, seconds and log file; plain JSON values.
+    """
+
+    def __init__(self, directory: Path):
+        self.directory, self.logs = directory, directory / "logs"
+        self.steps = []
+        self._began = time.monotonic()
+
+    def step(self, title: str, module: str, *arguments: str) -> str:
+        """Runs `python -m module arguments`, shows what it says, and returns it.
+
+        Raises:
+          ValueError: when the command fails; its log is named.
+        """
+        number = len(self.steps) + 1
+        shown = f"python -m {module} {' '.join(_quoted(argument) for argument in arguments)}"
+        log = self.logs / f"{number:02d}_{module.rpartition('.')[2]}.log"
+        print(f"\n[{number:2d}] {title}\n     $ {shown}", flush=True)
+        began = time.monotonic()
+        exit_code, output = _run([sys.executable, "-m", module, *arguments], log)
+        seconds = time.monotonic() - began
+        if exit_code:
+            raise ValueError(f"step {number} ({title}) failed with exit code {exit_code}; see {log}.")
+        self.steps.append(
+            {
+                "title": title,
+                "command": shown,
+                "seconds": round(seconds, 1),
+                "log": str(log.relative_to(self.directory)),
+            }
+        )
+        print(f"     {seconds:.1f} s, {self.total_seconds:.0f} s so far", flush=True)
+        return output
+
+    @property
+    def total_seconds(self) -> float:
+        """Since this object was made."""
+        return time.monotonic() - self._began
+
+
+def _run(command, log):
+    """(exit code, all that the command says); `log` gets it, and the terminal line by line as it comes."""
+    lines = []
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
+    )
+    with log.open("w", encoding="utf-8") as file, process:
+        for line in process.stdout:
+            file.write(line)
+            lines.append(line)
+            print("     " + line.rstrip("\n")[:130], flush=True)
+    return process.returncode, "".join(lines)
+
+
+def _quoted(argument):
+    return f"'{argument}'" if any(c in argument for c in " []*") else argument

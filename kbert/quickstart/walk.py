@@ -1,0 +1,88 @@
+"""The quickstart from its first step to its report.
+
+What needs TensorFlow is imported where it is needed, so that the first step is under way at once.
+"""
+
+import importlib.metadata
+import os
+import platform
+import shutil
+from pathlib import Path
+
+from kbert import __version__
+from kbert.files.whole_file import write_json
+from kbert.quickstart import commands
+from kbert.quickstart.road import Road
+
+_MARKER = ".kbert_quickstart"  # says that a folder is ours to write anew
+
+
+def quickstart(directory: Path) -> dict:
+    """Walks the whole road.
+
+    Args:
+      directory: a new or empty folder, or that of an earlier quickstart, which is removed.
+
+    Returns:
+      What was measured, as it is also written to `directory/results.json`.
+
+    Raises:
+      ValueError: when the folder holds something else, or a step fails.
+    """
+    _prepare(directory)
+    road, at = Road(directory), commands.paths_in(directory)
+    commands.make_data(road, at)
+    commands.train(road, at)
+    results = _machine() | {
+        "directory": str(directory.resolve()),
+        "paths": {name: str(path) for name, path in at.items()},
+        **_measured(road, at),
+        "steps": road.steps,
+        "total_seconds": round(road.total_seconds, 1),
+    }
+    _write_reports(directory, at, results)
+    return results
+
+
+def _prepare(directory):
+    if directory.exists() and any(directory.iterdir()):
+        if not (directory / _MARKER).is_file():
+            raise ValueError(
+                f"--directory={directory} holds other files; choose a new folder for the quickstart."
+            )
+        print(f"removing the earlier quickstart in {directory}")
+        shutil.rmtree(directory)
+    (directory / "logs").mkdir(parents=True, exist_ok=True)
+    (directory / _MARKER).touch()
+
+
+def _machine():
+    return {
+        "kbert_version": __version__,
+        "python": platform.python_version(),
+        "tensorflow": importlib.metadata.version("tensorflow"),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+    }
+
+
+def _measured(road, at):
+    from kbert.quickstart.answers import ask_every_way
+    from kbert.quickstart.figures import figures_of, sizes_of
+
+    masked_lm, filled = commands.evaluate_pretraining(road, at)
+    tests = commands.evaluate_classifiers(road, at)
+    figures = figures_of(at, masked_lm, filled, tests)
+    sizes = sizes_of(at, *commands.export(road, at))
+    return figures | {"sizes": sizes, "answers": ask_every_way(at, road.logs)}
+
+
+def _write_reports(directory, at, results):
+    from kbert.reporting.curves import draw_curves
+    from kbert.reporting.quickstart_page import results_table, write_page
+
+    names = ("pretraining run", "classifier run", "classifier without pretraining")
+    curves = draw_curves({name: at[name] for name in names}, "kbert quickstart")
+    (directory / "curves.png").write_bytes(curves)
+    write_json(results, directory / "results.json")
+    write_page(results, curves, at["this page"])
+    print("\n" + results_table(results))

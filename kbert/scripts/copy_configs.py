@@ -1,0 +1,43 @@
+r"""Script: the configs that come with kbert, listed, or copied to be changed.
+
+  python -m kbert.scripts.copy_configs
+  python -m kbert.scripts.copy_configs --output_dir=my_configs
+
+Where kbert is installed without its checkout, `--config=configs/pretraining/smoke.toml` means the one that
+came with it; a copy is for changing more than `--override` should.
+"""
+
+import shutil
+from pathlib import Path
+
+from absl import flags
+
+from kbert import command_line
+from kbert.files.whole_file import whole_folder
+from kbert.shipped_configs import FOLDER, configs_directory
+
+FLAGS = flags.FLAGS
+
+
+def define_flags():
+    flags.DEFINE_string("output_dir", None, "A new folder for copies; left out, the configs are listed.")
+
+
+def main(argv):
+    del argv
+    directory = configs_directory()
+    if FLAGS.output_dir is None:
+        for path in sorted(path for path in directory.rglob("*.*") if path.suffix in (".toml", ".json")):
+            print(Path(FOLDER) / path.relative_to(directory))
+        return
+    output_dir = Path(FLAGS.output_dir)
+    if output_dir.exists():
+        raise ValueError(f"--output_dir={output_dir} exists already; name a new folder for the copies.")
+    with whole_folder(output_dir) as aside:
+        shutil.copytree(directory, aside, dirs_exist_ok=True)
+    print(f"Configs copied to {output_dir}.")
+
+
+if __name__ == "__main__":
+    define_flags()
+    command_line.run(main)

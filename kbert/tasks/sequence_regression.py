@@ -1,0 +1,98 @@
+"""One text, or a pair of texts -> a number."""
+
+import numpy as np
+from keras import ops
+
+from kbert.features import TARGET_FEATURE, Feature
+from kbert.input_pipelines import labelled_files
+from kbert.tasks.sequence_task import SequenceTask
+from kbert.tasks.task import example_weights
+
+
+class SequenceRegression(SequenceTask):
+    """A number for each text or pair, such as how alike two sentences are (STS-B).
+
+    The head has one output and no activation; the loss is the mean squared error on the labels as they are
+    in the file. Evaluation gives Pearson's and Spearman's correlation, as GLUE does.
+
+    Args:
+      takes_pairs: see `SequenceTask`.
+
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, SequenceRegression
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = SequenceRegression().build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'prediction': (2,)}
+
+    Reference: arXiv 1804.07461 (GLUE), section 3.2.
+    """
+
+    name = "sequence_regression"
+    best_metric = "pearson"
+    head = "classification"  # one output of the same head, as in published checkpoints
+    collected = ("prediction", TARGET_FEATURE)
+    answers = ("prediction",)
+    architecture = "BertForSequenceClassification"
+    problem_type = "regression"
+    read_label = staticmethod(labelled_files.number_label)
+    num_outputs = 1
+
+    def get_config(self):
+        return {"takes_pairs": self.takes_pairs}
+
+    @classmethod
+    def of_dataset(cls, dataset):
+        return cls(bool(dataset.text_pair))
+
+    @classmethod
+    def of_labels(cls, labels):
+        return cls()
+
+    def features(self, max_seq_length):
+        return super().features(max_seq_length) | {TARGET_FEATURE: Feature("float32", ())}
+
+    def label_features(self, examples):
+        """`targets`, float32 of shape (rows,)."""
+        return {TARGET_FEATURE: np.asarray([example.label for example in examples], np.float32)}
+
+    def describe(self, row, vocabulary):
+        (example,) = super().describe(row, vocabulary)
+        return [f"{example} -> {float(row[TARGET_FEATURE]):g}"]
+
+    def outputs_of(self, logits):
+        """float32 `prediction` of shape (batch,)."""
+        return {"prediction": logits[:, 0]}
+
+    def loss_weights(self, batch):
+        return {"loss": ops.sum(example_weights(batch))}
+
+    def loss_sums(self, outputs, batch):
+        errors = ops.square(outputs["prediction"] - batch[TARGET_FEATURE])
+        return {"loss": ops.sum(errors * example_weights(batch))}
+
+    def score(self, examples, predictions):
+        """`pearson` and `spearman`, the latter with mean ranks for ties; not-a-number where all predictions
+        or all labels are the same."""
+        from scipy import stats
+
+        said, true = (predictions.values[name].astype(np.float64) for name in self.collected)
+        if len(true) < 2 or np.ptp(said) == 0 or np.ptp(true) == 0:
+            return {"pearson": float("nan"), "spearman": float("nan")}
+        return {
+            "pearson": float(stats.pearsonr(said, true).statistic),
+            "spearman": float(stats.spearmanr(said, true).statistic),
+        }
+
+    def baseline(self, batches, vocabulary):
+        """`baseline_loss`: that of always answering the mean of these very labels."""
+        targets = np.concatenate([batch[TARGET_FEATURE] for batch in batches]).astype(np.float64)
+        return {"baseline_loss": float(targets.var())}
+
+    def answer(self, outputs, inputs):
+        """The number."""
+        return {"prediction": float(outputs["prediction"])}

@@ -1,0 +1,102 @@
+"""What the tasks on one text, or a pair of texts, have in common: all but the labels."""
+
+from collections.abc import Callable
+
+import keras
+import numpy as np
+
+from kbert.features import ENCODER_INPUTS, encoder_features
+from kbert.heads.classification_head import ClassificationHead
+from kbert.heads.parts import pooled_head
+from kbert.input_pipelines import labelled_files, text_reader
+from kbert.tasks.task import ExampleFeatures, Signature, Task
+from kbert.tasks.task_model import TaskModel
+
+
+class SequenceTask(Task):
+    """One text, or a pair of texts -> a row of numbers from the pooled output.
+
+    Args:
+      takes_pairs: whether examples are pairs; None where nobody has said, which takes both.
+
+    Attributes:
+      head: the name of the head's layer.
+      read_label: how labels are read, see kbert/input_pipelines/labelled_files.py.
+    """
+
+    head: str
+    read_label: Callable = staticmethod(labelled_files.class_label)
+
+    def __init__(self, takes_pairs: bool | None = None):
+        self.takes_pairs = takes_pairs
+
+    @property
+    def num_outputs(self) -> int:
+        """Logits for each text."""
+        raise NotImplementedError
+
+    @property
+    def inputs(self):
+        return ("text", "text_pair") if self.takes_pairs else ("text",)
+
+    @property
+    def parts(self):
+        return pooled_head(self.head, self.num_outputs, has_labels=bool(getattr(self, "labels", ())))
+
+    @classmethod
+    def read_examples(cls, path, dataset, with_labels=True):
+        """`Row`s of a TSV, CSV or JSONL file; see `labelled_files.stream_rows`."""
+        return labelled_files.stream_rows(path, dataset, with_labels, cls.read_label)
+
+    def examples_to_features(self, examples, text_inputs):
+        """Encoder inputs, int32 of shape (rows, max_seq_length), and the labels; a row for each example."""
+        features = text_reader.tokenize_rows(examples, text_inputs) | self.label_features(examples)
+        return ExampleFeatures(features, np.arange(len(examples)))
+
+    def label_features(self, examples) -> dict[str, np.ndarray]:
+        """name -> array of shape (rows, ...) of the labels."""
+        raise NotImplementedError
+
+    def features(self, max_seq_length):
+        return encoder_features(max_seq_length)
+
+    def pooled_logits(self, encoder):
+        """(symbolic inputs, float32 logits of shape (batch, num_outputs)) of a model."""
+        config = encoder.config
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
+        head = ClassificationHead(
+            num_labels=self.num_outputs,
+            dropout=config.hidden_dropout_prob,
+            initializer_range=config.initializer_range,
+            dtype=encoder.policy,
+            name=self.head,
+        )
+        return inputs, head(encoder(inputs)["pooled_output"])
+
+    def build_model(self, encoder):
+        inputs, logits = self.pooled_logits(encoder)
+        return TaskModel(self, encoder, inputs, self.outputs_of(logits))
+
+    def outputs_of(self, logits) -> dict:
+        """name -> the model's output, made of the logits."""
+        raise NotImplementedError
+
+    def served(self, outputs: dict) -> dict:
+        """The outputs of a signature, made of the model's."""
+        return outputs
+
+    def signatures(self, model, text_inputs):
+        """`serving_default` takes `text` (string [batch]), and `text_pair` where examples are pairs; `ids`
+        takes `input_ids`, `input_mask` and `segment_ids` (int32 [batch, length])."""
+
+        def answer_ids(input_ids, input_mask, segment_ids):
+            inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
+            return self.served(model(inputs, training=False))
+
+        def answer_text(text, text_pair=None):
+            return answer_ids(**text_inputs(text, text_pair, pad_to_longest=True))
+
+        return {
+            "serving_default": Signature({name: ("string", (None,)) for name in self.inputs}, answer_text),
+            "ids": Signature({name: ("int32", (None, None)) for name in ENCODER_INPUTS}, answer_ids),
+        }

@@ -1,0 +1,109 @@
+"""The table of tasks: names at once, classes when asked for. Standard library only."""
+
+import difflib
+import importlib
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+
+class TaskTable(MutableMapping):
+    """A mapping from names to task classes, which are imported when they are first asked for.
+
+    To see which tasks there are costs nothing; a class brings TensorFlow along. A task of one's own is added
+    as to any dict: `TASKS[MyTask.name] = MyTask`.
+
+    Args:
+      places: name -> "module.Class", or the class.
+    """
+
+    def __init__(self, places: dict):
+        self._places = dict(places)
+
+    def __getitem__(self, name: str) -> Any:
+        place = self._places[name]
+        if isinstance(place, str):
+            module, _, class_name = place.rpartition(".")
+            place = self._places[name] = getattr(importlib.import_module(module), class_name)
+        return place
+
+    def __setitem__(self, name: str, task_class):
+        self._places[name] = task_class
+
+    def __delitem__(self, name: str):
+        del self._places[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def require(self, name: str) -> str:
+        """The name, if there is a task of it.
+
+        Raises:
+          ValueError: with the names there are, and the one that was perhaps meant.
+        """
+        if name not in self._places:
+            close = difflib.get_close_matches(str(name), self._places, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"task={name!r} is not known.{hint} Tasks: {', '.join(self._places)}.")
+        return name
+
+    # What run.json said of a task before there was `task_config`.
+    old_words = ("next_sentence",)
+
+    def record_of(self, task) -> dict:
+        """What a run's run.json says of a task, for `recorded` to make it again."""
+        return {"task": task.name, "task_config": task.get_config()}
+
+    def recorded(self, details: dict, config):
+        """The task of a run, as its run.json and config.json have it.
+
+        Args:
+          details: the content of run.json: `task`, and `task_config`, which runs from before it was written
+            lack.
+          config: the run's config.
+
+        Raises:
+          ValueError: when there is no such task, or its record does not make one.
+        """
+        task_class = self[self.require(details["task"])]
+        if "task_config" not in details:
+            return task_class.of_old_run(details, config)
+        try:
+            return task_class(**details["task_config"])
+        except TypeError as error:
+            raise ValueError(
+                f"task_config={details['task_config']!r} makes no {details['task']}: {error}."
+            ) from None
+
+    def of_parts(self, names: set[str]) -> str:
+        """The name of the first task whose model has just these parts.
+
+        Raises:
+          ValueError: when there is none.
+        """
+        for name in self:
+            if {part.name for part in self[name].of_labels(("0", "1")).parts} == names:
+                return name
+        raise ValueError(f"no task has the parts {', '.join(sorted(names))}.")
+
+    def with_problem_type(self, name: str, problem_type: str | None) -> str:
+        """The task of the same class of Hugging Face's library whose logits have this meaning.
+
+        Raises:
+          ValueError: when there is none.
+        """
+        known = self.of_architecture(self[name].architecture, problem_type)
+        if known is None:
+            raise ValueError(f"problem_type={problem_type!r} is not known for {name}.")
+        return known
+
+    def of_architecture(self, architecture: str, problem_type: str | None = None) -> str | None:
+        """The name of the first task whose models are of this class of Hugging Face's library, or None."""
+        for name in self:
+            task = self[name]
+            if (task.architecture, task.problem_type) == (architecture, problem_type):
+                return name
+        return None

@@ -1,0 +1,19 @@
+"""What pyproject.toml cannot say: two folders have another name in the package than in the checkout.
+
+A top-level `export` in site-packages would stand in the way of other people's, and the configs belong to
+kbert. kbert/export_package.py and kbert/shipped_configs.py know both places.
+"""
+
+from setuptools import find_packages, setup
+
+setup(
+    packages=[
+        *find_packages(include=["kbert", "kbert.*", "tfrecords_tools", "tfrecords_tools.*"]),
+        "kbert_export",
+        *(f"kbert_export.{folder}" for folder in find_packages("export")),
+        "kbert.configs",
+    ],
+    package_dir={"kbert_export": "export", "kbert.configs": "configs"},
+    package_data={"kbert_export": ["**/*.txt"], "kbert.configs": ["**/*.json", "**/*.toml"]},
+    include_package_data=False,
+)

@@ -1,0 +1,731 @@
+"""Configs: what they accept, the sentences they refuse with, and that nothing is lost on the way to JSON."""
+
+import dataclasses
+import json
+import random
+import subprocess
+import sys
+import typing
+from pathlib import Path
+
+import pytest
+
+from kbert.config import (
+    DatasetConfig,
+    EncoderConfig,
+    FinetuningConfig,
+    OptimizerConfig,
+    PhaseConfig,
+    PretrainingConfig,
+    encoder_presets,
+    from_dict,
+    load_config,
+    to_dict,
+)
+from tests.kbert.mutations import mutate_bytes, mutate_json
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+CONFIGS = REPOSITORY / "configs"
+CONFIG_CLASSES = {"pretraining": PretrainingConfig, "finetuning": FinetuningConfig, "encoders": EncoderConfig}
+ENCODERS = sorted(CONFIGS.glob("encoders/*.json"))
+EXPERIMENTS = sorted(path for path in CONFIGS.glob("*/*.toml") if path.parent.name in CONFIG_CLASSES)
+SCRIPTS = {
+    "pretraining": "kbert.scripts.run_pretraining",
+    "finetuning": "kbert.scripts.run_finetuning",
+}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(values):
+        path = tmp_path / "config.json"
+        path.write_text(values if isinstance(values, str) else json.dumps(values), encoding="utf-8")
+        return path
+
+    return write
+
+
+# ---------------------------------------------------------------------------------- what is there
+
+
+@pytest.mark.parametrize("path", ENCODERS + EXPERIMENTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_config_of_the_repository_loads_and_comes_back_from_json(path, write):
+    config_class = CONFIG_CLASSES[path.parent.name]
+    config = load_config(config_class, path)
+    assert from_dict(config_class, to_dict(config)) == config
+    assert load_config(config_class, write(to_dict(config))) == config  # what a run records
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_experiment_says_what_it_is_for_its_command_and_what_to_expect(path):
+    text = path.read_text(encoding="utf-8")
+    comment = text.partition("\n\n")[0]
+    assert all(line.startswith("#") for line in comment.splitlines())
+    folder = path.parent.name
+    assert f"python -m {SCRIPTS[folder]} --config=configs/{folder}/{path.name} " in comment
+    assert "\n# Expected" in comment
+    assert load_config(CONFIG_CLASSES[folder], path).description
+    assert all(len(line) <= 110 for line in text.splitlines())
+
+
+def test_presets_are_the_published_shapes():
+    shapes = {
+        name: (config.num_hidden_layers, config.hidden_size, config.num_attention_heads)
+        for name in encoder_presets()
+        for config in [from_dict(EncoderConfig, name)]
+    }
+    assert shapes == {
+        "bert_base": (12, 768, 12),
+        "bert_large": (24, 1024, 16),
+        "bert_medium": (8, 512, 8),
+        "bert_mini": (4, 256, 4),
+        "bert_small": (4, 512, 8),
+        "bert_tiny": (2, 128, 2),
+    }
+    for name in encoder_presets():
+        config = from_dict(EncoderConfig, name)
+        assert config.intermediate_size == 4 * config.hidden_size
+        assert (config.vocab_size, config.type_vocab_size, config.max_position_embeddings) == (30522, 2, 512)
+        assert (config.hidden_act, config.layer_norm_eps, config.initializer_range) == ("gelu", 1e-12, 0.02)
+
+
+def test_defaults_are_those_of_bert_base():
+    assert EncoderConfig() == from_dict(EncoderConfig, "bert_base")
+
+
+def test_a_published_bert_config_with_unused_keys_is_read(write):
+    published = {"hidden_size": 64, "num_attention_heads": 4, "directionality": "bidi", "pooler_fc_size": 768}
+    assert load_config(EncoderConfig, write(published)).hidden_size == 64
+
+
+def test_configs_load_without_tensorflow():
+    code = (
+        "import sys, kbert.config, kbert.features, kbert.manifest, kbert.input_pipelines.labelled_files\n"
+        "assert not {'tensorflow', 'keras', 'numpy'} & set(sys.modules), 'heavy imports'"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True, timeout=60)
+
+
+# ------------------------------------------------------------------------------------- refusals
+
+REFUSED = {
+    "unknown key": (
+        PretrainingConfig,
+        {"num_train_step": 5},
+        "unknown key 'num_train_step' for PretrainingConfig. Did you mean 'num_train_steps'? Known keys: ",
+    ),
+    "unknown key without a likeness": (FinetuningConfig, {"zzz": 5}, "unknown key 'zzz'"),
+    "unknown nested key": (
+        FinetuningConfig,
+        {"optimizer": {"learning_rat": 1.0}},
+        "optimizer: unknown key 'learning_rat' for OptimizerConfig. Did you mean 'learning_rate'?",
+    ),
+    "not divisible": (
+        PretrainingConfig,
+        {"encoder": {"hidden_size": 100, "num_attention_heads": 12}},
+        "encoder: hidden_size=100 is not divisible by num_attention_heads=12; choose a multiple of 12, for "
+        "example 96 or 108.",
+    ),
+    "fewer units than heads": (
+        PretrainingConfig,
+        {"encoder": {"hidden_size": 5, "num_attention_heads": 12}},
+        "for example 12 or 24.",
+    ),
+    "string for a number": (
+        PretrainingConfig,
+        {"num_train_steps": "5"},
+        "num_train_steps: expected int, received '5'.",
+    ),
+    "fraction for an integer": (PretrainingConfig, {"seed": 1.5}, "seed: expected int, received 1.5."),
+    "bool for an integer": (PretrainingConfig, {"seed": True}, "seed: expected int, received True."),
+    "number for a bool": (
+        PretrainingConfig,
+        {"jit_compile": 1},
+        "jit_compile: expected bool or str, received 1.",
+    ),
+    "another word for a bool": (
+        PretrainingConfig,
+        {"jit_compile": "on"},
+        "jit_compile='on' is not known; choose true, false or \"auto\".",
+    ),
+    "no parts": (
+        PretrainingConfig,
+        {"gradient_accumulation_steps": 0},
+        "gradient_accumulation_steps=0 must be positive.",
+    ),
+    "parts of batches of many sizes": (
+        PretrainingConfig,
+        {"gradient_accumulation_steps": 2, "length_buckets": [12]},
+        "length_buckets gives batches of many sizes, which gradient_accumulation_steps cannot cut",
+    ),
+    "text for a list": (
+        FinetuningConfig,
+        {"dataset": {"labels": "yes"}},
+        "dataset: labels: expected a list, received 'yes'.",
+    ),
+    "number among texts": (
+        FinetuningConfig,
+        {"dataset": {"labels": [0, 1]}},
+        "dataset: labels: expected str, received 0.",
+    ),
+    "list for an object": (PretrainingConfig, {"optimizer": [1]}, "expected an object of settings, received"),
+    "unknown preset": (
+        PretrainingConfig,
+        {"encoder": "bert_huge"},
+        "unknown encoder preset 'bert_huge'; choose one of bert_base, bert_large, bert_medium, ",
+    ),
+    "unknown activation": (
+        PretrainingConfig,
+        {"encoder": {"hidden_act": "swish"}},
+        "hidden_act='swish' is not known; choose one of gelu, gelu_erf, relu, tanh.",
+    ),
+    "zero layers": (
+        PretrainingConfig,
+        {"encoder": {"num_hidden_layers": 0}},
+        "num_hidden_layers=0 must be positive.",
+    ),
+    "dropout of 1": (
+        PretrainingConfig,
+        {"encoder": {"hidden_dropout_prob": 1}},
+        "hidden_dropout_prob=1.0 must be at least 0 and below 1.",
+    ),
+    "unknown precision": (
+        PretrainingConfig,
+        {"precision": "float16"},
+        "precision='float16' is not known; choose one of float32, mixed_bfloat16, mixed_float16.",
+    ),
+    "negative batch": (PretrainingConfig, {"train_batch_size": -1}, "train_batch_size=-1 must be positive."),
+    "negative seed": (PretrainingConfig, {"seed": -1}, "seed=-1 must lie between 0 and 4294967295."),
+    "no steps": (PretrainingConfig, {"num_train_steps": 0}, "num_train_steps=0 must be positive."),
+    "long warm-up": (
+        PretrainingConfig,
+        {"num_train_steps": 5, "num_warmup_steps": 6},
+        "num_warmup_steps=6 must lie between 0 and num_train_steps=5.",
+    ),
+    "unknown optimizer": (
+        PretrainingConfig,
+        {"optimizer": {"name": "sgd"}},
+        "optimizer.name='sgd' is not known; choose one of adam_weight_decay, adamw, lamb.",
+    ),
+    "unknown decay": (
+        PretrainingConfig,
+        {"optimizer": {"decay": "exponential"}},
+        "optimizer.decay='exponential' is not known; choose one of linear, polynomial, cosine, constant, "
+        "budget.",
+    ),
+    "power of a linear decay": (
+        PretrainingConfig,
+        {"optimizer": {"decay_power": 2}},
+        "optimizer.decay_power=2.0 needs decay=\"polynomial\", not 'linear'.",
+    ),
+    "an end above the start": (
+        PretrainingConfig,
+        {"optimizer": {"end_learning_rate": 1}},
+        "optimizer.end_learning_rate=1.0 must lie between 0 and learning_rate=0.0001.",
+    ),
+    "an end of a constant rate": (
+        PretrainingConfig,
+        {"optimizer": {"decay": "constant", "end_learning_rate": 1e-5}},
+        'optimizer.end_learning_rate=1e-05 is never reached with decay="constant"; leave it out.',
+    ),
+    "a budget without time": (
+        PretrainingConfig,
+        {"optimizer": {"decay": "budget"}},
+        "optimizer.train_minutes=None does not go with decay='budget': decay=\"budget\" needs train_minutes,",
+    ),
+    "time without a budget": (
+        PretrainingConfig,
+        {"optimizer": {"train_minutes": 5}},
+        "optimizer.train_minutes=5.0 does not go with decay='linear'",
+    ),
+    "no time": (
+        PretrainingConfig,
+        {"optimizer": {"decay": "budget", "train_minutes": 0}},
+        "optimizer.train_minutes=0.0 must be positive.",
+    ),
+    "a budget of warm-up": (
+        PretrainingConfig,
+        {"optimizer": {"decay": "budget", "train_minutes": 5, "budget_warmup_proportion": 1}},
+        "optimizer.budget_warmup_proportion=1.0 must be at least 0 and below 1.",
+    ),
+    "a budget for phases": (
+        PretrainingConfig,
+        {"optimizer": {"decay": "budget", "train_minutes": 5}, "phases": [{}, {}]},
+        'optimizer.decay="budget" ends the training with its time, so it does not go with phases',
+    ),
+    "layers that learn faster below": (
+        FinetuningConfig,
+        {"optimizer": {"layer_decay": 1.5}},
+        "optimizer.layer_decay=1.5 must be above 0 and at most 1, which is no decay.",
+    ),
+    "a broken pattern": (
+        FinetuningConfig,
+        {"optimizer": {"exclude_from_weight_decay": ["bias", "("]}},
+        "optimizer.exclude_from_weight_decay holds '(', which is not a regular expression (",
+    ),
+    "negative weight decay": (
+        FinetuningConfig,
+        {"optimizer": {"weight_decay": -0.1}},
+        "optimizer.weight_decay=-0.1 must not be negative.",
+    ),
+    "no memory of squares": (
+        FinetuningConfig,
+        {"optimizer": {"beta_2": 1}},
+        "optimizer.beta_2=1.0 must be at least 0 and below 1.",
+    ),
+    "no learning rate": (
+        PretrainingConfig,
+        {"optimizer": {"learning_rate": 0}},
+        "optimizer.learning_rate=0.0 must be positive.",
+    ),
+    "not a number": (
+        PretrainingConfig,
+        {"optimizer": {"learning_rate": float("nan")}},
+        "optimizer.learning_rate=nan must be positive.",
+    ),
+    "varying shapes under XLA": (
+        FinetuningConfig,
+        {"jit_compile": True},
+        "jit_compile=true needs fixed shapes: set pad_to_longest=false as well.",
+    ),
+    "short sequences": (FinetuningConfig, {"max_seq_length": 3}, "max_seq_length=3 must be at least 4."),
+    "no epochs": (FinetuningConfig, {"num_train_epochs": 0}, "num_train_epochs=0.0 must be positive."),
+    "warm-up above 1": (
+        FinetuningConfig,
+        {"warmup_proportion": 1.1},
+        "warmup_proportion=1.1 must lie between 0 and 1.",
+    ),
+    "repeated label": (
+        FinetuningConfig,
+        {"dataset": {"labels": ["a", "b", "a"]}},
+        "dataset.labels repeats ['a']; name each label once.",
+    ),
+    "positive label unlisted": (
+        FinetuningConfig,
+        {"dataset": {"labels": ["a", "b"], "positive_label": "c"}},
+        "dataset.positive_label='c' is not among labels=['a', 'b'].",
+    ),
+    "unnamed column": (
+        FinetuningConfig,
+        {"dataset": {"column_names": ["text", "score"]}},
+        "dataset column 'label' is not among column_names=['text', 'score'].",
+    ),
+    "unnamed column of a choice": (
+        FinetuningConfig,
+        {"dataset": {"column_names": ["text", "ending0", "label"], "choices": ["ending0", "ending1"]}},
+        "dataset column 'ending1' is not among column_names=['text', 'ending0', 'label'].",
+    ),
+    "nothing between labels": (
+        FinetuningConfig,
+        {"dataset": {"label_separator": ""}},
+        "dataset.label_separator='' separates nothing; give a text such as \";\", or leave it out.",
+    ),
+    "unknown file format": (
+        FinetuningConfig,
+        {"dataset": {"file_format": "xml"}},
+        "dataset.file_format='xml' is not known; choose tsv, csv or jsonl.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("config_class", "values", "sentence"), REFUSED.values(), ids=REFUSED.keys())
+def test_refusals_name_the_file_what_came_and_the_mend(write, config_class, values, sentence):
+    path = write(values)
+    with pytest.raises(ValueError) as error:
+        load_config(config_class, path)
+    assert sentence in str(error.value)
+    assert str(error.value).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", "is not valid JSON: "),
+        ("[1, 2]", "expected an object of settings, received [1, 2]."),
+        ('"bert_mini"', "expected an object of settings, received 'bert_mini'."),
+    ],
+)
+def test_files_that_are_no_config_are_refused(write, text, sentence):
+    with pytest.raises(ValueError) as error:
+        load_config(PretrainingConfig, write(text), overrides=["seed=3"])
+    assert sentence in str(error.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ValueError, match="config file nowhere.json does not exist; give the path"):
+        load_config(PretrainingConfig, "nowhere.json")
+    for nothing in ("", tmp_path):
+        with pytest.raises(ValueError, match="does not exist"):
+            load_config(PretrainingConfig, nothing)
+
+
+def test_a_missing_file_of_another_suffix_is_proposed():
+    with pytest.raises(ValueError, match="does not exist; .* Did you mean .*smoke.toml?"):
+        load_config(PretrainingConfig, CONFIGS / "pretraining" / "smoke.json")
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "config", "config.toml.txt", ".toml"])
+def test_another_suffix_is_refused(tmp_path, name):
+    (tmp_path / name).write_text("seed = 3\n")
+    with pytest.raises(ValueError, match=r"config file .* ends in '.*'; expected .toml or .json") as error:
+        load_config(PretrainingConfig, tmp_path / name)
+    assert "\n" not in str(error.value)
+
+
+# ----------------------------------------------------------------------------------------- TOML
+
+
+@pytest.fixture
+def write_toml(tmp_path):
+    def write_toml(text):
+        path = tmp_path / "config.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write_toml
+
+
+def test_toml_and_json_say_the_same(write, write_toml):
+    values = {"encoder": "bert_tiny", "num_warmup_steps": 2, "optimizer": {"learning_rate": 1e-3}}
+    path = write(values | {"phases": [{}, {"num_train_steps": 5}]})
+    text = """
+        encoder = "bert_tiny"
+        num_warmup_steps = 2
+        [optimizer]
+        learning_rate = 1e-3
+        [[phases]]
+        [[phases]]
+        num_train_steps = 5
+    """
+    overrides = ["phases.0.num_train_steps=7", "encoder.hidden_dropout_prob=0", "optimizer.name=lamb"]
+    for more in ([], overrides):
+        config = load_config(PretrainingConfig, write_toml(text), more, vocab_size=40)
+        assert config == load_config(PretrainingConfig, path, more, vocab_size=40)
+    assert config.phases[0].num_train_steps == 7 and config.encoder.hidden_dropout_prob == 0
+
+
+def test_the_suffix_may_be_in_capitals(write_toml):
+    path = write_toml("seed = 7\n")
+    assert load_config(PretrainingConfig, path.rename(path.with_suffix(".TOML"))).seed == 7
+
+
+@pytest.mark.parametrize("text", ["inf", "+inf", "1e999"])
+def test_no_clipping_in_toml(write_toml, text):
+    config = load_config(PretrainingConfig, write_toml(f"[optimizer]\nglobal_clipnorm = {text}\n"))
+    assert config.optimizer.global_clipnorm is None
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("seed = 1\nseed", "is not valid TOML: "),
+        ("seed = [", "(at line 1, the end of the document)."),
+        ("sead = 1", "unknown key 'sead' for PretrainingConfig. Did you mean 'seed'?"),
+        ("seed = nan", "seed: expected int, received nan."),
+        ("seed = 2020-01-01", "seed: expected int, received datetime.date(2020, 1, 1)."),
+        ("description = 12:30:00", "description: expected str, received datetime.time(12, 30)."),
+        ("optimizer.learning_rate = nan", "optimizer.learning_rate=nan must be positive."),
+        ("optimizer.learning_rate = inf", "optimizer.learning_rate=inf must be at most 3e+38."),
+        ("optimizer.global_clipnorm = nan", "null or Infinity (in TOML: inf) switches clipping off."),
+        ("[[optimizer]]", "expected an object of settings, received [{}]."),
+        ("seed" + ".a" * 5000 + " = 1", "seed: expected int, received {'a': {'a': {'a': {...}}}}."),
+        ("phases = " + "[" * 100_000 + "]" * 100_000, "is nested too deeply to be read."),
+    ],
+)
+def test_what_is_wrong_in_toml_is_one_sentence(write_toml, text, sentence):
+    path = write_toml(text)
+    with pytest.raises(ValueError) as error:
+        load_config(PretrainingConfig, path)
+    assert sentence in str(error.value) and str(error.value).startswith(str(path))
+    assert str(error.value).isprintable() and len(str(error.value)) < 1500
+
+
+def test_experiments_damaged_at_random_are_refused_in_a_sentence_or_equal_after_json(tmp_path):
+    path, accepted = tmp_path / "config.toml", 0
+    for case in range(200):
+        rng = random.Random(case)
+        whole = rng.choice(EXPERIMENTS)
+        config_class = CONFIG_CLASSES[whole.parent.name]
+        path.write_bytes(mutate_bytes(whole.read_bytes(), rng))
+        try:
+            config = load_config(config_class, path)
+        except ValueError as error:
+            assert str(error).isprintable() and len(str(error)) < 1500, f"case {case}: {error!r}"
+            assert str(error).startswith(str(path)), f"case {case}: {error!r}"
+        else:
+            accepted += 1
+            assert from_dict(config_class, json.loads(json.dumps(to_dict(config)))) == config, f"case {case}"
+    assert 20 < accepted < 180
+
+
+# ----------------------------------------------------------------- encoders and the vocabulary's size
+
+
+def test_a_preset_takes_the_vocabularys_size(write):
+    config = load_config(PretrainingConfig, write({"encoder": "bert_tiny"}), vocab_size=777)
+    assert config.encoder == dataclasses.replace(from_dict(EncoderConfig, "bert_tiny"), vocab_size=777)
+
+
+def test_a_preset_with_keys_of_its_own(write):
+    encoder = {"preset": "bert_tiny", "num_hidden_layers": 1, "vocab_size": 800}
+    config = load_config(PretrainingConfig, write({"encoder": encoder}), vocab_size=777)
+    tiny = from_dict(EncoderConfig, "bert_tiny")
+    assert config.encoder == dataclasses.replace(tiny, num_hidden_layers=1, vocab_size=800)
+
+
+def test_a_table_smaller_than_the_vocabulary_is_refused(write):
+    path = write({"encoder": {"preset": "bert_tiny", "vocab_size": 700}})
+    with pytest.raises(
+        ValueError, match="encoder.vocab_size=700 is smaller than the vocabulary, which has 777"
+    ):
+        load_config(PretrainingConfig, path, vocab_size=777)
+
+
+def test_no_encoder_stays_none(write):
+    assert load_config(FinetuningConfig, write({}), vocab_size=777).encoder is None
+
+
+# ------------------------------------------------------------------------------------ overrides
+
+
+def test_overrides_change_numbers_texts_and_lists_in_order(write):
+    path = write({"seed": 1, "dataset": {"text": "sentence"}})
+    overrides = [
+        "seed=2",
+        "seed=3",
+        "optimizer.learning_rate=3e-5",
+        "dataset.label=answer",
+        'dataset.labels=["no", "yes"]',
+        "dataset.positive_label=no",
+        "pad_to_longest=false",
+        "num_train_epochs=2",
+    ]
+    config = load_config(FinetuningConfig, path, overrides)
+    assert config.seed == 3
+    assert config.optimizer == OptimizerConfig(learning_rate=3e-5)
+    assert config.dataset == DatasetConfig(
+        text="sentence", label="answer", labels=("no", "yes"), positive_label="no"
+    )
+    assert config.pad_to_longest is False and config.num_train_epochs == 2.0
+
+
+def test_an_override_into_a_preset_keeps_the_preset(write):
+    path = write({"encoder": "bert_tiny"})
+    config = load_config(PretrainingConfig, path, ["encoder.hidden_dropout_prob=0"], vocab_size=40)
+    tiny = from_dict(EncoderConfig, "bert_tiny")
+    assert config.encoder == dataclasses.replace(tiny, hidden_dropout_prob=0.0, vocab_size=40)
+
+
+def test_an_override_may_choose_the_preset(write):
+    config = load_config(PretrainingConfig, write({}), ["encoder=bert_mini", "encoder.vocab_size=50"])
+    assert (config.encoder.hidden_size, config.encoder.vocab_size) == (256, 50)
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("seed", "--override='seed' must look like path.to.field=value, for example"),
+        ("=3", "--override='=3' must look like"),
+        ("seed.x=3", "--override='seed.x=3': 'seed' holds no settings."),
+        ("sead=3", "unknown key 'sead' for PretrainingConfig. Did you mean 'seed'?"),
+        ("seed=many", "seed: expected int, received 'many'."),
+    ],
+)
+def test_bad_overrides_are_refused(write, override, sentence):
+    with pytest.raises(ValueError) as error:
+        load_config(PretrainingConfig, write({"seed": 1}), [override])
+    assert sentence in str(error.value)
+
+
+# ------------------------------------------------------------------------- numbers that are none
+
+CLASSES_WITH_NUMBERS = (EncoderConfig, OptimizerConfig, PretrainingConfig, FinetuningConfig, PhaseConfig)
+# What makes each of them a setting of a whole config, and what else it needs to be looked at at all.
+PLACES = {
+    EncoderConfig: lambda values: (PretrainingConfig, {"encoder": values}),
+    OptimizerConfig: lambda values: (PretrainingConfig, {"optimizer": values}),
+    PhaseConfig: lambda values: (PretrainingConfig, {"phases": [{"num_train_steps": 10**5} | values]}),
+}
+NEEDED = {
+    "train_minutes": {"decay": "budget"},
+    "decay_power": {"decay": "polynomial"},
+    "budget_warmup_proportion": {"decay": "budget", "train_minutes": 5},
+    "packed_rows": {"padding": "pack", "pad_to_longest": False},
+    "early_stopping_patience": {"eval_every_steps": 1},
+}
+
+
+def number_settings(*kinds):
+    """(class, field) of every setting that holds a number of these kinds."""
+    for config_class in CLASSES_WITH_NUMBERS:
+        for name, hint in typing.get_type_hints(config_class).items():
+            if hint in kinds or set(typing.get_args(hint)) - {type(None)} in ({kind} for kind in kinds):
+                yield pytest.param(config_class, name, id=f"{config_class.__name__}.{name}")
+
+
+def with_value(config_class, name, text):
+    """A whole config's class and its JSON text, with `text` for one setting of one of its parts."""
+    needed = {key: value for key, value in NEEDED.get(name, {}).items() if hasattr(config_class(), key)}
+    whole, values = PLACES.get(config_class, lambda values: (config_class, values))(needed | {name: "HERE"})
+    return whole, json.dumps(values).replace('"HERE"', text)
+
+
+@pytest.mark.parametrize("text", ["NaN", "1e999", "-1e999", "-Infinity", "1" + "0" * 400])
+@pytest.mark.parametrize(("config_class", "name"), list(number_settings(float)))
+def test_every_number_is_finite(write, config_class, name, text):
+    if name == "global_clipnorm" and text.startswith("1"):
+        return  # ways to say "no clipping", see below
+    whole, content = with_value(config_class, name, text)
+    path = write(content)
+    with pytest.raises(ValueError, match=name) as error:
+        load_config(whole, path)
+    assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)
+    assert len(str(error.value)) < len(str(path)) + 250
+
+
+@pytest.mark.parametrize("text", ["1" + "0" * 30, "-1", "1.5", "true", '"8"', "[8]", "{}", "NaN"])
+@pytest.mark.parametrize(("config_class", "name"), list(number_settings(int)))
+def test_every_whole_number_has_a_largest_one(write, config_class, name, text):
+    whole, content = with_value(config_class, name, text)
+    path = write(content)
+    with pytest.raises(ValueError, match=name) as error:
+        load_config(whole, path)
+    assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"num_hidden_layers": 10**6}, "num_hidden_layers=1000000 must be at most 1000."),
+        ({"vocab_size": 10**9}, "vocab_size=1000000000 must be at most 10000000."),
+        (
+            {"num_hidden_layers": 1000, "hidden_size": 12_000},
+            "hidden_size=12000, num_hidden_layers=1000 make an encoder of 650,",
+        ),
+        ({"layer_norm_eps": -1.0}, "layer_norm_eps=-1.0 must be above 0 and at most 1."),
+        ({"layer_norm_eps": 0}, "layer_norm_eps=0.0 must be above 0 and at most 1."),
+        ({"masked_lm_layer_norm_eps": -1.0}, "masked_lm_layer_norm_eps=-1.0 must be above 0 and at most 1."),
+        ({"initializer_range": -0.02}, "initializer_range=-0.02 must be at least 0 and at most 10."),
+    ],
+)
+def test_shapes_that_no_machine_holds_and_numbers_that_no_model_has(values, sentence):
+    with pytest.raises(ValueError) as error:
+        from_dict(EncoderConfig, values)
+    assert sentence in str(error.value)
+
+
+def test_the_largest_published_encoders_are_accepted():
+    for hidden, layers, vocabulary in ((1024, 24, 501_153), (2560, 48, 29_056), (4096, 48, 250_880)):
+        config = from_dict(
+            EncoderConfig,
+            {
+                "hidden_size": hidden,
+                "num_hidden_layers": layers,
+                "vocab_size": vocabulary,
+                "num_attention_heads": hidden // 64,
+                "intermediate_size": 4 * hidden,
+            },
+        )
+        assert config.hidden_size == hidden
+
+
+# ---------------------------------------------------------------------------------- no clipping
+
+
+@pytest.mark.parametrize("text", ["null", "Infinity", "1e999"])
+def test_no_clipping_is_recorded_as_null_and_reads_back_equal(write, text):
+    config = load_config(PretrainingConfig, write('{"optimizer": {"global_clipnorm": %s}}' % text))
+    assert config.optimizer.global_clipnorm is None
+    assert config == load_config(PretrainingConfig, write({}), [f"optimizer.global_clipnorm={text}"])
+    recorded = json.dumps(to_dict(config), allow_nan=False)
+    assert from_dict(PretrainingConfig, json.loads(recorded)) == config
+    assert OptimizerConfig(global_clipnorm=float("inf")).global_clipnorm is None
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "NaN", "1e39", "1e-39"])
+def test_other_norms_are_refused_and_the_sentence_says_how_not_to_clip(write, text):
+    with pytest.raises(
+        ValueError,
+        match="optimizer.global_clipnorm=.*; null or Infinity .* switches clipping off",
+    ):
+        load_config(PretrainingConfig, write('{"optimizer": {"global_clipnorm": %s}}' % text))
+
+
+# --------------------------------------------------------------------------- files that are strange
+
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+@pytest.mark.parametrize("config_class", [PretrainingConfig, FinetuningConfig, EncoderConfig])
+def test_deeply_nested_files_are_refused(write, config_class):
+    for text in (DEEP, '{"description": ' + DEEP + "}"):
+        with pytest.raises(ValueError, match="is nested too deeply to be read") as error:
+            load_config(config_class, write(text))
+        assert "\n" not in str(error.value)
+
+
+def test_nesting_that_json_still_reads_is_shown_short(write):
+    nested = "[" * 900 + "]" * 900
+    for text in ('{"seed": %s}' % nested, '{"optimizer": %s}' % nested, nested):
+        with pytest.raises(ValueError, match="received ") as error:
+            load_config(PretrainingConfig, write(text))
+        assert len(str(error.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("seed=" + DEEP, "is nested too deeply to be read"),
+        ("seed=" + "1" * 5000, "seed"),
+        ("phases.².num_train_steps=3", "there is no '²' in a list of 1"),
+        ("phases.7.num_train_steps=3", "there is no '7' in a list of 1"),
+        ("phases." + "1" * 5000 + ".num_train_steps=3", "in a list of 1"),
+        ("encoder.preset=../pretraining/smoke", "unknown encoder preset '../pretraining/smoke'"),
+        ('encoder={"preset": ["bert_tiny"]}', "unknown encoder preset ['bert_tiny']"),
+        ('encoder={"preset": "bert_tiny\\u0000"}', "unknown encoder preset"),
+        ('encoder={"hidden_act": ["gelu"]}', "hidden_act: expected str, received ['gelu']."),
+        ('description="\\ud800"', "holds half a surrogate pair"),
+        ('optimizer.exclude_from_weight_decay=["' + "(" * 20000 + '"]', "which is not a regular expression"),
+        ("a." * 5000 + "b=1", "unknown key 'a'"),
+    ],
+)
+def test_strange_overrides_are_one_sentence(write, override, sentence):
+    path = write({"phases": [{"num_train_steps": 5}], "num_warmup_steps": 1})
+    with pytest.raises(ValueError) as error:
+        load_config(PretrainingConfig, path, [override])
+    assert sentence in str(error.value)
+    assert "\n" not in str(error.value) and len(str(error.value)) < 1500
+
+
+def test_configs_damaged_at_random_are_refused_in_a_sentence_or_equal_after_json(tmp_path):
+    path, accepted = tmp_path / "config.json", 0
+    whole = {
+        "encoder": dataclasses.asdict(EncoderConfig()),
+        "optimizer": dataclasses.asdict(OptimizerConfig()),
+    }
+    wholes = {
+        PretrainingConfig: json.dumps(to_dict(PretrainingConfig(phases=(PhaseConfig(20_000),))) | whole),
+        FinetuningConfig: json.dumps(to_dict(FinetuningConfig(dataset=DatasetConfig(labels=("a",)))) | whole),
+    }
+    for case in range(400):
+        rng = random.Random(case)
+        config_class = rng.choice((PretrainingConfig, FinetuningConfig))
+        if rng.random() < 0.8:
+            path.write_text(mutate_json(wholes[config_class], rng))
+        else:
+            path.write_bytes(mutate_bytes(wholes[config_class].encode(), rng))
+        try:
+            config = load_config(config_class, path)
+        except ValueError as error:
+            assert str(error).isprintable() and len(str(error)) < 1500, f"case {case}: {error!r}"
+            assert str(error).startswith(str(path)), f"case {case}: {error!r}"
+        else:
+            accepted += 1
+            recorded = json.loads(json.dumps(to_dict(config), allow_nan=False))
+            assert from_dict(config_class, recorded) == config, f"case {case}"
+    assert 20 < accepted < 300
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "config.json").write_bytes(b'\xef\xbb\xbf{"seed": 7}')
+    assert load_config(PretrainingConfig, tmp_path / "config.json").seed == 7

@@ -1,0 +1,69 @@
+"""TOML from outside: values, and one sentence with the line for whatever is wrong."""
+
+import math
+
+import pytest
+
+from kbert.files import toml_file
+from kbert.files.toml_file import parse_toml, read_toml
+
+
+def test_values_of_toml():
+    text = 'text = "ä"\nnumber = 3e-5\nmany = 10_000\n'
+    text += "[table]\nlist = [1, 2]\n[[tables]]\n[[tables]]\nno = false\n"
+    assert parse_toml(text, "text") == {
+        "text": "ä",
+        "number": 3e-5,
+        "many": 10_000,
+        "table": {"list": [1, 2]},
+        "tables": [{}, {"no": False}],
+    }
+
+
+def test_numbers_that_toml_has_and_json_has_not():
+    values = parse_toml("a = inf\nb = -inf\nc = nan", "text")
+    assert (values["a"], values["b"]) == (math.inf, -math.inf) and math.isnan(values["c"])
+
+
+def test_bytes_may_begin_with_a_byte_order_mark_and_have_carriage_returns():
+    assert parse_toml(b"\xef\xbb\xbfa = 1\r\nb = 2\r\n", "text") == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "seed = 1\nseed 2",
+            "Expected '=' after a key in a key/value pair (at line 2, column 6).",
+        ),
+        ("seed = 1\nseed = ", "text is not valid TOML: Invalid value (at line 2, the end of the document)."),
+        ("seed = 1\nseed = 2", "(at line 2, the end of the document)."),
+        ("[a]\nb = 1\n[a]\n", "text is not valid TOML: Cannot declare ('a',) twice (at line 3, column 3)."),
+        ("a = 'x\ny'", "at line 1"),
+        ("a = \0", "at line 1"),
+        ("a = 2020-02-30", "at line 1"),
+        (b"a = 1\nb = '\xff'\n", "text is not valid TOML: byte 0xff is not UTF-8 (at line 2)."),
+        ("a = " + "1" * 5000, "text is not valid TOML: "),
+        ("a = " + "[" * 100_000 + "]" * 100_000, "text is nested too deeply to be read."),
+        ("a = " + "{a=" * 100_000 + "1" + "}" * 100_000, "text is nested too deeply to be read."),
+    ],
+    ids=lambda value: None,
+)
+def test_what_is_wrong_is_one_sentence_with_its_line(text, sentence):
+    with pytest.raises(ValueError) as error:
+        parse_toml(text, "text")
+    assert sentence in str(error.value)
+    assert str(error.value).isprintable() and len(str(error.value)) < 250
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path, monkeypatch):
+    path = tmp_path / "config.toml"
+    with pytest.raises(ValueError, match="config.toml does not exist."):
+        read_toml(path)
+    path.write_text("a = 1 # a comment\n")
+    assert read_toml(path) == {"a": 1}
+    monkeypatch.setattr(toml_file, "_LARGEST", 10)
+    with pytest.raises(ValueError, match="config.toml has 18 bytes; TOML files of more than 10 are refused."):
+        read_toml(path)
+    with pytest.raises(ValueError, match="cannot be read"):
+        read_toml(tmp_path / "config.toml" / "below")

@@ -1,0 +1,83 @@
+"""pyproject.toml names what the code imports, and agrees with what requirements.txt pins."""
+
+import ast
+import importlib.metadata
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FOLDERS = ("kbert", "tfrecords_tools", "export")
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def requirements(lines):
+    """Name -> Requirement."""
+    parsed = [Requirement(line) for line in lines]
+    return {canonicalize_name(one.name): one for one in parsed}
+
+
+def pins():
+    text = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8")
+    return requirements(filter(None, (line.partition("#")[0].strip() for line in text.splitlines())))
+
+
+def imported_packages():
+    """The top-level names that the product imports, anywhere in a file: name -> one of the files."""
+    found = {}
+    for path in (path for folder in FOLDERS for path in sorted((REPOSITORY / folder).rglob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            else:
+                continue
+            found |= {name: path for name in names}
+    return {
+        name: path
+        for name, path in found.items()
+        if name.partition(".")[0] not in sys.stdlib_module_names and name.partition(".")[0] not in FOLDERS
+    }
+
+
+def distributions_of(name, known):
+    """What may bring a module: by its own name, or for shared folders such as `google` by a longer one."""
+    if name.startswith("google.protobuf"):
+        return {"protobuf"}
+    if name.startswith("backports.zstd"):
+        return {"backports-zstd"}
+    return {canonicalize_name(distribution) for distribution in known.get(name.partition(".")[0], ())}
+
+
+def test_every_package_that_the_code_imports_is_declared():
+    declared = requirements(PROJECT["dependencies"])
+    for lines in PROJECT["optional-dependencies"].values():
+        declared |= requirements(lines)
+    known = importlib.metadata.packages_distributions()
+    missing = {
+        name: str(path.relative_to(REPOSITORY))
+        for name, path in imported_packages().items()
+        if not distributions_of(name, known) & declared.keys()
+    }
+    assert missing == {}
+
+
+def test_what_the_suite_runs_with_is_what_the_package_allows():
+    pinned = pins()
+    lines = [*PROJECT["dependencies"], *sum(PROJECT["optional-dependencies"].values(), [])]
+    for requirement in map(Requirement, lines):
+        pin = pinned[canonicalize_name(requirement.name)]
+        installed = importlib.metadata.version(requirement.name)
+        assert pin.specifier.contains(installed) and requirement.specifier.contains(installed), requirement
+
+
+def test_gpu_asks_for_tensorflow_with_cuda():
+    (line,) = PROJECT["optional-dependencies"]["gpu"]
+    assert Requirement(line).extras == {"and-cuda"}
+    (plain,) = (one for one in PROJECT["dependencies"] if re.match(r"tensorflow\b(?!-)", one))
+    assert Requirement(line).specifier == Requirement(plain).specifier

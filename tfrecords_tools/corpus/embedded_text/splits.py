@@ -1,0 +1,34 @@
+"""Documents -> those to train on, and those held out."""
+
+import zlib
+from collections import Counter
+
+from tfrecords_tools.corpus.embedded_text.library_documents import Document
+
+
+def split_documents(
+    documents: list[Document], heldout_share: float = 0.05
+) -> tuple[list[Document], list[Document]]:
+    """Splits into `(train, heldout)`; all documents of a module or help topic go the same way.
+
+    The choice is by a checksum of the source's name: it looks random, and never changes.
+    """
+    sizes = Counter()
+    for document in documents:
+        sizes[document.source] += len(document.sentences)
+    wanted = heldout_share * sum(sizes.values())
+
+    heldout_sources, size = set(), 0
+    for source in sorted(sizes, key=checksum):
+        # A source that would overshoot is passed over, so one giant cannot be all of the held-out.
+        if size + sizes[source] <= wanted and sizes[source] <= max(2, wanted / 10):
+            heldout_sources.add(source)
+            size += sizes[source]
+    train = [document for document in documents if document.source not in heldout_sources]
+    heldout = [document for document in documents if document.source in heldout_sources]
+    return train, heldout
+
+
+def checksum(text: str) -> tuple[int, str]:
+    """A key to sort texts by: their order looks random, and is the same on every machine."""
+    return zlib.crc32(text.encode("utf-8")), text
