@@ -1,9 +1,14 @@
 """The training step: it learns, and neither replicas, XLA nor grouping of steps change what it does."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.config import OptimizerConfig
+from kbert.training.loss_scale import DynamicLossScale
+from kbert.training.train_step import TrainStep
 from tests.kbert.training.small_training import SmallTraining, random_batches
 
 
@@ -52,6 +57,42 @@ def test_steps_in_one_call_are_the_same_steps_one_by_one(training):
         assert together[name] == pytest.approx(np.mean([values[name] for values in singly]), abs=1e-6)
 
 
+class RecordingOptimizer:
+    """Notes the factor that gradients are multiplied by."""
+
+    def __init__(self, clipnorm):
+        self.config = OptimizerConfig(global_clipnorm=clipnorm)
+
+    def apply(self, gradients, learning_rate, step, gradient_scale):
+        self.factor = float(gradient_scale)
+
+
+@pytest.mark.parametrize(
+    ("clipnorm", "scale", "factor"),
+    [
+        (float("inf"), None, 1.0),
+        (20.0, None, 1.0),
+        (2.0, None, 0.2),
+        (2.0, 4.0, 0.05),
+        (float("inf"), 4.0, 0.25),
+    ],
+)
+def test_gradients_are_multiplied_by_the_factor_of_their_norm(clipnorm, scale, factor):
+    """Of gradients with norm 10, times the scale of the loss."""
+    gradients = [tf.constant([6.0]) * (scale or 1.0), tf.constant([[8.0]]) * (scale or 1.0)]
+    optimizer = RecordingOptimizer(clipnorm)
+    step = SimpleNamespace(
+        _optimizer=optimizer,
+        _schedule=lambda step: tf.constant(1e-3),
+        _first_update=0,
+        _loss_scale=scale and DynamicLossScale(),
+    )
+    said = TrainStep._update(step, gradients, tf.constant(5, tf.int64), scale and tf.constant(scale))
+    assert optimizer.factor == pytest.approx(factor)
+    assert float(said["gradient_norm"][0]) == pytest.approx(10.0)
+
+
+@pytest.mark.slow
 def test_without_clipping_four_steps_are_those_of_a_norm_that_is_never_reached(training):
     batches = random_batches(5, batch_size=8)
     unclipped = SmallTraining(batches, clipnorm=float("inf"))
