@@ -23,5 +23,5 @@ _kernel = Kernel(_forward, _backward)
 
 
 def dropout(x, seed, rate: float):
-    """`x` with a share of `rate` of its elements 0 and the others scaled up; see `dropout_mask` for `seed`."""
+    """`x` with a share of `rate` of its elements 0 and the others scaled up; `seed` as for `dropout_mask`."""
     return _kernel(x, seed, rate=rate)

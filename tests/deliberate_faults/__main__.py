@@ -1,6 +1,6 @@
 """Makes one fault after the other in a copy of the repository and sees whether the tests notice.
 
-  python -m tests.deliberate_faults [--only=PART_OF_A_NAME] [--jobs=2]
+  python -m tests.deliberate_faults [--only=PART_OF_A_NAME] [--nowithout] [--jobs=2]
 
 Ends with a table, and with exit code 1 where a fault was missed. Each fault's tests run in a process of its
 own, forked from one that has loaded TensorFlow already.
@@ -20,10 +20,11 @@ from absl import app, flags
 from tests.deliberate_faults.faults import FAULTS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-_SECONDS = 300  # for the tests of one fault
+_SECONDS, _SECONDS_WITHOUT = 300, 3600  # for the tests of one fault, and for all of them without any
 _CAUGHT, _PASSED = 1, 0  # pytest's exit codes: tests failed, none did
 
 _ONLY = flags.DEFINE_string("only", "", "only the faults that have this in their name")
+_WITHOUT = flags.DEFINE_boolean("without", True, "first run the tests without any fault: they must pass")
 _JOBS = flags.DEFINE_integer("jobs", 2, "how many at a time", lower_bound=1)
 
 
@@ -38,7 +39,7 @@ def main(argv):
     with tempfile.TemporaryDirectory(prefix="deliberate_faults_") as folder:
         copies = [copy_repository(Path(folder) / str(number)) for number in range(_JOBS.value)]
         tests = sorted({test for fault in chosen for test in fault.tests})
-        if _run_tests(copies[0], tests, Path(folder) / "without.txt") != _PASSED:
+        if _WITHOUT.value and _run_tests(copies[0], tests, Path(folder) / "without.txt") != _PASSED:
             sys.exit((Path(folder) / "without.txt").read_text() + "\nerror: they fail without any fault.")
         answers = _run_all(chosen, copies, Path(folder))
     print_table(answers)
@@ -99,11 +100,11 @@ def _answer(exit_code):
 
 
 def _run_tests(copy, tests, output):
-    _, status = os.waitpid(_fork_tests(copy, tests, output), 0)
+    _, status = os.waitpid(_fork_tests(copy, tests, output, _SECONDS_WITHOUT), 0)
     return os.waitstatus_to_exitcode(status)
 
 
-def _fork_tests(copy, tests, output) -> int:
+def _fork_tests(copy, tests, output, seconds=_SECONDS) -> int:
     """The number of a process that runs tests in a copy of the repository; its exit code is pytest's."""
     import keras  # noqa: F401  # loaded once, before any fork, and nothing of it used here
     import pytest
@@ -112,7 +113,7 @@ def _fork_tests(copy, tests, output) -> int:
     process = os.fork()
     if process:
         return process
-    signal.alarm(_SECONDS)
+    signal.alarm(seconds)
     descriptor = os.open(output, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)

@@ -318,8 +318,8 @@ def test_training_on_records_is_that_on_live_text(labelled_files, record_dirs, p
     assert stored[0]["loss"] - stored[-2]["loss"] > 0.01  # and it learns
     live_run, stored_run = RunDirectory(tmp_path / "live"), RunDirectory(tmp_path / "stored")
     assert stored_run.config == live_run.config
-    of_files = {"train_file": None, "data": None}
-    assert stored_run.details | of_files == live_run.details | of_files
+    apart = {"train_file": None, "data": None}  # where the examples lie, and what tells them from others
+    assert stored_run.details | apart == live_run.details | apart
 
 
 @pytest.mark.slow
