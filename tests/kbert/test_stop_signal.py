@@ -73,7 +73,7 @@ def test_the_second_signal_ends_a_process_within_a_long_call(first, second, code
         time.sleep(0.1)
         process.send_signal(first)
         with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(1.5)  # the first one waits for the call
+            process.wait(0.7)  # the first one waits for the call
         process.send_signal(second)
         assert process.wait(10) == code
         assert process.stderr.read() == (

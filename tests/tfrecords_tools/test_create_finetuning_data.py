@@ -7,8 +7,6 @@ import itertools
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +22,7 @@ from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
+from tests import warm_processes
 from tests.conftest import MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config, write_labelled_file
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import create_finetuning_data as script
@@ -404,8 +403,7 @@ def test_evaluation_refuses_records_of_another_run(make, labelled_files, finetun
 
 
 def run_script(name, *arguments):
-    command = [sys.executable, "-m", f"tfrecords_tools.{name}", *map(str, arguments)]
-    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
+    return warm_processes.run_script(f"tfrecords_tools.{name}", *arguments)
 
 
 def test_wrong_input_is_one_sentence_at_once(labelled_files, tmp_path):

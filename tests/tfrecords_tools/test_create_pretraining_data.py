@@ -20,6 +20,7 @@ import tensorflow as tf
 from kbert.manifest import read_manifest
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+from tests import warm_processes
 from tests.tfrecords_tools import small_corpus
 from tests.tfrecords_tools.pretraining import reference_sampling
 from tfrecords_tools import create_pretraining_data as script
@@ -736,13 +737,7 @@ def test_sound_settings_warn_of_nothing_and_log_readable_examples(tmp_path, corp
 
 
 def run_script(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "tfrecords_tools.create_pretraining_data", *arguments],
-        cwd=REPOSITORY,
-        env=os.environ | {"CUDA_VISIBLE_DEVICES": "-1"},
-        capture_output=True,
-        text=True,
-    )
+    return warm_processes.run_script("tfrecords_tools.create_pretraining_data", *arguments)
 
 
 def test_the_command_line_takes_the_originals_flags(tmp_path, corpus):

@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +21,7 @@ from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks.pretraining import Pretraining
 from kbert.tasks.sequence_classification import SequenceClassification
+from tests import warm_processes
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.checkpoints import foreign_files
 
@@ -30,7 +29,6 @@ STORED = Path(__file__).with_name("stored")
 # Those of KerasHub, whose import takes long, are tested the same way in test_keras_hub.py.
 QUICK_FORMATS = [format for format in FORMATS if format != "keras_hub"]
 STORED_NAMES = sorted(path.name for path in STORED.iterdir())
-REPOSITORY = Path(__file__).resolve().parents[3]
 # Settings and heads that the original's code has not.
 FOR_GOOGLE = ["hidden_act"]
 NOT_IN_TF1 = ("token_classification", "multiple_choice")
@@ -257,8 +255,7 @@ def test_bfloat16_models_take_float32_weights():
 
 
 def run_script(*arguments):
-    command = [sys.executable, "-m", "kbert.scripts.convert_checkpoint", *map(str, arguments)]
-    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
+    return warm_processes.run_script("kbert.scripts.convert_checkpoint", *arguments)
 
 
 @pytest.mark.slow

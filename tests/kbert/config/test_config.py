@@ -23,6 +23,7 @@ from kbert.config import (
     to_dict,
 )
 from tests.kbert.mutations import mutate_bytes, mutate_json
+from tests.naming import naming
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 CONFIGS = REPOSITORY / "configs"
@@ -560,7 +561,7 @@ def number_settings(*kinds):
     for config_class in CLASSES_WITH_NUMBERS:
         for name, hint in typing.get_type_hints(config_class).items():
             if hint in kinds or set(typing.get_args(hint)) - {type(None)} in ({kind} for kind in kinds):
-                yield pytest.param(config_class, name, id=f"{config_class.__name__}.{name}")
+                yield config_class, name
 
 
 def with_value(config_class, name, text):
@@ -570,27 +571,35 @@ def with_value(config_class, name, text):
     return whole, json.dumps(values).replace('"HERE"', text)
 
 
-@pytest.mark.parametrize("text", ["NaN", "1e999", "-1e999", "-Infinity", "1" + "0" * 400])
-@pytest.mark.parametrize(("config_class", "name"), list(number_settings(float)))
-def test_every_number_is_finite(write, config_class, name, text):
-    if name == "global_clipnorm" and text.startswith("1"):
-        return  # ways to say "no clipping", see below
+def refused_by_name(write, config_class, name, text):
+    """The path and the sentence with which a value of a setting is refused."""
     whole, content = with_value(config_class, name, text)
     path = write(content)
     with pytest.raises(ValueError, match=name) as error:
         load_config(whole, path)
     assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)
-    assert len(str(error.value)) < len(str(path)) + 250
+    return str(path), str(error.value)
+
+
+@pytest.mark.parametrize("text", ["NaN", "1e999", "-1e999", "-Infinity", "1" + "0" * 400])
+def test_every_number_is_finite(write, text):
+    settings = list(number_settings(float))
+    assert len(settings) > 10
+    for config_class, name in settings:
+        if name == "global_clipnorm" and text.startswith("1"):
+            continue  # ways to say "no clipping", see below
+        with naming(config_class, name):
+            path, sentence = refused_by_name(write, config_class, name, text)
+            assert len(sentence) < len(path) + 250
 
 
 @pytest.mark.parametrize("text", ["1" + "0" * 30, "-1", "1.5", "true", '"8"', "[8]", "{}", "NaN"])
-@pytest.mark.parametrize(("config_class", "name"), list(number_settings(int)))
-def test_every_whole_number_has_a_largest_one(write, config_class, name, text):
-    whole, content = with_value(config_class, name, text)
-    path = write(content)
-    with pytest.raises(ValueError, match=name) as error:
-        load_config(whole, path)
-    assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)
+def test_every_whole_number_has_a_largest_one(write, text):
+    settings = list(number_settings(int))
+    assert len(settings) > 30
+    for config_class, name in settings:
+        with naming(config_class, name):
+            refused_by_name(write, config_class, name, text)
 
 
 @pytest.mark.parametrize(

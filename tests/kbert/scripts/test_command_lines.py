@@ -1,21 +1,16 @@
 """The scripts as commands: one sentence and exit code 1 for wrong input, and nothing left behind."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from kbert.config import to_dict
+from tests import warm_processes
 from tests.conftest import tiny_pretraining_config
-
-REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def run_script(name, *arguments, stdin=""):
-    command = [sys.executable, "-m", f"kbert.scripts.{name}", *map(str, arguments)]
-    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300, input=stdin)
+    return warm_processes.run_script(f"kbert.scripts.{name}", *arguments, stdin=stdin)
 
 
 @pytest.mark.parametrize(

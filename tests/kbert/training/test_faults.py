@@ -12,13 +12,22 @@ from tests.kbert.training import one_weight
 from tests.kbert.training.failing_disk import FailingDisk
 from tests.kbert.training.run_contents import assert_same_runs
 
+CODES = (errno.ENOSPC, errno.EIO)
 
-@pytest.fixture
-def undisturbed(tmp_path, monkeypatch):
-    """The run that nothing happened to, and the writes it took."""
+
+@pytest.fixture(autouse=True)
+def known_task(monkeypatch):
     one_weight.register(monkeypatch)
-    with FailingDisk(tmp_path).at_work(monkeypatch) as disk:
-        metrics, run = one_weight.train_one_weight(tmp_path / "undisturbed")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The run that nothing happened to, and the writes it took; nobody may change its folder."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    with pytest.MonkeyPatch.context() as patch:
+        one_weight.register(patch)
+        with FailingDisk(folder).at_work(patch) as disk:
+            metrics, run = one_weight.train_one_weight(folder / "run")
     assert {"open model.safetensors", "write metrics.jsonl", "rename step-00000004.tmp"} <= set(disk.writes)
     return metrics, run, disk.writes
 
@@ -43,9 +52,18 @@ def train_with_fault(undisturbed, folder, monkeypatch, fail_at, code):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
-def test_every_write_may_fail_once(undisturbed, tmp_path, monkeypatch, code):
+def test_every_write_may_fail_once(undisturbed, tmp_path, monkeypatch):
+    """With the two codes by turns, and the other way round in the exhaustive tests."""
     for fail_at in range(len(undisturbed[2])):
+        code = CODES[fail_at % 2]
+        train_with_fault(undisturbed, tmp_path / str(fail_at), monkeypatch, fail_at, code)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.slow
+def test_every_write_may_fail_once_with_the_other_code(undisturbed, tmp_path, monkeypatch):
+    for fail_at in range(len(undisturbed[2])):
+        code = CODES[1 - fail_at % 2]
         train_with_fault(undisturbed, tmp_path / str(fail_at), monkeypatch, fail_at, code)
 
 
@@ -71,7 +89,7 @@ def _without_process(name):
     return ".".join(parts[:-2]) if parts[-1] == "tmp" and parts[-2].isdigit() else name
 
 
-def test_a_disk_that_stays_full_loses_the_best_and_says_so(undisturbed, tmp_path, monkeypatch, caplog):
+def test_a_disk_that_stays_full_loses_the_best_and_says_so(tmp_path, monkeypatch, caplog):
     """What is reported is a checkpoint that exists."""
     save = checkpoint.save_checkpoint
 
@@ -105,8 +123,7 @@ def test_a_full_disk_at_the_metrics_is_a_warning_and_the_lines_come_later(
     assert_same_runs(full, run)
 
 
-def test_a_second_process_is_refused_before_it_touches_anything(tmp_path, monkeypatch):
-    one_weight.register(monkeypatch)
+def test_a_second_process_is_refused_before_it_touches_anything(tmp_path):
     _, run = one_weight.train_one_weight(tmp_path / "run", num_steps=4)
     before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
     with (
@@ -116,6 +133,16 @@ def test_a_second_process_is_refused_before_it_touches_anything(tmp_path, monkey
         one_weight.train_one_weight(tmp_path / "run", num_steps=4)
     after = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
     assert after == before
+
+
+@pytest.fixture(scope="module")
+def longer(tmp_path_factory):
+    """(config, metrics, run) of 12 steps; nobody may change its folder."""
+    config = one_weight.config_of(log_every_steps=4, keep_checkpoints=9)
+    with pytest.MonkeyPatch.context() as patch:
+        one_weight.register(patch)
+        folder = tmp_path_factory.mktemp("longer") / "run"
+        return config, *one_weight.train_one_weight(folder, config, num_steps=12)
 
 
 @pytest.mark.parametrize(
@@ -129,11 +156,10 @@ def test_a_second_process_is_refused_before_it_touches_anything(tmp_path, monkey
         (lambda lines: lines[:1], "lacks 2 of the 3 lines from before step 8"),
     ],
 )
-def test_damaged_metrics_cost_lines_and_not_the_run(undisturbed, tmp_path, monkeypatch, caplog, damage, said):
+def test_damaged_metrics_cost_lines_and_not_the_run(longer, tmp_path, caplog, damage, said):
     """Stopped at step 8 of 12, the metrics damaged, taken up again: the same weights."""
-    config = one_weight.config_of(log_every_steps=4, keep_checkpoints=9)
-    whole_metrics, whole = one_weight.train_one_weight(tmp_path / "whole", config, num_steps=12)
-    _, run = one_weight.train_one_weight(tmp_path / "run", config, num_steps=12)
+    config, whole_metrics, whole = longer
+    run = RunDirectory(shutil.copytree(whole.path, tmp_path / "run"))
     shutil.rmtree(checkpoint.folder_of(run.checkpoints, 12))
     lines = run.metrics_file.read_bytes().splitlines()
     run.metrics_file.write_bytes(b"".join(line + b"\n" for line in damage(lines)))
@@ -149,8 +175,7 @@ def test_damaged_metrics_cost_lines_and_not_the_run(undisturbed, tmp_path, monke
 
 
 def test_missing_metrics_are_said(undisturbed, tmp_path, caplog):
-    config = one_weight.config_of()
-    _, run = one_weight.train_one_weight(tmp_path / "run", config, num_steps=8)
-    run.metrics_file.unlink()
-    one_weight.train_one_weight(tmp_path / "run", config, num_steps=8)
+    shutil.copytree(undisturbed[1].path, tmp_path / "run")
+    (tmp_path / "run" / "metrics.jsonl").unlink()
+    one_weight.train_one_weight(tmp_path / "run")
     assert "metrics.jsonl lacks" in caplog.text and "they are gone" in caplog.text

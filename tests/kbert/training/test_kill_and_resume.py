@@ -3,22 +3,20 @@
 import json
 import random
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from kbert.config import to_dict
+from kbert.experiments.pretraining import run_pretraining
 from kbert.runs.checkpoint import list_checkpoints
 from kbert.runs.run_directory import RunDirectory
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs
 from tests.tfrecords_tools import small_corpus
+from tests.warm_processes import WarmProcess
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 PRETRAINING = tiny_pretraining_config(
     num_train_steps=60,
     log_every_steps=4,  # neither divides the other: a kill falls into an open log interval
@@ -52,14 +50,9 @@ class Process:
     def __init__(self, script, config, run_dir, *arguments):
         config_file = run_dir.with_name("config.json")
         config_file.write_text(json.dumps(to_dict(config)))
-        command = [sys.executable, "-m", f"kbert.scripts.{script}", f"--config={config_file}"]
         self.run_dir = run_dir
-        self._process = subprocess.Popen(
-            [*command, f"--run_dir={run_dir}", *arguments],
-            cwd=REPOSITORY,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
+        self._process = WarmProcess(
+            f"kbert.scripts.{script}", f"--config={config_file}", f"--run_dir={run_dir}", *arguments
         )
 
     def wait_until(self, condition):
@@ -109,10 +102,7 @@ def test_pretraining_killed_at_any_moment_ends_with_the_same_bytes(dynamic_recor
     """Dropout, shuffling and masks anew, in the middle of epochs and log intervals, and while saving."""
     assert PRETRAINING.encoder.hidden_dropout_prob > 0
     data = (f"--input_dir={dynamic_records}", f"--eval_input_dir={dynamic_records}")
-    (tmp_path / "whole").mkdir()
-    code, errors = Process("run_pretraining", PRETRAINING, tmp_path / "whole" / "run", *data).finish()
-    assert code == 0, errors
-
+    run_pretraining(PRETRAINING, tmp_path / "whole", dynamic_records, dynamic_records)  # in this process
     rng = random.Random(5)
     moments = [
         lambda process: process.num_lines() >= 2,
@@ -124,7 +114,7 @@ def test_pretraining_killed_at_any_moment_ends_with_the_same_bytes(dynamic_recor
         moments, "run_pretraining", PRETRAINING, tmp_path / "killed" / "run", *data
     )
     assert kills == 3 and in_writing >= 1
-    assert_same_runs(RunDirectory(tmp_path / "whole" / "run"), RunDirectory(tmp_path / "killed" / "run"))
+    assert_same_runs(RunDirectory(tmp_path / "whole"), RunDirectory(tmp_path / "killed" / "run"))
 
 
 @pytest.mark.exhaustive
@@ -171,6 +161,5 @@ def test_a_signal_saves_and_says_how_to_go_on(dynamic_records, tmp_path):
             f"stopped by {name} at step {step} of 60; all is saved in {tmp_path / 'run'}, and the same "
             "command goes on from there."
         )
-    code, errors = Process(*arguments).finish()
-    assert code == 0, errors
+    run_pretraining(PRETRAINING, tmp_path / "run", dynamic_records)
     assert RunDirectory(tmp_path / "run").checkpoint().name == "step-00000060"

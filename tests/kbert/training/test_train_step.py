@@ -1,17 +1,15 @@
 """The training step: it learns, and neither replicas, XLA nor grouping of steps change what it does."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.config import OptimizerConfig
+from kbert.training.loss_scale import DynamicLossScale
+from kbert.training.train_step import TrainStep
 from tests.kbert.training.small_training import SmallTraining, random_batches
-
-REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +57,42 @@ def test_steps_in_one_call_are_the_same_steps_one_by_one(training):
         assert together[name] == pytest.approx(np.mean([values[name] for values in singly]), abs=1e-6)
 
 
+class RecordingOptimizer:
+    """Notes the factor that gradients are multiplied by."""
+
+    def __init__(self, clipnorm):
+        self.config = OptimizerConfig(global_clipnorm=clipnorm)
+
+    def apply(self, gradients, learning_rate, step, gradient_scale):
+        self.factor = float(gradient_scale)
+
+
+@pytest.mark.parametrize(
+    ("clipnorm", "scale", "factor"),
+    [
+        (float("inf"), None, 1.0),
+        (20.0, None, 1.0),
+        (2.0, None, 0.2),
+        (2.0, 4.0, 0.05),
+        (float("inf"), 4.0, 0.25),
+    ],
+)
+def test_gradients_are_multiplied_by_the_factor_of_their_norm(clipnorm, scale, factor):
+    """Of gradients with norm 10, times the scale of the loss."""
+    gradients = [tf.constant([6.0]) * (scale or 1.0), tf.constant([[8.0]]) * (scale or 1.0)]
+    optimizer = RecordingOptimizer(clipnorm)
+    step = SimpleNamespace(
+        _optimizer=optimizer,
+        _schedule=lambda step: tf.constant(1e-3),
+        _first_update=0,
+        _loss_scale=scale and DynamicLossScale(),
+    )
+    said = TrainStep._update(step, gradients, tf.constant(5, tf.int64), scale and tf.constant(scale))
+    assert optimizer.factor == pytest.approx(factor)
+    assert float(said["gradient_norm"][0]) == pytest.approx(10.0)
+
+
+@pytest.mark.slow
 def test_without_clipping_four_steps_are_those_of_a_norm_that_is_never_reached(training):
     batches = random_batches(5, batch_size=8)
     unclipped = SmallTraining(batches, clipnorm=float("inf"))
@@ -131,19 +165,3 @@ def test_mixed_precision_takes_nearly_the_same_steps(calm_training):
     np.testing.assert_allclose(losses, expected, atol=0.05)
     assert losses != expected
     assert all(value.dtype == np.float32 for value in mixed.snapshot().values())
-
-
-@pytest.mark.slow
-def test_two_replicas_take_the_steps_of_one():
-    command = [sys.executable, "-m", "tests.kbert.training.devices.mirrored_losses"]
-    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
-    assert result.returncode == 0, result.stderr[-3000:]
-    answer = json.loads(result.stdout)
-    np.testing.assert_allclose(answer["two"], answer["one"], atol=1e-5)
-    assert answer["one"][0] != answer["one"][-1]
-    assert answer["replicas_agree"]
-    assert answer["dropout"] == {
-        "replicas_differ": True,
-        "steps_differ": True,
-        "same_step_same_mask": True,
-    }

@@ -1,9 +1,6 @@
 """What reading promises: every record once an epoch, the same batches again, fixed shapes, fair shares."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +10,7 @@ from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines.masking import PieceMasker
 from kbert.input_pipelines.records import record_reader
 from kbert.input_pipelines.records.record_shares import Share
+from tests import warm_processes
 from tests.kbert.input_pipelines.records import small_records
 
 SIZES = (9, 2, 14, 0, 12)
@@ -284,10 +282,7 @@ def test_an_evaluation_has_the_same_masks_every_time_and_with_every_batch_size(
 @pytest.mark.slow
 def test_replicas_and_xla_take_masked_batches():
     """A mirrored strategy over two CPU devices, in a process of its own."""
-    command = [sys.executable, "-m", "tests.kbert.input_pipelines.records.mirrored_masks"]
-    result = subprocess.run(
-        command, cwd=Path(__file__).resolve().parents[4], capture_output=True, text=True, timeout=300
-    )
+    result = warm_processes.run_script("tests.kbert.input_pipelines.records.mirrored_masks")
     assert result.returncode == 0, result.stderr
     answer = json.loads(result.stdout)
     assert answer["shapes"] == [[4, small_records.LENGTH], [4, small_records.LENGTH]]

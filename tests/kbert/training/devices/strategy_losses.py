@@ -1,9 +1,9 @@
-"""Run in processes of its own: losses of a small training under a strategy, printed as JSON.
+"""Run in processes of its own: losses of a small training under strategies, printed as JSON.
 
-  python -m tests.kbert.training.devices.strategy_losses STRATEGY NUM_DEVICES CASES
+  python -m tests.kbert.training.devices.strategy_losses ORDERS
 
-CASES is a JSON object, name -> arguments of `SmallTraining`, and `num_steps`. With several workers every one
-prints its own.
+ORDERS is a JSON list of [strategy, number of devices, cases], that with the most devices first; cases are
+name -> arguments of `SmallTraining`, and `num_steps`. With several workers every one prints its own.
 """
 
 import json
@@ -14,9 +14,15 @@ from kbert.training.devices.distribution import is_chief, make_strategy, wait_fo
 
 
 def main():
-    name, num_devices, cases = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
-    strategy = make_strategy(name, num_devices or None)  # before anything else: it makes the devices
+    orders = json.loads(sys.argv[1])
+    # Before anything else: it makes the devices.
+    strategies = [make_strategy(name, num_devices or None) for name, num_devices, _ in orders]
+    answers = [losses(strategy, cases) for strategy, (_, _, cases) in zip(strategies, orders, strict=True)]
+    wait_for_all(strategies[0])
+    print(json.dumps(answers))
 
+
+def losses(strategy, cases):
     from tests.kbert.training.small_training import SmallTraining, random_batches
 
     batches = random_batches(5, batch_size=8)
@@ -25,9 +31,46 @@ def main():
     answer = {"num_replicas": strategy.num_replicas_in_sync, "is_chief": is_chief(strategy)}
     for name, case in cases.items():
         num_steps = case.pop("num_steps")
-        answer[name] = SmallTraining(batches, strategy, **case).losses(num_steps)
-    wait_for_all(strategy)
-    print(json.dumps(answer))
+        training = SmallTraining(batches, strategy, **case)
+        answer[name] = training.losses(num_steps)
+    if len(strategy.experimental_local_results(training.global_step)) > 1:  # replicas in this process
+        answer["replicas_agree"] = replicas_agree(training, strategy)
+        answer["dropout"] = dropout_of_replicas(SmallTraining(batches, strategy, dropout=0.3), strategy)
+    return answer
+
+
+def replicas_agree(training, strategy):
+    """Whether the replicas of this process hold the same weights."""
+    import numpy as np
+
+    copies = [strategy.experimental_local_results(v.value) for v in training.weights.values()]
+    return all(np.array_equal(first.numpy(), other.numpy()) for first, *others in copies for other in others)
+
+
+def dropout_of_replicas(training, strategy):
+    """Whether replicas, and steps, draw different dropout; and the same step the same."""
+    import tensorflow as tf
+
+    layer = training.model.get_layer("encoder").get_layer("layer_0").dropout_layer
+
+    @tf.function
+    def masks(step):
+        def replica():
+            context = tf.distribute.get_replica_context()
+            training.step._seed_dropout(step, context.replica_id_in_sync_group)
+            return layer(tf.ones((40,)), training=True)
+
+        return strategy.experimental_local_results(strategy.run(replica))
+
+    def drawn(step):
+        return [tuple(mask.numpy().tolist()) for mask in masks(tf.constant(step, tf.int64))]
+
+    first, again, later = drawn(3), drawn(3), drawn(4)
+    return {
+        "replicas_differ": len(set(first)) == len(first),
+        "steps_differ": first[0] != later[0],
+        "same_step_same_mask": first == again,
+    }
 
 
 if __name__ == "__main__":

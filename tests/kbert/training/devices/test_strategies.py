@@ -8,64 +8,68 @@ import pytest
 from tests.kbert.training.devices.worker_processes import run_workers
 
 PROGRAM = "tests.kbert.training.devices.strategy_losses"
-# Name -> (strategy, devices of a process, processes).
-STRATEGIES = {
-    "one_device": ("one_device", 0, 1),
-    "mirrored": ("mirrored", 2, 1),
-    "multi_worker": ("multi_worker", 0, 2),
-}
+# Name -> (devices of a process, processes).
+STRATEGIES = {"one_device": (0, 1), "mirrored": (2, 1), "multi_worker": (0, 2)}
 CLIPPED = {"dropout": 0.0, "clipnorm": 0.1, "learning_rate": 5e-3}
+WHOLE = CLIPPED | {"num_steps": 50}
 
 
-def losses(strategy, num_devices, num_workers, cases):
-    """What every worker prints; the losses must be the same on all."""
-    answers = run_workers(num_workers, PROGRAM, strategy, str(num_devices), json.dumps(cases))
+def losses(num_workers, *orders):
+    """The answers to (strategy, devices, cases); the losses must be the same on all workers."""
+    answers = run_workers(num_workers, PROGRAM, json.dumps(orders))
     answers = [json.loads(answer.splitlines()[-1]) for answer in answers]
-    assert [answer.pop("is_chief") for answer in answers] == [True] + [False] * (num_workers - 1)
-    assert all(answer == answers[0] for answer in answers)
+    for place in range(len(orders)):
+        of_workers = [answer[place] for answer in answers]
+        assert [answer.pop("is_chief") for answer in of_workers] == [True] + [False] * (num_workers - 1)
+        assert all(answer == of_workers[0] for answer in of_workers)
     return answers[0]
 
 
 @pytest.fixture(scope="module")
-def one_device():
-    """50 clipped steps, and the same with each batch in four parts."""
-    cases = {
-        "whole": CLIPPED | {"num_steps": 50},
-        "parts": CLIPPED | {"num_steps": 50, "gradient_accumulation_steps": 4},
-    }
-    return losses(*STRATEGIES["one_device"], cases)
+def one_process():
+    """Number of replicas, 4 or 1 -> 50 clipped steps; on one also with each batch in four parts."""
+    on_one = {"whole": WHOLE, "parts": WHOLE | {"gradient_accumulation_steps": 4}}
+    # Groups of replicas of several sizes do not go together in one process.
+    four, one = losses(1, ("mirrored", 4, {"whole": WHOLE}), ("one_device", 0, on_one))
+    return {4: four, 1: one}
 
 
 @pytest.mark.slow
-def test_parts_of_a_batch_take_the_steps_of_the_whole(one_device):
+def test_parts_of_a_batch_take_the_steps_of_the_whole(one_process):
+    one_device = one_process[1]
     assert one_device["whole"][-1][0] < 0.6 * one_device["whole"][0][0]
     np.testing.assert_allclose(one_device["parts"], one_device["whole"], atol=1e-4)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("num_devices", [2, 4])
-def test_replicas_take_the_steps_of_one(one_device, num_devices):
-    answer = losses("mirrored", num_devices, 1, {"whole": CLIPPED | {"num_steps": 50}})
-    assert answer["num_replicas"] == num_devices
-    np.testing.assert_allclose(answer["whole"], one_device["whole"], atol=1e-4)
+def test_replicas_take_the_steps_of_one(one_process):
+    answer = one_process[4]
+    assert answer["num_replicas"] == 4
+    np.testing.assert_allclose(answer["whole"], one_process[1]["whole"][: len(answer["whole"])], atol=1e-4)
+    assert answer["replicas_agree"]
+    assert answer["dropout"] == {
+        "replicas_differ": True,
+        "steps_differ": True,
+        "same_step_same_mask": True,
+    }
 
 
 @pytest.mark.slow
-def test_workers_take_the_steps_of_one(one_device):
+def test_workers_take_the_steps_of_one(one_process):
     cases = {
-        "whole": CLIPPED | {"num_steps": 50},
+        "whole": WHOLE | {"num_steps": 20},
         "parts": CLIPPED | {"num_steps": 10, "gradient_accumulation_steps": 2},
     }
-    answer = losses(*STRATEGIES["multi_worker"], cases)
+    (answer,) = losses(2, ("multi_worker", 0, cases))
     assert answer["num_replicas"] == 2
-    np.testing.assert_allclose(answer["whole"], one_device["whole"], atol=1e-4)
-    np.testing.assert_allclose(answer["parts"], one_device["whole"][:10], atol=1e-4)
+    np.testing.assert_allclose(answer["whole"], one_process[1]["whole"][:20], atol=1e-4)
+    np.testing.assert_allclose(answer["parts"], one_process[1]["whole"][:10], atol=1e-4)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_neither_xla_nor_precision_nor_strategy_changes_what_is_learnt(name, one_device):
+def test_neither_xla_nor_precision_nor_strategy_changes_what_is_learnt(name, one_process):
     """The matrix of strategy x XLA x precision, with parts in float16."""
     cases = {
         f"{precision} {jit_compile}": CLIPPED
@@ -78,8 +82,10 @@ def test_neither_xla_nor_precision_nor_strategy_changes_what_is_learnt(name, one
         for precision in ("float32", "mixed_bfloat16", "mixed_float16")
         for jit_compile in (False, True)
     }
-    answer = losses(*STRATEGIES[name], cases)
+    num_devices, num_workers = STRATEGIES[name]
+    (answer,) = losses(num_workers, (name, num_devices, cases))
+    expected = one_process[1]["whole"][:4]
     for case in cases:
         tolerance = 1e-4 if case.startswith("float32") else 0.03
-        np.testing.assert_allclose(answer[case], one_device["whole"][:4], atol=tolerance, err_msg=case)
-        assert case.startswith("float32") or answer[case] != one_device["whole"][:4]
+        np.testing.assert_allclose(answer[case], expected, atol=tolerance, err_msg=case)
+        assert case.startswith("float32") or answer[case] != expected

@@ -3,11 +3,8 @@
 import json
 import os
 import socket
-import subprocess
-import sys
-from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[4]
+from tests.warm_processes import WarmProcess
 
 
 def run_workers(number: int, module: str, *arguments: str, timeout: float = 600) -> list[str]:
@@ -30,8 +27,8 @@ def run_workers(number: int, module: str, *arguments: str, timeout: float = 600)
     return [output for output, _ in outputs]
 
 
-def start_workers(number: int, module: str, *arguments: str) -> list[subprocess.Popen]:
-    """The running processes, their standard output and error piped."""
+def start_workers(number: int, module: str, *arguments: str) -> list[WarmProcess]:
+    """The running processes."""
     addresses = [f"localhost:{port}" for port in _free_ports(number)]
     workers = []
     for index in range(number):
@@ -39,16 +36,7 @@ def start_workers(number: int, module: str, *arguments: str) -> list[subprocess.
         if number > 1:
             task = {"type": "worker", "index": index}
             environment["TF_CONFIG"] = json.dumps({"cluster": {"worker": addresses}, "task": task})
-        workers.append(
-            subprocess.Popen(
-                [sys.executable, "-m", module, *arguments],
-                cwd=REPOSITORY,
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-        )
+        workers.append(WarmProcess(module, *arguments, environment=environment))
     return workers
 
 

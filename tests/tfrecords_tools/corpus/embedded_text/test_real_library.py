@@ -14,6 +14,8 @@ from tfrecords_tools.corpus.embedded_text import (
 from tfrecords_tools.corpus.embedded_text.areas import area_of_module
 from tfrecords_tools.corpus.embedded_text.sentences import split_sentences
 
+pytestmark = pytest.mark.slow  # the whole library is read
+
 
 @pytest.fixture(scope="module")
 def real_documents():

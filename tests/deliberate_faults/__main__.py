@@ -1,0 +1,137 @@
+"""Makes one fault after the other in a copy of the repository and sees whether the tests notice.
+
+  python -m tests.deliberate_faults [--only=PART_OF_A_NAME] [--nowithout] [--jobs=2]
+
+Ends with a table, and with exit code 1 where a fault was missed. Each fault's tests run in a process of its
+own, forked from one that has loaded TensorFlow already.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from absl import app, flags
+
+from tests.deliberate_faults.faults import FAULTS
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+_SECONDS, _SECONDS_WITHOUT = 300, 3600  # for the tests of one fault, and for all of them without any
+_CAUGHT, _PASSED = 1, 0  # pytest's exit codes: tests failed, none did
+
+_ONLY = flags.DEFINE_string("only", "", "only the faults that have this in their name")
+_WITHOUT = flags.DEFINE_boolean("without", True, "first run the tests without any fault: they must pass")
+_JOBS = flags.DEFINE_integer("jobs", 2, "how many at a time", lower_bound=1)
+
+
+def main(argv):
+    if len(argv) > 1:
+        sys.exit(f"error: no argument {argv[1]!r} is known; see --help.")
+    chosen = [fault for fault in FAULTS if _ONLY.value in fault.name]
+    broken = [sentence for fault in FAULTS if (sentence := what_is_wrong(fault))]
+    if broken or not chosen:
+        sys.exit("\n".join(broken) or f"error: no fault has {_ONLY.value!r} in its name.")
+    sys.dont_write_bytecode = True  # a file that changes twice a second would be taken for the same
+    with tempfile.TemporaryDirectory(prefix="deliberate_faults_") as folder:
+        copies = [copy_repository(Path(folder) / str(number)) for number in range(_JOBS.value)]
+        tests = sorted({test for fault in chosen for test in fault.tests})
+        if _WITHOUT.value and _run_tests(copies[0], tests, Path(folder) / "without.txt") != _PASSED:
+            sys.exit((Path(folder) / "without.txt").read_text() + "\nerror: they fail without any fault.")
+        answers = _run_all(chosen, copies, Path(folder))
+    print_table(answers)
+    sys.exit(any(answer != "caught" for _, answer, _ in answers))
+
+
+def what_is_wrong(fault) -> str | None:
+    """A sentence where a fault no longer fits the code."""
+    path = REPOSITORY / fault.file
+    number = path.read_text(encoding="utf-8").count(fault.old) if path.is_file() else 0
+    if number != 1:
+        return f"error: {fault.name}: its text occurs {number} times in {fault.file}; expected once."
+    missing = [test for test in fault.tests if not (REPOSITORY / test.split("::")[0]).exists()]
+    return f"error: {fault.name}: there is no {missing[0]}." if missing else None
+
+
+def copy_repository(folder: Path) -> Path:
+    """The files that git knows or would take, as they are now, in a new folder."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=REPOSITORY, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    for name in filter(None, listed.stdout.split("\0")):
+        if (REPOSITORY / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(REPOSITORY / name, folder / name)
+    return folder
+
+
+def _run_all(faults, copies, folder):
+    """(fault, answer, seconds) of each, as many at a time as there are copies."""
+    waiting, free, running, answers = list(faults), list(copies), {}, []
+    while waiting or running:
+        if waiting and free:
+            fault, copy = waiting.pop(0), free.pop()
+            path = copy / fault.file
+            whole = path.read_text(encoding="utf-8")
+            path.write_text(whole.replace(fault.old, fault.new), encoding="utf-8")
+            process = _fork_tests(copy, fault.tests, folder / f"output_{copy.name}.txt")
+            running[process] = (fault, copy, whole, time.monotonic())
+            continue
+        process, status = os.wait()
+        fault, copy, whole, began = running.pop(process)
+        (copy / fault.file).write_text(whole, encoding="utf-8")
+        free.append(copy)
+        answer = _answer(os.waitstatus_to_exitcode(status))
+        if answer not in ("caught", "MISSED"):
+            print((folder / f"output_{copy.name}.txt").read_text()[-2000:])
+        answers.append((fault, answer, time.monotonic() - began))
+        print(f"{answer:8}{fault.name}", flush=True)
+    return answers
+
+
+def _answer(exit_code):
+    if exit_code == -signal.SIGALRM:
+        return "HUNG"
+    return {_CAUGHT: "caught", _PASSED: "MISSED"}.get(exit_code, f"ERROR {exit_code}")
+
+
+def _run_tests(copy, tests, output):
+    _, status = os.waitpid(_fork_tests(copy, tests, output, _SECONDS_WITHOUT), 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def _fork_tests(copy, tests, output, seconds=_SECONDS) -> int:
+    """The number of a process that runs tests in a copy of the repository; its exit code is pytest's."""
+    import keras  # noqa: F401  # loaded once, before any fork, and nothing of it used here
+    import pytest
+    import tensorflow_text  # noqa: F401
+
+    process = os.fork()
+    if process:
+        return process
+    signal.alarm(seconds)
+    descriptor = os.open(output, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    os.chdir(copy)
+    for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "kbert")]:
+        del sys.modules[name]
+    sys.path[:] = [str(copy), *(path for path in sys.path if Path(path or ".").resolve() != REPOSITORY)]
+    arguments = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", f"--basetemp={copy}.tests"]
+    os._exit(int(pytest.main([*arguments, *tests])))
+
+
+def print_table(answers):
+    """A row for each fault, and what they come to."""
+    for fault, answer, seconds in sorted(answers, key=lambda answer: answer[0].file):
+        print(f"{answer:8}{seconds:5.0f} s  {fault.file:55}{fault.name}")
+    caught = sum(answer == "caught" for _, answer, _ in answers)
+    print(f"{caught} of {len(answers)} faults caught.")
+
+
+if __name__ == "__main__":
+    app.run(main)

@@ -1,0 +1,496 @@
+"""Faults of one line, as slips of the hand make them, and the tests that must notice each.
+
+A fault says where it is, what stands there, and what is put in its place; what stands there must occur once
+in the file. Where code moves, its faults move with it. The tests are chosen small: a round takes minutes.
+"""
+
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    """One slip.
+
+    Fields:
+      name: what went wrong, for the table and `--only`.
+      file: where, from the top of the repository.
+      old: what stands there, once in the file.
+      new: what is put in its place.
+      tests: files, folders or single tests, one of which must fail.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+def _fault(name, file, old, new, *tests):
+    return Fault(name, file, old, new, tuple(f"tests/{test}" for test in tests))
+
+
+_KERNELS = (
+    _fault(
+        "queries without their scale, in training", "kbert/kernels/attention_heads.py",
+        "(x[0] * (1.0 / math.sqrt(size)), x[1], x[2])", "(x[0], x[1], x[2])",
+        "kbert/kernels/test_kernels.py",
+    ),
+    _fault(
+        "a sign in the gradient of softmax", "kbert/kernels/attention_softmax.py",
+        "probabilities * (gradient - inner)", "probabilities * (gradient + inner)",
+        "kbert/kernels/test_kernels.py",
+    ),
+    _fault(
+        "a mask too weak", "kbert/kernels/attention_softmax.py",
+        "PADDING_ADDER = -10000.0", "PADDING_ADDER = -10.0",
+        "kbert/test_encoder.py",
+    ),
+    _fault(
+        "packed texts look into each other", "kbert/kernels/attention_softmax.py",
+        "ops.equal(own, to)", "ops.not_equal(own, 0)",
+        "kbert/kernels/test_kernels.py", "kbert/test_training_path.py",
+    ),
+    _fault(
+        "a digit of GELU", "kbert/kernels/bias_activation.py",
+        "_CUBIC = 0.044715", "_CUBIC = 0.04475",
+        "kbert/kernels/test_kernels.py",
+    ),
+    _fault(
+        "a sign in the gradient of the loss", "kbert/kernels/cross_entropy.py",
+        "(ops.exp(logits - total) - chosen)", "(ops.exp(logits - total) + chosen)",
+        "kbert/kernels/test_kernels.py",
+    ),
+    _fault(
+        "dropout that does not scale up", "kbert/kernels/random_bits.py",
+        '"float32") * (1.0 / keep)', '"float32")',
+        "kbert/kernels/test_kernels.py", "kbert/kernels/test_random_bits.py",
+    ),
+    _fault(
+        "dropout keeps what it should drop", "kbert/kernels/random_bits.py",
+        "min(round(keep * 2**32), 2**32 - 1)", "min(round(rate * 2**32), 2**32 - 1)",
+        "kbert/kernels/test_random_bits.py",
+    ),
+)  # fmt: skip
+
+_MODEL = (
+    _fault(
+        "scores scaled by the head size, not its root", "kbert/layers/self_attention.py",
+        "query *= 1.0 / math.sqrt(head_size)", "query *= 1.0 / head_size",
+        "kbert/test_encoder.py",
+    ),
+    _fault(
+        "segments swapped", "kbert/layers/bert_embeddings.py",
+        "ops.one_hot(segment_ids,", "ops.one_hot(1 - segment_ids,",
+        "kbert/test_encoder.py",
+    ),
+    _fault(
+        "a wrong epsilon", "kbert/layers/transformer_block.py",
+        "epsilon=self.layer_norm_eps, dtype=self.dtype_policy", "epsilon=1e-3, dtype=self.dtype_policy",
+        "kbert/test_encoder.py",
+    ),
+    _fault(
+        "a residual connection lost", "kbert/layers/transformer_block.py",
+        "self.feed_forward_layer_norm(hidden_states + transformed)",
+        "self.feed_forward_layer_norm(transformed)",
+        "kbert/test_encoder.py",
+    ),
+    _fault(
+        "packed texts numbered from 0", "kbert/layers/packed_rows.py",
+        "(places // seq_length + 1) * real", "(places // seq_length) * real",
+        "kbert/input_pipelines/test_packing.py", "kbert/test_encoder.py", "kbert/test_training_path.py",
+    ),
+    _fault(
+        "the pooler takes the second token", "kbert/layers/pooler.py",
+        "sequence_output[:, 0, :]", "sequence_output[:, 1, :]",
+        "kbert/test_encoder.py",
+    ),
+    _fault(
+        "a mean over one token too many", "kbert/layers/sequence_pooling.py",
+        "ops.sum(mask, axis=1), 1.0)  # (B, 1)", "ops.sum(mask, axis=1) + 1.0, 1.0)  # (B, 1)",
+        "kbert/layers/test_sequence_pooling.py",
+    ),
+    _fault(
+        "masked positions of the first row in all rows", "kbert/heads/masked_lm_head.py",
+        "ops.reshape(masked_lm_positions + rows,", "ops.reshape(masked_lm_positions + 0 * rows,",
+        "kbert/heads/test_heads.py",
+    ),
+    _fault(
+        "logits in 16 bits", "kbert/heads/classification_head.py",
+        'ops.cast(self.dense(pooled_output), "float32")', "self.dense(pooled_output)",
+        "kbert/heads/test_heads.py",
+    ),
+    _fault(
+        "hidden states without the embeddings", "kbert/encoder.py",
+        '"hidden_states": tuple(hidden_states)', '"hidden_states": tuple(hidden_states[1:])',
+        "kbert/test_encoder.py",
+    ),
+)  # fmt: skip
+
+_TOKENIZATION = (
+    _fault(
+        "the odd place goes to the second text", "kbert/tokenization/segment_packer.py",
+        "half = (room + 1) // 2", "half = room // 2",
+        "kbert/tokenization/test_segment_packer.py",
+    ),
+    _fault(
+        "the first [SEP] in the second segment", "kbert/tokenization/segment_packer.py",
+        "tf.logical_and(position > first_end, real)", "tf.logical_and(position >= first_end, real)",
+        "kbert/tokenization/test_segment_packer.py",
+    ),
+    _fault(
+        "the replacement character kept", "kbert/tokenization/word_splitter.py",
+        r'_DROPPED = r"[\p{Cc}\p{Cf}\x{FFFD}]"', r'_DROPPED = r"[\p{Cc}\p{Cf}]"',
+        "kbert/tokenization/test_golden_ids.py",
+    ),
+    _fault(
+        "accents composed, not taken apart", "kbert/tokenization/word_splitter.py",
+        '"NFD")', '"NFC")',
+        "kbert/tokenization/test_golden_ids.py",
+    ),
+    _fault(
+        "ideographs of the extensions are no words", "kbert/tokenization/word_splitter.py",
+        r'\x{20000}-\x{2A6DF}\x{2A700}', r'\x{2A700}',
+        "kbert/tokenization/test_golden_ids.py",
+    ),
+    _fault(
+        "a word of 200 characters is too long", "kbert/tokenization/wordpiece_tokenizer.py",
+        "characters > MAX_CHARACTERS_PER_WORD", "characters >= MAX_CHARACTERS_PER_WORD",
+        "kbert/tokenization/test_golden_ids.py",
+    ),
+    _fault(
+        "a fingerprint without the casing", "kbert/tokenization/vocabulary.py",
+        r'"\n".join(self.tokens) + f"\ndo_lower_case={self.do_lower_case}"', r'"\n".join(self.tokens)',
+        "kbert/tokenization/test_vocabulary.py",
+    ),
+)  # fmt: skip
+
+_INPUT_PIPELINES = (
+    _fault(
+        "short texts without any mask", "kbert/input_pipelines/masking.py",
+        "np.maximum(1, wanted)", "np.maximum(0, wanted)",
+        "kbert/input_pipelines/test_masking.py",
+    ),
+    _fault(
+        "no piece is left unchanged", "kbert/input_pipelines/masking.py",
+        "fate < _MASKED_SHARE + _UNCHANGED_SHARE", "fate < _MASKED_SHARE",
+        "kbert/input_pipelines/test_masking.py",
+    ),
+    _fault(
+        "every epoch in the same order", "kbert/input_pipelines/epochs.py",
+        "* 1_000_003 + number", "* 1_000_003 + 0 * number",
+        "kbert/input_pipelines/test_epochs.py",
+    ),
+    _fault(
+        "one row of filling counts", "kbert/input_pipelines/epochs.py",
+        "tf.range(size + missing) < size", "tf.range(size + missing) <= size",
+        "kbert/input_pipelines/test_epochs.py",
+    ),
+    _fault(
+        "an epoch resumed one example late", "kbert/input_pipelines/epochs.py",
+        "tf.constant(skipped, tf.int64), 0)", "tf.constant(skipped + 1, tf.int64), 0)",
+        "kbert/input_pipelines/test_epochs.py",
+    ),
+    _fault(
+        "shards counted from the last one's size", "kbert/input_pipelines/records/record_shares.py",
+        "first += shard.num_examples", "first = shard.num_examples",
+        "kbert/input_pipelines/records/test_record_shares.py",
+    ),
+    _fault(
+        "an id as large as the vocabulary passes", "kbert/input_pipelines/records/record_ranges.py",
+        'manifest.vocabulary["size"] - 1)', 'manifest.vocabulary["size"])',
+        "kbert/input_pipelines/records/test_record_ranges.py",
+    ),
+    _fault(
+        "rows filled beyond their end", "kbert/input_pipelines/packing.py",
+        "room[row] -= lengths[example]", "room[row] -= lengths[example] - 1",
+        "kbert/input_pipelines/test_packing.py",
+    ),
+)  # fmt: skip
+
+_TRAINING = (
+    _fault(
+        "gradients scaled up to the norm, not down", "kbert/training/train_step.py",
+        "tf.minimum(1.0 / norm, 1.0 / clipnorm)", "tf.maximum(1.0 / norm, 1.0 / clipnorm)",
+        "kbert/training/test_train_step.py",
+    ),
+    _fault(
+        "the same dropout in every step", "kbert/training/train_step.py",
+        "tf.cast(step, state.dtype) * 1024,", "tf.cast(0 * step, state.dtype) * 1024,",
+        "kbert/training/test_train_step.py",
+    ),
+    _fault(
+        "parts of a batch share their dropout with the next step", "kbert/training/train_step.py",
+        "first_draw = step * self._num_parts", "first_draw = step",
+        "kbert/training/test_gradient_accumulation.py",
+    ),
+    _fault(
+        "good steps are counted on after the scale has grown", "kbert/training/loss_scale.py",
+        "tf.where(finite & ~grows, good_steps, 0)", "tf.where(finite, good_steps, 0)",
+        "kbert/training/test_loss_scale.py",
+    ),
+    _fault(
+        "an overflow updates all the same", "kbert/training/train_step.py",
+        "tf.cond(finite, lambda: apply(updates), lambda: None)", "apply(updates)",
+        "kbert/training/test_loss_scale.py",
+    ),
+    _fault(
+        "cosine over warm-up as well", "kbert/training/optimizers/schedule.py",
+        "max(self.num_train_steps - self.num_warmup_steps, 1)", "max(self.num_train_steps, 1)",
+        "kbert/training/optimizers/test_schedule.py",
+    ),
+    _fault(
+        "time used before a stop is forgotten", "kbert/training/optimizers/time_budget.py",
+        "used = self._before + self._clock() - self._started", "used = self._clock() - self._started",
+        "kbert/training/optimizers/test_schedule.py", "kbert/training/optimizers/test_budget_training.py",
+    ),
+    _fault(
+        "bias corrected for one update too many", "kbert/training/optimizers/adam.py",
+        "updates = tf.cast(step + 1, tf.float32)", "updates = tf.cast(step + 2, tf.float32)",
+        "kbert/training/optimizers/test_optimizers.py",
+    ),
+    _fault(
+        "the second moment decays like the first", "kbert/training/optimizers/adam.py",
+        "(1.0 - config.beta_2) * tf.square(gradient)", "(1.0 - config.beta_1) * tf.square(gradient)",
+        "kbert/training/optimizers/test_optimizers.py",
+    ),
+    _fault(
+        "LAMB's ratio upside down", "kbert/training/optimizers/lamb.py",
+        "tf.where(both, variable_norm / tf.where(both, update_norm, 1.0), 1.0)",
+        "tf.where(both, update_norm / tf.where(both, variable_norm, 1.0), 1.0)",
+        "kbert/training/optimizers/test_optimizers.py",
+    ),
+    _fault(
+        "layers learn one layer's share too little", "kbert/training/optimizers/parameter_groups.py",
+        "depth = num_layers - int(match[1])", "depth = num_layers - int(match[1]) + 1",
+        "kbert/training/optimizers/test_parameter_groups.py",
+    ),
+    _fault(
+        "updates counted from the first fresh phase", "kbert/training/phases.py",
+        "return fresh[-1] if fresh else 0", "return fresh[0] if fresh else 0",
+        "kbert/training/test_phases.py::test_moments_go_on_where_no_fresh_ones_are_asked_for",
+    ),
+    _fault(
+        "a lost field: the sums of the open interval", "kbert/training/training_state.py",
+        '"interval_sums": sums,', '"interval_sums": None,',
+        "kbert/training/test_one_weight_trainings.py",
+    ),
+    _fault(
+        "a lost field: what progress had counted", "kbert/training/training_state.py",
+        'self.progress = state.get("progress")', "self.progress = None",
+        "kbert/training/test_faults.py", "kbert/training/test_one_weight_trainings.py",
+    ),
+    _fault(
+        "a lost field: the best so far", "kbert/training/training_state.py",
+        'self._best.restore(state["best"])', "pass",
+        "kbert/training/test_one_weight_trainings.py",
+    ),
+    _fault(
+        "time left out of a resumed run", "kbert/training/training_state.py",
+        'state.get("elapsed_seconds", 0.0), self._clock()', "0.0, self._clock()",
+        "kbert/training/test_one_weight_trainings.py",
+    ),
+    _fault(
+        "a resumed run counts its evaluation twice", "kbert/training/measuring/progress.py",
+        "self._num_lines - (self._evaluated_step == step)", "self._num_lines",
+        "kbert/training/measuring/test_progress.py", "kbert/training/test_faults.py",
+    ),
+    _fault(
+        "a backward pass as cheap as the forward pass", "kbert/training/measuring/training_flops.py",
+        "return 3 * 2 * products", "return 2 * 2 * products",
+        "kbert/training/measuring/test_training_flops.py",
+    ),
+    _fault(
+        "the batch's means divided by its batches", "kbert/training/evaluation_step.py",
+        "np.asarray(total) / np.asarray(weight) if weight", "np.asarray(total) if weight",
+        "kbert/training/test_train_step.py::test_a_tiny_model_overfits_one_batch",
+    ),
+)  # fmt: skip
+
+_RUNS_AND_FILES = (
+    _fault(
+        "a dropped fsync", "kbert/runs/checkpoint.py",
+        "            _bring_to_disk(aside / name)\n", "",
+        "kbert/runs/test_checkpoint.py",
+    ),
+    _fault(
+        "one checkpoint too few is kept", "kbert/runs/checkpoint.py",
+        "list_checkpoints(directory)[:-keep]", "list_checkpoints(directory)[: 1 - keep or None]",
+        "kbert/runs/test_checkpoint.py",
+    ),
+    _fault(
+        "checkpoints in the order of their names", "kbert/runs/checkpoint.py",
+        "return sorted(folders, key=step_of)", "return sorted(folders)",
+        "kbert/runs/test_checkpoint.py",
+    ),
+    _fault(
+        "a later equal is better", "kbert/runs/best_checkpoint.py",
+        "self._sign * value > self._sign", "self._sign * value >= self._sign",
+        "kbert/runs/test_best_checkpoint.py",
+    ),
+    _fault(
+        "patience lost in a stop", "kbert/runs/best_checkpoint.py",
+        'self._fruitless = state["fruitless"]', "self._fruitless = 0",
+        "kbert/runs/test_best_checkpoint.py",
+    ),
+    _fault(
+        "half a line of metrics stays", "kbert/runs/metrics_file.py",
+        "            os.ftruncate(file.fileno(), end)\n", "",
+        "kbert/runs/test_metrics_file.py", "kbert/training/test_faults.py",
+    ),
+    _fault(
+        "a CRC that forgets what came before", "kbert/files/safetensors_file.py",
+        "zlib.crc32(numbers.view(np.uint8), crc)", "zlib.crc32(numbers.view(np.uint8))",
+        "kbert/runs/test_checkpoint.py", "kbert/files/test_safetensors_file.py",
+    ),
+    _fault(
+        "what another process writes is swept away", "kbert/files/whole_file.py",
+        "return try_lock(descriptor) is True", "return True",
+        "kbert/files/test_whole_file.py",
+    ),
+    _fault(
+        "a name that stands twice in JSON", "kbert/files/json_file.py",
+        "object_pairs_hook=_unique if unique_names else None", "object_pairs_hook=None",
+        "kbert/files/test_json_file.py",
+    ),
+    _fault(
+        "infinite numbers pass for weights", "kbert/files/stored_tensor.py",
+        "finite = np.isfinite(numbers)", "finite = ~np.isnan(numbers)",
+        "kbert/checkpoints/test_finite_weights.py",
+    ),
+)  # fmt: skip
+
+_CHECKPOINTS = (
+    _fault(
+        "query for key", "kbert/checkpoints/names.py",
+        'f"{_HF_LAYER}.attention.self.query"', 'f"{_HF_LAYER}.attention.self.key"',
+        "kbert/checkpoints/test_names.py", "kbert/checkpoints/hugging_face/test_folder.py",
+    ),
+    _fault(
+        "offsets counted in bytes", "kbert/checkpoints/hugging_face/torch_file.py",
+        "data, tensor.offset * dtype.itemsize, strides", "data, tensor.offset, strides",
+        "kbert/checkpoints/hugging_face/test_torch_file.py",
+    ),
+    _fault(
+        "new positions all take the first row", "kbert/checkpoints/resizing.py",
+        "np.arange(max_position_embeddings) % len(table)", "np.arange(max_position_embeddings) // len(table)",
+        "kbert/checkpoints/test_resizing.py",
+    ),
+    _fault(
+        "Adam's moments read as weights", "kbert/checkpoints/google_tf1.py",
+        "(adam_m|adam_v|lamb_m", "(adam_m|lamb_m",
+        "kbert/checkpoints/test_google_tf1.py",
+    ),
+)  # fmt: skip
+
+_ANSWERS = (
+    _fault(
+        "a mask beyond the end goes unnoticed", "kbert/tasks/pretraining.py",
+        'if outputs["num_masks"] < inputs["text"].count(MASK_TOKEN):', 'if outputs["num_masks"] < 1:',
+        "kbert/inference/test_inference.py",
+    ),
+    _fault(
+        "true and predicted labels swapped", "kbert/tasks/sequence_classification.py",
+        "ops.matmul(ops.transpose(true * weights[:, None]), predicted)",
+        "ops.matmul(ops.transpose(predicted * weights[:, None]), true)",
+        "kbert/tasks/test_tasks.py",
+    ),
+    _fault(
+        "filling of the last batch counts in the loss", "kbert/tasks/sequence_regression.py",
+        "ops.sum(errors * example_weights(batch))", "ops.sum(errors)",
+        "kbert/tasks",
+    ),
+    _fault(
+        "a sign in the loss of labels that do not hold", "kbert/tasks/multi_label_classification.py",
+        "ops.relu(logits) - logits * held", "ops.relu(logits) + logits * held",
+        "kbert/tasks",
+    ),
+    _fault(
+        "infinite answers pass", "kbert/inference/finite_numbers.py",
+        "np.isfinite(row).all()", "not np.isnan(row).any()",
+        "kbert/inference/test_finite_numbers.py",
+    ),
+    _fault(
+        "numbers of texts that differ", "kbert/inference/texts.py",
+        "if len(firsts) != len(seconds):", "if len(firsts) < len(seconds):",
+        "kbert/inference/test_texts.py",
+    ),
+    _fault(
+        "the deviation of a whole, not of a sample", "kbert/reporting/seed_summary.py",
+        "statistics.stdev(values)", "statistics.pstdev(values)",
+        "kbert/reporting/test_seed_summary.py",
+    ),
+    _fault(
+        "evaluations drawn as training", "kbert/reporting/run_metrics.py",
+        '(line["split"] == "train") == is_training', 'line["split"] in ("train", "eval")',
+        "kbert/reporting/test_curves.py", "kbert/reporting/test_run_page.py",
+    ),
+    _fault(
+        "ops within functions are not looked at", "export/gate/op_gate.py",
+        "for node in function.node_def:", "for node in function.node_def[:0]:",
+        "export/gate/test_op_gate.py",
+    ),
+    _fault(
+        "numbers without the shortest form", "export/server/json_answer.py",
+        'array.astype("U32").astype(np.float64).tolist()', "array.astype(np.float64).tolist()",
+        "export/test_development_server.py",
+    ),
+    _fault(
+        "true is a number", "export/server/json_request.py",
+        "fits = isinstance(value, int) and not isinstance(value, bool)", "fits = isinstance(value, int)",
+        "export/test_development_server.py",
+    ),
+)  # fmt: skip
+
+_DATA_TOOLS = (
+    _fault(
+        "real next texts labelled random", "tfrecords_tools/pretraining/sentence_pairs.py",
+        "pairs.extend((start, split, split, end, 0))", "pairs.extend((start, split, split, end, 1))",
+        "tfrecords_tools/pretraining/test_sentence_pairs.py",
+    ),
+    _fault(
+        "random texts of the same document", "tfrecords_tools/pretraining/sentence_pairs.py",
+        "if other != document:", "if other >= 0:",
+        "tfrecords_tools/pretraining/test_sentence_pairs.py",
+    ),
+    _fault(
+        "room for a separator and nothing after it", "tfrecords_tools/pretraining/full_sentences.py",
+        "if 0 < used < room - 1:", "if 0 < used < room:",
+        "tfrecords_tools/pretraining/test_full_sentences.py",
+    ),
+    _fault(
+        "near duplicates are one hash nearer", "tfrecords_tools/corpus/duplicates.py",
+        "num_equal >= MIN_EQUAL_HASHES", "num_equal > MIN_EQUAL_HASHES",
+        "tfrecords_tools/corpus/test_duplicates.py",
+    ),
+    _fault(
+        "varints of 128 in one byte", "tfrecords_tools/records/record_writer.py",
+        "0 <= smallest and largest < 128:", "0 <= smallest and largest <= 128:",
+        "tfrecords_tools/records/test_record_writer.py",
+    ),
+    _fault(
+        "a tokenizer kept for another vocabulary", "tfrecords_tools/work/stored_vocabulary.py",
+        "    fingerprint: str\n", "    fingerprint: str = field(compare=False)\n",
+        "tfrecords_tools/test_create_finetuning_data.py"
+        "::test_another_vocabulary_at_the_same_place_is_the_one_taken",
+    ),
+    _fault(
+        "the same numbers sample and shuffle", "tfrecords_tools/pretraining/pretraining_stages.py",
+        "_SAMPLING, _SHUFFLING = 1, 2", "_SAMPLING, _SHUFFLING = 1, 1",
+        "tfrecords_tools/test_create_pretraining_data.py",
+    ),
+    _fault(
+        "counted words weigh the same", "tfrecords_tools/vocabulary/greedy_match.py",
+        "num_pieces += count * len(pieces", "num_pieces += len(pieces",
+        "tfrecords_tools/vocabulary/test_greedy_match.py",
+    ),
+    _fault(
+        "an unfinished plan of other settings is taken up", "tfrecords_tools/pretraining/pretraining_job.py",
+        "            _refuse_other_plan(plan_file, plan)\n", "            pass\n",
+        "tfrecords_tools/test_create_pretraining_data.py",
+    ),
+)  # fmt: skip
+
+FAULTS = (
+    *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
+    *_ANSWERS, *_DATA_TOOLS,
+)  # fmt: skip

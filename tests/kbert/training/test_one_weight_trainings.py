@@ -1,0 +1,180 @@
+"""Stops, resumes, damage and full disks, with a model of one weight: they do not ask what is trained."""
+
+import dataclasses
+import errno
+import os
+import shutil
+
+import pytest
+
+from kbert.config import OptimizerConfig, to_dict
+from kbert.runs import checkpoint
+from kbert.runs.metrics_file import read_metrics
+from kbert.stop_signal import StoppedBySignal
+from kbert.training.measuring.progress import Progress
+from kbert.training.training_state import config_hash
+from tests.kbert.training import one_weight
+from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_after_call
+
+# Lines, checkpoints and evaluations at steps of their own, so that every stop lies within some interval.
+CONFIG = one_weight.config_of(
+    log_every_steps=4, save_checkpoints_steps=6, eval_every_steps=5, steps_per_call=1, keep_checkpoints=9
+)
+STEPS = 14
+
+
+def train(folder, config=CONFIG, num_steps=STEPS, **arguments):
+    return one_weight.train_one_weight(folder, config, num_steps, **arguments)
+
+
+@pytest.fixture(autouse=True)
+def known_task(monkeypatch):
+    one_weight.register(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """(metrics, run) of a training that nothing happened to; nobody may change its folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        one_weight.register(patch)
+        return train(tmp_path_factory.mktemp("whole") / "run")
+
+
+def test_all_that_is_due_comes_at_its_step(whole):
+    _, run = whole
+    steps = [(line["step"], line["split"]) for line in numbers(run)]
+    assert steps == [
+        (4, "train"), (5, "eval"), (8, "train"), (10, "eval"), (12, "train"), (14, "train"), (14, "eval"),
+    ]  # fmt: skip
+    saved = {checkpoint.step_of(path) for path in checkpoint.list_checkpoints(run.checkpoints)}
+    assert {6, 12, 14} <= saved
+
+
+@pytest.mark.parametrize("at_step", [1, 7, 10])
+def test_a_signal_in_an_open_interval_loses_nothing(whole, tmp_path, monkeypatch, at_step):
+    """Sums since the last line, the best so far, its patience and all counts come back."""
+    with monkeypatch.context() as patch:
+        signal_after_call(patch, at_step)
+        with pytest.raises(StoppedBySignal) as stop:
+            train(tmp_path / "run")
+    assert stop.value.exit_code == 143
+    assert str(stop.value) == (
+        f"stopped by SIGTERM at step {at_step} of {STEPS}; all is saved in {tmp_path / 'run'}, and the same "
+        "command goes on from there."
+    )
+    state = checkpoint.read_state(checkpoint.list_checkpoints(tmp_path / "run" / "checkpoints")[-1])
+    expected = (at_step, at_step * CONFIG.train_batch_size, CONFIG.seed)
+    assert (state["step"], state["examples_consumed"], state["seed"]) == expected
+    assert state["config_hash"] == config_hash(to_dict(CONFIG)) and state["config"] == to_dict(CONFIG)
+    metrics, run = train(tmp_path / "run")
+    assert metrics == whole[0]
+    assert_same_runs(run, whole[1])
+    assert run.checkpoint("best").name == whole[1].checkpoint("best").name
+
+
+def test_a_killed_run_resumes_to_the_very_same_numbers(whole, tmp_path, monkeypatch):
+    """After a line that no checkpoint knows of, and while the next checkpoint was being written."""
+
+    class Killed(Exception):
+        pass
+
+    train_line = Progress.train
+
+    def killed_at_8(self, step, *arguments):
+        train_line(self, step, *arguments)
+        if step == 8:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "train", killed_at_8)
+        with pytest.raises(Killed):
+            train(tmp_path / "run")
+    assert [line["step"] for line in read_metrics(tmp_path / "run" / "metrics.jsonl")] == [4, 5, 8]
+    (tmp_path / "run" / "checkpoints" / "step-00000008.tmp").mkdir()
+    metrics, run = train(tmp_path / "run")
+    assert metrics == whole[0]
+    assert_same_runs(run, whole[1])
+
+
+def test_patience_and_the_best_survive_a_stop(tmp_path, monkeypatch):
+    """At a rate of almost nothing: after the first evaluation none is better."""
+    config = dataclasses.replace(
+        CONFIG, optimizer=OptimizerConfig(name="adamw", learning_rate=1e-12), eval_every_steps=2
+    )
+    whole_metrics, whole = train(tmp_path / "whole", config, patience=3)
+    ended = numbers(whole)[-1]["step"]
+    assert (checkpoint.step_of(whole.checkpoint("best")), ended) == (2, 8)
+    with monkeypatch.context() as patch:
+        signal_after_call(patch, 7)
+        with pytest.raises(StoppedBySignal):
+            train(tmp_path / "run", config, patience=3)
+    metrics, run = train(tmp_path / "run", config, patience=3)
+    assert metrics == whole_metrics
+    assert_same_runs(run, whole)
+
+
+def test_the_time_in_training_is_that_of_all_processes(whole, tmp_path):
+    run_dir = shutil.copytree(whole[1].path, tmp_path / "run")
+    checkpoints = checkpoint.list_checkpoints(run_dir / "checkpoints")
+    shutil.rmtree(checkpoints[-1])
+    state_file = checkpoints[-2] / "state.json"
+    state = checkpoint.read_state(checkpoints[-2]) | {"elapsed_seconds": 1000.0}
+    state["progress"]["elapsed_seconds"] = 1000.0
+    checkpoint._write_state(state_file, state)
+    _, run = train(run_dir)
+    resumed = checkpoint.read_state(run.checkpoint("last"))
+    assert 1000.0 < resumed["elapsed_seconds"] < 1100.0
+    assert 1000.0 < read_metrics(run.metrics_file)[-1]["elapsed_seconds"] < 1100.0
+
+
+def test_a_damaged_newest_checkpoint_costs_only_time(whole, tmp_path, caplog):
+    path = shutil.copytree(whole[1].path, tmp_path / "run")
+    weights = path / "checkpoints" / "step-00000014" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"!")
+    _, run = train(path)
+    assert "DAMAGED CHECKPOINT" in caplog.text and "Going back to step-00000012 instead." in caplog.text
+    assert_same_runs(run, whole[1])
+    assert not [path for path in run.checkpoints.iterdir() if path.suffix in (".damaged", ".tmp")]
+
+
+def test_a_full_disk_is_a_warning_until_the_last_checkpoint(whole, tmp_path, monkeypatch, caplog):
+    write, full_at = checkpoint.write_safetensors, {"step-00000006.tmp", "step-00000014.tmp"}
+
+    def write_on_full_disk(path, tensors, metadata):
+        if path.parent.name in full_at:
+            path.write_bytes(b"half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return write(path, tensors, metadata)
+
+    monkeypatch.setattr(checkpoint, "write_safetensors", write_on_full_disk)
+    with pytest.raises(OSError, match="No space left on device"):
+        train(tmp_path / "run")
+    assert "CHECKPOINT NOT WRITTEN at step 6" in caplog.text and "No space left on device" in caplog.text
+    names = {path.name for path in (tmp_path / "run" / "checkpoints").iterdir()}
+    assert "step-00000012" in names and not {"step-00000006", "step-00000014"} & names
+    full_at.clear()
+    _, run = train(tmp_path / "run")
+    assert_same_runs(run, whole[1])
+
+
+def test_a_finished_run_is_evaluated_again_and_nothing_else(whole, tmp_path):
+    path = shutil.copytree(whole[1].path, tmp_path / "run")
+    metrics, run = train(path)
+    assert numbers(run) == numbers(whole[1]) and metrics == whole[0]
+
+
+def test_a_loss_that_is_no_number_stops_the_run_and_saves_nothing(tmp_path):
+    config = one_weight.config_of(
+        optimizer=OptimizerConfig(learning_rate=1e38), log_every_steps=4, save_checkpoints_steps=2
+    )
+    with pytest.raises(FloatingPointError, match="non-finite by step 2; nothing was saved"):
+        train(tmp_path / "run", config)
+    assert not checkpoint.list_checkpoints(tmp_path / "run" / "checkpoints")
+
+
+def test_settings_that_changed_are_named_before_anything_is_touched(whole, tmp_path):
+    path = shutil.copytree(whole[1].path, tmp_path / "run")
+    before = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
+    with pytest.raises(ValueError, match=r"train_batch_size \(was 4, now 2\)"):
+        train(path, dataclasses.replace(CONFIG, train_batch_size=2))
+    assert {file: file.read_bytes() for file in path.rglob("*") if file.is_file()} == before

@@ -1,0 +1,60 @@
+"""Loads TensorFlow once, then forks a process for every script that it is asked to run.
+
+Its orders come as lines of JSON on the standard input; it ends with that. Nothing of TensorFlow is used
+before a fork, so that no thread of it is lost.
+"""
+
+import json
+import os
+import runpy
+import signal
+import sys
+from pathlib import Path
+
+import keras  # noqa: F401
+import safetensors  # noqa: F401
+import tensorflow_text  # noqa: F401
+
+import kbert.command_line  # noqa: F401  a quiet start
+
+
+def serve():
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the guards
+    for line in iter(sys.stdin.readline, ""):
+        if os.fork() == 0:
+            return _guard(json.loads(line))
+
+
+def _guard(order):
+    """Forks the script's process, and writes down how it ended."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    folder = Path(order["folder"])
+    process = os.fork()
+    if process == 0:
+        return _become(order, folder)
+    _write(folder / "pid", process)
+    _, status = os.waitpid(process, 0)
+    _write(folder / "exit_code", os.waitstatus_to_exitcode(status))
+    os._exit(0)
+
+
+def _become(order, folder):
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        opened = os.open(folder / name, os.O_RDONLY if name == "stdin" else os.O_WRONLY | os.O_APPEND)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+    sys.stdin = os.fdopen(0, encoding="utf-8")  # what was read ahead is not this process's
+    sys.argv = [order["module"], *order["arguments"]]
+    runpy.run_module(order["module"], run_name="__main__", alter_sys=True)
+
+
+def _write(path, number):
+    aside = path.with_name(f"{path.name}.tmp")
+    aside.write_text(str(number))
+    aside.rename(path)
+
+
+if __name__ == "__main__":
+    serve()
