@@ -23,9 +23,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 _SECONDS, _SECONDS_WITHOUT = 300, 3600  # for the tests of one fault, and for all of them without any
 _CAUGHT, _PASSED = 1, 0  # pytest's exit codes: tests failed, none did
 
-_ONLY = flags.DEFINE_multi_string(
-    "only", [""], "only the faults that have this, or another one, in their name"
-)
+_ONLY = flags.DEFINE_multi_string("only", [""], "only the faults that have one of these in their name")
 _WITHOUT = flags.DEFINE_boolean("without", True, "first run the tests without any fault: they must pass")
 _JOBS = flags.DEFINE_integer("jobs", 2, "how many at a time", lower_bound=1)
 
