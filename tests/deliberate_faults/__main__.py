@@ -1,6 +1,6 @@
 """Makes one fault after the other in a copy of the repository and sees whether the tests notice.
 
-  python -m tests.deliberate_faults [--only=PART_OF_A_NAME] [--nowithout] [--jobs=2]
+  python -m tests.deliberate_faults [--only=PART_OF_A_NAME ...] [--nowithout] [--jobs=2]
 
 Ends with a table, and with exit code 1 where a fault was missed. Each fault's tests run in a process of its
 own, forked from one that has loaded TensorFlow already.
@@ -23,7 +23,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 _SECONDS, _SECONDS_WITHOUT = 300, 3600  # for the tests of one fault, and for all of them without any
 _CAUGHT, _PASSED = 1, 0  # pytest's exit codes: tests failed, none did
 
-_ONLY = flags.DEFINE_string("only", "", "only the faults that have this in their name")
+_ONLY = flags.DEFINE_multi_string(
+    "only", [""], "only the faults that have this, or another one, in their name"
+)
 _WITHOUT = flags.DEFINE_boolean("without", True, "first run the tests without any fault: they must pass")
 _JOBS = flags.DEFINE_integer("jobs", 2, "how many at a time", lower_bound=1)
 
@@ -31,10 +33,10 @@ _JOBS = flags.DEFINE_integer("jobs", 2, "how many at a time", lower_bound=1)
 def main(argv):
     if len(argv) > 1:
         sys.exit(f"error: no argument {argv[1]!r} is known; see --help.")
-    chosen = [fault for fault in FAULTS if _ONLY.value in fault.name]
+    chosen = [fault for fault in FAULTS if any(part in fault.name for part in _ONLY.value)]
     broken = [sentence for fault in FAULTS if (sentence := what_is_wrong(fault))]
     if broken or not chosen:
-        sys.exit("\n".join(broken) or f"error: no fault has {_ONLY.value!r} in its name.")
+        sys.exit("\n".join(broken) or f"error: no fault has any of {_ONLY.value} in its name.")
     sys.dont_write_bytecode = True  # a file that changes twice a second would be taken for the same
     with tempfile.TemporaryDirectory(prefix="deliberate_faults_") as folder:
         copies = [copy_repository(Path(folder) / str(number)) for number in range(_JOBS.value)]

@@ -28,6 +28,8 @@ from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_docume
 from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 from tfrecords_tools.pretraining import pretraining_stages, stage_runner
+from tfrecords_tools.pretraining.pretraining_job import PretrainingJob
+from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 from tfrecords_tools.records.record_text import inconsistencies
 from tfrecords_tools.show_records import read_records
 
@@ -544,6 +546,14 @@ def test_the_tokenizer_is_traced_once_for_one_vocabulary(tmp_path, corpus, monke
     create_pretraining_data(*corpus, tmp_path / "b", overwrite=True, **SMALL | {"seed": 2})
     assert pretraining_stages._tokenizer.cache_info().misses == 2
     assert contents(tmp_path / "a") != contents(tmp_path / "b")
+
+
+def test_each_stage_draws_numbers_of_its_own(tmp_path):
+    settings = PretrainingSettings(max_seq_length=32, max_predictions_per_seq=5)
+    job = PretrainingJob(str(tmp_path), settings, 22, "fingerprint")
+    stages = (pretraining_stages._SAMPLING, pretraining_stages._SHUFFLING)
+    drawn = {job.generator(stage, number).integers(1 << 40) for stage in stages for number in range(3)}
+    assert len(drawn) == 6
 
 
 def test_a_single_document_is_refused_before_any_work(tmp_path, monkeypatch):

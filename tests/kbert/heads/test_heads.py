@@ -102,6 +102,15 @@ def test_masked_lm_head():
     check_layer(make, inputs, (3, 2, 11), output_dtype="float32")
 
 
+def test_masked_positions_are_those_of_their_own_row():
+    head = MaskedLMHead(built_embeddings(), "gelu", 1e-12, 0.2)
+    together = head(HIDDEN, POSITIONS).numpy()
+    for row in range(len(HIDDEN)):
+        for place, position in enumerate(POSITIONS[row]):
+            alone = head(HIDDEN[row : row + 1, position : position + 1], np.zeros((1, 1), np.int32)).numpy()
+            np.testing.assert_allclose(together[row, place], alone[0, 0], atol=1e-6)
+
+
 def test_masked_lm_head_reads_the_encoders_own_table():
     embeddings = built_embeddings()
     head = MaskedLMHead(embeddings, "gelu", 1e-12, 0.2)

@@ -98,6 +98,7 @@ def test_the_count_is_pythons_round_of_the_whole_length():
         assert masker(max_predictions=most, prob=prob).num_to_predict(lengths).tolist() == expected
     # Halves go to the even neighbour: 5 x .5 = 2.5 -> 2, 7 x .5 = 3.5 -> 4.
     assert masker(prob=0.5).num_to_predict([5, 7]).tolist() == [2, 4]
+    assert masker(prob=0.05).num_to_predict([5, 9]).tolist() == [1, 1], "at least one"
 
 
 def test_without_whole_words_the_count_is_always_reached():

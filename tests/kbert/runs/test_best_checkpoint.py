@@ -44,6 +44,16 @@ def test_the_same_step_again_counts_once():
     assert not again.observe(2, {"f1": 0.5}) and again.patience_is_spent
 
 
+def test_patience_goes_on_after_a_stop():
+    best = BestCheckpoint("f1", True, patience=3)
+    observe_all(best, [0.5, 0.4, 0.4])
+    again = BestCheckpoint("f1", True, patience=3)
+    again.restore(json.loads(json.dumps(best.state())))
+    assert not again.patience_is_spent
+    again.observe(99, {"f1": 0.4})
+    assert again.patience_is_spent
+
+
 def test_a_new_phase_begins_anew():
     best = BestCheckpoint("loss", False)
     observe_all(best, [1.0, 0.5])

@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import zlib
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -53,6 +54,28 @@ def test_what_is_saved_comes_back(tmp_path):
         for content in [(folder / name).read_bytes()]
     }
     assert json.loads((folder / "state.json").read_text()).items() >= read_state(folder).items()
+
+
+def test_all_is_on_the_disk_before_the_folder_has_its_name(tmp_path, monkeypatch):
+    """So that a power cut leaves a whole checkpoint or none."""
+    calls = []
+    fsync, rename = os.fsync, Path.rename
+
+    def noted_fsync(descriptor):
+        calls.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        fsync(descriptor)
+
+    def noted_rename(path, target):
+        calls.append("rename")
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(Path, "rename", noted_rename)
+    save(tmp_path / "checkpoints")
+    *before, rename_call, folder = calls
+    assert (rename_call, folder) == ("rename", "checkpoints")
+    files = {"model.safetensors", "optimizer.safetensors", "state.json"}
+    assert set(before) == files | {"step-00000005.tmp"} and before[-1] == "step-00000005.tmp"
 
 
 def test_the_newest_are_kept_and_unfinished_ones_ignored(tmp_path):

@@ -1,10 +1,14 @@
 """Sums over the parts of a batch are those over the whole."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.training import train_step
 from kbert.training.gradient_accumulation import summed_over_parts
+from kbert.training.train_step import TrainStep
 
 BATCH = {
     "values": np.random.default_rng(0).normal(size=(12, 5)).astype(np.float32),
@@ -57,3 +61,17 @@ def test_lengths_may_vary_from_batch_to_batch():
     for length in (5, 2):
         batch = BATCH | {"values": BATCH["values"][:, :length]}
         assert float(run(batch)) == pytest.approx(float(batch["values"].sum()), rel=1e-4)
+
+
+def test_no_two_parts_of_any_steps_draw_the_same_dropout(monkeypatch):
+    """Draws are counted through the parts of all steps."""
+    drawn = []
+
+    def each_part(function, batch, num_parts, weights, first_draw, *others):
+        drawn.extend(int(first_draw) + part for part in range(num_parts))
+
+    monkeypatch.setattr(train_step, "summed_over_parts", each_part)
+    step = SimpleNamespace(_num_parts=3, _gradients_of_part=None)
+    for number in range(4):
+        TrainStep._gradients_of_all_parts(step, {}, {}, tf.constant(number, tf.int64), 0, None)
+    assert drawn == list(range(12))

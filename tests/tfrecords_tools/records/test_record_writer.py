@@ -103,6 +103,14 @@ def test_encoded_examples_are_the_bytes_of_tf_train_example(integers, small, flo
         assert received == example.SerializeToString(deterministic=True)
 
 
+@pytest.mark.parametrize("largest", [0, 127, 128, (1 << 14) - 1, 1 << 14, (1 << 32) - 1, 1 << 32, -1])
+def test_the_largest_number_of_a_batch_decides_how_it_is_written(largest):
+    (received,) = encode_examples({"a": np.array([[0, largest]])}, {"a": Feature("int32", (2,))})
+    example = tf.train.Example()
+    example.features.feature["a"].int64_list.value.extend([0, largest])
+    assert received == example.SerializeToString(deterministic=True)
+
+
 def test_a_batch_of_other_features_or_shapes_is_refused(tmp_path):
     with writer(tmp_path / "out") as open_writer:
         with pytest.raises(ValueError, match=r"received the features \['weight'\], expected \['input_ids'"):

@@ -45,7 +45,7 @@ def test_parts_of_a_batch_take_the_steps_of_the_whole(one_process):
 def test_replicas_take_the_steps_of_one(one_process):
     answer = one_process[4]
     assert answer["num_replicas"] == 4
-    np.testing.assert_allclose(answer["whole"], one_process[1]["whole"][: len(answer["whole"])], atol=1e-4)
+    np.testing.assert_allclose(answer["whole"], one_process[1]["whole"], atol=1e-4)
     assert answer["replicas_agree"]
     assert answer["dropout"] == {
         "replicas_differ": True,
@@ -57,13 +57,21 @@ def test_replicas_take_the_steps_of_one(one_process):
 @pytest.mark.slow
 def test_workers_take_the_steps_of_one(one_process):
     cases = {
-        "whole": WHOLE | {"num_steps": 20},
+        "whole": WHOLE,
         "parts": CLIPPED | {"num_steps": 10, "gradient_accumulation_steps": 2},
     }
     (answer,) = losses(2, ("multi_worker", 0, cases))
     assert answer["num_replicas"] == 2
-    np.testing.assert_allclose(answer["whole"], one_process[1]["whole"][:20], atol=1e-4)
+    np.testing.assert_allclose(answer["whole"], one_process[1]["whole"], atol=1e-4)
     np.testing.assert_allclose(answer["parts"], one_process[1]["whole"][:10], atol=1e-4)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.slow
+def test_two_replicas_take_the_steps_of_one(one_process):
+    (answer,) = losses(1, ("mirrored", 2, {"whole": WHOLE}))
+    assert answer["num_replicas"] == 2 and answer["replicas_agree"]
+    np.testing.assert_allclose(answer["whole"], one_process[1]["whole"], atol=1e-4)
 
 
 @pytest.mark.exhaustive

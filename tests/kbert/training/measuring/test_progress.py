@@ -195,3 +195,12 @@ def test_counts_are_short(number, shown):
 )
 def test_seconds_are_short(seconds, shown):
     assert readable_seconds(seconds) == shown
+
+
+def test_an_evaluation_of_the_very_step_is_not_counted_as_it_comes_again(metrics_file, clock):
+    progress = Progress(metrics_file, 100, 8, 0, clock)
+    progress.train(4, {"loss": 1.0}, 1e-3)
+    progress.evaluate(4, {"loss": 1.0})
+    assert progress.state(4)["num_lines"] == 1
+    progress.train(8, {"loss": 1.0}, 1e-3)
+    assert progress.state(8)["num_lines"] == 3
