@@ -21,7 +21,7 @@ NEXT_SENTENCE_WORDS = {
 }
 
 
-class Place(NamedTuple):
+class ShownToken(NamedTuple):
     """One real place of an example.
 
     `shown` is the piece in the record; `answer` the piece to predict there, or None; `kind` is "" where
@@ -49,7 +49,7 @@ def sequences(example: Mapping[str, np.ndarray]) -> list[Mapping[str, np.ndarray
     ]
 
 
-def places(example: Mapping[str, np.ndarray], tokens: Sequence[str]) -> list[Place]:
+def places(example: Mapping[str, np.ndarray], tokens: Sequence[str]) -> list[ShownToken]:
     """The places of an example without its padding.
 
     Args:
@@ -64,7 +64,7 @@ def places(example: Mapping[str, np.ndarray], tokens: Sequence[str]) -> list[Pla
         kind = ""
         if answer is not None:
             kind = "masked" if shown == "[MASK]" else "kept" if shown == answer else "replaced"
-        found.append(Place(shown, answer, kind, int(example["segment_ids"][position])))
+        found.append(ShownToken(shown, answer, kind, int(example["segment_ids"][position])))
     return found
 
 
