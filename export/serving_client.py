@@ -1,7 +1,7 @@
 r"""Asks a running server: text in, one line of JSON out for every text.
 
     python -m export.serving_client --model_name=sst2 --text='a fine film'
-    python -m export.serving_client --model_name=mrpc --signature_name=pair --api=rest \
+    python -m export.serving_client --model_name=mrpc --api=rest \
         --text='He left.' --text_pair='He went away.'
     python -m export.serving_client --model_name=sst2 < lines.txt
 

@@ -143,31 +143,28 @@ def create_finetuning_data(
     check_output_dir(output_dir, overwrite, inputs)
     if not Path(input_file).is_file():
         raise ValueError(f"labelled file {input_file} does not exist.")
-    if vocab_file:
-        vocabulary = Vocabulary.from_file(vocab_file, do_lower_case is not False)
+    vocabulary = Vocabulary.from_file(vocab_file, do_lower_case is not False) if vocab_file else None
     overrides = list(overrides) + ([f"max_seq_length={max_seq_length}"] if max_seq_length else [])
     settings = load_config(FinetuningConfig, config, overrides)
     TASKS.require(settings.task)
 
     # Here TensorFlow loads, after everything that can be wrong without it.
-    from kbert.tasks.task import reads_files
-
-    task_class = TASKS[settings.task]
-    if not reads_files(task_class):
-        raise ValueError(f"task={settings.task!r} does not read labelled files.")
-    if init_checkpoint:
-        from kbert.checkpoints.formats import read_checkpoint
-
-        vocabulary = read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
+    if vocabulary is None:
+        vocabulary = _vocabulary_of(init_checkpoint, do_lower_case, allow_unmatched)
     if warning := vocabulary.casing_warning():
         logging.warning(warning)
-    dataset = task_class.complete_dataset(
-        settings.dataset, task_class.read_examples(input_file, settings.dataset)
-    )
-    features = task_class.of_dataset(dataset).features(settings.max_seq_length)
-
-    counted = RecordStatistics(features, vocabulary)
-    progress = Progress("Wrote", "examples", None)
+    dataset = _complete_dataset(settings, input_file)
+    record_settings = {
+        "config": str(config),
+        "input_file": str(input_file),
+        "vocab_file": str(vocab_file or init_checkpoint),
+        "max_seq_length": settings.max_seq_length,
+        "num_shards": num_shards,
+        "compression": compression,
+        "shuffle_seed": shuffle_seed,
+        "dataset": to_dict(dataset),
+    }
+    features = TASKS[settings.task].of_dataset(dataset).features(settings.max_seq_length)
     with (
         WorkerPool(num_workers) as pool,
         RecordWriter(
@@ -176,40 +173,54 @@ def create_finetuning_data(
             features=features,
             vocabulary=vocabulary,
             num_shards=num_shards,
-            settings={
-                "config": str(config),
-                "input_file": str(input_file),
-                "vocab_file": str(vocab_file or init_checkpoint),
-                "max_seq_length": settings.max_seq_length,
-                "num_shards": num_shards,
-                "compression": compression,
-                "shuffle_seed": shuffle_seed,
-                "dataset": to_dict(dataset),
-            },
+            settings=record_settings,
             compression=compression,
             shuffle_seed=shuffle_seed,
             overwrite=overwrite,
         ) as writer,
     ):
-        job = Job(
-            settings.task,
-            dataset,
-            StoredVocabulary(writer.vocab_file, vocabulary.do_lower_case, vocabulary.fingerprint),
-            settings.max_seq_length,
-        )
-        pieces = _pieces(task_class.read_examples(input_file, dataset))
-        for records, counted_here in pool.map(functools.partial(encode_rows, job), pieces):
-            writer.write_encoded(records)
-            counted.merge(counted_here)
-            progress.report(int(counted.counts["records"][0]))
-        progress.report_end()
+        stored = StoredVocabulary(writer.vocab_file, vocabulary.do_lower_case, vocabulary.fingerprint)
+        job = Job(settings.task, dataset, stored, settings.max_seq_length)
+        counted = _write(job, input_file, pool, writer, RecordStatistics(features, vocabulary))
         values = counted.to_json(vocabulary)
-        if values["unknown_share"] > HIGH_UNKNOWN_SHARE:
-            logging.warning(
-                "%.1f %% of all pieces are [UNK]: is vocab_file made for this language and casing?",
-                100 * values["unknown_share"],
-            )
+        _warn_of_unknown(values["unknown_share"])
         return writer.finish(_statistics(values, dataset), counted)
+
+
+def _vocabulary_of(init_checkpoint, do_lower_case, allow_unmatched):
+    from kbert.checkpoints.formats import read_checkpoint
+
+    return read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
+
+
+def _complete_dataset(settings, input_file):
+    """The config's `DatasetConfig`, with the labels of the file where it lists none."""
+    from kbert.tasks.task import reads_files
+
+    task_class = TASKS[settings.task]
+    if not reads_files(task_class):
+        raise ValueError(f"task={settings.task!r} does not read labelled files.")
+    examples = task_class.read_examples(input_file, settings.dataset)
+    return task_class.complete_dataset(settings.dataset, examples)
+
+
+def _write(job, input_file, pool, writer, counted):
+    """All examples into the writer's shards; what they hold."""
+    progress = Progress("Wrote", "examples", None)
+    pieces = _pieces(TASKS[job.task].read_examples(input_file, job.dataset))
+    for records, counted_here in pool.map(functools.partial(encode_rows, job), pieces):
+        writer.write_encoded(records)
+        counted.merge(counted_here)
+        progress.report(int(counted.counts["records"][0]))
+    progress.report_end()
+    return counted
+
+
+def _warn_of_unknown(share):
+    if share > HIGH_UNKNOWN_SHARE:
+        logging.warning(
+            "%.1f %% of all pieces are [UNK]: is vocab_file made for this language and casing?", 100 * share
+        )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kbert.checkpoints.allowance import Allowance
-from kbert.checkpoints.names import Row
+from kbert.checkpoints.names import NameRow
 from kbert.checkpoints.report import Report
 from kbert.files.json_values import shown_name
 from kbert.files.stored_tensor import StoredTensor
@@ -35,7 +35,7 @@ class Stored:
 
 def match(
     stored: Stored,
-    rows: list[Row],
+    rows: list[NameRow],
     shapes: dict[str, tuple[int, ...]],
     may_be_missing: dict[str, str],
     what: str,

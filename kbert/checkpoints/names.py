@@ -12,7 +12,7 @@ BertBackbone, BertTextClassifier and BertMaskedLM.
 from typing import NamedTuple
 
 
-class Row(NamedTuple):
+class NameRow(NamedTuple):
     """One variable: kbert's name, the other house's, and whether the two axes are exchanged there."""
 
     kbert: str
@@ -22,39 +22,41 @@ class Row(NamedTuple):
 
 def _dense(kbert, hugging_face):
     return (
-        Row(f"{kbert}/kernel", f"{hugging_face}.weight", transposed=True),
-        Row(f"{kbert}/bias", f"{hugging_face}.bias"),
+        NameRow(f"{kbert}/kernel", f"{hugging_face}.weight", transposed=True),
+        NameRow(f"{kbert}/bias", f"{hugging_face}.bias"),
     )
 
 
 def _layer_norm(kbert, hugging_face):
-    return Row(f"{kbert}/gamma", f"{hugging_face}.weight"), Row(f"{kbert}/beta", f"{hugging_face}.bias")
+    return NameRow(f"{kbert}/gamma", f"{hugging_face}.weight"), NameRow(
+        f"{kbert}/beta", f"{hugging_face}.bias"
+    )
 
 
 # ------------------------------------------------------------------------------------ Google TF1
 
 
 def _tf1_dense(kbert, google):
-    return Row(f"{kbert}/kernel", f"{google}/kernel"), Row(f"{kbert}/bias", f"{google}/bias")
+    return NameRow(f"{kbert}/kernel", f"{google}/kernel"), NameRow(f"{kbert}/bias", f"{google}/bias")
 
 
 def _tf1_layer_norm(kbert, google):
-    return Row(f"{kbert}/gamma", f"{google}/gamma"), Row(f"{kbert}/beta", f"{google}/beta")
+    return NameRow(f"{kbert}/gamma", f"{google}/gamma"), NameRow(f"{kbert}/beta", f"{google}/beta")
 
 
 def _tf1_output(kbert, google):
     return (
-        Row(f"{kbert}/dense/kernel", f"{google}output_weights", transposed=True),
-        Row(f"{kbert}/dense/bias", f"{google}output_bias"),
+        NameRow(f"{kbert}/dense/kernel", f"{google}output_weights", transposed=True),
+        NameRow(f"{kbert}/dense/bias", f"{google}output_bias"),
     )
 
 
 _TF1_LAYER = "bert/encoder/layer_{layer}"
 GOOGLE_TF1 = {
     "body": (
-        Row("embeddings/word_embeddings", "bert/embeddings/word_embeddings"),
-        Row("embeddings/position_embeddings", "bert/embeddings/position_embeddings"),
-        Row("embeddings/token_type_embeddings", "bert/embeddings/token_type_embeddings"),
+        NameRow("embeddings/word_embeddings", "bert/embeddings/word_embeddings"),
+        NameRow("embeddings/position_embeddings", "bert/embeddings/position_embeddings"),
+        NameRow("embeddings/token_type_embeddings", "bert/embeddings/token_type_embeddings"),
         *_tf1_layer_norm("embeddings/layer_norm", "bert/embeddings/LayerNorm"),
         *_tf1_dense("layer_{layer}/attention/query", f"{_TF1_LAYER}/attention/self/query"),
         *_tf1_dense("layer_{layer}/attention/key", f"{_TF1_LAYER}/attention/self/key"),
@@ -69,7 +71,7 @@ GOOGLE_TF1 = {
     "masked_lm": (
         *_tf1_dense("masked_lm/transform", "cls/predictions/transform/dense"),
         *_tf1_layer_norm("masked_lm/layer_norm", "cls/predictions/transform/LayerNorm"),
-        Row("masked_lm/output_bias", "cls/predictions/output_bias"),
+        NameRow("masked_lm/output_bias", "cls/predictions/output_bias"),
     ),
     "next_sentence": _tf1_output("next_sentence", "cls/seq_relationship/"),
     "classification": _tf1_output("classification", ""),
@@ -82,9 +84,9 @@ _HF_LAYER = "encoder.layer.{layer}"
 # Without the prefix "bert." that the encoder's names have in models with a head.
 HUGGING_FACE = {
     "body": (
-        Row("embeddings/word_embeddings", "embeddings.word_embeddings.weight"),
-        Row("embeddings/position_embeddings", "embeddings.position_embeddings.weight"),
-        Row("embeddings/token_type_embeddings", "embeddings.token_type_embeddings.weight"),
+        NameRow("embeddings/word_embeddings", "embeddings.word_embeddings.weight"),
+        NameRow("embeddings/position_embeddings", "embeddings.position_embeddings.weight"),
+        NameRow("embeddings/token_type_embeddings", "embeddings.token_type_embeddings.weight"),
         *_layer_norm("embeddings/layer_norm", "embeddings.LayerNorm"),
         *_dense("layer_{layer}/attention/query", f"{_HF_LAYER}.attention.self.query"),
         *_dense("layer_{layer}/attention/key", f"{_HF_LAYER}.attention.self.key"),
@@ -99,7 +101,7 @@ HUGGING_FACE = {
     "masked_lm": (
         *_dense("masked_lm/transform", "cls.predictions.transform.dense"),
         *_layer_norm("masked_lm/layer_norm", "cls.predictions.transform.LayerNorm"),
-        Row("masked_lm/output_bias", "cls.predictions.bias"),
+        NameRow("masked_lm/output_bias", "cls.predictions.bias"),
     ),
     "next_sentence": _dense("next_sentence/dense", "cls.seq_relationship"),
     "classification": _dense("classification/dense", "classifier"),
@@ -112,8 +114,8 @@ _DISTIL_LAYER = "transformer.layer.{layer}"
 # Without the prefix "distilbert.". No segment table and no pooler.
 DISTILBERT = {
     "body": (
-        Row("embeddings/word_embeddings", "embeddings.word_embeddings.weight"),
-        Row("embeddings/position_embeddings", "embeddings.position_embeddings.weight"),
+        NameRow("embeddings/word_embeddings", "embeddings.word_embeddings.weight"),
+        NameRow("embeddings/position_embeddings", "embeddings.position_embeddings.weight"),
         *_layer_norm("embeddings/layer_norm", "embeddings.LayerNorm"),
         *_dense("layer_{layer}/attention/query", f"{_DISTIL_LAYER}.attention.q_lin"),
         *_dense("layer_{layer}/attention/key", f"{_DISTIL_LAYER}.attention.k_lin"),
@@ -127,7 +129,7 @@ DISTILBERT = {
     "masked_lm": (
         *_dense("masked_lm/transform", "vocab_transform"),
         *_layer_norm("masked_lm/layer_norm", "vocab_layer_norm"),
-        Row("masked_lm/output_bias", "vocab_projector.bias"),
+        NameRow("masked_lm/output_bias", "vocab_projector.bias"),
     ),
     "token_classification": _dense("token_classification/dense", "classifier"),
     "span": _dense("span/dense", "qa_outputs"),
@@ -137,7 +139,7 @@ DISTILBERT = {
 
 
 def _keras(kbert, keras_hub, names):
-    return tuple(Row(f"{kbert}/{name}", f"{keras_hub}/{name}") for name in names)
+    return tuple(NameRow(f"{kbert}/{name}", f"{keras_hub}/{name}") for name in names)
 
 
 def _keras_dense(kbert, keras_hub):
@@ -153,9 +155,9 @@ _KH_LAYER = "transformer_layer_{layer}"
 # (heads, head size, hidden); the order of the numbers is the same.
 KERAS_HUB = {
     "body": (
-        Row("embeddings/word_embeddings", "token_embedding/embeddings"),
-        Row("embeddings/position_embeddings", "position_embedding/embeddings"),
-        Row("embeddings/token_type_embeddings", "segment_embedding/embeddings"),
+        NameRow("embeddings/word_embeddings", "token_embedding/embeddings"),
+        NameRow("embeddings/position_embeddings", "position_embedding/embeddings"),
+        NameRow("embeddings/token_type_embeddings", "segment_embedding/embeddings"),
         *_keras_layer_norm("embeddings/layer_norm", "embeddings_layer_norm"),
         *_keras_dense("layer_{layer}/attention/query", f"{_KH_LAYER}/self_attention_layer/query"),
         *_keras_dense("layer_{layer}/attention/key", f"{_KH_LAYER}/self_attention_layer/key"),
@@ -172,13 +174,13 @@ KERAS_HUB = {
     "masked_lm": (
         *_keras_dense("masked_lm/transform", "mlm_head/intermediate_dense"),
         *_keras_layer_norm("masked_lm/layer_norm", "mlm_head/intermediate_layer_norm"),
-        Row("masked_lm/output_bias", "mlm_head/output_bias"),
+        NameRow("masked_lm/output_bias", "mlm_head/output_bias"),
     ),
     "classification": _keras_dense("classification/dense", "logits"),
 }
 
 
-def rows(table: dict[str, tuple[Row, ...]], parts, num_layers: int) -> list[Row]:
+def rows(table: dict[str, tuple[NameRow, ...]], parts, num_layers: int) -> list[NameRow]:
     """The rows of "body" and of `parts`, with a row for each layer in place of `{layer}`.
 
     A part that the table lacks has no rows: the other house has no such variables.
@@ -191,5 +193,5 @@ def rows(table: dict[str, tuple[Row, ...]], parts, num_layers: int) -> list[Row]
                 continue
             for index in range(num_layers):
                 kbert, outside = (text.format(layer=index) for text in (row.kbert, row.outside))
-                found.append(Row(kbert, outside, row.transposed))
+                found.append(NameRow(kbert, outside, row.transposed))
     return found

@@ -49,17 +49,30 @@ def read_json(path: str | Path):
     Raises:
       ValueError: when it is missing, not valid, nested too deeply, or larger than 256 MiB.
     """
+    return parse_json(content_of(path, "JSON", _LARGEST), str(path))
+
+
+def content_of(path: str | Path, kind: str, largest: int) -> bytes:
+    """All bytes of a file of settings.
+
+    Args:
+      path: the file.
+      kind: what it is, for the sentence.
+      largest: the most bytes that are read.
+
+    Raises:
+      ValueError: when it is missing, cannot be read, or is larger.
+    """
     path = Path(path)
     try:
         size = path.stat().st_size
-        if size > _LARGEST:
-            raise ValueError(f"{path} has {size} bytes; JSON files of more than {_LARGEST} are refused.")
-        content = path.read_bytes()
+        if size > largest:
+            raise ValueError(f"{path} has {size} bytes; {kind} files of more than {largest} are refused.")
+        return path.read_bytes()
     except FileNotFoundError:
         raise ValueError(f"{path} does not exist.") from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}).") from None
-    return parse_json(content, str(path))
 
 
 def read_json_object(path: str | Path) -> dict:

@@ -3,6 +3,8 @@
 import tomllib
 from pathlib import Path
 
+from kbert.files.json_file import content_of
+
 # Bytes. People write TOML, and Python's reader of it is slow: what is larger is no file of settings.
 _LARGEST = 1 << 20
 
@@ -48,14 +50,4 @@ def read_toml(path: str | Path) -> dict:
     Raises:
       ValueError: when it is missing, not valid, nested too deeply, or larger than 1 MiB.
     """
-    path = Path(path)
-    try:
-        size = path.stat().st_size
-        if size > _LARGEST:
-            raise ValueError(f"{path} has {size} bytes; TOML files of more than {_LARGEST} are refused.")
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise ValueError(f"{path} does not exist.") from None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror}).") from None
-    return parse_toml(content, str(path))
+    return parse_toml(content_of(path, "TOML", _LARGEST), str(path))

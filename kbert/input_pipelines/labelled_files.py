@@ -20,7 +20,7 @@ from kbert.input_pipelines.json_rows import name_of, why_no_text
 _LONGEST_CELL = 1 << 24
 
 
-class Row(NamedTuple):
+class LabelledText(NamedTuple):
     """One labelled text, or pair of texts.
 
     `label` is what the task's label reader made of its column: a string for one class, a float for
@@ -32,14 +32,14 @@ class Row(NamedTuple):
     label: str | float | tuple[str, ...] | None
 
 
-def read_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True) -> list[Row]:
+def read_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True) -> list[LabelledText]:
     """Reads the columns that `dataset` names, all rows at once; see `stream_rows`."""
     return list(stream_rows(path, dataset, with_labels))
 
 
 def stream_rows(
     path: str | Path, dataset: DatasetConfig, with_labels: bool = True, read_label=None
-) -> Iterator[Row]:
+) -> Iterator[LabelledText]:
     """Yields texts and labels, row by row; one line is held at a time.
 
     Args:
@@ -58,7 +58,7 @@ def stream_rows(
     for place, record in stream_records(path, dataset, columns):
         text = text_of(record, dataset.text, place)
         text_pair = text_of(record, dataset.text_pair, place) if dataset.text_pair else None
-        yield Row(text, text_pair, read_label(record, dataset, place) if with_labels else None)
+        yield LabelledText(text, text_pair, read_label(record, dataset, place) if with_labels else None)
 
 
 def stream_records(path: str | Path, dataset: DatasetConfig, columns) -> Iterator[tuple[str, dict]]:

@@ -13,7 +13,7 @@ from kbert.features import PACKED_PLACES
 _ROW_STEP = 64
 # Attention's own work grows with the length of its rows; from here on longer rows do not pay.
 _LONGEST_WIDENED = 256
-# Longer rows must save so much of the places.
+# Longer rows are taken only where they save at least this share of all positions.
 _WORTHWHILE = 1 / 8
 
 

@@ -16,7 +16,7 @@ def tokenize_rows(rows, text_to_inputs) -> dict[str, np.ndarray]:
     """Tokenizes all rows once.
 
     Args:
-      rows: a list of `Row`.
+      rows: a list of `LabelledText`.
       text_to_inputs: function from string tensors `text`, `text_pair` (or None) to the encoder inputs,
         int32 of shape [batch, max_seq_length].
 

@@ -274,7 +274,7 @@ def _bring_to_disk(path):
 
 def _delete_old(directory, newest_step, keep, spared):
     old = [path for path in list_checkpoints(directory)[:-keep] if step_of(path) not in spared]
-    # What was damaged has been gone past.
+    # A damaged one is not needed any more when there is a newer whole one.
     damaged = [
         path
         for path in directory.glob(f"step-*{_DAMAGED}")

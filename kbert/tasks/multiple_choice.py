@@ -100,7 +100,7 @@ class MultipleChoice(Task):
     def examples_to_features(self, examples, text_inputs):
         """Encoder inputs, int32 of shape (rows, choices, max_seq_length), and `label_ids`."""
         pairs = [
-            labelled_files.Row(example.text, choice, None)
+            labelled_files.LabelledText(example.text, choice, None)
             for example in examples
             for choice in example.choices
         ]

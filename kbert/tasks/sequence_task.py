@@ -45,7 +45,7 @@ class SequenceTask(Task):
 
     @classmethod
     def read_examples(cls, path, dataset, with_labels=True):
-        """`Row`s of a TSV, CSV or JSONL file; see `labelled_files.stream_rows`."""
+        """`LabelledText`s of a TSV, CSV or JSONL file; see `labelled_files.stream_rows`."""
         return labelled_files.stream_rows(path, dataset, with_labels, cls.read_label)
 
     def examples_to_features(self, examples, text_inputs):

@@ -45,8 +45,8 @@ def packing(config, strategy, num_parts: int = 1, whole_batches: bool = False):
       config: a `TrainingConfig`.
       strategy: a tf.distribute strategy.
       num_parts: parts that a replica's batch is cut into.
-      whole_batches: where the number of rows is fixed, take a row for each text, in which any batch fits: for
-        evaluations.
+      whole_batches: where the number of rows is fixed, take as many rows as texts, so that every batch has
+        room. Evaluations do, since they leave out no text.
 
     Raises:
       ValueError: when `packed_rows` does not divide by the replicas.

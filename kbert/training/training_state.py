@@ -33,7 +33,7 @@ class TrainingState:
     Attributes:
       step: optimizer steps taken.
       saved_step: that of the newest checkpoint.
-      progress: what `Progress.state` gave when the checkpoint that was read was written, or None.
+      progress: what `TrainingProgress.state` gave when the checkpoint that was read was written, or None.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class TrainingState:
           phase_number, phase: the `Phase` at work.
           step_variables: name -> variable of the training step.
           schedule_state: JSON-ready, of the learning rate's schedule.
-          progress_state: JSON-ready, of the `Progress`.
+          progress_state: JSON-ready, of the `TrainingProgress`.
           must_succeed: whether failing is an error, or a warning because a later checkpoint may succeed.
 
         Raises:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kbert.files.json_file import parse_json
 from kbert.input_pipelines.json_rows import name_of, why_no_text
 from tfrecords_tools.corpus.corpus_files import input_files, is_compressed, is_json_lines
-from tfrecords_tools.corpus.problems import Place, Problem, Problems
+from tfrecords_tools.corpus.problems import LineOfFile, Problem, Problems
 from tfrecords_tools.corpus.sentence_splitter import SentenceSplitter
 from tfrecords_tools.corpus.text_lines import not_utf8, read_line_blocks, start_of_line, strip
 
@@ -151,7 +151,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
     """
 
     def report(number, problem):
-        raise ValueError(f"{Place(str(path), 0, number)} {problem.what}; {problem.remedy}.")
+        raise ValueError(f"{LineOfFile(str(path), 0, number)} {problem.what}; {problem.remedy}.")
 
     for block in read_line_blocks(path, 0, report):
         for index, line in enumerate(block.stripped):
@@ -164,7 +164,7 @@ def _reporter(file, first_byte, text_format, problems):
     """What to do about a problem: a function of (the line, counted from `first_byte` on; the problem)."""
 
     def report(number, problem):
-        place = Place(file, first_byte, number)
+        place = LineOfFile(file, first_byte, number)
         if text_format.errors == "fail":
             raise ValueError(f"{place} {problem.what}; {problem.remedy}, or leave it out with --errors=skip.")
         problems.add(place, problem)

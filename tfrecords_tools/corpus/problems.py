@@ -17,7 +17,7 @@ class Problem(NamedTuple):
     remedy: str
 
 
-class Place(NamedTuple):
+class LineOfFile(NamedTuple):
     """The `line`-th line, from 1, after the first `start` bytes of a file.
 
     Whoever reads a range of a file does not know how many lines lie before it. They are counted only for a
@@ -55,7 +55,7 @@ class Problems:
         """How many there were in all."""
         return self.counts.total()
 
-    def add(self, place: Place, problem: Problem):
+    def add(self, place: LineOfFile, problem: Problem):
         self.counts[problem.kind] += 1
         if len(self.named) < NUM_NAMED:
             self.named.append((place, problem.what))
@@ -77,7 +77,7 @@ class Problems:
     def from_json(cls, value: dict) -> "Problems":
         problems = cls()
         problems.counts.update(value["counts"])
-        problems.named += [(Place(*place), what) for *place, what in value["named"]]
+        problems.named += [(LineOfFile(*place), what) for *place, what in value["named"]]
         return problems
 
     def summary(self) -> list[str]:

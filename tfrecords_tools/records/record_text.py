@@ -21,7 +21,7 @@ NEXT_SENTENCE_WORDS = {
 }
 
 
-class Place(NamedTuple):
+class ShownToken(NamedTuple):
     """One real place of an example.
 
     `shown` is the piece in the record; `answer` the piece to predict there, or None; `kind` is "" where
@@ -39,7 +39,17 @@ class Place(NamedTuple):
         return f"[{self.shown.strip('[]') or self.shown}->{self.answer}]"
 
 
-def places(example: Mapping[str, np.ndarray], tokens: Sequence[str]) -> list[Place]:
+def sequences(example: Mapping[str, np.ndarray]) -> list[Mapping[str, np.ndarray]]:
+    """The sequences of an example: itself, or where it has several, such as choices, the inputs of each."""
+    if example["input_ids"].ndim == 1:
+        return [example]
+    return [
+        {name: example[name][number] for name in ENCODER_INPUTS}
+        for number in range(len(example["input_ids"]))
+    ]
+
+
+def places(example: Mapping[str, np.ndarray], tokens: Sequence[str]) -> list[ShownToken]:
     """The places of an example without its padding.
 
     Args:
@@ -54,7 +64,7 @@ def places(example: Mapping[str, np.ndarray], tokens: Sequence[str]) -> list[Pla
         kind = ""
         if answer is not None:
             kind = "masked" if shown == "[MASK]" else "kept" if shown == answer else "replaced"
-        found.append(Place(shown, answer, kind, int(example["segment_ids"][position])))
+        found.append(ShownToken(shown, answer, kind, int(example["segment_ids"][position])))
     return found
 
 
@@ -93,7 +103,8 @@ def labels_in_words(example: Mapping[str, np.ndarray], settings: Mapping) -> lis
 
 def label_names(settings: Mapping) -> list[str]:
     """The labels' names in id order, as the manifest of fine-tuning records tells them."""
-    return settings.get("dataset", {}).get("labels", [])
+    dataset = settings.get("dataset", {})
+    return dataset.get("labels") or dataset.get("choices") or []
 
 
 def describe_record(
@@ -106,6 +117,11 @@ def describe_record(
       tokens: the pieces of the vocabulary in id order.
       settings: the manifest's `settings`, for the meaning of labels.
     """
+    if len(several := sequences(example)) > 1:
+        others = {name: value for name, value in example.items() if name not in ENCODER_INPUTS}
+        lines = [describe_record(sequence, tokens) for sequence in several]
+        lines += [f"  {line}" for line in labels_in_words(others, settings or {})]
+        return "\n".join(lines)
     found = places(example, tokens)
     first = " ".join(str(place) for place in found if place.segment == 0)
     second = " ".join(str(place) for place in found if place.segment)

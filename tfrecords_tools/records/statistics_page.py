@@ -24,7 +24,13 @@ from tfrecords_tools.records.record_statistics import (
     STATISTICS_FILE_NAME,
     RecordStatistics,
 )
-from tfrecords_tools.records.record_text import NEXT_SENTENCE_WORDS, label_names, labels_in_words, places
+from tfrecords_tools.records.record_text import (
+    NEXT_SENTENCE_WORDS,
+    label_names,
+    labels_in_words,
+    places,
+    sequences,
+)
 from tfrecords_tools.records.stored_records import read_records
 
 
@@ -124,8 +130,11 @@ def _examples_section(examples, tokens, manifest):
     else:
         blocks.append("<p>The first records, piece by piece; “##” goes on with the word before it.</p>")
     for example in examples:
-        found = places(example, tokens)
-        texts = [[p for p in found if p.segment == segment] for segment in (0, 1)]
+        texts = [
+            [place for place in places(sequence, tokens) if place.segment == segment]
+            for sequence in sequences(example)
+            for segment in (0, 1)
+        ]
         lines = "<br>\n".join(" ".join(map(_marked, text)) for text in texts if text)
         words = "".join(
             f"<p class='note'>{escape(line)}</p>" for line in labels_in_words(example, manifest.settings)

@@ -11,7 +11,13 @@ from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
 from kbert.input_pipelines.records import damaged_records, record_ranges
 from kbert.input_pipelines.records.dynamic_masks import DynamicMasks, has_dynamic_masks
 from kbert.input_pipelines.records.length_buckets import LengthBuckets
-from kbert.input_pipelines.records.record_shares import WHOLE, Piece, pieces, record_range, require_share
+from kbert.input_pipelines.records.record_shares import (
+    WHOLE,
+    RecordRange,
+    record_range,
+    record_ranges_of,
+    require_share,
+)
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import Manifest
 
@@ -65,7 +71,7 @@ def training_batches(
     require_one_batch(directory, manifest, batch_size)
     require_share(share, batch_size)
     start, end = record_range(manifest.num_examples, share)
-    own = _Files(directory, pieces(manifest.shards, start, end), damaged_shards)
+    own = _Files(directory, record_ranges_of(manifest.shards, start, end), damaged_shards)
 
     def epoch(seed):
         records = own.shuffled_records(seed, deterministic)
@@ -129,7 +135,7 @@ def evaluation_batches(
     own_batch_size = batch_size // number
 
     def batches_of(start, end):
-        records = _Files(directory, pieces(manifest.shards, start, end), damaged_shards).records()
+        records = _Files(directory, record_ranges_of(manifest.shards, start, end), damaged_shards).records()
         records = records.apply(tf.data.experimental.assert_cardinality(end - start))
         if not has_dynamic_masks(manifest):
             return _parse(records.batch(own_batch_size), manifest)
@@ -175,7 +181,7 @@ def naming_damaged_records(*sets):
 class _Files:
     """Parts of TFRecord files, as datasets of serialized examples."""
 
-    def __init__(self, directory, parts: list[Piece], damaged_shards):
+    def __init__(self, directory, parts: list[RecordRange], damaged_shards):
         self._paths = tf.constant([str(Path(directory) / part.file) for part in parts], tf.string)
         self._skips = tf.constant([part.skip for part in parts], tf.int64)
         self._takes = tf.constant([part.take for part in parts], tf.int64)

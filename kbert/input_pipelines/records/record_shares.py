@@ -18,7 +18,7 @@ class Share(NamedTuple):
     input_pipeline_id: int = 0
 
 
-class Piece(NamedTuple):
+class RecordRange(NamedTuple):
     """Records `skip` to `skip + take` of one file; `take` is -1 for all to the end of the file."""
 
     file: str
@@ -49,12 +49,12 @@ def record_range(num_examples: int, share=WHOLE) -> tuple[int, int]:
     return index * num_examples // number, (index + 1) * num_examples // number
 
 
-def pieces(shards: Sequence[Shard], start: int, end: int) -> list[Piece]:
+def record_ranges_of(shards: Sequence[Shard], start: int, end: int) -> list[RecordRange]:
     """The parts of files that hold records `start` to `end`, counted through all shards."""
     found, first = [], 0
     for shard in shards:
         skip, stop = max(start - first, 0), min(end - first, shard.num_examples)
         if skip < stop:
-            found.append(Piece(shard.file, skip, -1 if stop == shard.num_examples else stop - skip))
+            found.append(RecordRange(shard.file, skip, -1 if stop == shard.num_examples else stop - skip))
         first += shard.num_examples
     return found

@@ -20,7 +20,7 @@ CLOCK_FIELDS = (
 )
 
 
-class Progress:
+class TrainingProgress:
     """Writes metrics to metrics.jsonl and a readable line to the log.
 
     A line of metrics.jsonl is one JSON object: `step` (the optimizer steps taken), `split` ("train" or that
@@ -124,7 +124,7 @@ class Progress:
         logging.info("step %d/%d  %s: %s", step, self._num_steps, split, shown)
 
     def state(self, step: int) -> dict:
-        """JSON-ready, for a later `Progress` that goes on from `step`.
+        """JSON-ready, for a later `TrainingProgress` that goes on from `step`.
 
         `num_lines` counts the lines of metrics, but for an evaluation of this very step, which a resumed run
         makes again; `interval_begin` is the step of the last line of training.
@@ -190,7 +190,7 @@ class Progress:
 
 
 def _state_from_lines(metrics_file, start_step):
-    """What `Progress.state` would have given, from the lines themselves: for checkpoints that lack it."""
+    """What `TrainingProgress.state` would have given, from the lines: for checkpoints that lack it."""
     lines = []
     if metrics_file and metrics_file.path.is_file():
         lines = read_metrics(metrics_file.path)

@@ -15,21 +15,21 @@ from kbert.training.measuring.memory_estimate import (
     readable_bytes,
 )
 from kbert.training.measuring.peak_flops import peak_of
-from kbert.training.measuring.progress import Progress
+from kbert.training.measuring.progress import TrainingProgress
 from kbert.training.measuring.training_flops import Heads, training_flops
 
 
 def make_progress(
     task, config, plan, number: int, run, strategy, metrics_file: MetricsFile | None, step: int, before=None
-) -> Progress:
-    """The `Progress` of a phase.
+) -> TrainingProgress:
+    """The `TrainingProgress` of a phase.
 
     Args:
       task, config, plan, run, strategy: those of the training.
       number: which of the plan's phases.
       metrics_file: the run's, or None where another process writes metrics and event files.
       step: where it begins.
-      before: see `Progress`.
+      before: see `TrainingProgress`.
     """
     events = None
     if metrics_file and tensorboard_is_installed():
@@ -39,7 +39,7 @@ def make_progress(
     if peak and step == plan.phases[number].first_step:
         logging.info("peak %.4g TFLOP/s (%s)", peak.flops_per_second / 1e12, peak.source)
     heads = Heads.of_parts(task.parts)
-    return Progress(
+    return TrainingProgress(
         metrics_file,
         plan.num_train_steps,
         plan.phases[number].config.train_batch_size,

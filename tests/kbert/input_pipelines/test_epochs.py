@@ -7,7 +7,7 @@ import tensorflow as tf
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
-from kbert.input_pipelines.labelled_files import Row
+from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.input_pipelines.records import record_reader
 from kbert.manifest import read_manifest
 from kbert.tokenization.text_inputs import TextInputs
@@ -180,7 +180,7 @@ def test_only_asked_for_batches_are_trimmed():
 @pytest.mark.parametrize("pairs", [False, True])
 def test_tokenize_rows_is_the_tokenizer_row_by_row(vocabulary, pairs):
     words = ("play", "walks", "jump the and", "")
-    rows = [Row(words[i % 4], words[i % 3] if pairs else None, None) for i in range(7)]
+    rows = [LabelledText(words[i % 4], words[i % 3] if pairs else None, None) for i in range(7)]
     text_inputs = TextInputs(vocabulary, 12)
     features = text_reader.tokenize_rows(rows, text_inputs)
     for index, row in enumerate(rows):
@@ -191,7 +191,7 @@ def test_tokenize_rows_is_the_tokenizer_row_by_row(vocabulary, pairs):
 
 
 def test_more_rows_than_are_tokenized_at_once(vocabulary, monkeypatch):
-    rows = [Row("play " * (i % 5), None, None) for i in range(11)]
+    rows = [LabelledText("play " * (i % 5), None, None) for i in range(11)]
     whole = text_reader.tokenize_rows(rows, TextInputs(vocabulary, 12))
     monkeypatch.setattr(text_reader, "_ROWS_AT_ONCE", 4)
     parts = text_reader.tokenize_rows(rows, TextInputs(vocabulary, 12))

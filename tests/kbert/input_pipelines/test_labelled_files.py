@@ -8,7 +8,13 @@ import random
 import pytest
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.labelled_files import Row, fingerprint_of, labels_of, read_rows, stream_rows
+from kbert.input_pipelines.labelled_files import (
+    LabelledText,
+    fingerprint_of,
+    labels_of,
+    read_rows,
+    stream_rows,
+)
 
 PLAIN = DatasetConfig()
 PAIRS = DatasetConfig(text="a", text_pair="b", label="y")
@@ -26,42 +32,51 @@ def write(tmp_path):
 
 def test_tsv_is_read_with_quoting_off(write):
     path = write("a.tsv", 'label\ttext\n1\t"an open quote\n0\tsaid "so" and, left\n')
-    assert read_rows(path, PLAIN) == [Row('"an open quote', None, "1"), Row('said "so" and, left', None, "0")]
+    assert read_rows(path, PLAIN) == [
+        LabelledText('"an open quote', None, "1"),
+        LabelledText('said "so" and, left', None, "0"),
+    ]
 
 
 def test_csv_is_read_with_quotes(write):
     path = write("a.csv", 'text,label\r\n"one, ""two""\nthree",x\r\nplain,y\r\n')
-    assert read_rows(path, PLAIN) == [Row('one, "two"\nthree', None, "x"), Row("plain", None, "y")]
+    assert read_rows(path, PLAIN) == [
+        LabelledText('one, "two"\nthree', None, "x"),
+        LabelledText("plain", None, "y"),
+    ]
 
 
 def test_jsonl_with_numbers_and_blank_lines(write):
     path = write("a.jsonl", '{"a": "é\\tx", "b": "two", "y": 1}\n\n{"y": 0, "b": "", "a": "z"}\n')
-    assert read_rows(path, PAIRS) == [Row("é\tx", "two", "1"), Row("z", "", "0")]
+    assert read_rows(path, PAIRS) == [LabelledText("é\tx", "two", "1"), LabelledText("z", "", "0")]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_column(write):
     path = write("a.tsv", b"\xef\xbb\xbftext\tlabel\ngood\t1\n")
-    assert read_rows(path, PLAIN) == [Row("good", None, "1")]
+    assert read_rows(path, PLAIN) == [LabelledText("good", None, "1")]
 
 
 def test_a_file_without_a_header_line(write):
     dataset = DatasetConfig(column_names=("source", "label", "mark", "text"))
     path = write("a.tsv", "gj04\t1\t\tOur friends.\nb\t0\t*\tTheir.\n")
-    assert read_rows(path, dataset) == [Row("Our friends.", None, "1"), Row("Their.", None, "0")]
+    assert read_rows(path, dataset) == [
+        LabelledText("Our friends.", None, "1"),
+        LabelledText("Their.", None, "0"),
+    ]
 
 
 def test_compressed_files_and_a_format_of_their_own(write):
     path = write("a.tsv.gz", gzip.compress(b"text\tlabel\ngood\t1\n"))
-    assert read_rows(path, PLAIN) == [Row("good", None, "1")]
+    assert read_rows(path, PLAIN) == [LabelledText("good", None, "1")]
     path = write("a.txt", "text\tlabel\ngood\t1\n")
-    assert read_rows(path, DatasetConfig(file_format="tsv")) == [Row("good", None, "1")]
+    assert read_rows(path, DatasetConfig(file_format="tsv")) == [LabelledText("good", None, "1")]
 
 
 def test_rows_are_read_as_they_are_asked_for(write):
     """What is wrong further down is not known yet."""
     path = write("a.tsv", "text\tlabel\n" + "good\t1\n" * 99_999 + "bad\n")
     rows = stream_rows(path, PLAIN)
-    assert list(itertools.islice(rows, 99_999)) == [Row("good", None, "1")] * 99_999
+    assert list(itertools.islice(rows, 99_999)) == [LabelledText("good", None, "1")] * 99_999
     with pytest.raises(ValueError, match="a.tsv line 100001: 1 columns where 2 were expected"):
         next(rows)
 
@@ -72,15 +87,17 @@ def test_a_cell_may_be_as_long_as_a_book(write, name):
     content = json.dumps({"text": book, "label": "1"}) if name == "a.jsonl" else None
     separator = "," if name == "a.csv" else "\t"
     path = write(name, content or f"text{separator}label\n{book}{separator}1\n")
-    assert read_rows(path, PLAIN) == [Row(book, None, "1")]
+    assert read_rows(path, PLAIN) == [LabelledText(book, None, "1")]
 
 
 def test_labels_are_not_asked_for_where_there_are_none(write):
-    assert read_rows(write("a.tsv", "text\ngood\n"), PLAIN, with_labels=False) == [Row("good", None, None)]
+    assert read_rows(write("a.tsv", "text\ngood\n"), PLAIN, with_labels=False) == [
+        LabelledText("good", None, None)
+    ]
 
 
 def test_carriage_returns_at_line_ends_are_no_part_of_a_label(write):
-    assert read_rows(write("a.tsv", "text\tlabel\r\ngood\t1\r\n"), PLAIN) == [Row("good", None, "1")]
+    assert read_rows(write("a.tsv", "text\tlabel\r\ngood\t1\r\n"), PLAIN) == [LabelledText("good", None, "1")]
 
 
 REFUSED = {
@@ -197,7 +214,7 @@ def test_what_is_no_text_is_refused_with_file_and_line(write, value):
 
 def test_a_surrogate_pair_is_a_character(write):
     path = write("a.jsonl", '{"text": "\\ud83d\\ude00", "label": "\\ud83d\\ude00"}\n')
-    assert read_rows(path, PLAIN) == [Row("😀", None, "😀")]
+    assert read_rows(path, PLAIN) == [LabelledText("😀", None, "😀")]
 
 
 NO_LABELS = {
@@ -228,13 +245,13 @@ def test_integers_are_labels_by_their_digits(write):
 
 def test_columns_that_are_not_asked_for_may_hold_anything(write):
     path = write("a.jsonl", '{"text": "x", "label": "1", "score": null, "tags": [1.5, {}]}\n')
-    assert read_rows(path, PLAIN) == [Row("x", None, "1")]
+    assert read_rows(path, PLAIN) == [LabelledText("x", None, "1")]
     path = write("a.tsv", "id\tid\ttext\tlabel\n1\t2\tx\t1\t\t\n")
-    assert read_rows(path, PLAIN) == [Row("x", None, "1")]
+    assert read_rows(path, PLAIN) == [LabelledText("x", None, "1")]
 
 
 def test_the_fingerprint_is_that_of_texts_and_labels_in_order(write):
-    rows = [Row("one", None, "1"), Row("two", "three", "2"), Row("é", None, None)]
+    rows = [LabelledText("one", None, "1"), LabelledText("two", "three", "2"), LabelledText("é", None, None)]
     written = write("a.jsonl", '{"text": "one", "label": 1}\n')
     assert fingerprint_of(read_rows(written, PLAIN)) == fingerprint_of(rows[:1])
     assert fingerprint_of(iter(rows)) == fingerprint_of(rows)
@@ -242,11 +259,11 @@ def test_the_fingerprint_is_that_of_texts_and_labels_in_order(write):
         rows[::-1],
         rows[:2],
         [],
-        [Row("one", None, "2"), *rows[1:]],
-        [Row("one", "", "1"), *rows[1:]],
-        [Row("one1", None, ""), *rows[1:]],
-        [rows[0], Row("twot", "hree", "2"), rows[2]],
-        [rows[0], Row("two", "three", "2"), Row("é", None, "")],
+        [LabelledText("one", None, "2"), *rows[1:]],
+        [LabelledText("one", "", "1"), *rows[1:]],
+        [LabelledText("one1", None, ""), *rows[1:]],
+        [rows[0], LabelledText("twot", "hree", "2"), rows[2]],
+        [rows[0], LabelledText("two", "three", "2"), LabelledText("é", None, "")],
     ]
     assert len({fingerprint_of(rows), *map(fingerprint_of, others)}) == len(others) + 1
 

@@ -12,7 +12,7 @@ from kbert.experiments.pretraining import run_pretraining
 from kbert.inference.mask_filler import MaskFiller
 from kbert.manifest import read_manifest
 from kbert.runs.run_directory import RunDirectory
-from kbert.training.measuring.progress import Progress
+from kbert.training.measuring.progress import TrainingProgress
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, numbers, tensors
 from tests.tfrecords_tools import small_corpus
@@ -47,7 +47,7 @@ def interrupted_and_resumed(monkeypatch, at_step, *arguments, **settings):
     class Killed(Exception):
         pass
 
-    train_line = Progress.train
+    train_line = TrainingProgress.train
 
     def killed(self, step, *rest):
         train_line(self, step, *rest)
@@ -55,7 +55,7 @@ def interrupted_and_resumed(monkeypatch, at_step, *arguments, **settings):
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Progress, "train", killed)
+        patch.setattr(TrainingProgress, "train", killed)
         with pytest.raises(Killed):
             run_pretraining(*arguments, **settings)
     return run_pretraining(*arguments, **settings)

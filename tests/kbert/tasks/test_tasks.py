@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE
-from kbert.input_pipelines.labelled_files import Row
+from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks import TASKS
 from kbert.tasks.pretraining import Pretraining
 from kbert.tasks.sequence_classification import SequenceClassification, f1_score
@@ -133,7 +133,7 @@ def test_answers_and_label_ids():
     task = SequenceClassification(("no", "yes"))
     answer = task.answer({"probabilities": np.array([0.25, 0.75], np.float32)}, {"text": "x"})
     assert answer == {"label": "yes", "probabilities": {"no": 0.25, "yes": 0.75}}
-    (ids,) = task.label_features([Row("a", None, "yes"), Row("b", None, "no")]).values()
+    (ids,) = task.label_features([LabelledText("a", None, "yes"), LabelledText("b", None, "no")]).values()
     assert ids.tolist() == [1, 0]
 
 

@@ -11,7 +11,7 @@ from kbert.config import OptimizerConfig, to_dict
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
 from kbert.stop_signal import StoppedBySignal
-from kbert.training.measuring.progress import Progress
+from kbert.training.measuring.progress import TrainingProgress
 from kbert.training.training_state import config_hash
 from tests.kbert.training import one_weight
 from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_after_call
@@ -78,7 +78,7 @@ def test_a_killed_run_resumes_to_the_very_same_numbers(whole, tmp_path, monkeypa
     class Killed(Exception):
         pass
 
-    train_line = Progress.train
+    train_line = TrainingProgress.train
 
     def killed_at_8(self, step, *arguments):
         train_line(self, step, *arguments)
@@ -86,7 +86,7 @@ def test_a_killed_run_resumes_to_the_very_same_numbers(whole, tmp_path, monkeypa
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Progress, "train", killed_at_8)
+        patch.setattr(TrainingProgress, "train", killed_at_8)
         with pytest.raises(Killed):
             train(tmp_path / "run")
     assert [line["step"] for line in read_metrics(tmp_path / "run" / "metrics.jsonl")] == [4, 5, 8]

@@ -10,7 +10,7 @@ from kbert.experiments.pretraining import run_pretraining
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import MetricsFile, read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.training.measuring.progress import Progress
+from kbert.training.measuring.progress import TrainingProgress
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, numbers
 
@@ -75,7 +75,7 @@ def test_a_checkpoint_of_another_config_is_refused(pretraining_run, records_dir,
 
 
 def test_progress_names_the_steps_where_a_number_broke(tmp_path):
-    progress = Progress(
+    progress = TrainingProgress(
         MetricsFile(tmp_path / "metrics.jsonl"), num_steps=20, examples_per_step=8, start_step=4
     )
     with pytest.raises(FloatingPointError) as error:

@@ -1,6 +1,7 @@
 import pytest
 
-from kbert.input_pipelines.records.record_shares import Piece, Share, pieces, record_range
+from kbert.input_pipelines.records.record_shares import RecordRange as Range
+from kbert.input_pipelines.records.record_shares import Share, record_range, record_ranges_of
 from kbert.manifest import Shard
 
 SHARDS = [Shard("a", 4), Shard("b", 0), Shard("c", 6), Shard("d", 1)]
@@ -16,15 +17,21 @@ def test_shares_are_the_records_cut_into_even_ranges(number):
 
 
 def test_a_range_is_whole_files_and_parts_of_files():
-    assert pieces(SHARDS, 0, 11) == [Piece("a", 0, -1), Piece("c", 0, -1), Piece("d", 0, -1)]
-    assert pieces(SHARDS, 0, 4) == [Piece("a", 0, -1)]
-    assert pieces(SHARDS, 2, 9) == [Piece("a", 2, -1), Piece("c", 0, 5)]
-    assert pieces(SHARDS, 5, 6) == [Piece("c", 1, 1)]
-    assert pieces(SHARDS, 10, 11) == [Piece("d", 0, -1)]
-    assert pieces(SHARDS, 4, 4) == []
+    assert record_ranges_of(SHARDS, 0, 11) == [
+        Range("a", 0, -1),
+        Range("c", 0, -1),
+        Range("d", 0, -1),
+    ]
+    assert record_ranges_of(SHARDS, 0, 4) == [Range("a", 0, -1)]
+    assert record_ranges_of(SHARDS, 2, 9) == [Range("a", 2, -1), Range("c", 0, 5)]
+    assert record_ranges_of(SHARDS, 5, 6) == [Range("c", 1, 1)]
+    assert record_ranges_of(SHARDS, 10, 11) == [Range("d", 0, -1)]
+    assert record_ranges_of(SHARDS, 4, 4) == []
 
 
 def test_as_many_pipelines_as_equal_shards_get_whole_files():
     shards = [Shard(name, 5) for name in "abcd"]
     for index, names in enumerate(("ab", "cd")):
-        assert pieces(shards, *record_range(20, Share(2, index))) == [Piece(name, 0, -1) for name in names]
+        assert record_ranges_of(shards, *record_range(20, Share(2, index))) == [
+            Range(name, 0, -1) for name in names
+        ]

@@ -9,7 +9,7 @@ from kbert.runs.metrics_file import MetricsFile, read_metrics
 from kbert.training.measuring.peak_flops import PeakFlops
 from kbert.training.measuring.progress import (
     CLOCK_FIELDS,
-    Progress,
+    TrainingProgress,
     readable_count,
     readable_seconds,
 )
@@ -51,7 +51,7 @@ def strictly_read(metrics_file):
 
 def test_rates_are_those_of_the_interval_without_its_pauses(metrics_file, clock):
     peak = PeakFlops(4000.0, "made up")
-    progress = Progress(
+    progress = TrainingProgress(
         metrics_file, 100, 8, 0, clock, count_flops=lambda work: 30 * work.tokens, peak=peak,
         wall_clock=lambda: 1.7e9,
     )  # fmt: skip
@@ -78,7 +78,7 @@ def test_rates_are_those_of_the_interval_without_its_pauses(metrics_file, clock)
 
 
 def test_without_counted_work_the_batch_size_gives_the_examples(metrics_file, clock):
-    progress = Progress(metrics_file, 100, 8, 0, clock)
+    progress = TrainingProgress(metrics_file, 100, 8, 0, clock)
     clock.now += 4
     progress.train(10, {"loss": 2.0}, 1e-4)
     (line,) = strictly_read(metrics_file)
@@ -87,7 +87,7 @@ def test_without_counted_work_the_batch_size_gives_the_examples(metrics_file, cl
 
 
 def test_the_line_for_people_says_speed_share_and_time_left(metrics_file, clock, caplog):
-    progress = Progress(
+    progress = TrainingProgress(
         metrics_file, 1000, 8, 0, clock, count_flops=lambda work: 1e9, peak=PeakFlops(1e9, "")
     )
     with caplog.at_level(logging.INFO, logger="absl"):
@@ -100,7 +100,7 @@ def test_the_line_for_people_says_speed_share_and_time_left(metrics_file, clock,
 
 
 def test_the_time_left_counts_pauses_in_their_proportion(metrics_file, clock, caplog):
-    progress = Progress(metrics_file, 20, 8, 0, clock)
+    progress = TrainingProgress(metrics_file, 20, 8, 0, clock)
     with caplog.at_level(logging.INFO, logger="absl"):
         clock.now += 10
         progress.train(10, {}, 1e-4)
@@ -113,13 +113,13 @@ def test_the_time_left_counts_pauses_in_their_proportion(metrics_file, clock, ca
 
 
 def test_a_resumed_run_goes_on_counting_tokens_and_seconds(metrics_file, clock):
-    first = Progress(metrics_file, 100, 8, 0, clock)
+    first = TrainingProgress(metrics_file, 100, 8, 0, clock)
     for step in (10, 20, 30):
         clock.now += 10
         first.train(step, {"loss": 1.0}, 1e-4, work(500))
     metrics_file.forget_after(20)  # killed; the checkpoint was of step 20
     clock.now += 1e6
-    second = Progress(metrics_file, 100, 8, 20, clock)
+    second = TrainingProgress(metrics_file, 100, 8, 20, clock)
     clock.now += 10
     second.train(30, {"loss": 1.0}, 1e-4, work(500))
     lines = strictly_read(metrics_file)
@@ -129,10 +129,10 @@ def test_a_resumed_run_goes_on_counting_tokens_and_seconds(metrics_file, clock):
 
 def test_a_resume_within_an_interval_rates_only_the_steps_it_made(metrics_file, clock):
     """The interval's sums begin at its first step, the clock of this process at its own."""
-    first = Progress(metrics_file, 100, 8, 0, clock)
+    first = TrainingProgress(metrics_file, 100, 8, 0, clock)
     clock.now += 10
     first.train(10, {"loss": 1.0}, 1e-4, work(800, examples=80))
-    second = Progress(metrics_file, 100, 8, 15, clock)
+    second = TrainingProgress(metrics_file, 100, 8, 15, clock)
     clock.now += 5
     second.train(20, {"loss": 1.0}, 1e-4, work(800, examples=80))
     lines = strictly_read(metrics_file)
@@ -142,7 +142,7 @@ def test_a_resume_within_an_interval_rates_only_the_steps_it_made(metrics_file, 
 
 
 def test_numbers_that_json_cannot_say_become_null(metrics_file, clock):
-    progress = Progress(metrics_file, 10, 8, 0, clock)
+    progress = TrainingProgress(metrics_file, 10, 8, 0, clock)
     progress.evaluate(10, {"loss": float("nan"), "f1": float("inf"), "confusion": [[1, 2], [0, 3]]})
     (line,) = strictly_read(metrics_file)
     assert (line["loss"], line["f1"], line["confusion"]) == (None, None, [[1, 2], [0, 3]])
@@ -153,7 +153,7 @@ def test_all_that_differs_between_two_equal_runs_is_a_clock_field(tmp_path):
     for name, seconds in (("a", 3.0), ("b", 7.0)):
         clock = Clock()
         file = tmp_path / name
-        progress = Progress(
+        progress = TrainingProgress(
             MetricsFile(file),
             10,
             8,
@@ -173,7 +173,7 @@ def test_all_that_differs_between_two_equal_runs_is_a_clock_field(tmp_path):
 
 
 def test_a_worker_beside_the_chief_writes_nothing(tmp_path, clock):
-    progress = Progress(None, 10, 8, 0, clock)
+    progress = TrainingProgress(None, 10, 8, 0, clock)
     clock.now += 1
     progress.train(5, {"loss": 1.0}, 1e-4)
     progress.evaluate(5, {"loss": 1.0})
@@ -198,7 +198,7 @@ def test_seconds_are_short(seconds, shown):
 
 
 def test_an_evaluation_of_the_very_step_is_not_counted_as_it_comes_again(metrics_file, clock):
-    progress = Progress(metrics_file, 100, 8, 0, clock)
+    progress = TrainingProgress(metrics_file, 100, 8, 0, clock)
     progress.train(4, {"loss": 1.0}, 1e-3)
     progress.evaluate(4, {"loss": 1.0})
     assert progress.state(4)["num_lines"] == 1

@@ -1,0 +1,143 @@
+"""Regression, several labels, multiple choice: trained, judged, asked, recorded and resumed alike."""
+
+import contextlib
+import io
+import json
+import shutil
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from export.export_savedmodel import export_savedmodel
+from export.gate.session_check import run_signature
+from kbert.config import DatasetConfig, to_dict
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.prediction import answers
+from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
+from tests.conftest import tiny_finetuning_config
+from tfrecords_tools.create_finetuning_data import create_finetuning_data
+from tfrecords_tools.show_records import show_records
+
+WORDS = ("jump", "walk", "play", "talk")
+
+
+def rows_of(task, number):
+    """Examples that a tiny model can tell apart, as columns."""
+    for index in range(number):
+        word = WORDS[index % 4]
+        text, other = f"the {word} a", f"{word} and ask"
+        if task == "sequence_regression":
+            yield {"text": text, "other": other, "label": 1.25 * (index % 4)}
+        elif task == "multi_label_classification":
+            names = [name for name, holds in (("up", index % 2), ("far", index % 4 > 1)) if holds]
+            yield {"text": text, "label": names}
+        else:
+            yield {"text": text, "c0": "look", "c1": other, "c2": "open", "label": 1}
+
+
+def dataset_of(task):
+    if task == "sequence_regression":
+        return DatasetConfig(text="text", text_pair="other")
+    if task == "multiple_choice":
+        return DatasetConfig(text="text", choices=("c0", "c1", "c2"))
+    return DatasetConfig(text="text")
+
+
+def example_of(task):
+    example = {"text": "the jump a"}
+    if task == "sequence_regression":
+        example["text_pair"] = "jump and ask"
+    if task == "multiple_choice":
+        example["choices"] = ["look", "jump and ask", "open"]
+    return example
+
+
+def show(directory) -> str:
+    """What show_records prints."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        show_records(directory)
+    return printed.getvalue()
+
+
+TASKS = ["sequence_regression"] + [
+    pytest.param(name, marks=pytest.mark.slow) for name in ("multi_label_classification", "multiple_choice")
+]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_walks_through_the_house(task, pretraining_run, tmp_path):
+    for name, number in (("train", 16), ("dev", 9)):
+        lines = "".join(json.dumps(row) + "\n" for row in rows_of(task, number))
+        (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    files = tmp_path / "train.jsonl", tmp_path / "dev.jsonl"
+    config = tiny_finetuning_config(task=task, dataset=dataset_of(task), save_checkpoints_steps=2)
+    start = shutil.copytree(pretraining_run.path, tmp_path / "start")
+
+    trained_task, metrics = run_finetuning(config, tmp_path / "run", *files, init_checkpoint=start)
+    run = RunDirectory(tmp_path / "run")
+    assert (
+        trained_task.name == task == run.task().name and run.task().get_config() == trained_task.get_config()
+    )
+    assert np.isfinite(metrics["loss"]) and trained_task.best_metric in metrics
+
+    _, judged = evaluate(run, files[1], batch_size=4)
+    assert judged["num_examples"] == 9
+    compared = {name: value for name, value in metrics.items() if name != "spearman"}  # ranks ties by noise
+    assert {name: judged[name] for name in compared} == pytest.approx(compared, abs=1e-5, nan_ok=True)
+
+    records = tmp_path / "records"
+    config_file = tmp_path / "config.json"
+    config_file.write_text(json.dumps(to_dict(run.config)), encoding="utf-8")
+    create_finetuning_data(config_file, files[1], records, init_checkpoint=run.path)
+    assert "[CLS] the jump" in show(records) and "WRONG" not in show(records)
+    _, recorded = evaluate(run, input_dir=records, batch_size=5)
+    assert recorded.keys() == judged.keys() and recorded["num_examples"] == 9
+    assert {name: recorded[name] for name in compared} == pytest.approx(compared, abs=1e-5, nan_ok=True)
+
+    (answer,) = answers(run, [example_of(task)])
+    assert set(trained_task.answers) <= set(answer) and json.dumps(answer, allow_nan=False)
+
+    # Taken up again without its starting checkpoint, from the last but one checkpoint: the same numbers.
+    shutil.rmtree(start)
+    lines = read_metrics(run.metrics_file)
+    shutil.rmtree(run.checkpoint("last"))
+    _, again = run_finetuning(config, tmp_path / "run", *files, init_checkpoint=start)
+    assert again == pytest.approx(metrics, abs=0, nan_ok=True)
+    assert len(read_metrics(run.metrics_file)) == len(lines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["sequence_regression", "multiple_choice"])
+def test_what_is_served_is_what_python_answers(task, pretraining_run, tmp_path):
+    file = tmp_path / "train.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows_of(task, 16)), encoding="utf-8")
+    config = tiny_finetuning_config(task=task, dataset=dataset_of(task), num_train_epochs=1.0)
+    run_finetuning(config, tmp_path / "run", file, init_checkpoint=pretraining_run.path)
+    run = RunDirectory(tmp_path / "run")
+    export_savedmodel(run, tmp_path / "served")
+    example = example_of(task)
+    inputs = {name: np.array([value], object) for name, value in example.items()}
+    served = run_signature(str(tmp_path / "served" / "1"), "serving_default", inputs)
+    (answer,) = answers(run, [example])
+    if task == "multiple_choice":
+        np.testing.assert_allclose(served["probabilities"][0], answer["probabilities"], atol=1e-5)
+        assert served["choice_text"][0].decode() == answer["choice_text"]
+    else:
+        assert float(served["prediction"][0]) == pytest.approx(answer["prediction"], abs=1e-5)
+
+
+def test_correlations_are_scipys_over_the_whole_evaluation():
+    from kbert.tasks.sequence_regression import SequenceRegression
+    from kbert.tasks.task import Predictions
+
+    said, true = np.array([1.0, 2.0, 2.0, 4.0]), np.array([0.5, 3.0, 2.0, 3.5])
+    values = {"prediction": said.astype(np.float32), "targets": true.astype(np.float32)}
+    score = SequenceRegression().score(None, Predictions(values, np.arange(4)))
+    covariance = ((said - said.mean()) * (true - true.mean())).mean()
+    assert score["pearson"] == pytest.approx(covariance / said.std() / true.std())
+    assert score["spearman"] == pytest.approx(stats.spearmanr(said, true).statistic)
+    constant = {"prediction": np.ones(3, np.float32), "targets": values["targets"][:3]}
+    assert np.isnan(SequenceRegression().score(None, Predictions(constant, np.arange(3)))["pearson"])
