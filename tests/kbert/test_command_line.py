@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm_processes
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -31,14 +33,7 @@ def test_exit_codes_and_sentences(body, exit_code, standard_error):
 
 
 def test_an_error_inside_an_input_pipeline_is_its_own_sentence():
-    body = """
-    import tensorflow as tf
-    from kbert.input_pipelines.packing import pack
-    mask = tf.data.Dataset.from_tensors({"input_mask": tf.ones((3, 8), tf.int32)})
-    batches = iter(pack(mask, num_rows=1).prefetch(2))
-    tf.function(lambda: next(batches))()
-"""
-    result = run_script(body.strip())
+    result = warm_processes.run_script("tests.kbert.failing_pipeline")
     sentence = (
         "3 texts with 24 tokens do not fit into 1 rows of 8; raise packed_rows, which may change when a "
     )

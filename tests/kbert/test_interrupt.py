@@ -37,12 +37,14 @@ def run(tmp_path, module, *command):
     ("script", "module"),
     [
         ("kbert.scripts.run_evaluation", "absl"),
-        ("kbert.scripts.run_evaluation", "kbert.command_line"),
-        ("kbert.scripts.run_evaluation", "absl.app"),
-        ("kbert.scripts.run_evaluation", "numpy"),
-        ("kbert.scripts.run_evaluation", "tensorflow"),
+        pytest.param("kbert.scripts.run_evaluation", "kbert.command_line", marks=pytest.mark.slow),
+        pytest.param("kbert.scripts.run_evaluation", "absl.app", marks=pytest.mark.slow),
+        pytest.param("kbert.scripts.run_evaluation", "numpy", marks=pytest.mark.slow),
+        pytest.param("kbert.scripts.run_evaluation", "tensorflow", marks=pytest.mark.slow),
         ("kbert.scripts.run_evaluation", "numpy.linalg"),
-        ("kbert.scripts.run_evaluation", "tensorflow.python.framework.ops"),
+        pytest.param(
+            "kbert.scripts.run_evaluation", "tensorflow.python.framework.ops", marks=pytest.mark.slow
+        ),
         ("kbert.scripts.run_evaluation", "keras.src.layers"),
         ("export.export_savedmodel", "absl"),
         ("tfrecords_tools.show_records", "absl"),

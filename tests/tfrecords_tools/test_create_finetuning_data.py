@@ -88,7 +88,11 @@ def shared(path):
     return SHARED_DATA / path
 
 
-@pytest.mark.parametrize(("name", "path", "labels"), GLUE, ids=[path for _, path, _ in GLUE])
+@pytest.mark.parametrize(
+    ("name", "path", "labels"),
+    # The largest takes longer than all others.
+    [pytest.param(*row, id=row[1], marks=pytest.mark.slow if row == GLUE[0] else ()) for row in GLUE],
+)
 def test_real_files_give_all_their_rows_and_labels(tmp_path, name, path, labels):
     config = REPOSITORY / "configs" / "finetuning" / f"{name}.toml"
     vocab_file = shared("vocab/bert_uncased/vocab.txt")

@@ -28,6 +28,7 @@ def content(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_what_a_killed_conversion_leaves_is_removed_by_the_next(tmp_path):
     program = """
 import os, signal, sys
