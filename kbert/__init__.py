@@ -19,7 +19,7 @@ _PUBLIC = {
     "FeatureExtractor": "kbert.inference.feature_extractor",
     "RunDirectory": "kbert.runs.run_directory",
     # Models
-    "EncoderConfig": "kbert.config",
+    "EncoderConfig": "kbert.config.encoder_config",
     "BertEncoder": "kbert.encoder",
     "SequencePooling": "kbert.layers.sequence_pooling",
     "TaskModel": "kbert.tasks.task_model",

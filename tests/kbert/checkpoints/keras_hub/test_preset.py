@@ -678,7 +678,7 @@ def test_keras_hub_is_imported_for_its_presets_alone(tmp_path):
 import sys
 from kbert.checkpoints.formats import read_checkpoint
 assert read_checkpoint(sys.argv[1]).complete()
-assert not {"keras_hub", "kagglehub", "huggingface_hub"} & set(sys.modules)
+assert not {"keras_hub", "kagglehub"} & set(sys.modules)  # Keras itself looks for huggingface_hub
 """
     subprocess.run([sys.executable, "-c", program, str(STORED / "BertModel")], cwd=REPOSITORY, check=True)
 
