@@ -61,6 +61,17 @@ class Process:
             time.sleep(0.0002)
         return self._process.poll() is None
 
+    def kill_when(self, condition):
+        """SIGKILL while it holds: a stopped process cannot leave the moment; whether it was killed."""
+        while self.wait_until(condition):
+            self.send(signal.SIGSTOP)
+            time.sleep(0.02)  # every thread stands still before the second look
+            if condition():
+                self.send(signal.SIGKILL)
+                return True
+            self.send(signal.SIGCONT)
+        return False
+
     def send(self, number):
         self._process.send_signal(number)
 
@@ -86,9 +97,7 @@ def train_through_kills(moments, *arguments):
     kills = kills_in_writing = 0
     for moment in moments:
         process = Process(*arguments)
-        if process.wait_until(lambda process=process, moment=moment: moment(process)):
-            process.send(signal.SIGKILL)
-            kills += 1
+        kills += process.kill_when(lambda process=process, moment=moment: moment(process))
         code, errors = process.finish()
         assert code in (0, -signal.SIGKILL), errors
         kills_in_writing += process.is_writing()
@@ -103,11 +112,11 @@ def test_pretraining_killed_at_any_moment_ends_with_the_same_bytes(dynamic_recor
     assert PRETRAINING.encoder.hidden_dropout_prob > 0
     data = (f"--input_dir={dynamic_records}", f"--eval_input_dir={dynamic_records}")
     run_pretraining(PRETRAINING, tmp_path / "whole", dynamic_records, dynamic_records)  # in this process
-    rng = random.Random(5)
+    late = 24 + random.Random(5).randrange(20)
     moments = [
         lambda process: process.num_lines() >= 2,
         lambda process: process.newest_step() >= 15 and process.is_writing(),
-        lambda process: process.newest_step() >= 24 + rng.randrange(20),
+        lambda process: process.newest_step() >= late,
     ]
     (tmp_path / "killed").mkdir()
     kills, in_writing = train_through_kills(
