@@ -130,7 +130,7 @@ def test_what_is_served_is_what_python_answers(task, pretraining_run, tmp_path):
 
 
 def test_correlations_are_scipys_over_the_whole_evaluation():
-    from kbert.tasks.sequence_regression import SequenceRegression
+    from kbert.tasks.sequences.sequence_regression import SequenceRegression
     from kbert.tasks.task import Predictions
 
     said, true = np.array([1.0, 2.0, 2.0, 4.0]), np.array([0.5, 3.0, 2.0, 3.5])
