@@ -62,11 +62,10 @@ def show(directory) -> str:
     return printed.getvalue()
 
 
-TASKS = ["sequence_regression"] + [
-    pytest.param(name, marks=pytest.mark.slow) for name in ("multi_label_classification", "multiple_choice")
-]
+TASKS = ["sequence_regression", "multi_label_classification", "multiple_choice"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_a_task_walks_through_the_house(task, pretraining_run, tmp_path):
     for name, number in (("train", 16), ("dev", 9)):
