@@ -20,6 +20,10 @@ class DatasetConfig:
     `choices` are the columns of the possible answers, for multiple choice. `label_separator` is for
     multi-label classification: what separates the labels in one cell, for example ";"; JSONL may hold lists
     instead.
+
+    `skip_short_rows` leaves out rows of a labelled TSV or CSV file that have too few columns, as some of
+    GLUE's QQP have, and counts them in a warning. Without it, and in files without labels, such a row is an
+    error.
     """
 
     text: str = "text"
@@ -31,6 +35,7 @@ class DatasetConfig:
     positive_label: str | None = None
     label_separator: str | None = None
     file_format: str | None = None
+    skip_short_rows: bool = False
 
     def __post_init__(self):
         repeated = sorted(name for name, count in collections.Counter(self.labels).items() if count > 1)
