@@ -39,6 +39,30 @@ def define_flags():
         "Text or JSONL files (also .gz, .bz2, .xz, .zst), directories and globs, separated by commas.",
     )
     flags.DEFINE_string("output_file", None, "The vocab.txt to write.")
+    flags.DEFINE_integer(
+        "max_words_in_memory",
+        DEFAULT_MAX_WORDS,
+        "How many different words to hold in memory, a few hundred bytes each. If the corpus has more, they "
+        "are counted on disk and the rarest are left out, with a warning.",
+        lower_bound=1000,
+    )
+    flags.DEFINE_string("text_field", "text", "The key of the text in JSONL files.")
+    flags.DEFINE_enum(
+        "errors", "fail", ["fail", "skip"], "What to do with lines that are not UTF-8 or not JSON."
+    )
+    flags.DEFINE_integer(
+        "num_workers",
+        0,
+        "Number of processes; 0 means one per core. The vocabulary does not depend on it.",
+        lower_bound=0,
+    )
+    flags.DEFINE_bool("overwrite", False, "Replace an output file that exists.")
+    _define_vocabulary_flags()
+    flags.mark_flags_as_required(["input_files", "output_file"])
+
+
+def _define_vocabulary_flags():
+    """What the vocabulary holds."""
     flags.DEFINE_integer("vocab_size", 30522, "Pieces to learn, special tokens included.", lower_bound=1)
     flags.DEFINE_bool("do_lower_case", True, "Lower-case the text and strip accents.")
     flags.DEFINE_integer("min_frequency", 2, "Merge only pairs at least this frequent.", lower_bound=1)
@@ -74,25 +98,6 @@ def define_flags():
         "Where --merge_into puts new pieces. unused: they replace [unused] tokens, and the model keeps its "
         "size. append: they follow at the end, up to --vocab_size, and the embedding table has to grow.",
     )
-    flags.DEFINE_integer(
-        "max_words_in_memory",
-        DEFAULT_MAX_WORDS,
-        "How many different words to hold in memory, a few hundred bytes each. If the corpus has more, they "
-        "are counted on disk and the rarest are left out, with a warning.",
-        lower_bound=1000,
-    )
-    flags.DEFINE_string("text_field", "text", "The key of the text in JSONL files.")
-    flags.DEFINE_enum(
-        "errors", "fail", ["fail", "skip"], "What to do with lines that are not UTF-8 or not JSON."
-    )
-    flags.DEFINE_integer(
-        "num_workers",
-        0,
-        "Number of processes; 0 means one per core. The vocabulary does not depend on it.",
-        lower_bound=0,
-    )
-    flags.DEFINE_bool("overwrite", False, "Replace an output file that exists.")
-    flags.mark_flags_as_required(["input_files", "output_file"])
 
 
 def main(argv):

@@ -144,16 +144,13 @@ def create_finetuning_data(
     check_output_dir(output_dir, overwrite, inputs)
     if not Path(input_file).is_file():
         raise ValueError(f"labelled file {input_file} does not exist.")
-    vocabulary = Vocabulary.from_file(vocab_file, do_lower_case is not False) if vocab_file else None
     overrides = list(overrides) + ([f"max_seq_length={max_seq_length}"] if max_seq_length else [])
     settings = load_config(FinetuningConfig, config, overrides)
     TASKS.require(settings.task)
 
+    vocabulary = _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched)
+
     # From here on TensorFlow is loaded; all checks that do not need it have passed.
-    if vocabulary is None:
-        vocabulary = _vocabulary_of(init_checkpoint, do_lower_case, allow_unmatched)
-    if warning := vocabulary.casing_warning():
-        logging.warning(warning)
     task_settings = TASKS[settings.task].read_settings(settings.task_settings)
     dataset = _complete_dataset(settings, input_file)
     record_settings = {
@@ -191,10 +188,16 @@ def create_finetuning_data(
         return writer.finish(_statistics(values, dataset), counted)
 
 
-def _vocabulary_of(init_checkpoint, do_lower_case, allow_unmatched):
-    from kbert.checkpoints.formats import read_checkpoint
+def _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched):
+    if vocab_file:
+        vocabulary = Vocabulary.from_file(vocab_file, do_lower_case is not False)
+    else:
+        from kbert.checkpoints.formats import read_checkpoint  # brings TensorFlow along
 
-    return read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
+        vocabulary = read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
+    if warning := vocabulary.casing_warning():
+        logging.warning(warning)
+    return vocabulary
 
 
 def _complete_dataset(settings, input_file):

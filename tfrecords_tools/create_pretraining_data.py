@@ -46,14 +46,40 @@ BYTES_WORTH_A_WORKER = 4 << 20
 def define_flags():
     """Defined on demand, so that a test may import several scripts that share the names of flags."""
     defaults = PretrainingSettings()
+    _define_text_flags(defaults)
+    _define_example_flags(defaults)
+    _define_output_flags(defaults)
+    flags.mark_flags_as_required(["input_files", "vocab_file", "output_dir"])
+
+
+def _define_text_flags(defaults):
+    """What to read, and what of it to leave out."""
     flags.DEFINE_string(
         "input_files",
         None,
         "Text or JSONL files (also .gz, .bz2, .xz, .zst), directories and globs, separated by commas.",
     )
     flags.DEFINE_string("vocab_file", None, "The vocab.txt.")
-    flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocab.txt.")
     flags.DEFINE_bool("do_lower_case", defaults.do_lower_case, "Lower-case the text and strip accents.")
+    flags.DEFINE_string("text_field", defaults.text_field, "The key of the text in JSONL files.")
+    flags.DEFINE_string(
+        "split_sentences",
+        defaults.split_sentences,
+        "Language code, such as 'en', of running text to cut into sentences.",
+    )
+    flags.DEFINE_enum(
+        "deduplicate",
+        defaults.deduplicate,
+        pretraining_settings.DEDUPLICATIONS,
+        "Drop documents that occurred before. exact: word for word. near: nearly word for word.",
+    )
+    flags.DEFINE_enum(
+        "errors", defaults.errors, ["fail", "skip"], "What to do with lines that are not UTF-8 or not JSON."
+    )
+
+
+def _define_example_flags(defaults):
+    """How texts become masked examples."""
     flags.DEFINE_integer(
         "max_seq_length", defaults.max_seq_length, "Length of the sequences, special tokens included."
     )
@@ -88,22 +114,12 @@ def define_flags():
         pretraining_settings.MASKINGS,
         "static: masks are stored in the records. dynamic: training draws new masks in every epoch.",
     )
-    flags.DEFINE_enum(
-        "deduplicate",
-        defaults.deduplicate,
-        pretraining_settings.DEDUPLICATIONS,
-        "Drop documents that occurred before. exact: word for word. near: nearly word for word.",
-    )
-    flags.DEFINE_string("text_field", defaults.text_field, "The key of the text in JSONL files.")
-    flags.DEFINE_string(
-        "split_sentences",
-        defaults.split_sentences,
-        "Language code, such as 'en', of running text to cut into sentences.",
-    )
-    flags.DEFINE_enum(
-        "errors", defaults.errors, ["fail", "skip"], "What to do with lines that are not UTF-8 or not JSON."
-    )
     flags.DEFINE_integer("seed", defaults.seed, "The same seed gives the same bytes.")
+
+
+def _define_output_flags(defaults):
+    """Where the records go, and what makes them."""
+    flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocab.txt.")
     flags.DEFINE_integer("num_shards", defaults.num_shards, "How many TFRecord files.")
     flags.DEFINE_enum(
         "compression",
@@ -119,7 +135,6 @@ def define_flags():
         "beam_options", "", "Beam's own options, such as '--runner=FlinkRunner --flink_master=host:8081'."
     )
     flags.DEFINE_bool("overwrite", False, "Replace the records in output_dir once the new ones are complete.")
-    flags.mark_flags_as_required(["input_files", "vocab_file", "output_dir"])
 
 
 def main(argv):

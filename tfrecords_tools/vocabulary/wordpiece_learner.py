@@ -176,12 +176,8 @@ def learn_merges(
     Returns:
       The first `room` new pieces, in the order they are merged.
     """
-    pair_counts = Counter()
-    places = {}  # pair -> indices of words that hold it, or held it once
-    for index, pieces in enumerate(spelled):
-        for pair in zip(pieces, pieces[1:], strict=False):
-            pair_counts[pair] += counts[index]
-            places.setdefault(pair, []).append(index)
+    pairs = _Pairs(spelled, counts)
+    pair_counts = pairs.counts
 
     # The smallest entry is the most frequent pair. Counts in the heap are not kept up to date, which
     # would cost a search: a pair that has become rarer is put back with its true count when it comes up.
@@ -202,34 +198,55 @@ def learn_merges(
             known.add(merged)
             merges.append(merged)
 
+        for new in pairs.merge(pair, merged):
+            if pair_counts[new] >= min_frequency:
+                heapq.heappush(heap, (-pair_counts[new], new))
+    return merges
+
+
+class _Pairs:
+    """Neighbouring pieces of all words: how often each pair occurs, and in which words.
+
+    Args:
+      spelled: the pieces of each word; merged in place.
+      word_counts: how often each word occurs.
+    """
+
+    def __init__(self, spelled, word_counts):
+        self._spelled, self._word_counts = spelled, word_counts
+        self.counts = Counter()
+        self._words = {}  # pair -> indices of words that hold it, or held it once
+        for index, pieces in enumerate(spelled):
+            for pair in zip(pieces, pieces[1:], strict=False):
+                self._add(pair, index)
+
+    def _add(self, pair, index):
+        self.counts[pair] += self._word_counts[index]
+        self._words.setdefault(pair, []).append(index)
+
+    def merge(self, pair, merged) -> set:
+        """Replaces a pair by one piece in every word; returns the pairs that became more frequent."""
         grown = set()
         left, right = pair
-        for index in places.pop(pair):
-            pieces, count = spelled[index], counts[index]
+        for index in self._words.pop(pair):
+            pieces, count = self._spelled[index], self._word_counts[index]
             place = -1
             while (place := _find(pieces, left, place + 1)) >= 0:
                 if pieces[place + 1 : place + 2] != [right]:
                     continue
                 if place > 0:
                     before = pieces[place - 1]
-                    pair_counts[before, left] -= count
-                    new = (before, merged)
-                    pair_counts[new] += count
-                    places.setdefault(new, []).append(index)
-                    grown.add(new)
+                    self.counts[before, left] -= count
+                    self._add((before, merged), index)
+                    grown.add((before, merged))
                 if place + 2 < len(pieces):
                     after = pieces[place + 2]
-                    pair_counts[right, after] -= count
-                    new = (merged, after)
-                    pair_counts[new] += count
-                    places.setdefault(new, []).append(index)
-                    grown.add(new)
+                    self.counts[right, after] -= count
+                    self._add((merged, after), index)
+                    grown.add((merged, after))
                 pieces[place : place + 2] = [merged]
-        del pair_counts[pair]
-        for new in grown:
-            if pair_counts[new] >= min_frequency:
-                heapq.heappush(heap, (-pair_counts[new], new))
-    return merges
+        del self.counts[pair]
+        return grown
 
 
 def _find(pieces, piece, start) -> int:
