@@ -1,4 +1,4 @@
-"""The tasks of GLUE: their folders, the scores that GLUE reports, the files that it asks for. Standard library.
+"""The tasks of GLUE: their folders, the scores that GLUE reports, the files that it asks for.
 
 What a task learns stands in its config, `configs/finetuning/NAME.toml`.
 """
@@ -51,8 +51,8 @@ class GlueTask:
 _MNLI_LABELS = ("contradiction", "entailment", "neutral")
 _RTE_LABELS = ("entailment", "not_entailment")
 
-# Scores and averages: arXiv 1804.07461, section 3 and table 1. Names of files and predictions of a submission:
-# the "benchmarks" of nyu-mll/jiant.
+# Scores and averages: arXiv 1804.07461, section 3 and table 1. Names of files and predictions of a
+# submission: benchmarks.py of nyu-mll/jiant.
 GLUE_TASKS = {
     task.name: task
     for task in (
@@ -80,7 +80,7 @@ GLUE_TASKS = {
         ),
         GlueTask("qnli", ("QNLI", "QNLIv2"), ("accuracy",), (Submission("QNLI.tsv"),), labels=_RTE_LABELS),
         GlueTask("rte", ("RTE",), ("accuracy",), (Submission("RTE.tsv"),), labels=_RTE_LABELS),
-        # Its dev file has sentences of the training file with the opposite label: the BERT paper leaves it out.
+        # Its dev file has training sentences with the opposite label: the BERT paper leaves it out.
         GlueTask("wnli", ("WNLI",), ("accuracy",), (Submission("WNLI.tsv"),), in_average=False),
         GlueTask(
             "ax",
