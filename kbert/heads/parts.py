@@ -18,8 +18,8 @@ class Part:
         "masked_positions" (for the masked tokens alone).
       num_outputs: logits for each of them. The pooler has none, and the masked-LM head one for each piece of
         the vocabulary.
-      has_labels: whether each output stands for a label of the task, so that a trained head is only right
-        for the same labels in the same order.
+      has_labels: whether each output stands for a label of the task: then the last axis of every variable is
+        that of the labels, and a trained head is only right for the same ones.
     """
 
     name: str
