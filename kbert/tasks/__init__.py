@@ -1,8 +1,8 @@
-"""The kinds of task: one file and one line here for each."""
+"""The table of tasks: each task has one line here and is defined in a file of this folder."""
 
 from kbert.tasks.task_table import TaskTable
 
-# The name, as configs, records and runs have it -> where its class is. Nothing loads before it is asked for.
+# The name that configs, records and runs use -> its class. A class is imported when it is first used.
 TASKS = TaskTable(
     {
         "masked_lm": "kbert.tasks.pretraining.MaskedLM",
