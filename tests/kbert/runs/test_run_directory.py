@@ -130,7 +130,7 @@ def test_an_earlier_checkpoint_is_loaded_when_asked_for(pretraining_run):
     loaded = kbert.load(pretraining_run.path, checkpoint=6)
     for variable in loaded.model.trainable_variables:
         np.testing.assert_array_equal(variable.numpy(), expected[variable.path], err_msg=variable.path)
-    with pytest.raises(ValueError, match="checkpoint=6 chooses among those of a run, but .* is no run"):
+    with pytest.raises(ValueError, match="checkpoint=6 chooses a checkpoint of a run, but .* is not a run"):
         kbert.load(pretraining_run.checkpoint(6), checkpoint=6)
 
 
