@@ -18,9 +18,10 @@ class TrainingConfig:
     `encoder` may be a preset's name ("bert_mini"), an object of EncoderConfig's keys, or an object with
     `preset` and the keys that differ. If it is left out, the encoder of the `init_checkpoint` is used.
 
-    Steps are optimizer steps; `steps_per_call` of them run in one call of the graph, or fewer where an interval
-    ends. `train_batch_size` is the global batch, over all replicas. `gradient_accumulation_steps` splits it
-    into that many parts and computes them one after the other: memory for one part only, the same result.
+    Steps are optimizer steps; `steps_per_call` of them run in one call of the graph, or fewer where an
+    interval ends. `train_batch_size` is the global batch, over all replicas. `gradient_accumulation_steps`
+    splits it into that many parts and computes them one after the other: memory for one part only, the same
+    result.
     `jit_compile` is XLA: true, false or "auto", see kbert/training/devices/jit.py. The checkpoint with the
     best `best_metric` on the evaluation data is kept in addition to the newest; null takes the task's own
     metric. `deterministic_ops` makes TensorFlow add numbers in the same order in every run. Some of its GPU
