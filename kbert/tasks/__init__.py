@@ -2,8 +2,8 @@
 
 from kbert.tasks.task_table import TaskTable
 
-# The name that configs, records and runs use -> where its class is, relative to this package. A class is imported
-# when it is first used.
+# The name that configs, records and runs use -> where its class is, relative to this package. A class is
+# imported when it is first used.
 TASKS = TaskTable(
     {
         "masked_lm": ".pretraining.MaskedLM",
