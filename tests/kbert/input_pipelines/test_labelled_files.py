@@ -147,7 +147,7 @@ REFUSED = {
     "a JSON name twice": (
         "a.jsonl",
         '{"text": "x", "label": "1", "label": "2"}\n',
-        "a.jsonl line 1 is not valid JSON: the name 'label' stands there twice.",
+        "a.jsonl line 1 is not valid JSON: the name 'label' appears twice.",
     ),
     "many cells": (
         "a.tsv",

@@ -19,7 +19,7 @@ def run_script(name, *arguments, stdin=""):
         (
             "run_pretraining",
             ["--config=none.json", "--input_dir={}"],
-            "error: {} holds no manifest.json, so no",
+            "error: {} holds no manifest.json, so it is no",
         ),
         (
             "run_finetuning",
