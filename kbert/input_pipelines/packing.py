@@ -71,7 +71,7 @@ def fixed_rows(lengths, seq_length: int, num_rows: int) -> np.ndarray:
     if len(rows) > num_rows:
         raise ValueError(
             f"{len(lengths)} texts with {int(lengths.sum())} tokens do not fit into {num_rows} rows of "
-            f"{seq_length}; raise packed_rows. You may change it when you resume a run."
+            f"{seq_length}; raise packed_rows, which you may change when you resume a run."
         )
     return packed_places(lengths, seq_length, rows, seq_length, num_rows)
 
