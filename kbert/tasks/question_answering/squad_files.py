@@ -18,7 +18,17 @@ from kbert.input_pipelines.json_rows import name_of, why_no_text
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _PARAGRAPH = "data.item.paragraphs.item"
 # What a value must be at each place above a paragraph, by ijson's names of places and events.
-_FORM = {"": "start_map", "data": "start_array", "data.item": "start_map", "data.item.paragraphs": "start_array"}
+_FORM = {
+    "": "start_map",
+    "data": "start_array",
+    "data.item": "start_map",
+    "data.item.paragraphs": "start_array",
+}
+_SHOWN_FORM = '{"data": [{"paragraphs": [...]}]}'
+_SHOULD_BE = {
+    "start_map": f"should be (or hold) an object, as in {_SHOWN_FORM}.",
+    "start_array": f"should be a list, as in {_SHOWN_FORM}.",
+}
 
 
 class Answer(NamedTuple):
@@ -57,11 +67,15 @@ def read_questions(path: str | Path, with_answers: bool = True) -> Iterator[Ques
         for where, paragraph in _paragraphs(stream, path):
             for question in _questions(paragraph, where, path, with_answers):
                 if question.id in seen:
-                    raise ValueError(f"{path}: question {question.id!r} stands there twice; give each its own id.")
+                    raise ValueError(
+                        f"{path}: question {question.id!r} stands there twice; give each its own id."
+                    )
                 seen.add(question.id)
                 yield question
     if not seen:
-        raise ValueError(f'{path} holds no questions; expected SQuAD\'s form, {{"data": [{{"paragraphs": ...}}]}}.')
+        raise ValueError(
+            f'{path} holds no questions; expected SQuAD\'s form, {{"data": [{{"paragraphs": ...}}]}}.'
+        )
 
 
 @contextlib.contextmanager
@@ -71,6 +85,7 @@ def _opened(path):
         raise ValueError(f"file of questions {path} does not exist.")
     require_read_kind(path, "JSON in SQuAD's form")
     compression = compression_of(path)
+    damages = compression.errors if compression else ()
     try:
         with open(path, "rb") as raw, compression.open(raw) if compression else raw as stream:
             if stream.read(len(_BYTE_ORDER_MARK)) != _BYTE_ORDER_MARK:
@@ -78,7 +93,7 @@ def _opened(path):
             yield stream
     except ijson.JSONError as error:
         raise ValueError(f"{path} is not whole JSON ({_sentence(error)}); make or get it again.") from None
-    except compression.errors if compression else () as error:
+    except damages as error:
         if getattr(error, "errno", None) is not None:  # the disk, not the file's contents
             raise
         raise ValueError(f"{path} is not a whole {compression.name} file ({error}); get it again.") from None
@@ -117,12 +132,6 @@ def _paragraphs(stream, path):
                 article, number = article + 1, 0
 
 
-_SHOULD_BE = {
-    "start_map": 'should be (or hold) an object, as in {"data": [{"paragraphs": [...]}]}.',
-    "start_array": 'should be a list, as in {"data": [{"paragraphs": [...]}]}.',
-}
-
-
 def _questions(paragraph, where, path, with_answers):
     context = _text(paragraph, "context", where)
     if not context:
@@ -157,7 +166,9 @@ def _answers(question, context, where):
         raise ValueError(f"{where} has no list 'answers'; it has {_names(question)}.")
     is_impossible = question.get("is_impossible", not answers)
     if not isinstance(is_impossible, bool):
-        raise ValueError(f"{where} has a JSON {name_of(is_impossible)} as 'is_impossible', not true or false.")
+        raise ValueError(
+            f"{where} has a JSON {name_of(is_impossible)} as 'is_impossible', not true or false."
+        )
     if is_impossible != (not answers):
         raise ValueError(
             f"{where} has is_impossible={str(is_impossible).lower()} and {len(answers)} answers; a question "
