@@ -82,11 +82,25 @@ def evaluate_batches(task, step: EvaluationStep, batches, examples=None, owners=
 
 
 def _predictions(collected, owners):
-    rows = {name: np.concatenate([part[name] for part in collected]) for name in collected[0]}
+    rows = {name: _concatenate([part[name] for part in collected]) for name in collected[0]}
     real = rows.pop(_WEIGHTS) > 0
     values = {name: value[real] for name, value in rows.items()}
     owners = np.arange(real.sum()) if owners is None else np.asarray(owners)[: real.sum()]
     return Predictions(values, owners)
+
+
+def _concatenate(parts):
+    """Rows of all batches; those of shorter sequences get zeros behind."""
+    if parts[0].ndim > 1:
+        longest = max(part.shape[1] for part in parts)
+        parts = [_padded(part, longest) for part in parts]
+    return np.concatenate(parts)
+
+
+def _padded(part, length):
+    widths = [(0, 0)] * part.ndim
+    widths[1] = (0, length - part.shape[1])
+    return np.pad(part, widths) if widths[1][1] else part
 
 
 def model_inputs(model, batch):
