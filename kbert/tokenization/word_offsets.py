@@ -50,7 +50,8 @@ def split_words_with_offsets(texts: tf.Tensor, do_lower_case: bool) -> OffsetWor
       ([[b'cafes', b',', b'no']], [[0, 5, 7]], [[5, 6, 9]])
     """
     words = split_words(texts, do_lower_case)
-    starts, ends = spans(texts, words, characters_of(words), do_lower_case)
+    characters = characters_of(words)
+    starts, ends = spans(texts, do_lower_case, characters, words, characters, tf.range(tf.size(characters)))
     return OffsetWords(words, starts, ends)
 
 
@@ -59,87 +60,93 @@ def characters_of(words: tf.RaggedTensor) -> tf.Tensor:
     return tf.strings.length(words.flat_values, unit="UTF8_CHAR")
 
 
-def spans(texts, words, characters, do_lower_case, pieces=None, piece_characters=None):
-    """Where the words stand in their texts, or the pieces that they were cut into.
+def row_of_each(row_splits: tf.Tensor) -> tf.Tensor:
+    """The row of each value of a ragged dimension: int32 tensor of shape [values].
+
+    As `RaggedTensor.value_rowids`, which fills a matrix of the rows times the longest row: with one very long
+    word in a long text that matrix would not fit into memory.
+    """
+    begins = tf.cast(row_splits[1:-1, tf.newaxis], tf.int32)
+    size = tf.cast(row_splits[-1:], tf.int32)
+    # Rows without values begin where the next one does; those at the end, behind the last value.
+    changes = tf.scatter_nd(begins, tf.ones_like(begins[:, 0]), size + 1)
+    return tf.cumsum(changes)[:-1]
+
+
+def spans(texts, do_lower_case, characters, pieces, piece_characters, word_of_piece):
+    """Where the pieces of words stand in their texts; words are pieces as well.
 
     Args:
       texts: string tensor of shape [batch].
-      words: what `split_words` made of them, string RaggedTensor of shape [batch, (words)].
-      characters: `characters_of(words)`.
       do_lower_case: as for `split_words`.
-      pieces: RaggedTensor of shape [batch, (pieces)], in the order of the words; None for the words.
-      piece_characters: int32 tensor of shape [all pieces]: of how many code points of its word each piece is
-        made, none left over.
+      characters: `characters_of` the words of the texts.
+      pieces: RaggedTensor of shape [batch, (pieces)], in the order of the words.
+      piece_characters: int32 tensor of shape [all pieces]: how many code points of its word each piece has;
+        together all of them.
+      word_of_piece: int32 tensor of shape [all pieces]: the place of its word in `characters`.
 
     Returns:
-      Two int32 RaggedTensors of the shape of `pieces` or `words`: starts and ends.
+      Two int32 RaggedTensors of the shape of `pieces`: starts and ends, in code points of the text.
     """
-    if pieces is None:
-        pieces, piece_characters = words, characters
     code_points = tf.strings.unicode_decode(texts, "UTF-8", errors="ignore")  # [batch, (code points)]
-    kept, stops, accents = _what_becomes_of(code_points.flat_values, do_lower_case)
-    sources = tf.repeat(tf.range(tf.size(kept)), kept)  # of each character of the words
+    fates = _fates(code_points.flat_values, do_lower_case)
+    kept = tf.maximum(fates, 0)
+    sources = tf.cast(tf.where(tf.sequence_mask(kept))[:, 0], tf.int32)  # of each character of the words
     with tf.control_dependencies([_check_counts(characters, sources)]):
-        ends = _ends(sources, kept, characters, _ends_with_accents(code_points, stops, accents))
+        piece_ends = tf.cumsum(piece_characters)
+    firsts = tf.gather(sources, piece_ends - piece_characters)
+    lasts = tf.gather(sources, piece_ends - 1)
 
-    after = tf.cumsum(piece_characters)
-    row_starts = tf.cast(tf.gather(code_points.row_starts(), pieces.value_rowids()), tf.int32)
-    return (
-        pieces.with_flat_values(tf.gather(sources, after - piece_characters) - row_starts),
-        pieces.with_flat_values(tf.gather(ends, after - 1) - row_starts),
-    )
+    # What was deleted inside of a word belongs to the character before. The next one is not the next of the
+    # word where one becomes several.
+    following = tf.gather(tf.cumsum(kept), lasts)
+    is_inside = following < tf.gather(tf.cumsum(characters), word_of_piece)
+    next_sources = tf.gather(sources, tf.minimum(following, tf.size(sources) - 1))
+    own_ends = tf.gather(_ends_with_accents(fates, code_points.row_splits), lasts)
+    ends = tf.where(is_inside, next_sources, own_ends)
+
+    row_starts = tf.cast(tf.gather(code_points.row_splits, row_of_each(pieces.row_splits)), tf.int32)
+    return pieces.with_flat_values(firsts - row_starts), pieces.with_flat_values(ends - row_starts)
 
 
-def _what_becomes_of(code_points, do_lower_case):
-    """Three tensors of the shape of `code_points`.
+# What becomes of a character that leaves nothing in the words.
+_DELETED = 0
+_WHITE_SPACE = -1
+_ACCENT = -2
 
-    kept, int32: how many characters of the words each becomes.
-    stops, bool: whether it is kept or white space, so that no accent behind it belongs to one before it.
-    accents, bool: whether it is an accent that lower-casing drops.
-    """
+
+def _fates(code_points, do_lower_case):
+    """How many characters of the words each becomes, or why none: int32, of the shape of `code_points`."""
     different, places = tf.unique(code_points)
     characters = tf.strings.unicode_encode(different[:, tf.newaxis], "UTF-8")
     words = split_words(characters, do_lower_case)
     kept = tf.reduce_sum(words.with_flat_values(characters_of(words)), axis=1)
-    stops = (kept > 0) | is_white_space(characters)
-    accents = (kept == 0) & is_accent(characters)
-    return tf.gather(kept, places), tf.gather(stops, places), tf.gather(accents, places)
+    reasons = tf.where(
+        is_white_space(characters), _WHITE_SPACE, tf.where(is_accent(characters), _ACCENT, _DELETED)
+    )
+    return tf.gather(tf.where(kept > 0, kept, reasons), places)
 
 
-def _ends_with_accents(code_points, stops, accents):
-    """The end of each code point together with the dropped accents that belong to it: int32 [code points].
+def _ends_with_accents(fates, row_splits):
+    """The end of each code point with the accents that belong to it: int32, of the shape of `fates`.
 
-    An accent belongs to the character before it, whatever other deleted characters stand between.
+    A dropped accent belongs to the character before it, whatever other deleted characters stand between.
+    White space, and where a text begins, have none.
     """
-    ends = tf.range(1, tf.size(stops) + 1)
-    accents = tf.cast(tf.where(accents)[:, 0], tf.int32)
-    stop_places = tf.cast(tf.where(stops)[:, 0], tf.int32)
-    # The number of stops before each accent; without any, or only in rows before, the accent stands alone.
-    stops_before = tf.gather(tf.cumsum(tf.cast(stops, tf.int32)), accents)
-    bases = tf.gather(tf.concat([[-1], stop_places], axis=0), stops_before)
-    row_starts = tf.gather(code_points.row_starts(), tf.gather(code_points.value_rowids(), accents))
-    has_base = bases >= tf.cast(row_starts, tf.int32)
+    accents = tf.where(fates == _ACCENT)[:, 0]
+    stops = tf.concat([[-1], tf.where((fates > 0) | (fates == _WHITE_SPACE))[:, 0]], axis=0)
+    bases = tf.gather(stops, tf.searchsorted(stops, accents) - 1)
+    row_starts = tf.gather(row_splits, tf.searchsorted(row_splits, accents, side="right") - 1)
+    has_base = bases >= row_starts
     bases, accents = tf.boolean_mask(bases, has_base), tf.boolean_mask(accents, has_base)
-    return tf.tensor_scatter_nd_max(ends, bases[:, tf.newaxis], accents + 1)
-
-
-def _ends(sources, kept, characters, ends_with_accents):
-    """The end in the texts of each character of the words: int32 [characters of all words].
-
-    Inside a word a character reaches to the next one, and what was deleted between them is its own.
-    """
-    words = tf.repeat(tf.range(tf.size(characters)), characters)
-    # A Hangul syllable becomes several characters; the next one is the one after the last of these.
-    following = tf.gather(tf.cumsum(kept), sources)
-    is_inside = tf.gather(words, following - 1) == tf.gather(tf.concat([words, [-1]], axis=0), following)
-    next_sources = tf.gather(tf.concat([sources, [-1]], axis=0), following)
-    return tf.where(is_inside, next_sources, tf.gather(ends_with_accents, sources))
+    ends = tf.range(1, tf.size(fates) + 1)
+    return tf.tensor_scatter_nd_max(ends, bases[:, tf.newaxis], tf.cast(accents, tf.int32) + 1)
 
 
 def _check_counts(characters, sources):
     return tf.debugging.assert_equal(
         tf.reduce_sum(characters),
         tf.size(sources),
-        "The words have another number of characters than those of the texts leave one by one, so offsets "
-        "would be wrong. Please report the text.",
+        "The words of the texts have another number of characters than the characters of the texts leave one "
+        "by one, so offsets would be wrong. Please report the texts.",
     )

@@ -6,7 +6,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from kbert.tokenization.vocabulary import MASK_TOKEN, Vocabulary
-from kbert.tokenization.word_offsets import characters_of, spans
+from kbert.tokenization.word_offsets import characters_of, row_of_each, spans
 from kbert.tokenization.word_splitter import split_words
 
 # tokenization.py, WordpieceTokenizer(max_input_chars_per_word=200): longer words become [UNK].
@@ -103,15 +103,14 @@ class WordPieceTokenizer:
         pieces = self._pieces(words, characters)  # [batch, (words), (pieces)]
         ids = pieces.merge_dims(1, 2)
 
-        word_of_piece = tf.cast(pieces.values.value_rowids(), tf.int32)  # in the whole batch
-        is_unknown = ids.flat_values == self.vocabulary.unk_id
+        word_of_piece = row_of_each(pieces.values.row_splits)  # counted through the batch
         piece_characters = tf.where(
-            is_unknown,
+            ids.flat_values == self.vocabulary.unk_id,
             tf.gather(characters, word_of_piece),
             tf.gather(self._piece_characters, ids.flat_values),
         )
-        starts, ends = spans(texts, words, characters, do_lower_case, ids, piece_characters)
-        first_words = tf.cast(tf.gather(words.row_starts(), ids.value_rowids()), tf.int32)
+        starts, ends = spans(texts, do_lower_case, characters, ids, piece_characters, word_of_piece)
+        first_words = tf.cast(tf.gather(words.row_splits, row_of_each(ids.row_splits)), tf.int32)
         return OffsetPieces(ids, starts, ends, ids.with_flat_values(word_of_piece - first_words))
 
     def _pieces(self, words, characters):
