@@ -100,6 +100,7 @@ class Task:
         than one sequence.
       inputs: what "serving_default" takes for each example; none where the task answers nobody.
       answers: the keys of what `answer` gives.
+      chooses: the names of what `chosen` chooses.
       prediction_files: the names of the files that `write_predictions` writes, if it does.
       architecture: the class of Hugging Face's library that this task's models are, or None.
       problem_type: what that library calls the meaning of the logits, where one class has several.
@@ -115,6 +116,7 @@ class Task:
     can_pack: bool = True
     inputs: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    chooses: tuple[str, ...] = ()
     prediction_files: tuple[str, ...] = ()
     architecture: str | None = None
     problem_type: str | None = None
@@ -246,7 +248,8 @@ class Task:
           metrics: those of the evaluation, `score`'s among them.
 
         Returns:
-          name -> value: arguments of the constructor that take the place of `get_config`'s.
+          name -> value for the names in `chooses`: arguments of the constructor that take the place of
+          `get_config`'s.
         """
         return {}
 
@@ -306,7 +309,7 @@ def example_weights(batch):
 
 def cross_entropies(logits, labels):
     """Per-element cross-entropy in float32; logits (..., classes), int labels (...)."""
-    flat = ops.reshape(ops.cast(logits, "float32"), (-1, logits.shape[-1]))
+    flat = ops.reshape(ops.cast(logits, "float32"), (-1, ops.shape(logits)[-1]))
     losses = cross_entropy(flat, ops.reshape(ops.cast(labels, "int32"), (-1,)))
     return ops.reshape(losses, ops.shape(labels))
 

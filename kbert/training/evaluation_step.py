@@ -51,7 +51,9 @@ class EvaluationStep:
         return sums | self._task.metric_sums(outputs, batch), rows
 
 
-def evaluate_batches(task, step: EvaluationStep, batches, examples=None, owners=None) -> dict:
+def evaluate_batches(
+    task, step: EvaluationStep, batches, examples=None, owners=None, predictions_dir=None
+) -> dict:
     """Means of losses and metrics over all batches, as `Task.summarize` reports them, and `Task.score`.
 
     Args:
@@ -60,6 +62,7 @@ def evaluate_batches(task, step: EvaluationStep, batches, examples=None, owners=
       batches: batches, or a part of them from the first on.
       examples: the examples that the rows were made of, or None.
       owners: which example each row belongs to; by default each to its own.
+      predictions_dir: where `Task.write_predictions` writes; None for nowhere.
 
     Raises:
       ValueError: when there is no batch.
@@ -78,6 +81,8 @@ def evaluate_batches(task, step: EvaluationStep, batches, examples=None, owners=
         if examples is not None:
             examples = examples[: int(predictions.owners[-1]) + 1]
         metrics |= task.score(examples, predictions)
+        if predictions_dir:
+            task.write_predictions(examples, predictions, predictions_dir)
     return {name: value if isinstance(value, list) else float(value) for name, value in metrics.items()}
 
 

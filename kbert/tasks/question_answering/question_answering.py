@@ -187,11 +187,13 @@ class QuestionAnswering(Task):
         """predictions.json, nbest_predictions.json and null_odds.json; see `span_answers.write_answers`."""
         write_answers(folder, examples, self._answers(examples, predictions), self.settings)
 
+    @property
+    def chooses(self):
+        return ("null_score_diff_threshold",) if self.settings.unanswerable else ()
+
     def chosen(self, metrics):
         """`null_score_diff_threshold`: the one of the best F1."""
-        if not self.settings.unanswerable:
-            return {}
-        return {"null_score_diff_threshold": metrics["best_f1_thresh"]}
+        return {name: metrics["best_f1_thresh"] for name in self.chooses}
 
     # ------------------------------------------------------------------------------- answers
 
