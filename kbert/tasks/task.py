@@ -95,11 +95,14 @@ class Task:
       row_settings: the names of the settings that change the rows; records must have been made with the same
         values.
       best_metric: the metric that decides which checkpoint is the best, unless a config names another one.
-      collected: the names of the outputs and features that `score` needs from every row.
+      collected: the names of the outputs and features that `score` needs from every row. Outputs along a
+        sequence are as long as their batch; zeros are appended to give all the same length.
       can_pack: whether several texts may share a row of a batch. False if an example has more than one
         sequence.
       inputs: the inputs of "serving_default" for each example; empty if the task does not answer texts.
       answers: the keys of the dict that `answer` returns.
+      chooses: the names of the values that `chosen` returns.
+      prediction_files: the names of the files that `write_predictions` writes; empty if it writes none.
       architecture: the class of Hugging Face's library for models of this task, or None.
       problem_type: Hugging Face's `problem_type`, if the same class serves several tasks; else None.
       has_labels: whether each output stands for a label, whose name a checkpoint holds.
@@ -114,6 +117,8 @@ class Task:
     can_pack: bool = True
     inputs: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    chooses: tuple[str, ...] = ()
+    prediction_files: tuple[str, ...] = ()
     architecture: str | None = None
     problem_type: str | None = None
     has_labels: bool = False
@@ -227,6 +232,27 @@ class Task:
         """
         return {}
 
+    def write_predictions(self, examples: list, predictions: Predictions, folder):
+        """Writes `prediction_files` into a folder, which is made where it is missing.
+
+        Args:
+          examples, predictions: as for `score`.
+          folder: where to.
+        """
+        raise NotImplementedError
+
+    def chosen(self, metrics: dict) -> dict:
+        """What an evaluation chooses for the answers to come, such as a threshold.
+
+        Args:
+          metrics: those of the evaluation, `score`'s among them.
+
+        Returns:
+          name -> value for the names in `chooses`: arguments of the constructor that take the place of
+          `get_config`'s.
+        """
+        return {}
+
     def higher_is_better(self, metric: str) -> bool:
         """Whether higher values of a metric are better: true for everything except losses."""
         return not metric.endswith("loss")
@@ -283,7 +309,7 @@ def example_weights(batch):
 
 def cross_entropies(logits, labels):
     """Cross-entropy of each element, float32 of shape (...); logits (..., classes), int labels (...)."""
-    flat = ops.reshape(ops.cast(logits, "float32"), (-1, logits.shape[-1]))
+    flat = ops.reshape(ops.cast(logits, "float32"), (-1, ops.shape(logits)[-1]))
     losses = cross_entropy(flat, ops.reshape(ops.cast(labels, "int32"), (-1,)))
     return ops.reshape(losses, ops.shape(labels))
 
