@@ -15,8 +15,8 @@ LABEL_FEATURE = "label_ids"  # one for each text, or one for each token
 TARGET_FEATURE = "targets"  # the number that a regression should predict
 SPAN_FEATURES = ("start_positions", "end_positions")  # of an answer in a text; the names of run_squad.py
 # Of a window of a text, for each position: the first character (code point) of the text that its piece comes
-# from and the one after its last, -1 where no piece of the text stands; and 1 where no other window shows more
-# of the text around the piece.
+# from and the one after its last, -1 where no piece of the text stands; and 1 where no other window shows
+# more of the text around the piece.
 PIECE_OFFSETS = "piece_offsets"
 MAX_CONTEXT = "max_context"
 # The next two are features of a batch, not of an example. The weight of each example: 1, or 0 for one that

@@ -11,8 +11,8 @@ Without --text or --question, texts are read from standard input: one text per l
 between them for a run on pairs, or JSON lines if an example has other parts, for example
 {"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...", "context": "..."} for
 a question about a text. A classification run answers with label and probabilities, a regression run with a
-number, a pretraining run with the top tokens for each [MASK], a question answering run with the answer and its
-place in the context.
+number, a pretraining run with the top tokens for each [MASK], a question answering run with the answer and
+its place in the context.
 """
 
 import json
