@@ -12,6 +12,7 @@ import dataclasses
 import functools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from absl import flags, logging
 
@@ -153,6 +154,7 @@ def create_finetuning_data(
         vocabulary = _vocabulary_of(init_checkpoint, do_lower_case, allow_unmatched)
     if warning := vocabulary.casing_warning():
         logging.warning(warning)
+    task_settings = TASKS[settings.task].read_settings(settings.task_settings)
     dataset = _complete_dataset(settings, input_file)
     record_settings = {
         "config": str(config),
@@ -163,8 +165,10 @@ def create_finetuning_data(
         "compression": compression,
         "shuffle_seed": shuffle_seed,
         "dataset": to_dict(dataset),
+        "task_settings": to_dict(task_settings),
     }
-    features = TASKS[settings.task].of_dataset(dataset).features(settings.max_seq_length)
+    task = TASKS[settings.task].of_dataset(dataset, task_settings)
+    features = task.features(settings.max_seq_length)
     with (
         WorkerPool(num_workers) as pool,
         RecordWriter(
@@ -180,7 +184,7 @@ def create_finetuning_data(
         ) as writer,
     ):
         stored = StoredVocabulary(writer.vocab_file, vocabulary.do_lower_case, vocabulary.fingerprint)
-        job = Job(settings.task, dataset, stored, settings.max_seq_length)
+        job = Job(settings.task, dataset, task_settings, stored, settings.max_seq_length)
         counted = _write(job, input_file, pool, writer, RecordStatistics(features, vocabulary))
         values = counted.to_json(vocabulary)
         _warn_of_unknown(values["unknown_share"])
@@ -229,6 +233,7 @@ class Job:
 
     task: str
     dataset: DatasetConfig
+    task_settings: Any
     vocabulary: StoredVocabulary
     max_seq_length: int
 
@@ -246,7 +251,7 @@ def encode_rows(job: Job, rows: list) -> tuple[list[bytes], RecordStatistics]:
 def _tools(job):
     from kbert.tokenization.text_inputs import TextInputs
 
-    task = TASKS[job.task].of_dataset(job.dataset)
+    task = TASKS[job.task].of_dataset(job.dataset, job.task_settings)
     vocabulary = job.vocabulary.read()
     features = task.features(job.max_seq_length)
     return task, vocabulary, features, TextInputs(vocabulary, job.max_seq_length)

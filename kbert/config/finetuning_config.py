@@ -64,13 +64,15 @@ class FinetuningConfig(TrainingConfig):
     `dropout_prob` replaces the encoder's dropout rates, for an encoder that was pretrained without.
     `pad_to_longest` pads each training batch to its longest text (rounded up to a multiple of 16)
     instead of `max_seq_length`: less work on a CPU, but shapes vary, so it does not go with
-    `jit_compile`. Evaluation comes at the end, and before that every `eval_every_steps` steps or
+    `jit_compile`. `task_settings` are what only this task knows, such as the step of its windows; see
+    `Task.settings_class`. Evaluation comes at the end, and before that every `eval_every_steps` steps or
     `eval_every_epochs` (0.5: twice an epoch). `early_stopping_patience` evaluations in a row that are no
     better than the best end the training; the best checkpoint is then the run's answer.
     """
 
     task: str = "sequence_classification"
     dataset: DatasetConfig = field(default_factory=DatasetConfig)
+    task_settings: dict = field(default_factory=dict)
     max_seq_length: int = 128
     num_train_epochs: float = 3.0
     warmup_proportion: float = 0.1

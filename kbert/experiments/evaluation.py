@@ -64,7 +64,8 @@ def _labelled_data(run, eval_file, input_dir, records_errors):
     if eval_file:
         data = LabelledFile(eval_file, type(task), run.config.dataset)
     else:
-        data = LabelledRecords(input_dir, type(task), length, records_errors)
+        settings = task.read_settings(run.config.task_settings)
+        data = LabelledRecords(input_dir, type(task), length, records_errors, settings)
         data.agreed_dataset(run.config.dataset)
     data.require_vocabulary(run.path, run.details["vocabulary"])
     data.tokenize_with(task, TextInputs(run.vocabulary(), length))

@@ -104,7 +104,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     strategy = devices.make_strategy()  # before any other use of TensorFlow
     train_data, dev_data, dataset = _open_data(config, paths)
     config = dataclasses.replace(config, dataset=dataset)
-    task = TASKS[config.task].of_dataset(dataset)
+    task = TASKS[config.task].of_dataset(dataset, _settings(config))
     if paths.train_dir and not (start.init_checkpoint or start.vocabulary):
         start = dataclasses.replace(start, vocabulary=read_vocabulary(paths.train_dir, train_data.manifest))
     point = find_starting_point(start, run_dir, config.encoder, task)
@@ -154,7 +154,7 @@ def _open_data(config, paths):
     from kbert.input_pipelines.records.labelled_records import LabelledRecords
     from kbert.tasks.task import reads_files
 
-    task_class = TASKS[config.task]
+    task_class, settings = TASKS[config.task], _settings(config)
     if not reads_files(task_class):
         able = [name for name in TASKS if reads_files(TASKS[name])]
         raise ValueError(f"task={config.task!r} cannot be trained here; choose {', '.join(able)}.")
@@ -163,7 +163,8 @@ def _open_data(config, paths):
         if path:
             return LabelledFile(path, task_class, dataset)
         if directory:
-            return LabelledRecords(directory, task_class, config.max_seq_length, paths.records_errors)
+            length, errors = config.max_seq_length, paths.records_errors
+            return LabelledRecords(directory, task_class, length, errors, settings)
         return None
 
     train_data = open_data(paths.train_file, paths.train_dir, config.dataset)
@@ -172,6 +173,10 @@ def _open_data(config, paths):
     if dev_data:
         dev_data.agreed_dataset(dataset)
     return train_data, dev_data, dataset
+
+
+def _settings(config):
+    return TASKS[config.task].read_settings(config.task_settings)
 
 
 def _complete_config(config, point: StartingPoint):

@@ -55,7 +55,7 @@ class MultiLabelClassification(SequenceTask):
         return {"labels": list(self.labels), "takes_pairs": self.takes_pairs}
 
     @classmethod
-    def of_dataset(cls, dataset):
+    def of_dataset(cls, dataset, settings=None):
         return cls(dataset.labels, bool(dataset.text_pair))
 
     @classmethod

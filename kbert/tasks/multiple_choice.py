@@ -62,7 +62,7 @@ class MultipleChoice(Task):
         return {"num_choices": self.num_choices}
 
     @classmethod
-    def of_dataset(cls, dataset):
+    def of_dataset(cls, dataset, settings=None):
         return cls(len(dataset.choices) or None)
 
     @classmethod

@@ -57,7 +57,7 @@ class SequenceClassification(SequenceTask):
         }
 
     @classmethod
-    def of_dataset(cls, dataset):
+    def of_dataset(cls, dataset, settings=None):
         return cls(dataset.labels, dataset.positive_label, bool(dataset.text_pair))
 
     @classmethod

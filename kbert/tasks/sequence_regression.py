@@ -46,7 +46,7 @@ class SequenceRegression(SequenceTask):
         return {"takes_pairs": self.takes_pairs}
 
     @classmethod
-    def of_dataset(cls, dataset):
+    def of_dataset(cls, dataset, settings=None):
         return cls(bool(dataset.text_pair))
 
     @classmethod

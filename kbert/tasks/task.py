@@ -1,13 +1,14 @@
 """The contract between a kind of task and everything that trains, judges, answers and serves it."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import keras
 import numpy as np
 from keras import ops
 
-from kbert.config import DatasetConfig, FinetuningConfig
+from kbert.config import DatasetConfig, FinetuningConfig, from_dict
 from kbert.features import EXAMPLE_WEIGHTS, Feature
 from kbert.heads.parts import Part
 from kbert.kernels.cross_entropy import cross_entropy
@@ -50,6 +51,11 @@ class Signature(NamedTuple):
     function: Callable[..., dict]
 
 
+@dataclass(frozen=True)
+class NoSettings:
+    """The settings of a task that has none."""
+
+
 class Task:
     """What a kind of task knows: its examples and features, its model, its scores and its answers.
 
@@ -83,6 +89,10 @@ class Task:
     Attributes:
       name: the task's key in `TASKS`.
       config_class: the config that trains it.
+      settings_class: a frozen dataclass of what `task_settings` of a config may say; its `__post_init__`
+        checks the values.
+      row_settings: the names of those settings that change the rows; records must have been made with the
+        same.
       best_metric: what tells the best of several checkpoints, unless a config names another.
       collected: names of outputs and features that `score` needs of every row.
       can_pack: whether several texts may share a row of a batch; not where the inputs of an example are more
@@ -96,6 +106,8 @@ class Task:
 
     name: str
     config_class: type = FinetuningConfig
+    settings_class: type = NoSettings
+    row_settings: tuple[str, ...] = ()
     best_metric: str = "loss"
     collected: tuple[str, ...] = ()
     can_pack: bool = True
@@ -112,14 +124,32 @@ class Task:
         return {}
 
     @classmethod
-    def of_dataset(cls, dataset: DatasetConfig) -> "Task":
-        """The task of a complete `DatasetConfig`."""
+    def read_settings(cls, values: dict, where: str = "task_settings"):
+        """The `task_settings` of a config as a `settings_class`.
+
+        Raises:
+          ValueError: naming `where` and the key, for settings that the task does not have or allow.
+        """
+        if values and cls.settings_class is NoSettings:
+            raise ValueError(
+                f"{where}: {cls.name} has no settings, received {', '.join(values)}; remove them."
+            )
+        return from_dict(cls.settings_class, values, where)
+
+    @classmethod
+    def of_dataset(cls, dataset: DatasetConfig, settings=None) -> "Task":
+        """The task of a complete `DatasetConfig`.
+
+        Args:
+          dataset: what the examples are.
+          settings: a `settings_class`; None takes its defaults.
+        """
         return cls()
 
     @classmethod
     def of_old_run(cls, details: dict, config) -> "Task":
         """The task of a run from before `get_config` was recorded."""
-        return cls.of_dataset(config.dataset)
+        return cls.of_dataset(config.dataset, cls.read_settings(config.task_settings))
 
     @classmethod
     def of_labels(cls, labels: tuple[str, ...]) -> "Task":

@@ -51,7 +51,7 @@ class TokenClassification(Task):
         return {"labels": list(self.labels)}
 
     @classmethod
-    def of_dataset(cls, dataset):
+    def of_dataset(cls, dataset, settings=None):
         return cls(dataset.labels)
 
     @property

@@ -16,6 +16,7 @@ class LabelledRecords(RecordFolder):
       task_class: the class of `Task` that they are for.
       max_seq_length: the length that the model is for.
       errors: "fail" stops at a damaged record; "skip" looks for them now and goes without.
+      settings: the `settings_class` of the run's task; None where it has none.
 
     Attributes:
       directory, manifest: as given and read.
@@ -27,7 +28,7 @@ class LabelledRecords(RecordFolder):
         none at all.
     """
 
-    def __init__(self, directory, task_class, max_seq_length: int, errors: str = "fail"):
+    def __init__(self, directory, task_class, max_seq_length: int, errors: str = "fail", settings=None):
         super().__init__(directory)
         if self.manifest.kind != task_class.name:
             raise ValueError(
@@ -38,7 +39,9 @@ class LabelledRecords(RecordFolder):
         self.dataset = from_dict(
             DatasetConfig, self.manifest.settings.get("dataset", {}), where=f"{directory}/{FILE_NAME}"
         )
-        self.require_features(task_class.of_dataset(self.dataset).features(length))
+        theirs = self._settings(task_class)
+        self.require_features(task_class.of_dataset(self.dataset, theirs).features(length))
+        self._require_row_settings(task_class, theirs, settings or task_class.settings_class())
         if length != max_seq_length:
             raise ValueError(
                 f"{directory} was made with max_seq_length={length}, but this run has "
@@ -48,6 +51,19 @@ class LabelledRecords(RecordFolder):
             self.leave_out_damaged()
         if not self.num_examples:
             raise ValueError(f"{directory} holds no examples; make records of a file that has rows.")
+
+    def _settings(self, task_class):
+        values = self.manifest.settings.get("task_settings", {})
+        return task_class.read_settings(values, f"{self.directory}/{FILE_NAME}: task_settings")
+
+    def _require_row_settings(self, task_class, theirs, ours):
+        for name in task_class.row_settings:
+            made_with, wanted = getattr(theirs, name), getattr(ours, name)
+            if made_with != wanted:
+                raise ValueError(
+                    f"{self.directory} was made with task_settings.{name}={made_with!r}, but this run has "
+                    f"{wanted!r}; make the records again, or let the config say the same."
+                )
 
     def agreed_dataset(self, dataset: DatasetConfig) -> DatasetConfig:
         """The dataset of a run on these records: its own, with the records' labels.

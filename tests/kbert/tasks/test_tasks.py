@@ -1,9 +1,12 @@
 """Losses, metrics and answers of the tasks against NumPy and small sums done by hand."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.config import FinetuningConfig, load_config
 from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks import TASKS
@@ -13,6 +16,7 @@ from kbert.tasks.task import Task
 from kbert.tasks.token_classification import TokenClassification
 from kbert.training.evaluation_step import means
 
+CONFIGS = Path(__file__).resolve().parents[3] / "configs" / "finetuning"
 RNG = np.random.default_rng(8)
 
 
@@ -177,3 +181,17 @@ def test_macro_f1_is_the_mean_over_labels_that_occur_or_are_predicted(true, pred
 def test_macro_f1_of_no_example_is_zero():
     task = SequenceClassification(["a", "b", "c"])
     assert task.summarize({"confusion": np.zeros((3, 3))})["f1"] == 0.0
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.toml")), ids=lambda path: path.stem)
+def test_a_shipped_configs_settings_are_its_tasks(path):
+    config = load_config(FinetuningConfig, path)
+    settings = TASKS[config.task].read_settings(config.task_settings)
+    assert isinstance(settings, TASKS[config.task].settings_class)
+
+
+def test_settings_of_a_task_that_has_none_are_refused():
+    with pytest.raises(
+        ValueError, match=r"task_settings: sequence_regression has no settings, received doc_stride"
+    ):
+        TASKS["sequence_regression"].read_settings({"doc_stride": 128})
