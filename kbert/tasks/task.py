@@ -214,6 +214,14 @@ class Task:
         """Turns means of losses and metrics into what is reported; by default just that."""
         return means
 
+    def collect(self, outputs, batch) -> dict:
+        """What `score` needs of every row of a batch: name -> tensor of shape (rows, ...).
+
+        By default what `collected` names, as it is. All batches must give the same shapes behind the rows: a
+        task whose outputs are as long as the longest text of a batch pads them here.
+        """
+        return {name: outputs[name] if name in outputs else batch[name] for name in self.collected}
+
     def score(self, examples: list | None, predictions: Predictions) -> dict:
         """The metrics that do not add up over batches.
 
