@@ -9,13 +9,13 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.masked_lm_settings import require_encoder_settings
-from kbert.checkpoints.matching import Stored, match
+from kbert.checkpoints.conversion.masked_lm_settings import require_encoder_settings
+from kbert.checkpoints.conversion.matching import Stored, match
+from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
+from kbert.checkpoints.conversion.own_keys import own_keys, take_own_keys
+from kbert.checkpoints.conversion.vocabulary_checks import check_sizes, decide_casing
 from kbert.checkpoints.model_variables import body_shapes, parts_of, with_pooler
-from kbert.checkpoints.names import GOOGLE_TF1, rows
-from kbert.checkpoints.own_keys import own_keys, take_own_keys
 from kbert.checkpoints.report import Report
-from kbert.checkpoints.vocabulary_checks import check_sizes, decide_casing
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_texts, json_value, shown_name

@@ -5,8 +5,8 @@ import dataclasses
 from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.conversion.resizing import POSITION_TABLE, with_positions
 from kbert.checkpoints.model_variables import part_of
-from kbert.checkpoints.resizing import POSITION_TABLE, with_positions
 from kbert.config import EncoderConfig
 from kbert.tasks import TASKS
 
@@ -92,7 +92,7 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
 
 def agreed_encoder(encoder: EncoderConfig | None, checkpoint: BertCheckpoint) -> EncoderConfig:
     """The encoder of a training that starts from `checkpoint`: the checkpoint's, but for the dropout and
-    for more positions, which repeat the trained ones (see kbert.checkpoints.resizing).
+    for more positions, which repeat the trained ones (see kbert.checkpoints.conversion.resizing).
 
     Args:
       encoder: the training config's encoder, or None to take the checkpoint's.

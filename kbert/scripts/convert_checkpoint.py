@@ -16,8 +16,8 @@ import dataclasses
 from absl import flags
 
 from kbert import command_line
+from kbert.checkpoints.conversion.resizing import with_positions, with_vocabulary
 from kbert.checkpoints.formats import FORMATS, read_checkpoint, require_free, write_checkpoint
-from kbert.checkpoints.resizing import with_positions, with_vocabulary
 from kbert.tokenization.vocabulary import Vocabulary
 
 FLAGS = flags.FLAGS

@@ -13,7 +13,7 @@ class TaskTable(MutableMapping):
     as to any dict: `TASKS[MyTask.name] = MyTask`.
 
     Args:
-      places: name -> "module.Class", or the class.
+      places: name -> ".module.Class" (from this package on) or "module.Class", or the class itself.
     """
 
     def __init__(self, places: dict):
@@ -23,7 +23,7 @@ class TaskTable(MutableMapping):
         place = self._places[name]
         if isinstance(place, str):
             module, _, class_name = place.rpartition(".")
-            place = self._places[name] = getattr(importlib.import_module(module), class_name)
+            place = self._places[name] = getattr(importlib.import_module(module, __package__), class_name)
         return place
 
     def __setitem__(self, name: str, task_class):

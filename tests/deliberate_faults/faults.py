@@ -361,9 +361,9 @@ _RUNS_AND_FILES = (
 
 _CHECKPOINTS = (
     _fault(
-        "query for key", "kbert/checkpoints/names.py",
+        "query for key", "kbert/checkpoints/conversion/names.py",
         'f"{_HF_LAYER}.attention.self.query"', 'f"{_HF_LAYER}.attention.self.key"',
-        "kbert/checkpoints/test_names.py", "kbert/checkpoints/hugging_face/test_folder.py",
+        "kbert/checkpoints/conversion/test_names.py", "kbert/checkpoints/hugging_face/test_folder.py",
     ),
     _fault(
         "offsets counted in bytes", "kbert/checkpoints/hugging_face/torch_file.py",
@@ -371,9 +371,9 @@ _CHECKPOINTS = (
         "kbert/checkpoints/hugging_face/test_torch_file.py",
     ),
     _fault(
-        "new positions all take the first row", "kbert/checkpoints/resizing.py",
+        "new positions all take the first row", "kbert/checkpoints/conversion/resizing.py",
         "np.arange(max_position_embeddings) % len(table)", "np.arange(max_position_embeddings) // len(table)",
-        "kbert/checkpoints/test_resizing.py",
+        "kbert/checkpoints/conversion/test_resizing.py",
     ),
     _fault(
         "Adam's moments read as weights", "kbert/checkpoints/google_tf1.py",
@@ -389,18 +389,18 @@ _ANSWERS = (
         "kbert/tasks/test_losses_by_hand.py",
     ),
     _fault(
-        "true and predicted labels swapped", "kbert/tasks/sequence_classification.py",
+        "true and predicted labels swapped", "kbert/tasks/sequences/sequence_classification.py",
         "ops.matmul(ops.transpose(true * weights[:, None]), predicted)",
         "ops.matmul(ops.transpose(predicted * weights[:, None]), true)",
         "kbert/tasks/test_losses_by_hand.py",
     ),
     _fault(
-        "filling of the last batch counts in the loss", "kbert/tasks/sequence_regression.py",
+        "filling of the last batch counts in the loss", "kbert/tasks/sequences/sequence_regression.py",
         "ops.sum(errors * example_weights(batch))", "ops.sum(errors)",
         "kbert/tasks/test_losses_by_hand.py",
     ),
     _fault(
-        "a sign in the loss of labels that do not hold", "kbert/tasks/multi_label_classification.py",
+        "a sign in the loss of labels not held", "kbert/tasks/sequences/multi_label_classification.py",
         "ops.relu(logits) - logits * held", "ops.relu(logits) + logits * held",
         "kbert/tasks/test_losses_by_hand.py",
     ),

@@ -173,6 +173,7 @@ def test_the_oldest_server_version_answers_alike(exported, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_script_ends_with_one_sentence(tmp_path):
     command = [sys.executable, "-m", "export.export_savedmodel", f"--run_dir={tmp_path}/none"]
     command.append(f"--model_base_path={tmp_path}/served")

@@ -76,6 +76,7 @@ def start_script(*arguments):
     return subprocess.Popen(command, cwd=REPOSITORY, **pipes)
 
 
+@pytest.mark.slow
 def test_the_script_answers_quietly_and_stops_quietly_when_nobody_reads(tmp_path):
     VOCABULARY.write(tmp_path / "vocab.txt")
     process = start_script(f"--vocab_file={tmp_path / 'vocab.txt'}", "--batch_size=1")

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.masked_lm_settings import MASKED_LM_KEYS
-from kbert.checkpoints.own_keys import OwnKeys, own_keys, take_own_keys
+from kbert.checkpoints.conversion.masked_lm_settings import MASKED_LM_KEYS
+from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_values import is_unicode, json_texts, json_value, shown, shown_name

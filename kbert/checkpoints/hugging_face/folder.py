@@ -4,7 +4,11 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, zeros
-from kbert.checkpoints.folder_paths import path_inside
+from kbert.checkpoints.conversion.folder_paths import path_inside
+from kbert.checkpoints.conversion.masked_lm_settings import require_encoder_settings
+from kbert.checkpoints.conversion.matching import Stored, match
+from kbert.checkpoints.conversion.names import DISTILBERT, HUGGING_FACE, rows
+from kbert.checkpoints.conversion.vocabulary_checks import check_sizes
 from kbert.checkpoints.hugging_face.config import (
     BARE_ENCODER,
     build_config,
@@ -14,12 +18,8 @@ from kbert.checkpoints.hugging_face.config import (
 )
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.hugging_face.torch_file import read_torch_file
-from kbert.checkpoints.masked_lm_settings import require_encoder_settings
-from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import body_shapes, part_of, parts_of, with_pooler
-from kbert.checkpoints.names import DISTILBERT, HUGGING_FACE, rows
 from kbert.checkpoints.report import Report
-from kbert.checkpoints.vocabulary_checks import check_sizes
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown, shown_name
 from kbert.files.safetensors_file import read_safetensors, write_safetensors

@@ -7,7 +7,7 @@ the sentence-transformers package; its classes Transformer, Pooling and Normaliz
 from dataclasses import dataclass
 from pathlib import Path
 
-from kbert.checkpoints.folder_paths import path_inside
+from kbert.checkpoints.conversion.folder_paths import path_inside
 from kbert.files.json_file import read_json, read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, shown_name
 

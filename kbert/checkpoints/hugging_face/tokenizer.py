@@ -7,8 +7,8 @@ would give other ids for ordinary text are refused by name.
 from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
+from kbert.checkpoints.conversion.vocabulary_checks import decide_casing
 from kbert.checkpoints.report import Report
-from kbert.checkpoints.vocabulary_checks import decide_casing
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, shown, shown_name
 from kbert.files.whole_file import write_json

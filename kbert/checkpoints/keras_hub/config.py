@@ -5,8 +5,8 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.masked_lm_settings import MASKED_LM_KEYS
-from kbert.checkpoints.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take_own_keys
+from kbert.checkpoints.conversion.masked_lm_settings import MASKED_LM_KEYS
+from kbert.checkpoints.conversion.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_file import read_json_object

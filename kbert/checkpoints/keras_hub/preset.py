@@ -14,6 +14,10 @@ import numpy as np
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.conversion.masked_lm_settings import require_settings
+from kbert.checkpoints.conversion.matching import Stored, match
+from kbert.checkpoints.conversion.names import KERAS_HUB, rows
+from kbert.checkpoints.conversion.vocabulary_checks import check_sizes
 from kbert.checkpoints.keras_hub.arrays import stored_shapes
 from kbert.checkpoints.keras_hub.config import (
     CLASSIFICATION,
@@ -26,12 +30,8 @@ from kbert.checkpoints.keras_hub.config import (
     parse_preset,
 )
 from kbert.checkpoints.keras_hub.tokenizer import VOCABULARY_FILE, read_preset_tokenizer
-from kbert.checkpoints.masked_lm_settings import require_settings
-from kbert.checkpoints.matching import Stored, match
 from kbert.checkpoints.model_variables import body_shapes, fresh_value, part_of, parts_of, with_pooler
-from kbert.checkpoints.names import KERAS_HUB, rows
 from kbert.checkpoints.report import Report
-from kbert.checkpoints.vocabulary_checks import check_sizes
 from kbert.config import EncoderConfig
 from kbert.files.stored_tensor import StoredTensor
 from kbert.heads.parts import MASKED_LM

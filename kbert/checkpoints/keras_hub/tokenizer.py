@@ -8,9 +8,9 @@ such places (docs/checkpoints.md counts them).
 from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
+from kbert.checkpoints.conversion.vocabulary_checks import decide_casing
 from kbert.checkpoints.keras_hub.config import registered_class
 from kbert.checkpoints.report import Report
-from kbert.checkpoints.vocabulary_checks import decide_casing
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown
 from kbert.tokenization.vocabulary import Vocabulary

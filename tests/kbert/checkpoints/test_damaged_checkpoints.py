@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from kbert.checkpoints.allowance import Allowance
+from kbert.checkpoints.conversion.vocabulary_checks import check_sizes
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import read_sentence_modules
 from kbert.checkpoints.keras_hub.arrays import stored_shapes
 from kbert.checkpoints.keras_hub.config import embedding_settings, parse_preset
 from kbert.checkpoints.keras_hub.tokenizer import read_preset_tokenizer
 from kbert.checkpoints.report import Report
-from kbert.checkpoints.vocabulary_checks import check_sizes
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_folder import tokenizer_json
 from tests.kbert.mutations import mutate_bytes, mutate_json

@@ -20,7 +20,7 @@ from kbert.runs import checkpoint as training_checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks.pretraining import Pretraining
-from kbert.tasks.sequence_classification import SequenceClassification
+from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from tests import warm_processes
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.checkpoints import foreign_files

@@ -62,11 +62,10 @@ def show(directory) -> str:
     return printed.getvalue()
 
 
-TASKS = ["sequence_regression"] + [
-    pytest.param(name, marks=pytest.mark.slow) for name in ("multi_label_classification", "multiple_choice")
-]
+TASKS = ["sequence_regression", "multi_label_classification", "multiple_choice"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_a_task_walks_through_the_house(task, pretraining_run, tmp_path):
     for name, number in (("train", 16), ("dev", 9)):
@@ -130,7 +129,7 @@ def test_what_is_served_is_what_python_answers(task, pretraining_run, tmp_path):
 
 
 def test_correlations_are_scipys_over_the_whole_evaluation():
-    from kbert.tasks.sequence_regression import SequenceRegression
+    from kbert.tasks.sequences.sequence_regression import SequenceRegression
     from kbert.tasks.task import Predictions
 
     said, true = np.array([1.0, 2.0, 2.0, 4.0]), np.array([0.5, 3.0, 2.0, 3.5])

@@ -52,6 +52,7 @@ def config_of(path, config_class):
     return from_dict(config_class, json.loads((path / "config.json").read_text()))
 
 
+@pytest.mark.slow
 def test_a_stored_pretraining_resumes_to_its_numbers(stored, caplog):
     path = stored / "pretraining"
     expected = read_metrics(path / "metrics.jsonl")
@@ -63,6 +64,7 @@ def test_a_stored_pretraining_resumes_to_its_numbers(stored, caplog):
     assert RunDirectory(path).checkpoint("last").name == "step-00000008"
 
 
+@pytest.mark.slow
 def test_a_stored_classifier_resumes_to_its_numbers_and_answers(stored):
     path = stored / "classifier"
     state = read_state(path / "checkpoints" / "step-00000004")

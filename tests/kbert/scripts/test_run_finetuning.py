@@ -177,6 +177,7 @@ def test_early_stopping_keeps_the_best_and_ends(stopped_early, labelled_files):
         run.checkpoint(5)
 
 
+@pytest.mark.slow
 def test_a_run_that_stopped_early_is_finished(stopped_early):
     run, metrics, arguments = stopped_early
     before = numbers(run)

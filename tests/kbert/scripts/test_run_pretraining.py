@@ -83,6 +83,7 @@ def text_run(text_records, tmp_path_factory):
     return RunDirectory(path)
 
 
+@pytest.mark.slow
 def test_records_of_one_text_train_the_masked_lm_alone(text_records, text_run):
     manifest = read_manifest(text_records / "train")
     assert set(manifest.features) == {"input_ids", "input_mask", "segment_ids"}
@@ -209,6 +210,7 @@ def damaged_records_dir(records_dir, tmp_path):
     return directory, path
 
 
+@pytest.mark.slow
 def test_training_stops_at_a_damaged_record_and_names_it(damaged_records_dir, tmp_path):
     directory, path = damaged_records_dir
     with pytest.raises(ValueError) as error:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE
-from kbert.tasks.multiple_choice import MultipleChoice
 from kbert.tasks.next_sentence import NextSentence
 from kbert.tasks.question_answering import QuestionAnswering
+from kbert.tasks.sequences.multiple_choice import MultipleChoice
 from kbert.tasks.token_classification import IGNORED_LABEL, TokenClassification
 from tests.kbert.tasks.test_tasks import evaluate, log_softmax
 

@@ -5,10 +5,10 @@ import pytest
 import tensorflow as tf
 
 from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE, TARGET_FEATURE
-from kbert.tasks.multi_label_classification import MultiLabelClassification
 from kbert.tasks.pretraining import Pretraining
-from kbert.tasks.sequence_classification import SequenceClassification
-from kbert.tasks.sequence_regression import SequenceRegression
+from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
+from kbert.tasks.sequences.sequence_classification import SequenceClassification
+from kbert.tasks.sequences.sequence_regression import SequenceRegression
 
 
 def of_batch(batch, number=3):

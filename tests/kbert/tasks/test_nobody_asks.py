@@ -13,7 +13,7 @@ CLASSES = {TASKS[name].__name__ for name in TASKS}
 EXEMPT = {
     "kbert/__init__.py": "the list of public names",
     "kbert/features.py": "names of features and of kinds of records",
-    "kbert/checkpoints/names.py": "names of parts in other people's files",
+    "kbert/checkpoints/conversion/names.py": "names of parts in other people's files",
     "kbert/config/finetuning_config.py": "the default of a config's task",
     "kbert/checkpoints/hugging_face/config.py": "Hugging Face's own words",
 }

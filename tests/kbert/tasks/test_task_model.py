@@ -10,7 +10,7 @@ import tensorflow as tf
 from kbert.encoder import BertEncoder
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.tasks import TASKS
-from kbert.tasks.sequence_classification import SequenceClassification
+from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.task_model import TaskModel
 from tests.conftest import tiny_encoder_config
 from tests.kbert.test_encoder import random_inputs, randomize

@@ -11,7 +11,7 @@ from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks import TASKS
 from kbert.tasks.pretraining import Pretraining
-from kbert.tasks.sequence_classification import SequenceClassification, f1_score
+from kbert.tasks.sequences.sequence_classification import SequenceClassification, f1_score
 from kbert.tasks.task import Task
 from kbert.tasks.token_classification import TokenClassification
 from kbert.training.evaluation_step import means

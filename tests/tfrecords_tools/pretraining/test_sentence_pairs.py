@@ -144,6 +144,7 @@ def test_sentence_order_swaps_half_of_the_chunks_of_two_and_more():
     assert abs(swapped[1] - chunks / 2) < 5 * (chunks / 4) ** 0.5
 
 
+@pytest.mark.slow
 def test_random_texts_come_from_all_other_documents_alike():
     documents = [[[10 * number + i] for i in range(3)] for number in range(8)]
     partners = Counter()

@@ -9,7 +9,7 @@ from kbert.config import to_dict
 from kbert.input_pipelines.records.labelled_records import LabelledRecords
 from kbert.manifest import read_manifest
 from kbert.tasks import TASKS
-from kbert.tasks.sequence_classification import SequenceClassification
+from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, write_labelled_file
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_finetuning_data import create_finetuning_data

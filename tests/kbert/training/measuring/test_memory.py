@@ -11,7 +11,7 @@ from kbert.encoder import BertEncoder
 from kbert.tasks.next_sentence import NextSentence
 from kbert.tasks.pretraining import MaskedLM, Pretraining
 from kbert.tasks.question_answering import QuestionAnswering
-from kbert.tasks.sequence_classification import SequenceClassification
+from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.token_classification import TokenClassification
 from kbert.training.devices.device_memory import DeviceMemory, memory_of_cpu
 from kbert.training.measuring.memory_estimate import (

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from kbert.encoder import BertEncoder
 from kbert.tasks.pretraining import MaskedLM, Pretraining
-from kbert.tasks.sequence_classification import SequenceClassification
+from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.training.measuring.step_work import count_work
 from kbert.training.measuring.training_flops import Heads, StepWork, training_flops
 from tests.conftest import tiny_encoder_config

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from kbert.checkpoints.names import GOOGLE_TF1, rows
+from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.config import OptimizerConfig
 from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights

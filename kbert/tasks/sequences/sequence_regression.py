@@ -5,7 +5,7 @@ from keras import ops
 
 from kbert.features import TARGET_FEATURE, Feature
 from kbert.input_pipelines import labelled_files
-from kbert.tasks.sequence_task import SequenceTask
+from kbert.tasks.sequences.sequence_task import SequenceTask
 from kbert.tasks.task import example_weights
 
 

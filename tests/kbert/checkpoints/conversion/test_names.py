@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kbert.checkpoints import names
+from kbert.checkpoints.conversion import names
 from kbert.checkpoints.model_variables import body_shapes, fresh_value, model_shapes, parts_of
 from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
@@ -46,7 +46,7 @@ def test_each_variable_has_one_row_and_each_outside_name_one_meaning(table):
 
 
 def test_the_documentation_has_every_name():
-    text = (Path(__file__).resolve().parents[3] / "docs" / "checkpoints.md").read_text(encoding="utf-8")
+    text = (Path(__file__).resolve().parents[4] / "docs" / "checkpoints.md").read_text(encoding="utf-8")
     lines = {line.split("`")[1]: line for line in text.split("\n") if line.startswith("| `")}
     for table in TABLES.values():
         for row in (row for part in table.values() for row in part):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kbert.checkpoints.allowance import Allowance
-from kbert.checkpoints.names import NameRow
+from kbert.checkpoints.conversion.names import NameRow
 from kbert.checkpoints.report import Report
 from kbert.files.json_values import shown_name
 from kbert.files.stored_tensor import StoredTensor

@@ -7,7 +7,7 @@ from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.input_pipelines.labelled_files import labels_of
-from kbert.tasks.sequence_task import SequenceTask
+from kbert.tasks.sequences.sequence_task import SequenceTask
 from kbert.tasks.task import correct, cross_entropies, example_weights
 
 

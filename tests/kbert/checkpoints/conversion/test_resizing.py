@@ -7,8 +7,7 @@ import pytest
 import tensorflow as tf
 
 from kbert.checkpoints import model_loading
-from kbert.checkpoints.formats import read_checkpoint
-from kbert.checkpoints.resizing import (
+from kbert.checkpoints.conversion.resizing import (
     OUTPUT_BIAS,
     POSITION_TABLE,
     WORD_TABLE,
@@ -17,6 +16,7 @@ from kbert.checkpoints.resizing import (
     with_positions,
     with_vocabulary,
 )
+from kbert.checkpoints.formats import read_checkpoint
 from kbert.encoder import BertEncoder
 from kbert.inference.loaded_model import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
