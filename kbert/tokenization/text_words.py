@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-# White space and ideographs as in kbert/tokenization/word_splitter.py; marks are its punctuation and all other
-# symbols, such as the euro sign.
+# White space and ideographs as in kbert/tokenization/word_splitter.py; marks are its punctuation and all
+# other symbols, such as the euro sign.
 _SPACES = r"\t\n\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}\x{2028}\x{2029}"
 _IDEOGRAPHS = (
     r"\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B73F}"

@@ -175,11 +175,11 @@ class TokenClassification(Task):
     def collect(self, outputs, batch):
         """`label_ids`, `word_ids` and what the model says at each place, int32 (rows, max_seq_length)."""
         said = ops.cast(ops.argmax(outputs["logits"], axis=-1), "int32")
-        missing = ops.shape(batch[LABEL_FEATURE])[1] - ops.shape(said)[1]
+        cut_off = ops.zeros_like(batch[LABEL_FEATURE][:, ops.shape(said)[1] :])
         return {
             LABEL_FEATURE: batch[LABEL_FEATURE],
             WORD_FEATURE: batch[WORD_FEATURE],
-            _SAID: ops.pad(said, [[0, 0], [0, missing]]),
+            _SAID: ops.concatenate([said, cut_off], axis=1),
         }
 
     def score(self, examples, predictions):
@@ -217,10 +217,8 @@ class TokenClassification(Task):
             return ""
         width = max(map(len, (*self.types, "entities")))
         lines = [f"{'entities':{width}}  precision  recall     f1  true"]
-        counts = [
-            *metrics["entity_counts"],
-            [sum(column) for column in zip(*metrics["entity_counts"], strict=True)],
-        ]
+        by_type = metrics["entity_counts"]
+        counts = [*by_type, [sum(column) for column in zip(*by_type, strict=True)]]
         for kind, (right, predicted, true) in zip((*self.types, "all"), counts, strict=True):
             precision, recall, f1 = scores_of(right, predicted, true)
             lines.append(f"{kind:{width}}  {precision:9.3f}  {recall:6.3f}  {f1:.3f}  {true:4d}")

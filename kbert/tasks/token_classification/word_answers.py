@@ -84,9 +84,7 @@ def answer_of_text(text: str, outputs: dict, tag_of: dict[str, str] | None) -> d
         for start, end, label, probability in zip(*(outputs[name][:number] for name in columns), strict=True)
     ]
     tags = [tag_of[word["label"]] for word in words] if tag_of else []
-    entities = [
-        _entity(text, entity.type, words[entity.start : entity.end]) for entity in find_entities(tags)
-    ]
+    entities = [_entity(text, kind, words[start:end]) for kind, start, end in find_entities(tags)]
     return {"words": words, "entities": entities}
 
 
