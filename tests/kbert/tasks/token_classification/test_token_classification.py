@@ -13,6 +13,7 @@ import tensorflow as tf
 from export.export_savedmodel import export_savedmodel
 from export.gate.session_check import run_signature
 from kbert.config import DatasetConfig, OptimizerConfig, to_dict
+from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.prediction import answers
@@ -22,7 +23,8 @@ from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.task import Predictions
 from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences
-from tests.conftest import tiny_finetuning_config
+from tests.conftest import tiny_encoder_config, tiny_finetuning_config
+from tests.kbert.test_encoder import randomize
 from tests.made_once import made_once
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
@@ -93,14 +95,15 @@ def trained(files, pretraining_run, tmp_path_factory):
     return RunDirectory(folder / "run"), json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_a_tiny_model_learns_its_entities(trained, files):
     run, metrics = trained
     assert metrics["f1"] > 0.95 and metrics["strict_f1"] > 0.9 and metrics["token_accuracy"] > 0.95
     task, judged = evaluate(run, files[1], batch_size=4)
     assert judged["num_examples"] == 21
-    compared = {name: judged[name] for name in metrics}
-    assert compared.pop("entity_counts") == metrics.pop("entity_counts")
-    assert compared == pytest.approx(metrics, abs=1e-5)
+    assert judged["entity_counts"] == metrics["entity_counts"]
+    numbers = {name: value for name, value in metrics.items() if name != "entity_counts"}
+    assert {name: judged[name] for name in numbers} == pytest.approx(numbers, abs=1e-5)
     assert 0.5 < judged["baseline_token_accuracy"] < 0.95 and judged["baseline_f1"] == 0.0
     assert task.types == ("ORG", "PER")
     lines = task.report(judged).splitlines()
@@ -110,6 +113,7 @@ def test_a_tiny_model_learns_its_entities(trained, files):
     assert int(lines[-1].split()[4]) == sum(label.startswith("B-") for label in labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document_context", [False, True])
 def test_records_are_judged_as_the_file_is(document_context, trained, files, tmp_path):
     run, _ = trained
@@ -136,6 +140,7 @@ def test_records_are_judged_as_the_file_is(document_context, trained, files, tmp
     assert recorded == pytest.approx(judged, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_records_of_other_settings_are_refused(trained, files, tmp_path):
     run, _ = trained
     config_file = tmp_path / "config.json"
@@ -146,6 +151,7 @@ def test_records_of_other_settings_are_refused(trained, files, tmp_path):
         evaluate(run, input_dir=tmp_path / "records")
 
 
+@pytest.mark.slow
 def test_a_stopped_training_goes_on_to_the_same_numbers(files, pretraining_run, tmp_path):
     config = config_of(num_train_epochs=2.0, save_checkpoints_steps=4)
     start = shutil.copytree(pretraining_run.path, tmp_path / "start")
@@ -158,45 +164,55 @@ def test_a_stopped_training_goes_on_to_the_same_numbers(files, pretraining_run, 
     assert again == metrics and len(read_metrics(run.metrics_file)) == len(lines)
 
 
-def said_of_words(run, sentences):
-    """The labels that the signature "words" gives."""
-    loaded = LoadedModel.from_run(run)
+def said_of_words(loaded, sentences):
+    """(labels of each sentence's words, probabilities), as the signature "words" gives them."""
     signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["words"]
     longest = max(len(words) for words in sentences)
     padded = [[*words, *[""] * (longest - len(words))] for words in sentences]
     outputs = signature.function(words=tf.constant(padded))
-    return [
+    labels = [
         [label.decode() for label in row[: len(words)]]
         for row, words in zip(outputs["labels"].numpy(), sentences, strict=True)
     ]
+    return labels, outputs["probabilities"].numpy()
 
 
-def test_asked_for_words_the_model_says_what_its_evaluation_counted(trained, files):
-    run, metrics = trained
-    examples = list(read_tagged_sentences(files[1], run.config.dataset))
-    assert any(len(example.words) > LONGEST for example in examples) or metrics
-    said = said_of_words(run, [example.words for example in examples])
-    task, labels = run.task(), run.config.dataset.labels
-    values = {"label_ids": [], "word_ids": [], "said": []}
-    for example, row in zip(examples, said, strict=True):
-        values["label_ids"] += [labels.index(label) for label in example.labels]
-        values["said"] += [labels.index(label) for label in row]
-        values["word_ids"] += range(len(row))
-    columns = {name: np.array(value)[:, None] for name, value in values.items()}
-    scores = task.score(None, Predictions(columns, np.arange(len(said))))
-    assert scores["entity_counts"] == metrics["entity_counts"]
-    assert scores["f1"] == pytest.approx(metrics["f1"])
+@pytest.mark.parametrize("doc_stride", [None, 3])
+def test_asked_for_words_a_model_says_what_its_evaluation_counts(doc_stride, files):
+    """With random weights, which say something else of every window."""
+    examples = list(read_tagged_sentences(files[1], DatasetConfig()))
+    dataset = TokenClassification.complete_dataset(DatasetConfig(), examples)
+    task = TokenClassification(dataset.labels, doc_stride=doc_stride)
+    model = task.build_model(BertEncoder(tiny_encoder_config()))
+    randomize(model)
+    loaded = LoadedModel("random weights", task, model, small_corpus.vocabulary(), LONGEST)
+    features, owners = task.examples_to_features(examples, loaded.text_inputs)
+    assert len(owners) > len(examples)
+    outputs = model({name: features[name] for name in model.input})
+    collected, probabilities = task.collect(outputs, features), np.array(outputs["probabilities"])
+    said, surely = said_of_words(loaded, [example.words for example in examples])
+    assert len({label for row in said for label in row}) > 1
+    places = np.argwhere(features["word_ids"] >= 0).tolist()
+    assert len(places) == sum(map(len, said))
+    for row, position in places:
+        owner, word = owners[row], features["word_ids"][row, position]
+        assert said[owner][word] == task.labels[int(collected["said"][row, position])]
+        assert surely[owner, word] == pytest.approx(probabilities[row, position].max(), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_words_without_pieces_and_rows_of_other_lengths(trained):
     run, _ = trained
     rows = [("help", "\u200b", "call"), ("walks",), ("the", "help")]
-    apart = [said_of_words(run, [row])[0] for row in rows]
-    together = said_of_words(run, rows)
+    loaded = LoadedModel.from_run(run)
+    apart = [said_of_words(loaded, [row])[0][0] for row in rows]
+    together, probabilities = said_of_words(loaded, rows)
+    assert ((probabilities > 0).sum(axis=1) == [3, 1, 2]).all()
     assert together == apart and [len(row) for row in together] == [3, 1, 2]
     assert together[0][0] == "B-PER" and together[2] == ["O", "B-PER"]
 
 
+@pytest.mark.slow
 def test_answers_speak_of_words_and_characters(trained):
     run, _ = trained
     text = "The help, calls and (call) walk " + "the walk a jump " * 12 + "help."
@@ -213,6 +229,7 @@ def test_answers_speak_of_words_and_characters(trained):
         assert text[entity["start"] : entity["end"]] == entity["text"] and 0 < entity["probability"] <= 1
 
 
+@pytest.mark.slow
 def test_what_is_served_is_what_python_answers(trained, tmp_path):
     run, _ = trained
     export_savedmodel(run, tmp_path / "served")
@@ -234,6 +251,7 @@ def test_what_is_served_is_what_python_answers(trained, tmp_path):
     assert served["probabilities"][1, 1] == 0
 
 
+@pytest.mark.slow
 def test_labels_that_are_no_entities(files, pretraining_run, tmp_path):
     content = files[0].read_text(encoding="utf-8").replace("I-PER", "P").replace("B-PER", "P")
     path = tmp_path / "parts.conll"
