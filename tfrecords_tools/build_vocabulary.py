@@ -27,7 +27,7 @@ from tfrecords_tools.work.worker_pool import WorkerPool
 
 FLAGS = flags.FLAGS
 
-# What a new vocabulary is made with, and an existing one brings along.
+# These flags shape a new vocabulary. They have no meaning for one that --merge_into extends.
 _FLAGS_OF_NEW_VOCABULARIES = ("num_unused_tokens", "alphabet_limit", "ascii_alphabet")
 
 
@@ -39,21 +39,45 @@ def define_flags():
         "Text or JSONL files (also .gz, .bz2, .xz, .zst), directories and globs, separated by commas.",
     )
     flags.DEFINE_string("output_file", None, "The vocab.txt to write.")
+    flags.DEFINE_integer(
+        "max_words_in_memory",
+        DEFAULT_MAX_WORDS,
+        "How many different words to hold in memory, a few hundred bytes each. If the corpus has more, they "
+        "are counted on disk and the rarest are left out, with a warning.",
+        lower_bound=1000,
+    )
+    flags.DEFINE_string("text_field", "text", "The key of the text in JSONL files.")
+    flags.DEFINE_enum(
+        "errors", "fail", ["fail", "skip"], "What to do with lines that are not UTF-8 or not JSON."
+    )
+    flags.DEFINE_integer(
+        "num_workers",
+        0,
+        "Number of processes; 0 means one per core. The vocabulary does not depend on it.",
+        lower_bound=0,
+    )
+    flags.DEFINE_bool("overwrite", False, "Replace an output file that exists.")
+    _define_vocabulary_flags()
+    flags.mark_flags_as_required(["input_files", "output_file"])
+
+
+def _define_vocabulary_flags():
+    """What the vocabulary holds."""
     flags.DEFINE_integer("vocab_size", 30522, "Pieces to learn, special tokens included.", lower_bound=1)
     flags.DEFINE_bool("do_lower_case", True, "Lower-case the text and strip accents.")
-    flags.DEFINE_integer("min_frequency", 2, "Merge only pairs that occur this often.", lower_bound=1)
+    flags.DEFINE_integer("min_frequency", 2, "Merge only pairs at least this frequent.", lower_bound=1)
     flags.DEFINE_integer(
         "num_unused_tokens",
         wordpiece_learner.NUM_UNUSED_TOKENS,
-        "Slots [unused0] ... for pieces of your own; 99 gives the published ids 100 to 103 to [UNK] "
-        "[CLS] [SEP] [MASK]. A small vocabulary may want fewer.",
+        "How many [unused0] ... tokens to reserve for pieces that you add later. With 99, [UNK] [CLS] [SEP] "
+        "[MASK] get the ids 100 to 103, as in the published vocabularies. A small vocabulary needs fewer.",
         lower_bound=0,
     )
     flags.DEFINE_integer(
         "alphabet_limit",
         wordpiece_learner.ALPHABET_LIMIT,
-        "Different characters to keep, the most frequent; words with another become [UNK]. Chinese and "
-        "Japanese want several thousand.",
+        "How many different characters to keep, the most frequent ones; a word with any other character "
+        "becomes [UNK]. Chinese and Japanese need several thousand.",
         lower_bound=1,
     )
     flags.DEFINE_bool(
@@ -64,35 +88,16 @@ def define_flags():
     flags.DEFINE_string(
         "user_defined_tokens",
         None,
-        "Words to put into the vocabulary as they are: separated by commas, or a file with one a line.",
+        "Words to add to the vocabulary unchanged: separated by commas, or a file with one word per line.",
     )
     flags.DEFINE_string("merge_into", None, "A vocab.txt to extend; its ids stay.")
     flags.DEFINE_enum(
         "merge_slots",
         "unused",
         ["unused", "append"],
-        "Where new pieces go with --merge_into: in the place of [unused] tokens, so that the model keeps its "
-        "size; or at the end, up to --vocab_size, so that its embedding table has to grow.",
+        "Where --merge_into puts new pieces. unused: they replace [unused] tokens, and the model keeps its "
+        "size. append: they follow at the end, up to --vocab_size, and the embedding table has to grow.",
     )
-    flags.DEFINE_integer(
-        "max_words_in_memory",
-        DEFAULT_MAX_WORDS,
-        "Different words held at a time, a few hundred bytes each. More are counted on disk, and of them the "
-        "rarest are left out (and it is said).",
-        lower_bound=1000,
-    )
-    flags.DEFINE_string("text_field", "text", "The key of the text in JSONL files.")
-    flags.DEFINE_enum(
-        "errors", "fail", ["fail", "skip"], "What to do with lines that are not UTF-8 or not JSON."
-    )
-    flags.DEFINE_integer(
-        "num_workers",
-        0,
-        "Processes; 0 for one for each core. The vocabulary does not depend on it.",
-        lower_bound=0,
-    )
-    flags.DEFINE_bool("overwrite", False, "Replace an output file that exists.")
-    flags.mark_flags_as_required(["input_files", "output_file"])
 
 
 def main(argv):
@@ -138,13 +143,13 @@ def main(argv):
 
 
 def check_vocab_size(vocab_size: int, num_unused_tokens: int, num_user_defined_tokens: int = 0):
-    """Raises ValueError when the tokens that are not learned fill the vocabulary."""
+    """Raises ValueError when special, unused and user-defined tokens leave no room for learned pieces."""
     reserved = len(SPECIAL_TOKENS) + num_unused_tokens + num_user_defined_tokens
     if vocab_size <= reserved:
         raise ValueError(
-            f"--vocab_size={vocab_size} has no room beside {len(SPECIAL_TOKENS)} special, "
-            f"{num_unused_tokens} unused and {num_user_defined_tokens} user-defined tokens; raise it, or "
-            "lower --num_unused_tokens."
+            f"--vocab_size={vocab_size} has no room for learned pieces beside {len(SPECIAL_TOKENS)} special, "
+            f"{num_unused_tokens} unused and {num_user_defined_tokens} user-defined tokens; raise "
+            "--vocab_size, or lower --num_unused_tokens."
         )
 
 
@@ -152,7 +157,9 @@ def _base_vocabulary() -> Vocabulary | None:
     """The vocabulary to extend, if there is one."""
     if not FLAGS.merge_into:
         if FLAGS["merge_slots"].present:
-            raise ValueError("--merge_slots says where new pieces of --merge_into go; pass that as well.")
+            raise ValueError(
+                "--merge_slots has no effect without --merge_into; pass --merge_into too, or leave it out."
+            )
         return None
     meaningless = [name for name in _FLAGS_OF_NEW_VOCABULARIES if FLAGS[name].present]
     if FLAGS.merge_slots == "unused" and FLAGS["vocab_size"].present:
@@ -160,7 +167,7 @@ def _base_vocabulary() -> Vocabulary | None:
     if meaningless:
         raise ValueError(
             f"--{meaningless[0]} has no meaning with --merge_into and --merge_slots={FLAGS.merge_slots}: the "
-            "vocabulary brings its own; leave the flag out."
+            "existing vocabulary determines it; leave the flag out."
         )
     vocabulary = Vocabulary.from_file(FLAGS.merge_into, FLAGS.do_lower_case)
     if warning := vocabulary.casing_warning():
@@ -171,21 +178,21 @@ def _base_vocabulary() -> Vocabulary | None:
 def _without_known(own_tokens, base):
     known = [token for token in own_tokens if token in base.ids]
     if known:
-        logging.info("In the vocabulary already: %s.", ", ".join(known))
+        logging.info("Already in the vocabulary: %s.", ", ".join(known))
     return [token for token in own_tokens if token not in base.ids]
 
 
 def room_in(base: Vocabulary, slots: str, vocab_size: int, num_own_tokens: int) -> int:
-    """How many pieces the vocabulary can take.
+    """How many new pieces fit into the vocabulary.
 
     Raises:
-      ValueError: when it can take none, or fewer than there are user-defined tokens.
+      ValueError: when none fit, or fewer than there are user-defined tokens.
     """
     if slots == "unused":
         room = len(unused_slots(base.tokens))
         if not room:
             raise ValueError(
-                "the vocabulary of --merge_into has no [unused] token to give away; pass "
+                "the vocabulary of --merge_into has no [unused] token left to replace; pass "
                 "--merge_slots=append and a larger --vocab_size, and let the model's embedding table grow."
             )
     else:
@@ -207,7 +214,7 @@ def room_in(base: Vocabulary, slots: str, vocab_size: int, num_own_tokens: int) 
 
 
 def learn_new(words: WordCounts, own_tokens: list[str]) -> list[str]:
-    """The tokens of a new vocabulary, as the flags ask for it."""
+    """Learns the tokens of a new vocabulary, with the settings of the flags."""
     logging.info("Learning %d pieces from %d different words.", FLAGS.vocab_size, len(words.counts))
     return wordpiece_learner.learn_wordpieces(
         words.counts,
@@ -229,7 +236,7 @@ def ascii_alphabet(do_lower_case: bool) -> str:
 def extend(
     base: Vocabulary, words: WordCounts, own_tokens: list[str], slots: str, room: int, min_frequency: int
 ) -> Vocabulary:
-    """The vocabulary with the user-defined tokens and then the most useful new pieces in its free places."""
+    """Returns the vocabulary with the user-defined tokens added, and then the most useful new pieces."""
     logging.info("Learning up to %d pieces from %d different words.", room, len(words.counts))
     learned = wordpiece_learner.learn_more_wordpieces(
         [*base.tokens, *own_tokens], words.counts, room - len(own_tokens), min_frequency=min_frequency
@@ -255,7 +262,7 @@ class _Fit(NamedTuple):
 
 
 def summary(vocabulary: Vocabulary, words: WordCounts) -> list[str]:
-    """What came out, for the person who asked for it."""
+    """Lines that tell the user the result."""
     fit = _Fit.of(vocabulary, words)
     lines = [
         f"words: {words.counts.total():,}, different: {len(words.counts):,}",
@@ -268,7 +275,7 @@ def summary(vocabulary: Vocabulary, words: WordCounts) -> list[str]:
 
 
 def merge_summary(base: Vocabulary, vocabulary: Vocabulary, words: WordCounts, slots: str) -> list[str]:
-    """What came of the vocabulary that was extended, before and after."""
+    """Lines that compare the vocabulary before and after it was extended."""
     before, after = _Fit.of(base, words), _Fit.of(vocabulary, words)
     num_new = len(set(vocabulary.tokens) - set(base.tokens))
     num_left = len(unused_slots(vocabulary.tokens))
@@ -279,21 +286,21 @@ def merge_summary(base: Vocabulary, vocabulary: Vocabulary, words: WordCounts, s
     ]
     if slots == "unused":
         lines.append(
-            f"{num_new} new pieces stand in the place of [unused] tokens, {num_left} of those are left. All "
-            "ids and the model's size stay; the embeddings of the new pieces are untrained "
-            "(kbert.scripts.convert_checkpoint --vocab_file takes a model to this vocabulary)."
+            f"{num_new} new pieces replace [unused] tokens; {num_left} [unused] tokens are left. All ids and "
+            "the model's size stay the same; the embeddings of the new pieces are untrained "
+            "(kbert.scripts.convert_checkpoint --vocab_file adapts a model to this vocabulary)."
         )
     else:
         lines.append(
-            f"{num_new} new pieces stand at the end. All ids stay, but a model of {len(base)} pieces has to "
-            f"be resized: its word embedding table and masked LM bias to {len(vocabulary)} rows, the new "
-            "ones untrained (kbert.scripts.convert_checkpoint --vocab_file does it)."
+            f"{num_new} new pieces follow at the end. All ids stay the same, but a model of {len(base)} "
+            f"pieces has to be resized: its word embedding table and masked LM bias to {len(vocabulary)} "
+            "rows, the new ones untrained (kbert.scripts.convert_checkpoint --vocab_file does this)."
         )
     return lines
 
 
 def warnings(vocabulary: Vocabulary, words: WordCounts, own_tokens: list[str]) -> list[str]:
-    """What the person should know besides."""
+    """Lines on what else the user should know."""
     lines = []
     if words.num_dropped_long:
         lines.append(f"words too long for WordPiece, each [UNK], not counted: {words.num_dropped_long:,}")
@@ -303,7 +310,7 @@ def warnings(vocabulary: Vocabulary, words: WordCounts, own_tokens: list[str]) -
             f"{words.num_dropped_rare:,} (raise --max_words_in_memory to keep them)"
         )
     if markers := [token for token in own_tokens if is_marker(token)]:
-        lines.append(f"never found in text, for programs that put the id: {', '.join(markers)}")
+        lines.append(f"markers, never found in text; only programs insert their ids: {', '.join(markers)}")
     return lines
 
 

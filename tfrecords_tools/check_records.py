@@ -1,10 +1,10 @@
-"""Script: goes through every record of a set, and lists what is damaged.
+"""Script: checks every record of a set, and lists what is damaged.
 
     python -m tfrecords_tools.check_records --input_dir=records
 
 Checks each record's length and data against their CRCs, the number of records and the bytes of each file
-against the manifest, and vocab.txt against the fingerprint. Exit code 1 when anything is wrong. Without
-TensorFlow, it reads about as fast as the disk gives.
+against the manifest, and vocab.txt against the fingerprint. Exit code 1 when anything is wrong. It does not
+load TensorFlow, and reads about as fast as the disk delivers.
 """
 
 import time
@@ -47,8 +47,8 @@ def check_records(input_dir: str | Path) -> int:
     )
     if unknown := shard_digests.unknown_digests(manifest):
         print(
-            f"not checked: whether {unknown} of the shards are those that were written; their manifest is of "
-            "an older kbert and has no digests, so make the records again to have them."
+            f"not checked: whether {unknown} of the shards are still as they were written. The manifest was "
+            "written by an older kbert, without digests; make the records again to get digests."
         )
     return num_problems
 

@@ -3,9 +3,9 @@ r"""Script: labelled text + vocabulary -> TFRecords for fine-tuning.
   python -m tfrecords_tools.create_finetuning_data --config=configs/finetuning/sst2.toml \
       --input_file=sst2/train.tsv --vocab_file=vocab.txt --output_dir=records/sst2_train
 
-The config is the one that training takes: its `task` and `dataset` say what the file is, its
-`max_seq_length` how long the examples are. Texts go through the very tokenizer and packer of training on
-live text, so run_finetuning --train_dir learns from the same numbers as --train_file.
+The config is the one for training: its `task` and `dataset` describe the file, its `max_seq_length` is the
+length of the examples. Texts pass through the same tokenizer and packer as when training reads the text
+itself, so run_finetuning learns from the same numbers with --train_dir as with --train_file.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ FLAGS = flags.FLAGS
 
 HIGH_UNKNOWN_SHARE = 0.05
 _ROWS_AT_ONCE = 2048
-_CHARACTERS_AT_ONCE = 1 << 22  # a file of very long texts goes in smaller pieces
+_CHARACTERS_AT_ONCE = 1 << 22  # very long texts are handed out in smaller pieces
 
 
 def define_flags():
@@ -43,12 +43,12 @@ def define_flags():
     flags.DEFINE_string(
         "init_checkpoint",
         None,
-        "Instead of --vocab_file: a run of kbert, a Hugging Face folder or Google's TF1 checkpoint, whose "
-        "vocabulary to take.",
+        "Instead of --vocab_file: take the vocabulary of this checkpoint, a run of kbert, a Hugging Face "
+        "folder or Google's TF1 checkpoint.",
     )
-    flags.DEFINE_list("allow_unmatched", [], "What of the checkpoint may be odd, as in run_finetuning.")
+    flags.DEFINE_list("allow_unmatched", [], "What may differ in the checkpoint, as in run_finetuning.")
     flags.DEFINE_bool(
-        "do_lower_case", None, "The casing of a vocabulary that comes without; by default lower-cased."
+        "do_lower_case", None, "Casing, for a vocabulary that does not state it; by default lower-cased."
     )
     flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocab.txt.")
     flags.DEFINE_integer("max_seq_length", None, "Length of the examples; by default that of the config.")
@@ -60,14 +60,14 @@ def define_flags():
         "Put the examples in random order, for training on a file that is sorted by label. By default they "
         "keep the order of the file.",
     )
-    flags.DEFINE_integer("seed", 12345, "Of --shuffle; the same seed gives the same bytes.", lower_bound=0)
+    flags.DEFINE_integer("seed", 12345, "For --shuffle; the same seed gives the same bytes.", lower_bound=0)
     flags.DEFINE_integer(
         "num_workers",
         1,
-        "Processes; 0 for one for each core. The records do not depend on it. Each takes seconds to start, "
-        "so more than one are worth it from about a million rows.",
+        "Number of processes; 0 means one per core. The records do not depend on it. Each process takes "
+        "seconds to start, so several pay off only from about a million rows on.",
     )
-    flags.DEFINE_bool("overwrite", False, "Replace records that are in output_dir, once the new are whole.")
+    flags.DEFINE_bool("overwrite", False, "Replace the records in output_dir once the new ones are complete.")
     flags.mark_flags_as_required(["config", "input_file", "output_dir"])
 
 
@@ -111,49 +111,46 @@ def create_finetuning_data(
 ) -> Manifest:
     """Writes the records of a labelled file; the arguments are the flags.
 
-    The file is streamed: rows are held by the thousand. Where the config lists no labels, the file is read
-    once more before, to find them.
+    The file is streamed: memory holds a few thousand rows. If the config lists no labels, the file is first
+    read once to find them.
 
     Args:
       config: path of a `FinetuningConfig` in TOML or JSON.
       input_file: the labelled file.
       output_dir: the folder to make.
-      vocab_file: the vocabulary, or
-      init_checkpoint: a checkpoint that has one, as in run_finetuning.
-      do_lower_case: the casing of a vocabulary that comes without; None lower-cases.
+      vocab_file: the vocabulary; give either this or `init_checkpoint`.
+      init_checkpoint: a checkpoint whose vocabulary is used, as in run_finetuning.
+      do_lower_case: the casing of a vocabulary that does not state it; None means lower-cased.
       allow_unmatched: see `kbert.checkpoints.formats.read_checkpoint`.
       overrides: strings such as `dataset.label=judgment`.
-      max_seq_length: in the place of the config's.
+      max_seq_length: replaces the config's.
       num_shards: how many files.
       compression: "none" or "gzip".
-      shuffle_seed: a number for random order; None keeps that of the file.
-      num_workers: processes; 1 works in this one, 0 takes one for each core.
-      overwrite: replace finished records in `output_dir`, once the new ones are whole.
+      shuffle_seed: a number for random order; None keeps the order of the file.
+      num_workers: number of processes; 1 works in this process, 0 starts one per core.
+      overwrite: replace finished records in `output_dir`, once the new ones are complete.
 
     Returns:
-      The manifest that lies in `output_dir`.
+      The manifest that was written to `output_dir`.
 
     Raises:
       ValueError: for a config, file or vocabulary that cannot be read, rows that do not fit the config, or an
         `output_dir` that may not be written. Nothing is left behind.
-      OSError: when the disk is full; nor is anything then.
+      OSError: when the disk is full. Nothing is left behind then either.
     """
     if bool(vocab_file) == bool(init_checkpoint):
-        raise ValueError("give either --vocab_file or --init_checkpoint, which brings its own.")
+        raise ValueError("give either --vocab_file or --init_checkpoint, which brings its own vocabulary.")
     inputs = [config, input_file, *(path for path in (vocab_file, init_checkpoint) if path)]
     check_output_dir(output_dir, overwrite, inputs)
     if not Path(input_file).is_file():
         raise ValueError(f"labelled file {input_file} does not exist.")
-    vocabulary = Vocabulary.from_file(vocab_file, do_lower_case is not False) if vocab_file else None
     overrides = list(overrides) + ([f"max_seq_length={max_seq_length}"] if max_seq_length else [])
     settings = load_config(FinetuningConfig, config, overrides)
     TASKS.require(settings.task)
 
-    # Here TensorFlow loads, after everything that can be wrong without it.
-    if vocabulary is None:
-        vocabulary = _vocabulary_of(init_checkpoint, do_lower_case, allow_unmatched)
-    if warning := vocabulary.casing_warning():
-        logging.warning(warning)
+    vocabulary = _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched)
+
+    # From here on TensorFlow is loaded; all checks that do not need it have passed.
     task_settings = TASKS[settings.task].read_settings(settings.task_settings)
     dataset = _complete_dataset(settings, input_file)
     record_settings = {
@@ -191,10 +188,16 @@ def create_finetuning_data(
         return writer.finish(_statistics(values, dataset), counted)
 
 
-def _vocabulary_of(init_checkpoint, do_lower_case, allow_unmatched):
-    from kbert.checkpoints.formats import read_checkpoint
+def _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched):
+    if vocab_file:
+        vocabulary = Vocabulary.from_file(vocab_file, do_lower_case is not False)
+    else:
+        from kbert.checkpoints.formats import read_checkpoint  # brings TensorFlow along
 
-    return read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
+        vocabulary = read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
+    if warning := vocabulary.casing_warning():
+        logging.warning(warning)
+    return vocabulary
 
 
 def _complete_dataset(settings, input_file):
@@ -203,13 +206,13 @@ def _complete_dataset(settings, input_file):
 
     task_class = TASKS[settings.task]
     if not reads_files(task_class):
-        raise ValueError(f"task={settings.task!r} does not read labelled files.")
+        raise ValueError(f"task={settings.task!r} does not read labelled files; choose another task.")
     examples = task_class.read_examples(input_file, settings.dataset)
     return task_class.complete_dataset(settings.dataset, examples)
 
 
 def _write(job, input_file, pool, writer, counted):
-    """All examples into the writer's shards; what they hold."""
+    """Writes all examples to the writer's shards; returns their statistics."""
     progress = Progress("Wrote", "examples", None)
     pieces = _pieces(TASKS[job.task].read_examples(input_file, job.dataset))
     for records, counted_here in pool.map(functools.partial(encode_rows, job), pieces):
@@ -229,7 +232,7 @@ def _warn_of_unknown(share):
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What a worker needs to know, once for all rows."""
+    """What a worker needs to know, the same for all rows."""
 
     task: str
     dataset: DatasetConfig
@@ -239,7 +242,7 @@ class Job:
 
 
 def encode_rows(job: Job, rows: list) -> tuple[list[bytes], RecordStatistics]:
-    """Rows -> serialized examples in the same order, and what they hold."""
+    """Rows -> serialized examples in the same order, and their statistics."""
     task, vocabulary, features, text_inputs = _tools(job)
     columns = task.examples_to_features(rows, text_inputs).features
     counted = RecordStatistics(features, vocabulary)
@@ -271,14 +274,14 @@ def _pieces(rows: Iterable[tuple]) -> Iterator[list]:
 
 
 def _characters(cell):
-    """How much text a cell of an example holds: a text, several, or none."""
+    """How many characters a cell of an example holds; a cell is a text, several texts, or no text."""
     if isinstance(cell, tuple):
         return sum(map(_characters, cell))
     return len(cell) if isinstance(cell, str) else 0
 
 
 def _statistics(values, dataset):
-    """What the manifest says of the records; statistics.json says more."""
+    """The statistics in the manifest; statistics.json holds more."""
     chosen = {
         "examples": values["records"],
         "tokens": values["tokens"],
@@ -294,7 +297,7 @@ def _statistics(values, dataset):
 
 
 def summary(output_dir: str | Path, manifest: Manifest) -> str:
-    """What came out, for the person who asked for it."""
+    """Lines that tell the user the result."""
     numbers = manifest.statistics
     examples = max(1, numbers["examples"])
     lines = [

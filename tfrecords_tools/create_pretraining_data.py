@@ -3,10 +3,11 @@ r"""Script: corpus + vocabulary -> masked TFRecords for pretraining.
   python -m tfrecords_tools.create_pretraining_data \
       --input_files='corpus/*.txt' --vocab_file=vocab.txt --output_dir=records
 
-Flags and defaults are those of the original create_pretraining_data.py. The work is done in three stages
-of many independent pieces (pretraining_stages.py), on all cores or on an Apache Beam cluster; the records
-depend on the seed and the settings, not on who made which piece. A run that was killed leaves
-OUTPUT_DIR.unfinished, and the same command goes on there; one that ends because of its input leaves nothing.
+Defaults are those of the original create_pretraining_data.py, as are most names of flags. The work is done in
+three stages of many independent pieces (pretraining_stages.py), on all cores or on an Apache Beam cluster.
+The records depend on the input, the seed and the settings, not on which process made which piece. A killed
+run leaves OUTPUT_DIR.unfinished, and the same command resumes it; a run that fails because of its input
+leaves nothing.
 """
 
 from pathlib import Path
@@ -45,63 +46,80 @@ BYTES_WORTH_A_WORKER = 4 << 20
 def define_flags():
     """Defined on demand, so that a test may import several scripts that share the names of flags."""
     defaults = PretrainingSettings()
+    _define_text_flags(defaults)
+    _define_example_flags(defaults)
+    _define_output_flags(defaults)
+    flags.mark_flags_as_required(["input_files", "vocab_file", "output_dir"])
+
+
+def _define_text_flags(defaults):
+    """What to read, and what of it to leave out."""
     flags.DEFINE_string(
         "input_files",
         None,
-        "Text or JSONL files (also .gz, .bz2, .zst), directories and globs, separated by commas.",
+        "Text or JSONL files (also .gz, .bz2, .xz, .zst), directories and globs, separated by commas.",
     )
     flags.DEFINE_string("vocab_file", None, "The vocab.txt.")
-    flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocab.txt.")
     flags.DEFINE_bool("do_lower_case", defaults.do_lower_case, "Lower-case the text and strip accents.")
-    flags.DEFINE_integer(
-        "max_seq_length", defaults.max_seq_length, "Length of the sequences, special tokens included."
-    )
-    flags.DEFINE_integer(
-        "max_predictions_per_seq", defaults.max_predictions_per_seq, "Most masked places of a sequence."
-    )
-    flags.DEFINE_integer(
-        "dupe_factor", defaults.dupe_factor, "How many times to go over the corpus, with new masks."
-    )
-    flags.DEFINE_float("masked_lm_prob", defaults.masked_lm_prob, "Share of a sequence that is masked.")
-    flags.DEFINE_float(
-        "short_seq_prob", defaults.short_seq_prob, "Share of passes over a document with shorter sequences."
-    )
-    flags.DEFINE_bool(
-        "do_whole_word_mask", defaults.do_whole_word_mask, "Mask words with all their pieces or not at all."
-    )
-    flags.DEFINE_integer(
-        "max_ngram_size",
-        defaults.max_ngram_size,
-        "Mask runs of up to so many words (pieces, without whole words).",
-    )
-    flags.DEFINE_enum(
-        "strategy",
-        defaults.strategy,
-        pretraining_settings.STRATEGIES,
-        "Pairs with a random or the real next text; running text without pairs; pairs in order or swapped.",
-    )
-    flags.DEFINE_enum(
-        "masking",
-        defaults.masking,
-        pretraining_settings.MASKINGS,
-        "static: masks lie in the records. dynamic: they are drawn anew in every epoch of training.",
+    flags.DEFINE_string("text_field", defaults.text_field, "The key of the text in JSONL files.")
+    flags.DEFINE_string(
+        "split_sentences",
+        defaults.split_sentences,
+        "Language code, such as 'en', of running text to cut into sentences.",
     )
     flags.DEFINE_enum(
         "deduplicate",
         defaults.deduplicate,
         pretraining_settings.DEDUPLICATIONS,
-        "Drop documents that occurred before: word for word, or nearly.",
-    )
-    flags.DEFINE_string("text_field", defaults.text_field, "The key of the text in JSONL files.")
-    flags.DEFINE_string(
-        "split_sentences",
-        defaults.split_sentences,
-        "Language of running text to cut into sentences, as in 'en'.",
+        "Drop documents that occurred before. exact: word for word. near: nearly word for word.",
     )
     flags.DEFINE_enum(
         "errors", defaults.errors, ["fail", "skip"], "What to do with lines that are not UTF-8 or not JSON."
     )
+
+
+def _define_example_flags(defaults):
+    """How texts become masked examples."""
+    flags.DEFINE_integer(
+        "max_seq_length", defaults.max_seq_length, "Length of the sequences, special tokens included."
+    )
+    flags.DEFINE_integer(
+        "max_predictions_per_seq", defaults.max_predictions_per_seq, "Most masked tokens in a sequence."
+    )
+    flags.DEFINE_integer(
+        "dupe_factor", defaults.dupe_factor, "How many times to go over the corpus, with new masks."
+    )
+    flags.DEFINE_float("masked_lm_prob", defaults.masked_lm_prob, "Share of the tokens to mask.")
+    flags.DEFINE_float(
+        "short_seq_prob", defaults.short_seq_prob, "Probability that a document makes shorter sequences."
+    )
+    flags.DEFINE_bool(
+        "do_whole_word_mask", defaults.do_whole_word_mask, "Mask all pieces of a word or none of them."
+    )
+    flags.DEFINE_integer(
+        "max_ngram_size",
+        defaults.max_ngram_size,
+        "Mask runs of up to this many words (of pieces, without --do_whole_word_mask).",
+    )
+    flags.DEFINE_enum(
+        "strategy",
+        defaults.strategy,
+        pretraining_settings.STRATEGIES,
+        "sentence_pairs: a text and its real next text or a random one. full_sentences: running text without "
+        "pairs. sentence_order: two neighbouring texts, in order or swapped.",
+    )
+    flags.DEFINE_enum(
+        "masking",
+        defaults.masking,
+        pretraining_settings.MASKINGS,
+        "static: masks are stored in the records. dynamic: training draws new masks in every epoch.",
+    )
     flags.DEFINE_integer("seed", defaults.seed, "The same seed gives the same bytes.")
+
+
+def _define_output_flags(defaults):
+    """Where the records go, and what makes them."""
+    flags.DEFINE_string("output_dir", None, "The folder to make, with shards, manifest.json and vocab.txt.")
     flags.DEFINE_integer("num_shards", defaults.num_shards, "How many TFRecord files.")
     flags.DEFINE_enum(
         "compression",
@@ -110,14 +128,13 @@ def define_flags():
         "Compression of the TFRecord files.",
     )
     flags.DEFINE_integer(
-        "num_workers", 0, "Processes; 0 for one for each core. The records do not depend on it."
+        "num_workers", 0, "Number of processes; 0 means one per core. The records do not depend on it."
     )
     flags.DEFINE_enum("runner", "local", ["local", "beam"], "This machine, or an Apache Beam pipeline.")
     flags.DEFINE_string(
-        "beam_options", "", "Beam's own options, as in '--runner=FlinkRunner --flink_master=host:8081'."
+        "beam_options", "", "Beam's own options, such as '--runner=FlinkRunner --flink_master=host:8081'."
     )
-    flags.DEFINE_bool("overwrite", False, "Replace records that are in output_dir, once the new are whole.")
-    flags.mark_flags_as_required(["input_files", "vocab_file", "output_dir"])
+    flags.DEFINE_bool("overwrite", False, "Replace the records in output_dir once the new ones are complete.")
 
 
 def main(argv):
@@ -152,19 +169,19 @@ def create_pretraining_data(
       input_files: as for `corpus_files.input_files`.
       vocab_file: path of the vocab.txt.
       output_dir: the folder to make.
-      num_workers: processes; 1 works in this one, 0 takes one for each core.
+      num_workers: number of processes; 1 works in this process, 0 starts one per core.
       runner: "local" or "beam".
       beam_options: Beam's own options, as on a command line.
-      overwrite: replace finished records in `output_dir`, once the new ones are whole.
+      overwrite: replace finished records in `output_dir`, once the new ones are complete.
       **settings: the fields of `PretrainingSettings`.
 
     Returns:
-      The manifest that lies in `output_dir`, statistics included.
+      The manifest that was written to `output_dir`, statistics included.
 
     Raises:
-      ValueError: for files that cannot be read, a corpus of less than two documents, an `output_dir` that
-        may not be written, or unfinished work of other settings. Only what is in the middle of a file is
-        found late; the rest is said before the work begins.
+      ValueError: for files that cannot be read, a corpus of fewer than two documents (where pairs need two),
+        an `output_dir` that may not be written, or unfinished work with other settings. Only problems inside
+        a file are found late; all others are reported before the work begins.
       OSError: when the disk is full, a worker was killed, or another process works on the same records.
     """
     settings = PretrainingSettings(**settings)
@@ -214,15 +231,15 @@ def _worker_pool(runner, num_workers, beam_options, files):
 
         return BeamPool(beam_options)
     if beam_options:
-        raise ValueError("--beam_options are for --runner=beam.")
-    if num_workers == 0:  # no more than are worth the seconds in which each imports TensorFlow
+        raise ValueError("--beam_options has no effect without --runner=beam; pass both, or leave it out.")
+    if num_workers == 0:  # no more than the text is worth: each first imports TensorFlow for seconds
         num_bytes = sum(text_bytes(file) for file in files)
         num_workers = min(num_cores(), 1 + num_bytes // BYTES_WORTH_A_WORKER)
     return WorkerPool(num_workers)
 
 
 def _corpus_statistics(blocks, problems, num_dropped) -> dict:
-    """What the manifest says of the corpus; shares are rounded to six digits."""
+    """The manifest's statistics of the corpus; shares are rounded to six digits."""
     tokens = total_of(blocks, "tokens")
     return {
         "documents": total_of(blocks, "documents") - num_dropped,
@@ -235,7 +252,7 @@ def _corpus_statistics(blocks, problems, num_dropped) -> dict:
 
 
 def _record_statistics(numbers) -> dict:
-    """What the manifest says of the records; statistics.json says more."""
+    """The manifest's statistics of the records; statistics.json holds more."""
     examples = numbers["records"]
     values = {"examples": examples, "mean_length": round(numbers["tokens"] / examples, 6)}
     if "next_sentence" in numbers:
@@ -248,7 +265,7 @@ def _record_statistics(numbers) -> dict:
 
 
 def summary(output_dir: str | Path, manifest: Manifest) -> str:
-    """What came out, for the person who asked for it."""
+    """Lines that tell the user the result."""
     numbers, settings = manifest.statistics, manifest.settings
     lines = [
         f"corpus: {numbers['documents']:,} documents, {numbers['sentences']:,} sentences, "
@@ -277,7 +294,7 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
             f"{100 * numbers['masked_random_share']:.1f} % random"
         )
     else:
-        lines.append("masked: while the records are read, anew in every epoch")
+        lines.append("masked: not yet; training draws new masks in every epoch")
     lines.append(
         f"written to {output_dir}: {len(manifest.shards)} shards, manifest.json, vocab.txt, statistics.html"
     )

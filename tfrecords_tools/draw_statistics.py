@@ -2,7 +2,7 @@
 
     python -m tfrecords_tools.draw_statistics --input_dir=records
 
-The tools that write records write the page as well; this one is for records without it. Where
+The tools that write records also write the page; this script is for records that have none. Where
 statistics.json is missing, all records are read and counted.
 """
 
@@ -44,7 +44,7 @@ def draw_statistics(input_dir: str | Path, recount: bool = False) -> Path:
       The path of the page.
 
     Raises:
-      ValueError: when the folder holds no finished set of records, or files that do not fit together.
+      ValueError: when the folder holds no finished set of records, or files that contradict one another.
     """
     manifest = read_manifest(input_dir)
     counted = Path(input_dir) / STATISTICS_FILE_NAME
@@ -67,7 +67,7 @@ def _read_statistics(path, manifest):
         raise ValueError(f"{path} is broken ({error}); count again with --recount.") from None
     if num_records != manifest.num_examples:
         raise ValueError(
-            f"{path} speaks of {num_records:,} records, but the manifest of {manifest.num_examples:,}; count "
+            f"{path} counts {num_records:,} records, but the manifest names {manifest.num_examples:,}; count "
             "again with --recount."
         )
     return values

@@ -4,8 +4,8 @@
     python -m tfrecords_tools.show_records --input_dir=records --record=1234
     python -m tfrecords_tools.show_records --input_dir=records --shard=2
 
-A place that was to be predicted reads [shown->answer]: [MASK->word] is masked, [other->word] is replaced
-by a random piece, [word->word] is kept as it was. The second text of a pair begins a line with "+".
+A place to predict is written [shown->answer]: [MASK->word] is masked, [other->word] is replaced by a random
+piece, [word->word] is unchanged. The second text of a pair begins a new line with "+".
 """
 
 import itertools
@@ -21,7 +21,7 @@ from tfrecords_tools.records.record_text import describe_record
 from tfrecords_tools.records.stored_records import read_records
 
 _MASKS_LEGEND = (
-    "Predicted places read [shown->answer]: [MASK->word] masked, [other->word] replaced, [word->word] kept."
+    "Places to predict: [shown->answer]. [MASK->word] is masked, [other->word] replaced, [word->word] kept."
 )
 _NO_MASKS_LEGEND = "Nothing is masked in these records: masks are drawn anew whenever they are read."
 
@@ -32,11 +32,11 @@ def show_records(
     record: int | None = None,
     shard: int | None = None,
 ):
-    """Prints some records of a folder and what its manifest says of them all.
+    """Prints some records of a folder, after the manifest's statistics of all records.
 
     Args:
       input_dir: the folder.
-      num_records: how many; by default 3, or 1 where a `record` is asked for.
+      num_records: how many; by default 3, or 1 with `record`.
       record: the number of the first one, from 0, in the whole set or in the `shard`.
       shard: the number of the shard to begin with, from 0.
 
@@ -86,7 +86,7 @@ def define_flags():
     """Defined on demand, so that a test may import several scripts that share the names of flags."""
     flags.DEFINE_string("input_dir", None, "A folder of records with its manifest.json.")
     flags.DEFINE_integer(
-        "num_records", None, "How many to print: by default 3, with --record 1.", lower_bound=1
+        "num_records", None, "How many to print; by default 3, or 1 with --record.", lower_bound=1
     )
     flags.DEFINE_integer("record", None, "The number of the first one to print, from 0.", lower_bound=0)
     flags.DEFINE_integer("shard", None, "The number of the shard to begin with, from 0.", lower_bound=0)

@@ -2,7 +2,7 @@ r"""Script: lines of text -> their WordPieces, to look at or to compare with ano
 
   echo 'Hello, world!' | python -m tfrecords_tools.tokenize_text --vocab_file=vocab.txt
 
-Reads lines from standard input and writes one JSON object a line, in the same order:
+Reads lines from standard input and writes one JSON object per line, in the same order:
 {"text": ..., "ids": [...], "pieces": [...]}, without [CLS] and [SEP].
 """
 
@@ -26,7 +26,7 @@ def define_flags():
     flags.DEFINE_string("vocab_file", None, "The vocab.txt.", required=True)
     flags.DEFINE_bool("do_lower_case", True, "Lower-case the text and strip accents.")
     flags.DEFINE_enum("format", "text", ["text", "jsonl"], "Lines of text, or JSON objects with a `text`.")
-    flags.DEFINE_integer("batch_size", 512, "Lines tokenized and answered together.", lower_bound=1)
+    flags.DEFINE_integer("batch_size", 512, "Lines to tokenize and print at a time.", lower_bound=1)
 
 
 def main(argv):
@@ -34,7 +34,7 @@ def main(argv):
     vocabulary = Vocabulary.from_file(FLAGS.vocab_file, FLAGS.do_lower_case)
     if warning := vocabulary.casing_warning():
         logging.warning("%s", warning)
-    # Late: TensorFlow takes seconds to import, and what is wrong with the flags has been said by now.
+    # Late: TensorFlow takes seconds to import, and wrong flags have been reported by now.
     from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 
     texts = read_texts(sys.stdin.buffer, FLAGS.format)
@@ -53,10 +53,10 @@ def read_texts(stream: Iterable[bytes], file_format: str) -> Iterator[str]:
     Args:
       stream: lines of bytes, each ending in "\n" or not. Only "\n" ends a line and only it is stripped;
         bytes that are not UTF-8 are ignored (tokenization.py, `convert_to_unicode`).
-      file_format: "text", a text a line; or "jsonl", objects with a string `text`, blank lines skipped.
+      file_format: "text", one text per line; or "jsonl", objects with a string `text`, blank lines skipped.
 
     Raises:
-      ValueError: naming the line that is no such object.
+      ValueError: naming the line that is not such an object.
     """
     for number, line in enumerate(stream, start=1):
         line = line.removesuffix(b"\n").decode("utf-8", errors="ignore")
@@ -80,8 +80,8 @@ def tokenized_lines(texts: Iterable[str], tokenizer, batch_size: int) -> Iterato
     """Yields, for each text, a line of JSON in UTF-8 with the text as read, its ids and its pieces."""
     texts = iter(texts)
     while batch := list(islice(texts, batch_size)):
-        # JSON can spell half of a surrogate pair, which is no character and has no UTF-8: WordPiece
-        # does without it, as the original does without bytes that are not UTF-8.
+        # JSON can spell half of a surrogate pair, which is no character and has no UTF-8. It is dropped
+        # before WordPiece, as the original drops bytes that are not UTF-8.
         encoded = [text.encode("utf-8", errors="ignore") for text in batch]
         for text, ids in zip(batch, tokenizer(encoded).to_list(), strict=True):
             row = {"text": text, "ids": ids, "pieces": tokenizer.tokens(ids)}

@@ -48,8 +48,8 @@ _FILES = {
 def write_embedded_text(library: Path, output_dir: Path, overwrite: bool = False) -> str:
     """Reads the standard library in `library`, writes `output_dir`, returns a closing summary.
 
-    Everything is written beside `output_dir` and renamed at the end: the folder is complete or
-    not there. A previous output stays in place until the new one is ready.
+    Everything is written beside `output_dir` and renamed at the end: the folder is either complete
+    or absent. A previous output stays in place until the new one is ready.
     """
     check_output_folder(output_dir, [library])
     _check_output_dir(output_dir, overwrite)
@@ -155,7 +155,7 @@ def main(argv):
     output_dir = Path(FLAGS.output_dir)
     library = embedded_text.standard_library_folder()
     summary = write_embedded_text(library, output_dir, overwrite=FLAGS.overwrite)
-    print(f"{summary}\n\nWritten to {output_dir}. README.txt there tells what is what.")
+    print(f"{summary}\n\nWritten to {output_dir}. README.txt there describes the files.")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""The training engine: optimizer, strategies, the step, the loop, and what a run leaves behind."""
+"""The training engine: optimizers, strategies, the training step, the loop, and its measurements."""

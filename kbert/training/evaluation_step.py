@@ -1,20 +1,21 @@
-"""The evaluation step, the same under every strategy, and what becomes of what it returns."""
+"""The evaluation step, the same under every strategy, and the metrics computed from its results."""
 
 import numpy as np
 import tensorflow as tf
 
 from kbert.tasks.task import Predictions, example_weights
 
-_WEIGHTS = "example weights"  # among what is collected: 0 for rows that fill the last batch
+_WEIGHTS = "example weights"  # collected with the task's values: 0 for rows that only fill the last batch
 
 
 class EvaluationStep:
-    """Sums of losses and metrics over batches, and what the task collects of every row; without dropout and
-    without updates.
+    """Sums the losses and metrics of a batch, and collects the values that the task needs from every row.
+
+    There is no dropout and no update.
 
     Args:
-      task, model, strategy: as of a `TrainStep`.
-      jit_compile: compile a replica's part with XLA; needs whole batches of one shape.
+      task, model, strategy: as for a `TrainStep`.
+      jit_compile: compile the part of each replica with XLA; all batches must then have the same shape.
     """
 
     def __init__(self, task, model, strategy, jit_compile=False):
@@ -26,11 +27,12 @@ class EvaluationStep:
 
     @tf.function(reduce_retracing=True)
     def run(self, batch):
-        """One (distributed) batch over all replicas.
+        """Evaluates one (distributed) batch on all replicas.
 
         Returns:
-          (sums, rows): dict name -> (sum, weight), and dict name -> tensor of shape (rows, ...) with the rows
-          of all replicas in order, for what `Task.collected` names; empty where it names nothing.
+          (sums, rows). `sums`: dict name -> (sum, weight). `rows`: dict name -> tensor of shape (rows, ...)
+          with the rows of all replicas in order, for each name in `Task.collected`, and the example weights.
+          `rows` is empty when `Task.collected` is empty.
         """
         sums, rows = self._strategy.run(self._replica_step, args=(batch,))
         sums = tf.nest.map_structure(lambda value: self._strategy.experimental_local_results(value)[0], sums)
@@ -57,9 +59,9 @@ def evaluate_batches(task, step: EvaluationStep, batches, examples=None, owners=
     Args:
       task: the `Task`.
       step: its evaluation step.
-      batches: batches, or a part of them from the first on.
-      examples: the examples that the rows were made of, or None.
-      owners: which example each row belongs to; by default each to its own.
+      batches: all batches of the evaluation, or only the first few.
+      examples: the examples that the rows were made from, or None.
+      owners: the index of the example that each row belongs to. By default row i belongs to example i.
 
     Raises:
       ValueError: when there is no batch.
@@ -90,7 +92,7 @@ def _predictions(collected, owners):
 
 
 def model_inputs(model, batch):
-    """The features of a batch that the model takes; labels and weights stay out."""
+    """The features of a batch that are inputs of the model, so without labels and weights."""
     return {name: batch[name] for name in model.input}
 
 

@@ -1,4 +1,4 @@
-"""A batch in equal parts, one after the other: the sums of all, in the memory of one."""
+"""Works on the equal parts of a batch one after the other and adds the results, in the memory of one part."""
 
 import tensorflow as tf
 
@@ -6,14 +6,14 @@ import tensorflow as tf
 def summed_over_parts(function, batch: dict, num_parts: int, *arguments):
     """The sums of `function(part, number, *arguments)` over the parts of a batch.
 
-    A loop in the graph, with fixed shapes where the batch has them, so that XLA compiles it as well.
+    This is a loop in the graph. Its shapes are fixed if those of the batch are, so XLA can compile it too.
 
     Args:
-      function: a tf.function from a part of the batch, its number (int32 scalar tensor) and the arguments to
-        a structure of tensors of shapes that do not vary.
-      batch: name -> tensor whose first axis `num_parts` divides.
-      num_parts: how many parts; each is a range of rows.
-      *arguments: tensors that all parts share.
+      function: a tf.function. It takes a part of the batch, the number of the part (int32 scalar tensor) and
+        `arguments`. It returns a structure of tensors whose shapes are the same for every part.
+      batch: name -> tensor whose first dimension is divisible by `num_parts`.
+      num_parts: the number of parts; each part is a range of rows.
+      *arguments: tensors that are the same for all parts.
     """
     stacked = {name: _in_parts(value, num_parts) for name, value in batch.items()}
 

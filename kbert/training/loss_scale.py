@@ -1,4 +1,4 @@
-"""Dynamic loss scaling: what keeps small gradients from vanishing in float16."""
+"""Dynamic loss scaling, which keeps small gradients from becoming 0 in float16."""
 
 import tensorflow as tf
 
@@ -9,10 +9,10 @@ STEPS_TO_GROW = 2000
 
 
 class DynamicLossScale:
-    """The factor of the loss, which rises while all goes well and falls where gradients overflow.
+    """The factor that the loss is multiplied by: it grows after many good steps and shrinks after overflows.
 
-    A step whose gradients are not finite is skipped: nothing is updated but this scale. Create it in the
-    strategy's scope; all replicas, which hold the same gradients, make the same change to their own copies.
+    A step whose gradients are not finite is skipped: it updates only this scale. Create the object in the
+    strategy's scope. All replicas hold the same gradients, so each makes the same change to its own copy.
     """
 
     def __init__(self):
@@ -33,20 +33,20 @@ class DynamicLossScale:
         return self._scale.read_value()
 
     def skipped_steps(self):
-        """int64 scalar: steps before this one that updated nothing."""
+        """int64 scalar: the number of earlier steps that were skipped."""
         return self._skipped_steps.read_value()
 
     def update(self, finite):
-        """Records how a step went; in replica context.
+        """Adjusts the scale after a step. Call it in replica context.
 
         Args:
-          finite: bool scalar, whether all its gradients were finite.
+          finite: bool scalar, whether all gradients of the step were finite.
         """
         scale, good_steps = self._scale.read_value(), self._good_steps.read_value() + 1
         grows = finite & (good_steps >= STEPS_TO_GROW)
         larger = tf.where(grows, tf.minimum(2.0 * scale, LARGEST_SCALE), scale)
         smaller = tf.maximum(0.5 * scale, SMALLEST_SCALE)
-        # By handle: in replica context that is the replica's own copy.
+        # Assigns by handle: in replica context a handle is that of the replica's own copy.
         for variable, value in (
             (self._scale, tf.where(finite, larger, smaller)),
             (self._good_steps, tf.where(finite & ~grows, good_steps, 0)),

@@ -1,4 +1,4 @@
-"""What becomes of padding inside the encoder while it trains: decided here, once for a run."""
+"""Decides, once for a run, whether the encoder keeps padding or packs several texts into a row."""
 
 from absl import logging
 
@@ -7,19 +7,19 @@ from kbert.training.devices.jit import device_type, resolves_to_xla
 
 
 def resolve_packing(task, configs, strategy) -> bool:
-    """Whether the encoder of a run packs several texts into a row; what was decided is logged.
+    """Whether the encoder of a run packs several texts into a row. The decision is logged.
 
-    `padding="auto"` packs where shapes vary from batch to batch anyway, and keeps the padding where they are
-    fixed: so XLA wants them, and records of full length have hardly any.
+    `padding="auto"` packs when shapes vary from batch to batch anyway. It keeps the padding when shapes are
+    fixed: XLA needs fixed shapes, and records of full length have hardly any padding.
 
     Args:
-      task: the `Task`, which may not be able to pack.
-      configs: the `TrainingConfig` of each phase, which differ neither in padding nor in packed_rows.
+      task: the `Task`, which may not support packing.
+      configs: the `TrainingConfig` of each phase; `padding` and `packed_rows` are the same in all of them.
       strategy: a tf.distribute strategy.
 
     Raises:
-      ValueError: for rows that vary in number where a step is compiled with XLA, and for packing that is
-        asked of a task which cannot.
+      ValueError: when the number of rows varies but the step is compiled with XLA, or when `padding="pack"`
+        is set for a task that does not support packing.
     """
     first = configs[0]
     compiled = any(resolves_to_xla(config, device_type(strategy)) for config in configs)
@@ -30,7 +30,7 @@ def resolve_packing(task, configs, strategy) -> bool:
         packed = task.can_pack and not compiled and not all(config.fixed_shapes for config in configs)
     if packed and compiled and not first.packed_rows:
         raise ValueError(
-            'padding="pack" takes as many rows as each batch needs, and XLA wants fixed shapes: give '
+            'padding="pack" makes as many rows as each batch needs, but XLA needs fixed shapes: set '
             "packed_rows, or --jit=off."
         )
     because = " (auto)" if first.padding == "auto" else ""
@@ -39,17 +39,17 @@ def resolve_packing(task, configs, strategy) -> bool:
 
 
 def packing(config, strategy, num_parts: int = 1, whole_batches: bool = False):
-    """What `distribute` is to do with each replica's batches for an encoder that packs.
+    """The function that `distribute` applies to the batches of each replica when the encoder packs texts.
 
     Args:
       config: a `TrainingConfig`.
       strategy: a tf.distribute strategy.
-      num_parts: parts that a replica's batch is cut into.
-      whole_batches: where the number of rows is fixed, take as many rows as texts, so that every batch has
-        room. Evaluations do, since they leave out no text.
+      num_parts: the number of parts that the batch of a replica is cut into.
+      whole_batches: if the number of rows is fixed, use as many rows as there are texts, so that every batch
+        has enough room. Evaluations set this, because they must not leave out any text.
 
     Raises:
-      ValueError: when `packed_rows` does not divide by the replicas.
+      ValueError: when `packed_rows` is not divisible by the number of replicas times `num_parts`.
     """
     if not config.packed_rows:
         return lambda batches: pack(batches, num_parts=num_parts)

@@ -11,22 +11,22 @@ from kbert.config import TrainingConfig
 
 @dataclasses.dataclass(frozen=True)
 class Phase:
-    """A stretch of steps on one set of data, with a warm-up and decay of its own.
+    """A range of steps on one set of data, with its own warm-up and decay.
 
     Args:
-      config: the settings of this phase; encoder, optimizer (but for its learning rate), precision and seed
-        are those of the whole run.
-      num_train_steps: its optimizer steps.
-      num_warmup_steps: how many of them warm up.
-      make_train_batches: function from the number of examples consumed in this phase, and which of several
-        input pipelines it is for (a `Share` or what has its fields), to an endless tf.data.Dataset of that
+      config: the settings of this phase. Encoder, optimizer (except its learning rate), precision and seed
+        are the same in the whole run.
+      num_train_steps: the number of optimizer steps of this phase.
+      num_warmup_steps: how many of them are warm-up.
+      make_train_batches: function of the number of examples consumed in this phase and of an input pipeline
+        (a `Share`, or an object with the same fields). It returns an endless tf.data.Dataset of that
         pipeline's part of the global batches.
-      make_eval_batches: function from an input pipeline to a finite dataset of its part, as many batches for
-        each; or None.
-      eval_examples: function without arguments that gives the evaluation's examples and which of them each
-        row belongs to, for `Task.score`; or None.
-      fresh_optimizer: begin with moments of 0 and a new count of updates.
-      first_step: steps of the run before this phase; `Plan` sets it.
+      make_eval_batches: function from an input pipeline to a finite dataset of that pipeline's part, with
+        the same number of batches for each pipeline; or None.
+      eval_examples: function without arguments that returns the examples of the evaluation and the index of
+        the example that each row belongs to, for `Task.score`; or None.
+      fresh_optimizer: begin with moments of 0, and count the updates from 0 again.
+      first_step: the number of steps of the run before this phase; `Plan` sets it.
     """
 
     config: TrainingConfig
@@ -40,20 +40,21 @@ class Phase:
 
     @property
     def last_step(self) -> int:
-        """The run's step with which it ends."""
+        """The step of the run at which this phase ends."""
         return self.first_step + self.num_train_steps
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What the trainer needs beyond the config.
+    """What the trainer needs in addition to the config.
 
     Args:
       phases: one or more `Phase`, in order.
       eval_every_steps: evaluate at multiples of this and at the end of each phase.
-      early_stopping_patience: so many evaluations in a row without a better one end the training.
-      initialize: called with the fresh model before training starts anew (not on a resume), for example
-        to load an `init_checkpoint`.
+      early_stopping_patience: training stops after this many evaluations in a row without an improvement;
+        None: it never stops early.
+      initialize: called with the new model when training starts from the beginning (not when it resumes),
+        for example to load an `init_checkpoint`.
     """
 
     phases: tuple[Phase, ...]
@@ -74,13 +75,13 @@ class Plan:
         return self.phases[-1].last_step
 
     def phases_from(self, step: int) -> list[tuple[int, Phase]]:
-        """Number and phase of what remains after `step`; a phase just ended comes first, without steps.
+        """(number, phase) of every phase that is not yet complete after `step`.
 
-        (Its last evaluation may still be missing.)
+        A phase that ends exactly at `step` is included: its last evaluation may still be missing.
         """
         return [(n, phase) for n, phase in enumerate(self.phases) if step <= phase.last_step]
 
     def first_update_of(self, number: int) -> int:
-        """The step from which the optimizer counts its updates in a phase: where its moments were 0."""
+        """The step from which the optimizer counts its updates in a phase: its moments were 0 there."""
         fresh = [phase.first_step for phase in self.phases[1 : number + 1] if phase.fresh_optimizer]
         return fresh[-1] if fresh else 0

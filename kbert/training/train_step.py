@@ -9,26 +9,27 @@ from kbert.training.measuring.step_work import count_work
 
 
 class TrainStep:
-    """Losses summed and divided by the global weight, gradients all-reduced, clipped, then applied.
+    """Sums the losses, divides by the global weight, all-reduces the gradients, clips them, applies them.
 
-    In this order the result depends neither on the number of replicas nor on the parts of a batch: 1 x N
-    equals N x 1 to rounding. (Keras's own `fit` clips each replica's gradient before the sum.) Dropout is a
-    function of seed, step, part and replica alone, so no random state needs saving.
+    In this order the result depends neither on the number of replicas nor on the number of parts of a batch:
+    1 x N equals N x 1 except for rounding. (Keras's own `fit` clips each replica's gradient before the sum.)
+    Dropout depends only on seed, step, part and replica, so no random state has to be saved.
 
-    With XLA on one replica the whole step is one compiled program, from dropout's seeds to the update. On
-    several it is forward and backward pass; what lies between replicas is TensorFlow's. On a TPU the
-    strategy compiles everything itself.
+    With XLA on one replica the whole step is one compiled program, from the seeds of dropout to the update.
+    On several replicas XLA compiles the forward and backward pass; TensorFlow runs the rest, which includes
+    the all-reduce. On a TPU the strategy compiles everything itself.
 
     Args:
       task: the `Task`.
       model: its Keras model, built inside the strategy's scope.
-      optimizer: over the model's trainable variables; `apply(gradients, learning_rate, step)` updates them.
-      schedule: learning rate by step.
-      global_step: int64 variable, the steps taken, skipped ones included: with it goes the data position.
+      optimizer: the `Optimizer` of the model's trainable variables.
+      schedule: function from the step to the learning rate.
+      global_step: int64 variable, the number of steps taken, including skipped steps. The position in the
+        data follows from it.
       strategy: a tf.distribute strategy.
       jit_compile: compile with XLA; needs fixed shapes.
       seed: the run's seed.
-      gradient_accumulation_steps: parts of a batch that are worked on one after the other.
+      gradient_accumulation_steps: the number of parts of a batch, which are worked on one after the other.
       precision: the model's; "mixed_float16" scales the loss, see `DynamicLossScale`.
       first_update: the step at which the optimizer's moments were 0; it counts its updates from there.
     """
@@ -73,7 +74,7 @@ class TrainStep:
         self._whole_step = tf.function(self._updating_step, jit_compile=jit_compile and self._alone)
 
     def state(self) -> dict[str, tf.Variable]:
-        """Name -> variable of what a checkpoint must hold beside weights and optimizer."""
+        """Name -> variable that a checkpoint must hold in addition to weights and optimizer."""
         return self._loss_scale.state() if self._loss_scale else {}
 
     @tf.function(reduce_retracing=True)
@@ -81,8 +82,8 @@ class TrainStep:
         """Takes `num_steps` (int32 scalar tensor) optimizer steps.
 
         Returns:
-          dict name -> (sum, weight) of every loss and metric over these steps and all replicas, and
-          `gradient_norm` (before clipping), and the counts `step_work`, see `count_work`; under loss scaling
+          dict name -> (sum, weight), over these steps and all replicas, of every loss and metric, of
+          `gradient_norm` (before clipping) and of the counts `step_work`, see `count_work`. With loss scaling
           also `loss_scale` and the number of `skipped_steps`.
         """
         sums = self._global_step_on(next(iterator))
@@ -96,7 +97,7 @@ class TrainStep:
         step = self._global_step.read_value()
         sums = self._strategy.run(self._replica_step, args=(batch, step))
         self._global_step.assign_add(1)
-        # Already summed over replicas: all hold the same.
+        # Already summed over replicas, so all replicas hold the same values.
         return tf.nest.map_structure(lambda value: self._strategy.experimental_local_results(value)[0], sums)
 
     def _replica_step(self, batch, step):
@@ -118,7 +119,7 @@ class TrainStep:
         return values if self._alone else tf.distribute.get_replica_context().all_reduce("sum", values)
 
     def _update(self, gradients, step, scale):
-        """Clips, and updates weights, moments and scale; `scale` is the loss's factor or None."""
+        """Clips the gradients and updates weights, moments and loss scale; `scale` may be None."""
         norm, inverse = tf.linalg.global_norm(gradients), 1.0
         if scale is not None:
             inverse = 1.0 / scale
@@ -138,7 +139,7 @@ class TrainStep:
         updates = step - self._first_update - self._loss_scale.skipped_steps()
         tf.cond(finite, lambda: apply(updates), lambda: None)
         self._loss_scale.update(finite)
-        # An overflow is no news, unless no smaller scale can help.
+        # An overflow is normal and not reported, unless the scale is already the smallest.
         known = finite | (scale <= SMALLEST_SCALE)
         return {
             "gradient_norm": (tf.where(known, norm, 0.0), tf.cast(known, tf.float32)),
@@ -167,7 +168,7 @@ class TrainStep:
         return gradients, {"losses": losses, "metrics": self._task.metric_sums(outputs, batch) | work}
 
     def _seed_dropout(self, step, replica_id):
-        """Sets the state of every random generator of this replica from seed, step, place and replica."""
+        """Sets the state of each random generator of this replica from seed, its index, step and replica."""
         for place, state in enumerate(self._random_states):
             seed = [
                 tf.constant(self._seed * 1009 + place, state.dtype) * 65537

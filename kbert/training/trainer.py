@@ -1,4 +1,4 @@
-"""The one training routine: phase by phase, call by call, over a task, its data and a run directory."""
+"""The one training routine: trains a task on its data, phase by phase, and writes to a run directory."""
 
 import contextlib
 import functools
@@ -40,15 +40,15 @@ from kbert.training.training_state import TrainingState
 
 @contextlib.contextmanager
 def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
-    """The run directory of a training, which no other process may train in until the block ends.
+    """Opens the run directory of a training and locks it, so that no other process trains in it meanwhile.
 
     Args:
-      strategy: a tf.distribute strategy; of several workers, the chief makes and locks the folder.
+      strategy: a tf.distribute strategy. With several workers, the chief makes and locks the folder.
       path, config, details, vocabulary: see `RunDirectory.create_or_resume`.
 
     Raises:
       ValueError, OSError: as `RunDirectory.create_or_resume` and `RunDirectory.lock` do.
-      ConnectionError: within the block, when another worker is gone.
+      ConnectionError: within the block, when the connection to another worker is lost.
     """
 
     def open_and_lock():
@@ -60,14 +60,14 @@ def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
     def how_to_go_on():
         there = checkpoint.list_checkpoints(run.checkpoints)
         start = f"step {checkpoint.step_of(there[-1])}" if there else "the start: there is no checkpoint yet"
-        return f"Start the same command on all workers again: training goes on from {start}."
+        return f"Start the same command again on all workers: training continues from {start}."
 
     with lock, naming_lost_workers(strategy, how_to_go_on):
         yield run
 
 
 def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, strategy) -> dict | None:
-    """Trains through all phases of `plan`, from the newest whole checkpoint if the run has one.
+    """Trains through all phases of `plan`, from the newest complete checkpoint if the run has one.
 
     Args:
       task: the `Task`.
@@ -77,20 +77,22 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
       strategy: a tf.distribute strategy.
 
     Returns:
-      The last evaluation's metrics, or None without evaluation data; with early stopping those of the best.
+      The metrics of the last evaluation; with early stopping those of the best one. None when there are no
+      evaluation data.
 
     Raises:
       FloatingPointError: when a loss or gradient norm is not finite.
       OSError: when the last checkpoint cannot be written.
-      StoppedBySignal: after a SIGTERM or Ctrl-C, when everything is saved.
-      ValueError: when the batch does not divide by the replicas, or no checkpoint can be read.
+      StoppedBySignal: after a SIGTERM or Ctrl-C, once everything is saved.
+      ValueError: when the batch size is not divisible by the number of replicas, or when there are
+        checkpoints but none can be read.
     """
     with StopSignal().listening() as stop:
         return _Training(task, config, plan, run, strategy, StopAgreement(stop, strategy)).run_phases()
 
 
 class _Training:
-    """One training under way; its methods are its steps, in the order in which they come."""
+    """One training. The methods stand in the order in which they run."""
 
     def __init__(self, task, config, plan, run, strategy, stop):
         for phase in plan.phases:
@@ -122,24 +124,24 @@ class _Training:
         self._evaluate: Any = None
 
     def run_phases(self):
-        """From where the run stands to its end; the metrics to report."""
+        """Trains from the current step of the run to its end; returns the metrics to report."""
         path = self._resume_or_initialize()
         for number, phase in self._plan.phases_from(self._state.step):
             self._enter(number, phase, path)
             if path and self._evaluate and self._evaluation_is_due():
-                # The run had ended, or was stopped between this checkpoint and its evaluation.
+                # The run was complete, or it was stopped between this checkpoint and its evaluation.
                 self._run_evaluation()
             path = None
             while not self._has_ended():
                 self._take_steps()
-        wait_for_all(self._strategy)  # a worker that leaves earlier takes the others' connections along
+        wait_for_all(self._strategy)  # a worker that ends earlier would break the connections of the others
         if self._plan.early_stopping_patience and self._best.step is not None:
             logging.info("the best checkpoint is that of step %d", self._best.step)
             return self._best.metrics
         return self._metrics
 
     def _resume_or_initialize(self):
-        """Takes up the newest whole checkpoint, whose path is returned, or the weights to start from."""
+        """Reads the newest complete checkpoint and returns its path, or sets the weights to start from."""
         checkpoints, state = self._run.checkpoints, self._state
         path = chief_first(
             self._strategy, lambda: checkpoint.newest_whole_checkpoint(checkpoints, set_aside=self._chief)
@@ -158,7 +160,7 @@ class _Training:
         return path
 
     def _enter(self, number, phase: Phase, path):
-        """Makes schedule, training step, evaluation and data of a phase; `path` is what to resume from."""
+        """Makes schedule, training step, evaluation and data of a phase; `path`: the checkpoint or None."""
         self._number, self._phase, before = number, phase, self._step_function
         state, task, strategy = self._state, self._task, self._strategy
         jit_compile = resolve_jit(phase.config, strategy)
@@ -216,7 +218,7 @@ class _Training:
         return self._schedule(step - self._phase.first_step)
 
     def _take_steps(self):
-        """One call of the training step, and what is due after it."""
+        """Calls the training step once, then logs, saves and evaluates if it is time to."""
         state, config = self._state, self._config
         steps = self._steps_of_call()
         state.advance(steps, self._step_function.run(self._batches, tf.constant(steps, tf.int32)))
@@ -224,8 +226,8 @@ class _Training:
 
         ended = self._has_ended()
         if ended or state.step % config.log_every_steps == 0:
-            # Reading the sums waits for the device; it also is the check for non-finite numbers, which
-            # therefore comes before any checkpoint of the same step.
+            # Reading the sums waits for the device. Here non-finite numbers are found too, so that the check
+            # comes before any checkpoint of the same step.
             values = means(state.take_sums())
             work = StepWork(*values.pop("step_work").tolist())
             rate = float(self._learning_rate(tf.constant(state.step - 1)))
@@ -244,7 +246,7 @@ class _Training:
             self._stop_if_asked()
 
     def _steps_of_call(self):
-        """As many steps as a call takes, less where an interval ends before."""
+        """The number of steps of the next call: `steps_per_call`, or fewer if an interval ends before."""
         step, config = self._state.step, self._config
         intervals = [config.log_every_steps, config.save_checkpoints_steps]
         if self._evaluate:
@@ -253,7 +255,7 @@ class _Training:
         return min(config.steps_per_call, *(end - step for end in [*ends, self._phase.last_step]))
 
     def _has_ended(self):
-        """Whether this phase has: by its steps, by its time, or for want of hope."""
+        """Whether this phase has ended: all steps taken, time budget used up, or stopped early."""
         last = self._phase.last_step
         return self._state.step >= last or self._schedule.is_over() or self._best.patience_is_spent
 
@@ -300,11 +302,11 @@ class _Training:
         wait_for_all(self._strategy)
         raise StoppedBySignal(
             number,
-            f"at step {self._state.step} of {self._plan.num_train_steps}; all is saved in {self._run.path}, "
-            "and the same command goes on from there.",
+            f"at step {self._state.step} of {self._plan.num_train_steps}; everything is saved in "
+            f"{self._run.path}, and the same command continues from there.",
         )
 
 
 def _readable(task, values):
-    """Losses and metrics of training as floats; tables belong to evaluations."""
+    """Losses and metrics of training as floats, without tables, which only evaluations report."""
     return {name: float(v) for name, v in task.summarize(values).items() if not isinstance(v, list)}

@@ -1,4 +1,4 @@
-"""All that training needs to go on where it was, on its way to a checkpoint and back."""
+"""Everything that training needs to resume: how it is written to a checkpoint and read back."""
 
 import hashlib
 import json
@@ -16,24 +16,24 @@ from kbert.runs.run_directory import RunDirectory, differing_keys, trained_weigh
 
 
 class TrainingState:
-    """Weights, optimizer, step, position in the data, sums of the open log interval, and the best so far.
+    """Weights, optimizer, step, position in the data, sums of the current log interval, best step so far.
 
-    There is no random state among it: dropout, masks and the order of the data are functions of the seed (in
-    the config) and the step.
+    No random state is part of it: dropout, masks and the order of the data depend only on the seed (in the
+    config) and the step.
 
     Args:
       run: the run directory.
       config: the run's config, kept with each checkpoint.
       model: the Keras model.
-      optimizer: the optimizer over its variables, with `slots()`.
+      optimizer: the `Optimizer` of the model's variables.
       best: the `BestCheckpoint`.
       writes: whether this process is the one that writes.
-      clock: seconds; an argument so that tests can set it.
+      clock: function that returns the time in seconds; an argument so that tests can set it.
 
     Attributes:
-      step: optimizer steps taken.
-      saved_step: that of the newest checkpoint.
-      progress: what `TrainingProgress.state` gave when the checkpoint that was read was written, or None.
+      step: the number of optimizer steps taken.
+      saved_step: the step of the newest checkpoint, or None.
+      progress: the `TrainingProgress.state` in the checkpoint that was read, or None.
     """
 
     def __init__(
@@ -58,22 +58,22 @@ class TrainingState:
         self._index_is_written = True
         self.step, self.progress = 0, None
         self.saved_step: int | None = None
-        self._sums: Any = None  # a checkpoint's are a list of arrays, those of steps a dict of tensors
+        self._sums: Any = None  # a list of arrays when read from a checkpoint, a dict of tensors after steps
 
     @property
     def elapsed_seconds(self) -> float:
-        """Time in training, of all processes that took part one after the other."""
+        """Seconds of training so far, added over all processes that trained this run one after the other."""
         return self._elapsed + self._clock() - self._began
 
     def read(self, path):
-        """Takes up weights, step and everything but the optimizer from a checkpoint that is whole.
+        """Reads weights, step and everything else except the optimizer from a complete checkpoint.
 
         Raises:
-          ValueError: when it belongs to another config or model.
+          ValueError: when the checkpoint belongs to another config or model.
         """
         state = checkpoint.read_state(path)
         if "config" in state:
-            # A setting that is younger than the checkpoint had its default when that was written.
+            # A setting that did not exist when the checkpoint was written counts as its default.
             was = to_dict(from_dict(self._config_class, state["config"], where=f"{path}: config"))
             differing = differing_keys(was, self._config)
             if differing:
@@ -92,17 +92,17 @@ class TrainingState:
             self._require_best_checkpoint()
 
     def _require_best_checkpoint(self):
-        """Brings best.json to where this state is: it may come from later steps, which were damaged."""
+        """Makes best.json agree with this state: it may name a later step, whose checkpoint was damaged."""
         directory, step = self._run.checkpoints, self._best.step
         if step is not None and not checkpoint.folder_of(directory, step).is_dir():
             logging.warning(
-                "the best checkpoint so far, of step %d, is no longer there: beginning to look anew", step
+                "the best checkpoint so far, of step %d, no longer exists: the search starts again", step
             )
             self._best.forget()
         self.write_best_index()
 
     def write_best_index(self):
-        """Brings best.json to what is best now; a warning where it cannot be written."""
+        """Writes the best step so far to best.json; only logs a warning if that fails."""
         if not self._writes:
             return
         try:
@@ -111,31 +111,31 @@ class TrainingState:
         except OSError as error:
             self._index_is_written = False
             logging.warning(
-                "BEST CHECKPOINT NOT NAMED (%s): best.json in %s is written when there is room; training "
-                "goes on.", error, self._run.checkpoints,
+                "BEST CHECKPOINT NOT RECORDED (%s): best.json in %s will be written when there is room; "
+                "training continues.", error, self._run.checkpoints,
             )  # fmt: skip
 
     def read_optimizer(self, path, step_variables: dict) -> dict:
-        """Takes up the optimizer, and the training step's own variables, from the same checkpoint.
+        """Reads the optimizer, and the training step's own variables, from the same checkpoint.
 
         Returns:
-          The state of the learning rate's schedule.
+          The state of the learning-rate schedule.
         """
         checkpoint.restore(path / checkpoint.OPTIMIZER_FILE, self._optimizer.slots() | step_variables)
         return checkpoint.read_state(path).get("schedule", {})
 
     def advance(self, steps: int, sums: dict):
-        """Notes steps that were taken, and their sums of losses and metrics."""
+        """Adds `steps` that were taken, and their sums of losses and metrics."""
         self.step += steps
         if self._sums is not None:
-            # Those of a checkpoint are NumPy's, in a list in the order of `tf.nest`.
+            # Sums from a checkpoint are NumPy arrays, in a list in the order of `tf.nest`.
             before = zip(tf.nest.flatten(self._sums), tf.nest.flatten(sums), strict=True)
             total = [tf.cast(old, new.dtype) + new for old, new in before]
             sums = tf.nest.pack_sequence_as(sums, total)
         self._sums = sums
 
     def take_sums(self) -> dict:
-        """The sums since the last call; they begin anew."""
+        """Returns the sums since the last call and resets them."""
         sums, self._sums = self._sums, None
         return sums
 
@@ -148,18 +148,18 @@ class TrainingState:
         progress_state: dict,
         must_succeed: bool,
     ):
-        """Writes a checkpoint of this step, unless there is one.
+        """Writes a checkpoint of this step, unless it has one already.
 
         Args:
-          phase_number, phase: the `Phase` at work.
+          phase_number, phase: the current `Phase`.
           step_variables: name -> variable of the training step.
-          schedule_state: JSON-ready, of the learning rate's schedule.
-          progress_state: JSON-ready, of the `TrainingProgress`.
-          must_succeed: whether failing is an error, or a warning because a later checkpoint may succeed.
+          schedule_state: the state of the learning-rate schedule, ready for JSON.
+          progress_state: the state of the `TrainingProgress`, ready for JSON.
+          must_succeed: whether a failure is an error. If not, it is a warning: a later one may succeed.
 
         Raises:
-          OSError: when it cannot be written and must be.
-          FloatingPointError: when the sums since the last check hold a number that is none.
+          OSError: when the checkpoint cannot be written and `must_succeed` is set.
+          FloatingPointError: when the sums since the last check are not finite.
         """
         if not self._index_is_written:
             self.write_best_index()
@@ -176,7 +176,7 @@ class TrainingState:
             "phase": phase_number,
             "step_in_phase": steps_in_phase,
             "examples_consumed": steps_in_phase * phase.config.train_batch_size,
-            "interval_sums": sums,  # a float32 is exactly a Python float, and that its JSON form
+            "interval_sums": sums,  # exact: float32 -> Python float -> JSON loses nothing
             "schedule": schedule_state,
             "best": self._best.state(),
             "progress": progress_state,
@@ -191,18 +191,19 @@ class TrainingState:
                 if must_succeed:
                     raise
                 logging.warning(
-                    "CHECKPOINT NOT WRITTEN at step %d (%s). The older ones are whole; training goes on and "
-                    "tries again at the next one. Make room in %s.", self.step, error, self._run.checkpoints,
+                    "CHECKPOINT NOT WRITTEN at step %d (%s). Older checkpoints are complete; training "
+                    "continues, and the next one is written when it is due. Make room in %s.",
+                    self.step, error, self._run.checkpoints,
                 )  # fmt: skip
                 return
         self.saved_step = self.step
 
     def _save_twice_at_most(self, step_variables, state):
-        """A second try costs seconds, and saves what a network disk that only stumbled would have cost."""
+        """Tries once more after a failure: a network disk may fail for a moment only."""
         try:
             self._save(step_variables, state)
         except OSError as error:
-            logging.info("the checkpoint of step %d failed (%s); trying once more", self.step, error)
+            logging.info("writing the checkpoint of step %d failed (%s); trying once more", self.step, error)
             self._save(step_variables, state)
 
     def _save(self, step_variables, state):
@@ -217,10 +218,10 @@ class TrainingState:
         )
 
     def what_is_kept(self) -> str:
-        """A sentence on what is left to go on from."""
+        """A sentence that says which checkpoint training can continue from."""
         there = checkpoint.list_checkpoints(self._run.checkpoints)
         if not there:
-            return "There is no checkpoint yet: it begins anew."
+            return "There is no checkpoint yet: the next start begins at step 0."
         return f"The last good checkpoint is kept: step {checkpoint.step_of(there[-1])}."
 
 

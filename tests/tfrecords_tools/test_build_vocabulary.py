@@ -193,11 +193,11 @@ def test_user_defined_tokens_are_put_in_and_markers_told(corpus, tmp_path, run_m
     run_main(*arguments, "--user_defined_tokens=covid19,[E1]")
     vocabulary = Vocabulary.from_file(tmp_path / "v.txt", True)
     assert vocabulary.tokens[104:106] == ("covid19", "[E1]")
-    assert "never found in text, for programs that put the id: [E1]" in capsys.readouterr().out
+    assert "markers, never found in text; only programs insert their ids: [E1]" in capsys.readouterr().out
 
 
 def test_a_user_defined_token_that_cannot_be_matched_is_refused_before_counting(corpus, tmp_path, run_main):
-    with pytest.raises(ValueError, match=r"'Covid-19' can never be matched: .* makes 'covid - 19' of"):
+    with pytest.raises(ValueError, match=r"'Covid-19' can never be matched: .* into 'covid - 19'"):
         run_main(
             f"--input_files={corpus}", f"--output_file={tmp_path / 'v.txt'}", "--user_defined_tokens=Covid-19"
         )
@@ -237,7 +237,7 @@ def test_unused_tokens_make_room_and_no_id_moves(run_main, old_file, capsys):
     assert changed == set(range(1, 11))
     assert {"playground", "of"} <= {new[index] for index in changed}
     printed = capsys.readouterr().out
-    assert "10 new pieces stand in the place of [unused] tokens, 0 of those are left." in printed
+    assert "10 new pieces replace [unused] tokens; 0 [unused] tokens are left." in printed
     assert "before" in printed and "unknown pieces: 0.0000 % before, 0.0000 % now" in printed
 
 
@@ -251,7 +251,7 @@ def test_appended_pieces_stand_at_the_end_and_the_table_has_to_grow(run_main, ol
     old, new = merge(run_main, old_file, "--merge_slots=append", "--vocab_size=80")
     assert new[: len(old)] == old and len(new) == 80
     printed = capsys.readouterr().out
-    assert f"{80 - len(old)} new pieces stand at the end." in printed
+    assert f"{80 - len(old)} new pieces follow at the end." in printed
     assert f"a model of {len(old)} pieces has to be resized" in printed
 
 
@@ -273,12 +273,12 @@ def test_what_does_not_fit_together_is_refused(run_main, old_file, arguments, se
 
 def test_a_vocabulary_without_unused_tokens_is_refused(run_main, old_file):
     Vocabulary([*SPECIAL_TOKENS, "a"], True).write(old_file)
-    with pytest.raises(ValueError, match=r"no \[unused\] token to give away; pass --merge_slots=append"):
+    with pytest.raises(ValueError, match=r"no \[unused\] token left to replace; pass --merge_slots=append"):
         merge(run_main, old_file)
 
 
 def test_where_pieces_go_without_a_vocabulary_to_extend_is_refused(corpus, tmp_path, run_main):
-    with pytest.raises(ValueError, match="--merge_slots says where new pieces of --merge_into go"):
+    with pytest.raises(ValueError, match="--merge_slots has no effect without --merge_into"):
         run_main(f"--input_files={corpus}", f"--output_file={tmp_path / 'v.txt'}", "--merge_slots=append")
 
 
@@ -300,7 +300,7 @@ def run_script(*arguments):
         (["--input_files={corpus}", f"--output_file={__file__}"], "exists; pass --overwrite"),
         (
             ["--input_files={corpus}", "--output_file={tmp}/v.txt", "--vocab_size=90"],
-            "--vocab_size=90 has no room beside 5 special, 99 unused and 0 user-defined tokens",
+            "--vocab_size=90 has no room for learned pieces beside 5 special, 99 unused",
         ),
         (
             ["--input_files={corpus}", "--output_file={tmp}/v.txt", "--merge_into={corpus}"],

@@ -106,7 +106,7 @@ def test_of_older_records_copies_are_found_and_the_rest_is_said(equal_shards, ca
     assert check_records(directory) == 0
     summary, note = capsys.readouterr().out.splitlines()
     assert "all whole" in summary and note.startswith(
-        "not checked: whether 3 of the shards are those that were"
+        "not checked: whether 3 of the shards are still as they were"
     )
 
     shutil.copy(shards[0], shards[2])

@@ -354,7 +354,7 @@ def test_the_number_of_workers_changes_nothing_and_a_kill_loses_nothing(tmp_path
     assert unfinished.is_dir() and not (tmp_path / "killed").exists()
     ended = run_script(*flags, f"--output_dir={tmp_path / 'killed'}", "--num_workers=2")
     assert ended.returncode == 0, ended.stderr
-    assert "in an earlier run; going on" in ended.stderr
+    assert "in an earlier run; resuming" in ended.stderr
     assert contents(tmp_path / "killed") == contents(tmp_path / "1")
 
 
@@ -511,7 +511,7 @@ def distributions(columns, vocabulary, continuing):
         ({"max_ngram_size": 6}, "max_ngram_size=6 must lie between 1 and max_predictions_per_seq=5"),
         ({"seed": -1}, "seed=-1 must not be negative"),
         ({"num_workers": -1}, "num_workers=-1 must be at least 1"),
-        ({"beam_options": "--x=1"}, "beam_options are for --runner=beam"),
+        ({"beam_options": "--x=1"}, "--beam_options has no effect without --runner=beam"),
         (
             {"max_predictions_per_seq": 30},
             r"max_predictions_per_seq=30 must lie between 1 and max_seq_length - 3 = 29; .* = 5 is a good",
@@ -605,7 +605,7 @@ def test_a_full_disk_is_a_sentence_and_the_same_command_goes_on(tmp_path, corpus
     for num_bytes in (300, largest // 2):  # at the tokens, at the shards
         with largest_file(num_bytes), pytest.raises(OSError) as error:
             create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-        assert str(error.value).endswith("out.unfinished, and the same command goes on there.")
+        assert str(error.value).endswith("out.unfinished, and the same command resumes it.")
         assert not (tmp_path / "out").exists()
     create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
@@ -620,7 +620,7 @@ def test_a_killed_worker_is_a_sentence_and_the_same_command_goes_on(tmp_path, co
     with monkeypatch.context() as patch:
         patch.setattr(stage_runner, "sample_block", killed)
         with pytest.raises(
-            OSError, match="^a worker process was killed, .*; what is done lies in .* goes on"
+            OSError, match="^a worker process was killed, .*; finished work is kept in .* resumes it"
         ):
             create_pretraining_data(*corpus, tmp_path / "out", num_workers=2, **SMALL)
     monkeypatch.setattr(stage_runner, "tokenize_group", lambda *_: pytest.fail("it was done"))

@@ -8,8 +8,8 @@ def byte_batches(texts: Iterable, num_bytes: int, size: Callable = len) -> Itera
 
     Args:
       texts: bytes, or whatever `size` can measure.
-      num_bytes: when a list is full; its last text may go beyond.
-      size: the bytes of one text.
+      num_bytes: a list that holds at least this many bytes is full. Its last text may exceed the number.
+      size: a function that returns the number of bytes of one text.
     """
     batch, held = [], 0
     for text in texts:

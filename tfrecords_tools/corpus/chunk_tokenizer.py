@@ -1,9 +1,10 @@
 """Many lines -> WordPiece ids on the host, fast: every different chunk between two spaces is tokenized once.
 
-No rule of the original BERT joins text across a space: not cleaning, not lower-casing (the final sigma looks
-no further than its word), not the order of accents, not bytes that are not UTF-8. So the pieces of a line
-are those of its chunks `line.split(b" ")`, one after the other, and running text repeats its chunks. The
-rules themselves stay where they are, in `WordPieceTokenizer`, which sees each chunk that is new.
+No rule of the original BERT joins text across a space: neither cleaning, nor lower-casing (whether a sigma is
+final depends on its own word alone), nor the order of accents, nor the removal of bytes that are not UTF-8.
+So the pieces of a line are the pieces of its chunks, `line.split(b" ")`, one after the other. Running text
+repeats its chunks, so most of them are already known. The rules themselves are in `WordPieceTokenizer`, which
+tokenizes each new chunk.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,19 +16,19 @@ from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tfrecords_tools.corpus.byte_batches import byte_batches
 
-# Longer chunks hardly come back (a line of Chinese is one), so they are not kept.
+# Longer chunks rarely occur again (a whole line of Chinese is one chunk), so they are not kept.
 _MAX_BYTES_OF_KEPT_CHUNK = 64
-_BYTES_PER_CALL = 1 << 20  # of new chunks that one call of the graph takes, to bound its memory
+_BYTES_PER_CALL = 1 << 20  # bytes of new chunks per call of the graph, to limit its memory
 
 
 class ChunkTokenizer:
-    """`WordPieceTokenizer` for many lines of running text, with a memory.
+    """`WordPieceTokenizer` for many lines of running text, with a cache of chunks.
 
-    The ids are those of `WordPieceTokenizer`; what is remembered changes the speed only.
+    The ids are those of `WordPieceTokenizer`; the cache changes only the speed.
 
     Args:
       vocabulary: the `Vocabulary`; its casing decides lower-casing and accents.
-      max_chunks: how many different chunks are remembered, about 200 bytes each; then all are forgotten.
+      max_chunks: how many different chunks the cache holds, about 200 bytes each. Beyond that it is emptied.
 
     Call arguments:
       lines: UTF-8 bytes; bytes that are not UTF-8 are ignored.
@@ -64,7 +65,7 @@ class ChunkTokenizer:
         if len(known) > self._max_chunks:
             known.clear()
         ids_of, join, misses = known.__getitem__, b"".join, known.misses
-        misses.clear()  # also what a call that was broken off has left
+        misses.clear()  # an interrupted call may have left some
         rows, waiting, num_misses = [], [], 0
         for line in lines:
             ids = list(map(ids_of, line.split(b" ")))
@@ -83,7 +84,7 @@ class ChunkTokenizer:
         return np.frombuffer(join(rows), self.dtype), lengths
 
     def _learn(self, chunks: Iterable[bytes]) -> dict[bytes, bytes]:
-        """The ids of new chunks, which are remembered but for those that are too long."""
+        """Returns the ids of new chunks, and keeps them in the cache unless the chunk is too long."""
         learned = {}
         size = self.dtype.itemsize
         for batch in byte_batches(chunks, _BYTES_PER_CALL):
@@ -101,7 +102,7 @@ class ChunkTokenizer:
 
 
 class _KnownChunks(dict):
-    """Chunk -> its ids as the bytes of an array; None for one that is new, which is noted in `misses`."""
+    """Chunk -> its ids as the bytes of an array. For a new chunk None, and the chunk is added to `misses`."""
 
     def __init__(self):
         super().__init__()

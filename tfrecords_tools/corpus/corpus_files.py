@@ -1,6 +1,6 @@
-"""The files of a corpus: found, opened whatever their compression, read in big pieces.
+"""Finds the files of a corpus, opens them whatever their compression, and reads them in large chunks.
 
-Standard library only; `.zst` asks for an optional package when the first such file is met.
+Standard library only, except for `.zst`, which may need an optional package.
 """
 
 import os
@@ -23,12 +23,12 @@ def input_files(patterns) -> list[Path]:
 
     Args:
       patterns: a path, a list of paths or globs, or one string of them separated by commas. A folder stands
-        for all files in it and in its folders, those with a name that begins with a dot left out. The path
-        of an existing file is never read as a glob, whatever characters it has.
+        for all files in it and its subfolders, except files and folders whose name begins with a dot. The
+        path of an existing file is never read as a glob, whatever characters it has.
 
     Raises:
-      ValueError: when a pattern matches no file, all files are empty, or one is compressed in a way that is
-        not read (or needs a package that is not installed).
+      ValueError: when a pattern matches no file, all files are empty, or a file's compression is not
+        supported (or needs a package that is not installed).
     """
     patterns = _separated(patterns)
     if not patterns:
@@ -37,7 +37,7 @@ def input_files(patterns) -> list[Path]:
     for pattern in patterns:
         path = Path(pattern)
         matches = [path] if path.exists() else [Path(match) for match in glob(str(pattern), recursive=True)]
-        # A folder that a glob meets is not entered: with ** its files are matches themselves.
+        # A folder that a glob matches is not searched: with ** the glob matches its files too.
         files = _files_below(path) if path.is_dir() else [match for match in matches if match.is_file()]
         if not files:
             problem = "holds no files" if path.is_dir() else "matches no file"
@@ -55,7 +55,7 @@ def input_files(patterns) -> list[Path]:
 
 
 def input_folders(patterns) -> list[Path]:
-    """The folders among what `input_files` is given: what is put there would be input the next time."""
+    """The folders among the arguments of `input_files`: output there would be input of the next run."""
     return [Path(pattern) for pattern in _separated(patterns) if Path(pattern).is_dir()]
 
 
@@ -88,7 +88,7 @@ def is_compressed(path: str | Path) -> bool:
 
 
 def is_json_lines(path: str | Path) -> bool:
-    """Whether the name, less that of a compression, ends in `.jsonl`, `.ndjson` or `.json`."""
+    """Whether the name, without the suffix of a compression, ends in `.jsonl`, `.ndjson` or `.json`."""
     path = Path(path)
     if is_compressed(path):
         path = path.with_suffix("")
@@ -99,8 +99,8 @@ def read_chunks(path: str | Path, start: int = 0) -> Iterator[bytes]:
     """Yields the bytes of a file, unpacked, from `start` on, at most `CHUNK_BYTES` at a time.
 
     Raises:
-      DamagedFile: when a compressed file cannot be unpacked any further. What was whole before the damage
-        has been yielded.
+      DamagedFile: when a compressed file cannot be unpacked any further. All bytes before the damage have
+        been yielded.
     """
     compression = compression_of(path)
     errors = compression.errors if compression else ()

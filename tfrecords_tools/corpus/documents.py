@@ -1,7 +1,7 @@
 """Corpus files -> units of work -> documents of lines. Standard library only.
 
-Text is in the original's format: one sentence (or paragraph) a line, a blank line between documents; a new
-file begins a new document. Of JSON lines each object is a document, the lines of its text field the
+Text is in the original's format: one sentence (or paragraph) per line, a blank line between documents; a new
+file begins a new document. In JSON lines each object is a document, and the lines of its text field are its
 sentences.
 """
 
@@ -35,7 +35,7 @@ class TextFormat:
 
     Attributes:
       text_field: the key of an object's text in JSON lines.
-      split_sentences: the code of a language whose rules cut every line into sentences, or empty.
+      split_sentences: a language code, such as "en", whose rules cut every line into sentences; or empty.
       errors: "fail" stops at the first line that cannot be read, "skip" leaves it out and counts it.
     """
 
@@ -53,7 +53,7 @@ class TextFormat:
 
 
 class Unit(NamedTuple):
-    """A piece of work: the documents that begin in the bytes [start, end) of a file; end -1 is the file's."""
+    """A piece of work: the documents that begin in bytes [start, end) of a file; end -1: the file's end."""
 
     file: str
     start: int
@@ -64,8 +64,8 @@ def plan_units(files, unit_bytes: int) -> list[Unit]:
     """Cuts files into units, in the order of the files. Depends on names and sizes only.
 
     Args:
-      files: as of `input_files`. A compressed file is one unit, an empty file none.
-      unit_bytes: the size of a unit of a file that is not compressed.
+      files: those that `input_files` returns. A compressed file makes one unit, an empty file none.
+      unit_bytes: the size of a unit, for files that are not compressed.
     """
     if unit_bytes < 1:
         raise ValueError(f"unit_bytes={unit_bytes} must be at least 1.")
@@ -83,14 +83,14 @@ def plan_units(files, unit_bytes: int) -> list[Unit]:
 def read_documents(unit: Unit, text_format: TextFormat, problems: Problems) -> Iterator[list[bytes]]:
     """Yields the documents whose first byte lies in a unit.
 
-    So the documents of a file's units, one after the other, are the file's, wherever it is cut: a unit reads
-    on past its end to finish its last document. One document is held at a time, and a chunk of the file.
+    A unit reads past its end to finish its last document. So the units of a file together yield exactly the
+    documents of the file, in order, wherever it is cut. Memory holds one document and one chunk of the file.
 
     Args:
       unit: which documents.
       text_format: how to read them.
-      problems: is told what was left out, with `errors="skip"`. Of a compressed file that is damaged the
-        whole lines before the damage are kept.
+      problems: collects what was left out, with `errors="skip"`. Of a damaged compressed file, the whole
+        lines before the damage are kept.
 
     Yields:
       A non-empty list of non-empty UTF-8 lines, stripped as `str.strip` does it.
@@ -98,7 +98,8 @@ def read_documents(unit: Unit, text_format: TextFormat, problems: Problems) -> I
     Raises:
       ValueError: with `errors="fail"`, naming file and line of what cannot be read.
     """
-    # Whether the line is blank that holds the byte before a unit decides if the unit begins in a document.
+    # Reading begins with the line that holds the byte before the unit: if that line is blank, a new document
+    # begins with the unit; otherwise the unit may begin in the middle of a document.
     first_byte = start_of_line(unit.file, unit.start - 1)
     report = _reporter(unit.file, first_byte, text_format, problems)
     blocks = read_line_blocks(unit.file, first_byte, report)
@@ -116,11 +117,11 @@ def read_documents(unit: Unit, text_format: TextFormat, problems: Problems) -> I
 
 
 def read_lines_of_unit(unit: Unit, text_format: TextFormat, problems: Problems) -> Iterator[list[bytes]]:
-    """Yields the lines that begin in a unit, for whoever does not ask which document they belong to.
+    """Yields the lines that begin in a unit, for callers that do not need whole documents.
 
-    So text without a blank line is shared out over many units as well, and a part of a document is held at
-    a time. Of JSON lines the units are the same as for `read_documents`. Arguments and errors are those of
-    `read_documents`; sentences are not split.
+    So text without a blank line is divided among units as well, and memory holds only a part of a document.
+    In JSON lines an object belongs to the same unit as for `read_documents`. Arguments and errors are those
+    of `read_documents`; sentences are not split.
 
     Yields:
       Lists of non-empty UTF-8 lines, stripped.
@@ -161,7 +162,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
 
 
 def _reporter(file, first_byte, text_format, problems):
-    """What to do about a problem: a function of (the line, counted from `first_byte` on; the problem)."""
+    """Returns a function of (line number from `first_byte` on, problem), which raises or collects it."""
 
     def report(number, problem):
         place = LineOfFile(file, first_byte, number)
@@ -197,7 +198,7 @@ def _text_documents(blocks, start, end, report) -> Iterator[list[bytes]]:
             if line is not None:
                 document.append(line)
             else:
-                # It is left out but no blank line: it neither ends a document nor moves where one begins.
+                # The line is left out but is not blank: it does not end a document or move its beginning.
                 report(block.number + index, not_utf8(block.raw[index]))
     if document:
         yield document
@@ -232,12 +233,12 @@ def _text_of_object(line, text_field) -> bytes | Problem:
         try:
             return text.encode("utf-8")
         except UnicodeEncodeError:
-            kind, remedy = "lines left out, text that has no UTF-8", "write the file anew"
+            kind, remedy = "lines left out, text that has no UTF-8", "write the file again as valid Unicode"
     else:
         kind, remedy = "lines left out, no text in the JSON object", "name the field that holds the text"
     return Problem(kind, str(why_no_text(fields, text_field)), remedy)
 
 
 def _not_an_object(what) -> Problem:
-    remedy = "a .json, .jsonl or .ndjson file has one object a line, with the text in one of its fields"
+    remedy = "a .json, .jsonl or .ndjson file has one object per line, with the text in one of its fields"
     return Problem("lines left out, no JSON object", what, remedy)

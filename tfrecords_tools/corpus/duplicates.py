@@ -1,7 +1,8 @@
-"""Documents that occurred before, word for word or nearly: small fingerprints, and what follows from them.
+"""Finds documents that occurred before, word for word or nearly, from small fingerprints.
 
-The fingerprint of a document is taken where the document is read; whether it occurred before is decided from
-the fingerprints alone, in the order of the corpus, so it does not matter who took which.
+The fingerprint of a document is computed where the document is read. Whether it occurred before is decided
+from the fingerprints alone, in the order of the corpus. So the result does not depend on which process
+computed which fingerprint.
 """
 
 import functools
@@ -15,9 +16,9 @@ SHINGLE_WORDS = 5
 NUM_BANDS = 16
 HASHES_PER_BAND = 8
 NUM_HASHES = NUM_BANDS * HASHES_PER_BAND
-# A pair that shares a band and agrees in 96 of 128 hashes is taken for near-duplicates. Of pairs with a
-# Jaccard similarity of 0.9 all are found, of 0.8 nine in ten, of 0.7 one in ten, of 0.6 none (measured by the
-# tests).
+# A pair that shares a band and agrees in 96 of 128 hashes counts as near-duplicates. This finds all pairs
+# with a Jaccard similarity of 0.9, nine in ten with 0.8, one in ten with 0.7 and none with 0.6 (measured by
+# the tests).
 MIN_EQUAL_HASHES = 96
 
 _PIECE_CHARACTERS = 1 << 15
@@ -28,14 +29,14 @@ _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _WORD_BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2**64
 _SHINGLE_BASE = np.uint64(0xD1342543DE82EF95)
 
-# Scripts written without spaces between words, so that every character counts as one: Thai and Lao, Myanmar,
-# Khmer, kana, ideographs.
+# Scripts written without spaces between words, so that every character counts as a word: Thai and Lao,
+# Myanmar, Khmer, kana, ideographs.
 _SPACELESS = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30FF), (0x3400, 0x9FFF))
 _SEPARATOR, _PART_OF_WORD, _WORD = 0, 1, 2
 
 
 class Fingerprinter:
-    """What is kept of a document to find its duplicates.
+    """Computes the fingerprint of a document, which is all that is kept to find its duplicates.
 
     Args:
       mode: "exact" makes a 128-bit digest of the text, lower-cased, white space normalized: two numbers, 16
@@ -65,7 +66,7 @@ class Fingerprinter:
         self.num_numbers = 2 if mode == "exact" else NUM_BANDS
         self._fingerprint = _digest
         if mode == "near":
-            # Kept, for a new array of this size costs more time than to fill it.
+            # Allocated once: allocating an array of this size takes longer than filling it.
             room = np.empty((NUM_HASHES, _SHINGLES_AT_ONCE), np.uint32)
             self._fingerprint = functools.partial(_signature, room=room)
 
@@ -74,7 +75,7 @@ class Fingerprinter:
 
 
 def duplicates(fingerprints: np.ndarray, mode: str) -> np.ndarray:
-    """Which documents to drop, so that none is left that is like one before it.
+    """Tells which documents to drop, so that no document is left that resembles an earlier one.
 
     Args:
       fingerprints: uint64 array of shape (N, num_numbers), in the order of the corpus.
@@ -82,7 +83,7 @@ def duplicates(fingerprints: np.ndarray, mode: str) -> np.ndarray:
 
     Returns:
       bool array of shape (N,), True for a document with the text of an earlier one ("exact"), or for one that
-      is nearly like an earlier document that stays ("near").
+      nearly equals an earlier document that is kept ("near").
     """
     _check_mode(mode)
     fingerprints = np.ascontiguousarray(fingerprints, np.uint64)
@@ -114,7 +115,7 @@ def _exact_duplicates(fingerprints) -> np.ndarray:
 
 
 def _signature(text, room) -> np.ndarray:
-    """Minima of `NUM_HASHES` hash functions over the shingles, eight bits of each; a number is a band."""
+    """Minima of `NUM_HASHES` hash functions over the shingles, eight bits of each; each number is a band."""
     shingles = _shingle_hashes(_word_hashes(text))
     factors, offsets = _hash_functions()
     minima = np.full(NUM_HASHES, 0xFFFFFFFF, np.uint32)
@@ -123,7 +124,7 @@ def _signature(text, room) -> np.ndarray:
         hashes = np.multiply(factors, some, out=room[:, : len(some)])  # modulo 2**32
         hashes += offsets
         np.minimum(minima, hashes.min(axis=1), out=minima)
-    # A minimum is a small number: multiplied, its bits are spread over the upper ones.
+    # A minimum is a small number; multiplication spreads its bits into the upper eight, which are kept.
     minima *= np.uint32(0x9E3779B1)
     return (minima >> np.uint32(24)).astype(np.uint8).view(np.uint64)
 
@@ -131,14 +132,14 @@ def _signature(text, room) -> np.ndarray:
 @functools.cache
 def _hash_functions():
     """Factors, odd, and offsets of x -> factor * x + offset modulo 2**32: two uint32 arrays (hashes, 1)."""
-    # The raw numbers, which no version of NumPy may change.
+    # Raw numbers of the generator: NumPy promises that no version changes them.
     raw = np.random.PCG64(1997).random_raw(2 * NUM_HASHES) >> np.uint64(32)
     factors, offsets = raw.astype(np.uint32).reshape(2, NUM_HASHES, 1)
     return factors | np.uint32(1), offsets
 
 
 def _shingle_hashes(words) -> np.ndarray:
-    """uint32 hashes of all `SHINGLE_WORDS` words in a row; of a shorter text, of all its words."""
+    """uint32 hash of every run of `SHINGLE_WORDS` words; a shorter text gives one hash of all its words."""
     length = min(SHINGLE_WORDS, len(words))
     count = len(words) - length + 1
     shingles = words[:count].copy()
@@ -159,7 +160,7 @@ def _word_hashes(text) -> np.ndarray:
         found.append(_word_hashes_of_piece(text[start:end]))
         start = end
     words = np.concatenate(found)
-    if not len(words):  # nothing but signs: the text is one word
+    if not len(words):  # only punctuation and symbols: the whole text counts as one word
         words = np.frombuffer(hashlib.blake2b(text.encode("utf-8"), digest_size=8).digest(), np.uint64)
     return words
 
@@ -172,8 +173,8 @@ def _word_hashes_of_piece(text) -> np.ndarray:
     is_word = inner == _WORD
     starts = np.flatnonzero((inner != kinds[:-2]) & (inner != _SEPARATOR) | is_word)
     ends = np.flatnonzero((inner != kinds[2:]) & (inner != _SEPARATOR) | is_word) + 1
-    # The hash of characters c0 c1 ... is c0 + c1 base + c2 base**2 ..., modulo 2**64: running sums over the
-    # piece give those of all words, and the inverse of the base takes away where in the piece a word lies.
+    # The hash of characters c0 c1 ... is c0 + c1 base + c2 base**2 ..., modulo 2**64. Differences of running
+    # sums over the piece give the sums of all words; a power of the inverse base removes the word's offset.
     powers, inverse_powers = _powers()
     sums = np.zeros(len(codes) + 1, np.uint64)
     np.cumsum(codes * powers[: len(codes)], out=sums[1:])
@@ -182,11 +183,11 @@ def _word_hashes_of_piece(text) -> np.ndarray:
 
 @functools.cache
 def _kinds_of_characters() -> np.ndarray:
-    """What each code of the basic plane is in a text; the last stands for all codes above, uint8 (65536,)."""
+    """Kind of each code point up to U+FFFF, uint8 (65536,); the last entry is for all code points above."""
     kinds = np.full(1 << 16, _SEPARATOR, np.uint8)
     for code in range(len(kinds)):
         character = chr(code)
-        # Marks are no letters, but part of words.
+        # Combining marks are not letters, but they are part of words.
         if character.isalnum() or not character.isascii() and ("a" + character).isidentifier():
             kinds[code] = _PART_OF_WORD
     for first, last in _SPACELESS:
@@ -198,7 +199,7 @@ def _kinds_of_characters() -> np.ndarray:
 
 @functools.cache
 def _powers():
-    """The base to the 0, 1, 2 ..., and its inverse, modulo 2**64: two uint64 arrays."""
+    """Powers 0, 1, 2 ... of the base and of its inverse, modulo 2**64: two uint64 arrays."""
     bases = np.array([[_WORD_BASE], [pow(_WORD_BASE, -1, 1 << 64)]], np.uint64)
     powers = np.repeat(bases, _PIECE_CHARACTERS, axis=1)
     powers[:, 0] = 1
@@ -211,7 +212,7 @@ def _mix(values) -> np.ndarray:
     return values ^ (values >> np.uint64(31))
 
 
-# ------------------------------------------------------------------------------ near: who is like whom
+# ------------------------------------------------------------------------------ near: similar documents
 
 
 def _near_duplicates(fingerprints) -> np.ndarray:

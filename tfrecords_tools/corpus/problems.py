@@ -1,4 +1,4 @@
-"""What was wrong with the lines of a corpus: counted, the first few named. Standard library only."""
+"""Problems with the lines of a corpus: all are counted, the first few are named. Standard library only."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ NUM_NAMED = 5
 
 
 class Problem(NamedTuple):
-    """What is wrong with a line: what is counted, what is said of it, how to mend it."""
+    """A problem with a line: the kind under which it is counted, what is wrong, and how to mend it."""
 
     kind: str
     what: str
@@ -20,8 +20,8 @@ class Problem(NamedTuple):
 class LineOfFile(NamedTuple):
     """The `line`-th line, from 1, after the first `start` bytes of a file.
 
-    Whoever reads a range of a file does not know how many lines lie before it. They are counted only for a
-    place that is shown to somebody.
+    A reader of a byte range does not know how many lines precede it. They are counted only when a place is
+    converted to `str`, to show it.
     """
 
     file: str
@@ -33,7 +33,7 @@ class LineOfFile(NamedTuple):
 
 
 class Problems:
-    """A collector that is told of everything left out. Workers send theirs, pickled or as JSON, to be merged.
+    """Collects the problems of all that was left out. Workers send theirs, pickled or as JSON, to be merged.
 
     Attributes:
       counts: how many there were of each kind.
@@ -62,7 +62,7 @@ class Problems:
 
     @classmethod
     def merge(cls, collectors: Iterable["Problems"]) -> "Problems":
-        """What many were told; the first named are those of the first."""
+        """Merges many collectors; the problems that they named are kept in the order of the collectors."""
         merged = cls()
         for collector in collectors:
             merged.counts.update(collector.counts)
@@ -81,7 +81,7 @@ class Problems:
         return problems
 
     def summary(self) -> list[str]:
-        """Lines for people: one for each kind, then the first few places; none when all was well.
+        """Lines for people: one for each kind, then the first few places; no lines if nothing was wrong.
 
         The number of a line in the middle of a file is found by reading the file up to there.
         """

@@ -2,15 +2,15 @@
 
 REQUIREMENT = "sentencex==1.0.32"
 
-# The languages that sentencex 1.0.32 has rules of its own for; it takes any other code and treats it as
-# English or as a relative. Chinese goes without abbreviations, so the marks that end its sentences suffice.
+# The languages for which sentencex 1.0.32 has its own rules. It accepts any other code as well, but treats it
+# as English or as a related language. Chinese needs no list of abbreviations: its full stops are unambiguous.
 LANGUAGES = tuple(
     "am ar bg bn ca da de el en es fi fr gu hi hy it ja kk kn ml mr my nl pa pl pt ru sk ta te uk zh".split()
 )
 
 
-# sentencex 1.0.32 takes every white space behind an initial for one byte and aborts on others ("J.\xa0S.").
-# WordPiece reads them as spaces too, and drops U+0085, a control character.
+# sentencex 1.0.32 assumes that white space after an initial is one byte long, and aborts where it is longer
+# ("J.\xa0S."). WordPiece reads such white space as spaces too, and drops U+0085, a control character.
 _PLAIN_SPACES = {code: " " for code in range(0x80, 0x3001) if chr(code).isspace()} | {0x85: None}
 
 
@@ -24,8 +24,8 @@ class SentenceSplitter:
       line: UTF-8.
 
     Returns:
-      A list of non-empty UTF-8 sentences, stripped; joined they are the line but for white space, all of
-      which is plain spaces in them.
+      A list of non-empty UTF-8 sentences, stripped. Joined, they equal the line except for white space: it is
+      dropped between sentences, and white space beyond ASCII becomes plain spaces.
 
     Raises:
       ValueError: when the language is not known, or sentencex is not installed.
@@ -40,8 +40,8 @@ class SentenceSplitter:
     def __init__(self, language: str):
         if language not in LANGUAGES:
             raise ValueError(
-                f"split_sentences={language!r} is no language that sentences are known of; choose one of "
-                f"{', '.join(LANGUAGES)} (the nearest relative is often good enough)."
+                f"split_sentences={language!r} is no language with known sentence rules; choose one of "
+                f"{', '.join(LANGUAGES)} (a closely related language is often good enough)."
             )
         try:
             from sentencex import segment

@@ -1,7 +1,7 @@
 """Corpus files -> lines, in UTF-8 bytes, a block of them at a time. Standard library only.
 
-What is asked of every line costs more than reading it, so it is asked of a whole block where that will do:
-whether it is UTF-8, whether it holds anything but ASCII, whether a line begins before a place in the file.
+Checking each line costs more than reading it. So a check covers a whole block where that is enough: whether
+it is UTF-8, whether it holds anything but ASCII, whether it begins before a place in the file.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from tfrecords_tools.corpus.problems import Problem
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-# What str.strip takes off: the ASCII part for bytes.strip, the rest (up to U+3000) in UTF-8.
+# The characters that str.strip removes: those of ASCII for bytes.strip, the others (up to U+3000) in UTF-8.
 _ASCII_SPACES = bytes(code for code in range(0x80) if chr(code).isspace())
 _OTHER_SPACES = frozenset(chr(code).encode() for code in range(0x80, 0x3001) if chr(code).isspace())
 
@@ -23,11 +23,11 @@ class LineBlock(NamedTuple):
     """Lines that follow each other in a file.
 
     Attributes:
-      number: of the first line, counted from 1 where the reading began.
+      number: the number of the first line; the line where reading began has number 1.
       offset: the byte of the file where the first line begins.
       end: the byte after the last line.
-      raw: the lines as they are, less the line feeds.
-      stripped: the lines less the white space at both ends; None for one that is not UTF-8.
+      raw: the lines as they are, without the line feeds.
+      stripped: the lines without white space at both ends; None for one that is not UTF-8.
     """
 
     number: int
@@ -37,7 +37,7 @@ class LineBlock(NamedTuple):
     stripped: list[bytes | None]
 
     def index_at(self, position: float) -> int:
-        """The index of the first line that begins at the byte `position` or later; past all, their number."""
+        """Index of the first line that begins at byte `position` or later; if none, the number of lines."""
         if position <= self.offset:
             return 0
         if position > self.end:
@@ -51,12 +51,13 @@ class LineBlock(NamedTuple):
 def read_line_blocks(
     path: str | Path, start: int, report: Callable[[int, Problem], None]
 ) -> Iterator[LineBlock]:
-    """Yields the lines of a file from byte `start` on, where one begins. They end at line feeds only.
+    """Yields the lines of a file from byte `start` on. Only line feeds end a line.
 
     Args:
       path: the file. A byte order mark at its beginning is left out.
-      start: where to begin.
-      report: is told (number of the line that could not be read any more, why) of a damaged compressed file.
+      start: where to begin; it must be the beginning of a line.
+      report: called for a damaged compressed file, with the number of the first line that could not be read
+        and the `Problem`.
     """
     number, offset = 1, start
     try:
@@ -71,11 +72,11 @@ def read_line_blocks(
             offset = end + 1  # the line feed
     except DamagedFile as error:
         what = f"cannot be unpacked: {error}"
-        report(number, Problem("ends left out, damaged compressed files", what, "get or pack it anew"))
+        report(number, Problem("ends left out, damaged compressed files", what, "copy or compress it again"))
 
 
 def start_of_line(path: str | Path, position: int) -> int:
-    """The byte where the line begins that the byte at `position` belongs to; a line feed ends its line."""
+    """The byte where the line begins to which the byte at `position` belongs. A line feed ends its line."""
     if position <= 0:
         return 0
     with open(path, "rb") as stream:
@@ -93,7 +94,7 @@ def strip(line: bytes) -> bytes:
     """`str.strip` of a line of UTF-8: the white space of Unicode counts, not only that of ASCII."""
     line = line.strip(_ASCII_SPACES)
     if line and (line[0] >= 0x80 or line[-1] >= 0x80):
-        # In UTF-8 no character is the beginning or the end of another; these have two or three bytes.
+        # In UTF-8 no character's bytes begin or end another's; white space here has two or three bytes.
         ends = (line[:2], line[:3], line[-2:], line[-3:])
         if not _OTHER_SPACES.isdisjoint(ends):
             return line.decode("utf-8").strip().encode("utf-8")
@@ -128,7 +129,7 @@ def _is_utf8(text) -> bool:
 
 def _whole_lines(path, start) -> Iterator[bytes]:
     """Yields lines joined by line feeds, the last line feed left out."""
-    begun = []  # the pieces of a line whose end has not come
+    begun = []  # the pieces of a line whose end has not been read yet
     for chunk in read_chunks(path, start):
         head, line_feed, tail = chunk.rpartition(b"\n")
         if line_feed:

@@ -17,7 +17,7 @@ class TokenizedCorpus:
       sentence_starts: int64 array of shape [sentences + 1]: sentence s is
         pieces[sentence_starts[s] : sentence_starts[s + 1]].
       document_starts: int64 array of shape [documents + 1]: document d holds the sentences
-        document_starts[d] up to but without document_starts[d + 1].
+        document_starts[d] up to, but not including, document_starts[d + 1].
     """
 
     pieces: np.ndarray
@@ -26,12 +26,12 @@ class TokenizedCorpus:
 
     @classmethod
     def from_lengths(cls, pieces, sentence_lengths, document_of_sentence) -> "TokenizedCorpus":
-        """Builds a corpus from its pieces, dropping sentences and documents without any, as the original.
+        """Builds a corpus. Sentences and documents without pieces are dropped, as the original drops them.
 
         Args:
           pieces: integer array of shape [tokens].
           sentence_lengths: integer array of shape [sentences].
-          document_of_sentence: integer array of shape [sentences], never falling: the document's number.
+          document_of_sentence: integer array of shape [sentences], non-decreasing: each one's document.
         """
         sentence_lengths = np.asarray(sentence_lengths, np.int64)
         kept = sentence_lengths > 0

@@ -17,7 +17,7 @@ from tfrecords_tools.records.statistics_page import write_statistics
 
 
 def assemble(job, parts, num_parts_of_shard) -> tuple[Path, tuple[Shard, ...], RecordStatistics]:
-    """Puts the shards together from their parts; records follow one another in a file, so bytes do too.
+    """Joins the parts of each shard. A file is one record after another, so the parts' bytes are joined.
 
     Returns:
       (the folder they are in, the shards, the statistics of all records).
@@ -58,7 +58,7 @@ def _join_files(paths, target):
 
 
 def finish(job, finished, output_dir, manifest, statistics, overwrite):
-    """Completes the folder of finished records, gives it its name, and clears the work away."""
+    """Completes the folder of finished records, renames it to `output_dir`, and deletes the work folder."""
     job.vocabulary().write(finished / VOCABULARY_FILE_NAME)
     manifest.write(finished)
     write_statistics(finished, manifest, statistics)

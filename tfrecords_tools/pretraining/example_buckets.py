@@ -1,7 +1,7 @@
-"""Sampled examples on disk, sorted into buckets: the first half of a shuffle that needs no memory.
+"""Sampled examples on disk, sorted into buckets: the first half of a shuffle with little memory.
 
-Every example goes to a bucket drawn at random. All examples of a bucket are later read from all files,
-put in random order and written to one part of a shard: together a uniform shuffle of the whole corpus.
+Every example goes to a bucket drawn at random. Later all examples of a bucket are read from all files, put in
+random order and written to one part of a shard. Together this is a uniform shuffle of the whole corpus.
 """
 
 from pathlib import Path
@@ -58,9 +58,10 @@ class Examples(NamedTuple):
 
 
 def write_buckets(path: str | Path, examples: Examples, num_buckets: int, generator: np.random.Generator):
-    """Deals the examples out to buckets, as evenly as cards, and writes them bucket by bucket.
+    """Distributes the examples at random over buckets of equal size (to within one example), and writes them.
 
-    The file begins with int64 [buckets, 2], examples and pieces of each bucket. It is written aside first.
+    The file begins with an int64 array of shape [buckets, 2], the number of examples and of pieces in each
+    bucket; then the buckets follow. It is written under a temporary name first.
 
     Args:
       path: the file.
@@ -68,7 +69,7 @@ def write_buckets(path: str | Path, examples: Examples, num_buckets: int, genera
       num_buckets: how many buckets.
       generator: draws the buckets.
     """
-    # A random first bucket for each file: otherwise the low ones would get all that is left over.
+    # A random first bucket for each file: otherwise the first buckets would get the remainder of every file.
     bucket = (generator.permutation(len(examples)) + generator.integers(num_buckets)) % num_buckets
     order = np.argsort(bucket, kind="stable")
     examples = examples.take(order)
@@ -104,7 +105,7 @@ def read_bucket(paths, bucket: int, num_buckets: int, piece_dtype) -> Examples:
     Args:
       paths: files that `write_buckets` wrote.
       bucket: the bucket's number.
-      num_buckets: as they were written with.
+      num_buckets: the number that the files were written with.
       piece_dtype: the dtype of the pieces.
     """
     piece_dtype = np.dtype(piece_dtype)

@@ -10,10 +10,10 @@ _SPECIAL_TOKENS_OF_A_TEXT = 2  # [CLS] text [SEP]
 def pack_full_sentences(
     corpus: TokenizedCorpus, documents, *, max_seq_length: int, sep_id: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Fills sequences with consecutive full sentences, over the ends of documents, [SEP] in between.
+    """Fills sequences with consecutive full sentences, across document ends, with [SEP] between documents.
 
     This is FULL-SENTENCES of RoBERTa (arXiv 1907.11692, section 4.2). A sentence longer than a whole sequence
-    is cut, and its rest begins the next one.
+    is cut, and its rest begins the next sequence.
 
     Args:
       corpus: the `TokenizedCorpus`.
@@ -54,7 +54,7 @@ def pack_full_sentences(
 
 
 def _close(parts, lengths, used, separator):
-    """Ends a text; one that would end in a separator leaves it out."""
+    """Ends a text; a separator at its end is removed."""
     if parts[-1] is separator:
         parts.pop()
         used -= 1

@@ -1,4 +1,4 @@
-"""Unfinished pretraining records: a folder that a killed run leaves and the next one takes up."""
+"""Unfinished pretraining records: a folder that a killed run leaves behind and the next run resumes."""
 
 import contextlib
 import shutil
@@ -18,30 +18,30 @@ from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 from tfrecords_tools.work.stored_vocabulary import StoredVocabulary
 
 _PLAN_FILE = "plan.json"
-_FORMAT = 1  # of what lies in the folder; another number is never taken up
+_FORMAT = 1  # version of the folder's contents; a folder with another number is not resumed
 
 
 @dataclass(frozen=True)
 class PretrainingJob:
-    """Where everything of one unfinished set of records lies, and what it is made with.
+    """The folder of one unfinished set of records, and the settings it is made with.
 
-    Small, so that it travels to the workers with each piece of work. The folder holds
+    The object is small, because it is sent to the workers with each piece of work. The folder holds
 
-      plan.json    settings, input files and vocabulary: a run with others is refused
+      plan.json    settings, input files and vocabulary; a run with different ones is refused
       vocab.txt
       tokens/      the tokenised corpus in blocks of documents
       examples/    for each block its examples, sorted into buckets
-      parts/       for each bucket its records in random order, which the shards are put together from
+      parts/       for each bucket its records in random order; the shards are joined from them
 
-    Beside each finished piece lies a JSON file of its name with what there is to say of it, written last: a
-    piece without one is made again.
+    Each finished piece has a summary, a JSON file with its name, which is written last. A piece without a
+    summary is made again.
 
     Args:
       directory: the folder.
       settings: the `PretrainingSettings`.
       vocab_size: how many pieces the vocabulary has.
-      fingerprint: the vocabulary's. Workers keep what they make of a vocabulary, and another one in the same
-        folder is told from it by this.
+      fingerprint: the vocabulary's. Workers cache what they build from a vocabulary; by the fingerprint they
+        recognize a different vocabulary in the same folder.
     """
 
     directory: str
@@ -71,7 +71,7 @@ class PretrainingJob:
 
     @property
     def piece_dtype(self) -> np.dtype:
-        """Two bytes where the vocabulary allows."""
+        """uint16 for vocabularies of at most 65,536 pieces, else int32."""
         return np.dtype(np.uint16 if self.vocab_size <= 1 << 16 else np.int32)
 
     @property
@@ -82,7 +82,7 @@ class PretrainingJob:
         )
 
     def generator(self, *numbers: int) -> np.random.Generator:
-        """A random generator of its own for each piece of work, by its numbers."""
+        """A random generator for one piece of work, seeded by the job's seed and the piece's numbers."""
         return np.random.default_rng([self.settings.seed, *numbers])
 
     @property
@@ -97,16 +97,16 @@ class PretrainingJob:
     def create_or_resume(
         cls, output_dir: str | Path, settings: PretrainingSettings, vocabulary: Vocabulary, files: list[Path]
     ) -> Iterator["PretrainingJob"]:
-        """Makes the folder `OUTPUT_DIR.unfinished`, or takes up the one there is, for this process alone.
+        """Makes the folder `OUTPUT_DIR.unfinished`, or resumes the existing one, and locks it.
 
-        Another process may have it when the `with` block is left, or when this one ends, however it ends.
+        The lock ends with the `with` block, or with this process, however it ends.
 
         Raises:
-          ValueError: when it cannot be made, or holds the unfinished work of other settings, files or another
-            vocabulary; the differing keys are named.
+          ValueError: when the folder cannot be made, or holds unfinished work with other settings, input
+            files or another vocabulary; the differing keys are named.
           BlockingIOError: when another process works in the folder.
-          OSError: when the disk is full or a worker was killed; the sentence says that the same command goes
-            on.
+          OSError: when the disk is full or a worker was killed; the message says that the same command
+            resumes the work.
         """
         output_dir = Path(output_dir).resolve()
         directory = output_dir.with_name(f"{output_dir.name}.unfinished")
@@ -116,7 +116,7 @@ class PretrainingJob:
         except OSError as error:
             raise ValueError(
                 f"cannot make the folder {directory} ({error.strerror}); the records are made there and then "
-                "renamed, so the folder around output_dir must be writable."
+                "renamed, so the parent folder of output_dir must be writable."
             ) from None
         with lock_folder(directory), _saying_how_to_go_on(directory):
             job._take_up(vocabulary, files)
@@ -141,9 +141,9 @@ class PretrainingJob:
 
     @contextlib.contextmanager
     def removed_on_wrong_input(self):
-        """Where the corpus is read: what is wrong there leaves nothing behind.
+        """Deletes the folder if the block, which reads the corpus, raises ValueError.
 
-        The corpus has to be mended, or other settings to be taken, and neither goes on with what is done.
+        The user must then change the corpus or the settings, and neither can resume this work.
         """
         try:
             yield
@@ -156,12 +156,12 @@ class PretrainingJob:
 def _saying_how_to_go_on(directory):
     try:
         yield
-    except BlockingIOError:  # of another folder: it says what to do
+    except BlockingIOError:  # the lock of another folder: its message says what to do
         raise
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
         raise OSError(
-            f"{what.rstrip('.')}; what is done lies in {directory}, and the same command goes on there."
+            f"{what.rstrip('.')}; finished work is kept in {directory}, and the same command resumes it."
         ) from error
 
 
@@ -181,7 +181,7 @@ def _refuse_other_plan(plan_file, plan):
     if differing:
         raise ValueError(
             f"{plan_file.parent} holds unfinished work that differs in {'; '.join(differing)}. Repeat its "
-            "settings to go on with it, or delete that folder to begin again."
+            "settings to resume it, or delete that folder to begin again."
         )
 
 

@@ -1,4 +1,4 @@
-"""What pretraining records are made with: every setting, its default, its check."""
+"""The settings of pretraining records, with their defaults and checks."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ _LONGEST_SEQUENCE = 65_535  # lengths are kept in two bytes
 
 @dataclass(frozen=True)
 class PretrainingSettings:
-    """The settings under their flags' names; defaults are those of the original create_pretraining_data.py.
+    """The settings, named as the flags; defaults are those of the original create_pretraining_data.py.
 
     Args:
       do_lower_case: lower-case the text and strip accents.
       max_seq_length: length of the sequences, special tokens included.
-      max_predictions_per_seq: most masked places of a sequence.
+      max_predictions_per_seq: highest number of masked tokens in a sequence.
       dupe_factor: how many times to go over the corpus.
-      masked_lm_prob: share of a sequence that is masked.
-      short_seq_prob: share of passes over a document with shorter sequences.
-      do_whole_word_mask: mask words with all their pieces or not at all.
-      max_ngram_size: mask runs of up to so many words (pieces, without whole-word masking).
+      masked_lm_prob: share of a sequence's tokens that is masked.
+      short_seq_prob: probability that one pass over a document makes shorter sequences.
+      do_whole_word_mask: mask all pieces of a word or none of them.
+      max_ngram_size: mask runs of up to this many words (of pieces, without whole-word masking).
       strategy: sentence_pairs (the original's next sentence prediction), full_sentences (RoBERTa's, without
         pairs) or sentence_order (ALBERT's).
-      masking: static (in the records) or dynamic (anew in every epoch, while they are read).
+      masking: static (stored in the records) or dynamic (training draws new masks in every epoch).
       deduplicate: drop documents that occurred before: none, exact or near.
       text_field: the key of a JSONL line's text.
-      split_sentences: language code of running text that is to be cut into sentences, or "".
+      split_sentences: language code of running text to cut into sentences, or "".
       errors: what to do with lines that cannot be read: fail or skip.
       seed: the same seed gives the same bytes, whatever the number of workers.
       num_shards: how many TFRecord files.

@@ -1,8 +1,8 @@
 """The three stages of pretraining records: text -> token blocks -> sampled examples -> parts of shards.
 
-Each function does one piece of work in a process of its own, on one machine or on a cluster. What it makes
-depends on the job, the seed and the piece's number alone. Its summary is written last, as JSON beside what it
-made: a piece is done when its summary is there.
+Each function does one piece of work, in any process, on one machine or on a cluster. Its result depends only
+on the job, the seed and the piece's number. Its summary is written last, as JSON beside the result: a piece
+is done when its summary exists.
 """
 
 import functools
@@ -25,12 +25,12 @@ from tfrecords_tools.pretraining.sentence_pairs import PairSampler, truncate_pai
 from tfrecords_tools.records.record_statistics import RecordStatistics
 from tfrecords_tools.records.tfrecord_files import naming_full_disks, open_tfrecord
 
-# A block is what pairs are sampled from at a time, and what is done again after a crash.
+# Bytes of text in a block: the unit that pairs are sampled from, and that is made again after a crash.
 BLOCK_BYTES = 1 << 20
-PARTNER_BLOCKS = 16  # whose documents the random next texts of a block come from
+PARTNER_BLOCKS = 16  # how many other blocks the random next texts of a block come from
 _TEXT_BYTES_AT_ONCE = 1 << 18
 _EXAMPLES_AT_ONCE = 2048
-FIRST_EXAMPLES = "first_examples.npz"  # to show
+FIRST_EXAMPLES = "first_examples.npz"  # a few examples to show to the user
 # First numbers of the seeds, so that no two stages draw the same numbers.
 _SAMPLING, _SHUFFLING = 1, 2
 
@@ -43,7 +43,7 @@ class TextGroup(NamedTuple):
 
 
 class BlockToSample(NamedTuple):
-    """A piece of the second stage: a block, and for each pass those its random texts come from."""
+    """A piece of the second stage: a block, and for each pass the blocks that its random texts come from."""
 
     name: str
     number: int
@@ -69,7 +69,7 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
     """Reads and tokenises a group of documents, and writes them as blocks `tokens/NAME-0000.npz` ...
 
     The summary holds for each block its `name`, `documents`, `sentences`, `tokens` and `unknown`, and the
-    `problems` that were skipped. With deduplication, `tokens/NAME.fingerprints.npy` has a row a document.
+    `problems` that were skipped. With deduplication, `tokens/NAME.fingerprints.npy` has one row per document.
     """
     tokenizer, unk_id = _tokenizer(job.stored_vocabulary)
     fingerprinter = None if job.settings.deduplicate == "none" else Fingerprinter(job.settings.deduplicate)
@@ -88,7 +88,7 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
         lengths = np.concatenate(lengths)
         corpus = TokenizedCorpus.from_lengths(np.concatenate(pieces), lengths, numbers)
         if fingerprinter is not None:
-            # Documents without a single piece are no documents.
+            # Documents without a single piece do not count.
             kept = np.unique(np.array(numbers)[lengths > 0])
             fingerprints.extend(fingerprinter(documents[number]) for number in kept.tolist())
         name = f"{group.name}-{len(blocks):04d}"
@@ -114,7 +114,7 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
 @functools.lru_cache(maxsize=1)
 def _tokenizer(stored_vocabulary):
     """The tokenizer of this process, and the id of unknown pieces."""
-    # Late: TensorFlow takes seconds to import, and the parent process does without it.
+    # Late: TensorFlow takes seconds to import, and the parent process does not need it.
     from tfrecords_tools.corpus.chunk_tokenizer import ChunkTokenizer
 
     vocabulary = stored_vocabulary.read()
@@ -125,7 +125,7 @@ def _tokenizer(stored_vocabulary):
 
 
 def sample_block(job: PretrainingJob, block: BlockToSample, num_buckets: int):
-    """Samples the examples of a block, all passes, into `examples/NAME.bin`.
+    """Samples the examples of a block, in all passes, and writes them to `examples/NAME.bin`.
 
     The summary holds the number of `examples`.
     """
@@ -164,7 +164,7 @@ def sample_block(job: PretrainingJob, block: BlockToSample, num_buckets: int):
 
 
 def load_block(job: PretrainingJob, name: str) -> TokenizedCorpus:
-    """A block without the documents that were found to be duplicates."""
+    """Reads a block, without the documents that are duplicates."""
     corpus = TokenizedCorpus.load(job.tokens / f"{name}.npz")
     dropped = job.tokens / f"{name}.dropped.npy"
     return corpus.without(np.load(dropped)) if dropped.is_file() else corpus
@@ -242,7 +242,7 @@ def _packer(stored_vocabulary, max_seq_length, has_pairs):
 
 @functools.lru_cache(maxsize=1)
 def _masker(job):
-    """The masker, or None where training masks anew."""
+    """The masker, or None for dynamic masking."""
     from kbert.input_pipelines.masking import PieceMasker
 
     settings = job.settings

@@ -1,7 +1,8 @@
 """Tokenised documents -> pairs of texts for next-sentence or sentence-order prediction.
 
-A text is always a run of consecutive sentences of one document, cut at its ends. In a corpus held as one
-flat array of pieces it is therefore two numbers, and a pair is five: sampling moves no pieces.
+A text is always a run of consecutive sentences of one document, possibly cut at both ends. In a corpus stored
+as one flat array of pieces, a text is therefore two numbers, its start and end. A pair is five numbers, two
+texts and a label: sampling copies no pieces.
 """
 
 from array import array
@@ -22,18 +23,18 @@ class PairSampler:
     """Draws pairs as `create_instances_from_document` of the original does.
 
     Each document is cut into chunks of sentences that fill a target length. A chunk is split into two
-    texts, or its first part is joined by a random text of another document and the rest is put back. A
-    chunk of one sentence is always joined by a random text, so more than half of the pairs are random.
+    texts; or its first part is paired with a random text of another document, and the rest is put back. A
+    chunk of one sentence is always paired with a random text, so more than half of the pairs are random.
 
-    With `sentence_order` the two parts of a chunk are swapped instead, with even odds, as in ALBERT
-    (arXiv 1909.11942, section 3.1; its create_pretraining_data.py still joins a chunk of one sentence by
-    a random text, and so does this).
+    With `sentence_order` the two parts of a chunk are swapped instead, with probability one half, as in
+    ALBERT (arXiv 1909.11942, section 3.1). Its create_pretraining_data.py still pairs a chunk of one sentence
+    with a random text, and so does this class.
 
     Args:
-      corpus: the `TokenizedCorpus`, the documents that random texts come from among them.
+      corpus: the `TokenizedCorpus`, which includes the documents that random texts come from.
       max_seq_length: what both texts and three special tokens must fit into.
-      short_seq_prob: how often a document is cut to a shorter target length, so that short texts are
-        seen in training as well.
+      short_seq_prob: probability that a document gets a shorter target length, so that training sees
+        short texts as well.
       rng: a `random.Random`; the same state gives the same pairs.
       sentence_order: swap instead of drawing random texts.
     """
@@ -52,7 +53,7 @@ class PairSampler:
         # One source of numbers: int(random() * n) is three times as fast as randint(0, n - 1).
         self._random = rng.random
         self._sentence_order = sentence_order
-        # Lists yield Python integers, several times faster to reckon with than NumPy's.
+        # Lists yield Python integers; arithmetic with them is several times faster than with NumPy's.
         self._sentence_starts = corpus.sentence_starts.tolist()
         self._document_starts = corpus.document_starts.tolist()
 
@@ -107,25 +108,25 @@ class PairSampler:
             other = int(random() * (len(self._document_starts) - 1))
             if other != document:
                 break
-        # When all draws fail the text is of the same document and still counts as random, as in the
-        # original; with two documents that is one pair in a thousand.
+        # When all draws fail, the text comes from the same document and still counts as random, as in the
+        # original; with two documents this happens to one pair in a thousand.
         begin, end = self._document_starts[other : other + 2]
         begin += int(random() * (end - begin))
-        # At least one sentence, also where the first text alone reaches the target.
+        # At least one sentence, even if the first text alone reaches the target.
         return starts[begin], starts[bisect_left(starts, starts[begin] + target_length, begin + 1, end)]
 
 
 def truncate_pairs(pairs: np.ndarray, max_seq_length: int, generator: np.random.Generator) -> np.ndarray:
     """Cuts pairs until both texts fit, as `truncate_seq_pair` of the original does.
 
-    The original takes pieces one by one from the longer text (on a tie from the second), each from the
-    front or the end with even odds. The lengths that are left follow from the lengths alone, and how many
-    of the lost pieces stood at the front is binomial.
+    The original removes pieces one by one from the longer text (on a tie from the second), each from the
+    front or the end with equal probability. So the new lengths follow from the old lengths alone, and the
+    number of pieces removed at the front is binomial.
 
     Args:
-      pairs: int64 array of shape [pairs, 5], as of `PairSampler.pairs`.
+      pairs: int64 array of shape [pairs, 5], from `PairSampler.pairs`.
       max_seq_length: what both texts and three special tokens must fit into.
-      generator: draws the fronts.
+      generator: draws how many pieces are removed at the front.
 
     Returns:
       int64 array of the same shape.

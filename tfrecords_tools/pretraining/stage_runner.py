@@ -1,6 +1,6 @@
-"""The stages of pretraining records, one after the other: what is to be done, handed out, counted.
+"""Runs the stages of pretraining records, one after the other: plans the work, hands it out, counts results.
 
-Nothing is made here: the pieces of work are functions of pretraining_stages.py, done by a pool's workers.
+The work itself is done by the functions of pretraining_stages.py, in the workers of a pool.
 """
 
 import itertools
@@ -31,7 +31,7 @@ from tfrecords_tools.pretraining.pretraining_stages import (
 )
 from tfrecords_tools.work.progress import Progress
 
-# A bucket is shuffled in memory: about three times as much in examples as this, by the pieces of the corpus.
+# Planned bytes of pieces in a bucket. It is shuffled in memory, where it takes about three times as much.
 BUCKET_BYTES = 32 << 20
 HIGH_UNKNOWN_SHARE = 0.05
 _COMPRESSED_TO_TEXT = 4  # a guess, for planning only
@@ -68,7 +68,7 @@ def tokenize_corpus(job, pool, groups):
     num_dropped = _drop_duplicates(job, groups, blocks) if job.settings.deduplicate != "none" else 0
     num_documents = total_of(blocks, "documents") - num_dropped
     if num_documents < 1:
-        raise ValueError("the input files hold no text: not a single piece came out of them.")
+        raise ValueError("the input files hold no text: tokenization gave no pieces; give files with text.")
     if job.settings.has_pairs:
         require_two_documents(num_documents)
     share = total_of(blocks, "unknown") / total_of(blocks, "tokens")
@@ -115,7 +115,7 @@ def sample_corpus(job, pool, blocks) -> tuple[list[Part], int]:
 
 
 def _partners(job, names, number) -> tuple[tuple[str, ...], ...]:
-    """For each pass the blocks, beside its own, that a block takes random texts from: all, or a sample."""
+    """For each pass, the other blocks that a block takes random texts from: all of them, or a sample."""
     others = names[:number] + names[number + 1 :]
     if len(others) <= PARTNER_BLOCKS:
         return (tuple(others),) * job.settings.dupe_factor
@@ -135,13 +135,13 @@ def write_parts(job, pool, parts):
 def _run(
     folder, pool, function: Callable, job, pieces: Sequence, sizes: dict, what: str, unit: str, *arguments
 ):
-    """Does the pieces that have no summary yet, and reports how far they are."""
+    """Runs the pieces of work that have no summary yet, and logs progress."""
     waiting = [piece for piece in pieces if not summary_file(folder, piece.name).is_file()]
     total = sum(sizes[piece.name] for piece in pieces)
     done = total - sum(sizes[piece.name] for piece in waiting)
     if done:
         logging.info(
-            "%s %d of %d pieces in an earlier run; going on.", what, len(pieces) - len(waiting), len(pieces)
+            "%s %d of %d pieces in an earlier run; resuming.", what, len(pieces) - len(waiting), len(pieces)
         )
     progress = Progress(what, unit, total, already_done=done)
     work = _Work(function, job, arguments)
@@ -167,12 +167,12 @@ def require_two_documents(num_documents: int):
         raise ValueError(
             f"the input holds {num_documents} document{'' if num_documents == 1 else 's'}, but random "
             "next sentences come from other documents, so at least 2 are needed: put a blank line between "
-            "documents, give more files, or take --strategy=full_sentences."
+            "documents, give more files, or use --strategy=full_sentences."
         )
 
 
 def require_two_documents_to_begin_with(groups, job):
-    """The same, before any work: reads until the second document."""
+    """The same check before any work: reads only up to the second document."""
     documents = itertools.chain.from_iterable(
         read_documents(unit, job.text_format, Problems()) for group in groups for unit in group.units
     )

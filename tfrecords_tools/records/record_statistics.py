@@ -25,8 +25,8 @@ class RecordStatistics:
       vocabulary: the `Vocabulary` of their ids. It is not kept: workers send statistics back and forth.
 
     Attributes:
-      counts: name -> int64 array of counts, all that there is. They may be saved with `np.savez` and
-        handed to `add`, for a run that goes on where it was stopped.
+      counts: name -> int64 array of counts, the whole state. Save them with `np.savez` and pass them to
+        `add` to resume an interrupted run.
       examples: the first few examples seen, dicts of arrays by feature name.
 
     Example:
@@ -51,8 +51,8 @@ class RecordStatistics:
         """Counts a batch.
 
         Args:
-          batch: for each feature an array of shape [batch, *shape of the feature]; what is not counted
-            (other features) may be there as well.
+          batch: for each feature an array of shape [batch, *shape of the feature]. Other features may be
+            present; they are not counted.
 
         Raises:
           ValueError: for ids that are not in the vocabulary.
@@ -67,7 +67,7 @@ class RecordStatistics:
         if len(pieces) > self._vocab_size:
             raise ValueError(
                 f"input_ids hold {len(pieces) - 1}, but the vocabulary has {self._vocab_size} pieces; the "
-                "records were made with another one."
+                "records were made with another vocabulary."
             )
         pieces[self._pad_id] -= input_ids.size - lengths.sum()
         self.add(
@@ -108,7 +108,7 @@ class RecordStatistics:
         )
 
     def add(self, counts: Mapping[str, np.ndarray]):
-        """Adds counts under their names; of two arrays of counts the shorter one goes on with zeros."""
+        """Adds counts under their names; of two arrays of counts, the shorter one is padded with zeros."""
         for name, more in counts.items():
             old = self.counts.get(name)
             if old is None:
@@ -132,8 +132,8 @@ class RecordStatistics:
           vocabulary: the same as before, for the names of pieces.
 
         Returns:
-          dict with `records`, `max_seq_length`, `tokens` (real places), `fill_rate` (their share of all
-          places), `text_tokens` (without special tokens; masks counted as what they hide),
+          dict with `records`, `max_seq_length`, `tokens` (without padding), `fill_rate` (their share of all
+          places), `text_tokens` (without special tokens; a mask counts as the piece that it hides),
           `unknown_tokens`, `unknown_share`, `pieces_used`, `vocab_size`, `lengths`, `first_lengths`,
           `second_lengths`, `frequent_pieces` ([piece, count] pairs); and, where the records have them,
           `masking` (`places`, `share` of the text's tokens, `shown_as_mask`, `shown_unchanged`,
@@ -189,7 +189,7 @@ class RecordStatistics:
         return self.counts[name].sum() if name in self.counts else 0
 
     def _histogram(self, name, size=None):
-        """The counts of a name, as long as its values can be."""
+        """The counts of a name, padded with zeros to the number of possible values."""
         size = self.max_seq_length + 1 if size is None else size
         counts = self.counts.get(name, np.zeros(0, np.int64))
         return np.pad(counts, (0, max(0, size - len(counts))))

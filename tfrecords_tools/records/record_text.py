@@ -1,7 +1,7 @@
-"""An example of records -> what a person reads: its tokens with marks, its labels in words, what is wrong.
+"""An example of a set of records -> text for people: its tokens, its labels in words, and what is wrong.
 
-A place that was to be predicted reads [shown->answer]: [MASK->word] is masked, [other->word] is replaced
-by a random piece, [word->word] is kept as it was.
+A place to predict is written [shown->answer]: [MASK->word] is masked, [other->word] is replaced by a random
+piece, [word->word] is unchanged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ NEXT_SENTENCE_WORDS = {
 
 
 class ShownToken(NamedTuple):
-    """One real place of an example.
+    """One token of an example, not padding.
 
     `shown` is the piece in the record; `answer` the piece to predict there, or None; `kind` is "" where
     nothing is predicted, else "masked", "replaced" or "kept"; `segment` is 1 in the second text.
@@ -40,7 +40,7 @@ class ShownToken(NamedTuple):
 
 
 def sequences(example: Mapping[str, np.ndarray]) -> list[Mapping[str, np.ndarray]]:
-    """The sequences of an example: itself, or where it has several, such as choices, the inputs of each."""
+    """The sequences of an example: itself, or if it has several, such as choices, the inputs of each."""
     if example["input_ids"].ndim == 1:
         return [example]
     return [
@@ -50,7 +50,7 @@ def sequences(example: Mapping[str, np.ndarray]) -> list[Mapping[str, np.ndarray
 
 
 def places(example: Mapping[str, np.ndarray], tokens: Sequence[str]) -> list[ShownToken]:
-    """The places of an example without its padding.
+    """The tokens of an example, without its padding.
 
     Args:
       example: arrays input_ids, input_mask, segment_ids and, where masks are stored, the masked-LM features.
@@ -83,11 +83,11 @@ def answers(example: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
 
 
 def labels_in_words(example: Mapping[str, np.ndarray], settings: Mapping) -> list[str]:
-    """What an example's labels say, a line each: next sentence or sentence order, or a label by its name.
+    """What an example's labels mean, one line each: next sentence, sentence order, or a label's name.
 
     Args:
       example: arrays by feature name.
-      settings: the manifest's `settings`, which tell the strategy or the names of the labels.
+      settings: the manifest's `settings`, which hold the strategy or the names of the labels.
     """
     lines = []
     if "next_sentence_labels" in example:
@@ -102,7 +102,7 @@ def labels_in_words(example: Mapping[str, np.ndarray], settings: Mapping) -> lis
 
 
 def label_names(settings: Mapping) -> list[str]:
-    """The labels' names in id order, as the manifest of fine-tuning records tells them."""
+    """The labels' names in id order, from the manifest of fine-tuning records."""
     dataset = settings.get("dataset", {})
     return dataset.get("labels") or dataset.get("choices") or []
 
@@ -110,7 +110,7 @@ def label_names(settings: Mapping) -> list[str]:
 def describe_record(
     example: Mapping[str, np.ndarray], tokens: Sequence[str], settings: Mapping | None = None
 ) -> str:
-    """An example as a few lines for people to read; the second text begins a line of its own.
+    """An example as a few lines for people to read; the second text begins a new line.
 
     Args:
       example: arrays by feature name.
@@ -141,7 +141,7 @@ def describe_record(
 
 
 def inconsistencies(example: Mapping[str, np.ndarray], vocab_size: int | None = None) -> list[str]:
-    """Sentences on what does not fit together in an example; none for a sound one."""
+    """Sentences that say what is inconsistent in an example; an empty list for a sound one."""
     found = []
     mask = example["input_mask"]
     length = int(np.sum(mask))

@@ -1,4 +1,4 @@
-"""Features -> TFRecord shards, manifest and vocabulary, in a folder that is whole or not there.
+"""Features -> TFRecord shards, manifest and vocabulary, in a folder that is either complete or absent.
 
 Any kind of record is written here: pretraining or fine-tuning, as long as its features have fixed shapes.
 """
@@ -24,9 +24,10 @@ MOST_SHARDS = 500  # all are open at once, and many systems allow 1,024 open fil
 class RecordWriter:
     """Writes examples in turn to shards `KIND-00000-of-00008.tfrecord`, beside a manifest and vocab.txt.
 
-    All is written into a folder beside `output_dir` (see `whole_folder`), which `finish` renames to
-    `output_dir`. Leaving the `with` block before that removes it; what a kill leaves behind has a temporary
-    name and no manifest, so nothing half-written is ever taken for whole, and the next writer removes it.
+    Everything is first written to a temporary folder beside `output_dir` (see `whole_folder`), which `finish`
+    renames to `output_dir`. Leaving the `with` block before that deletes it. A killed process leaves only the
+    temporary folder, without a manifest: it cannot be mistaken for finished records, and the next writer
+    deletes it.
 
     Args:
       output_dir: the folder to make. It may exist if it is empty.
@@ -37,8 +38,8 @@ class RecordWriter:
       settings: what the records are made with, by flag name, for the manifest.
       compression: "none" or "gzip"; the shards' names then end in `.tfrecord.gz`.
       shuffle_seed: with a number, examples go to shards at random and every shard is shuffled at the end, one
-        in memory at a time. By default they keep their order, and shards take turns.
-      overwrite: replace the finished records in `output_dir`, once the new ones are whole.
+        in memory at a time. By default examples keep their order and go to the shards in turn.
+      overwrite: replace the finished records in `output_dir`, once the new ones are complete.
 
     Attributes:
       vocab_file: path of the vocabulary, while the records are being written.
@@ -86,7 +87,7 @@ class RecordWriter:
         except OSError as error:
             raise ValueError(
                 f"cannot make the folder {self._output_dir} ({error.strerror}); the records are written "
-                "beside it and then renamed, so the folder around output_dir must be writable."
+                "beside it and then renamed, so the parent folder of output_dir must be writable."
             ) from None
         self._is_open = True
         try:
@@ -114,7 +115,7 @@ class RecordWriter:
     def _discard(self, error):
         """Removes what has been written."""
         self._is_open = False
-        with contextlib.suppress(OSError):  # a full disk says so once more
+        with contextlib.suppress(OSError):  # a full disk would raise once more
             self._close_files()
         with contextlib.suppress(_NotFinishedError):
             self._whole.__exit__(type(error), error, error.__traceback__)
@@ -158,14 +159,14 @@ class RecordWriter:
     def finish(
         self, statistics: Mapping | None = None, counted: RecordStatistics | None = None
     ) -> manifest.Manifest:
-        """Writes the manifest, and gives the folder its name.
+        """Writes the manifest, and renames the folder to `output_dir`.
 
         Args:
           statistics: counts worth knowing, for the manifest.
-          counted: what the records hold, for statistics.json and its page; without, there are none.
+          counted: statistics of the records, for statistics.json and its page; None writes neither.
 
         Returns:
-          The manifest, as it lies in the folder.
+          The manifest, as it was written.
 
         Raises:
           ValueError: when `output_dir` has been filled in the meantime.
@@ -215,12 +216,12 @@ class _NotFinishedError(Exception):
 def check_output_dir(output_dir: str | Path, overwrite: bool, inputs: Iterable[str | Path] = ()):
     """Raises ValueError unless `output_dir` may be made, or replaced, by a set of records.
 
-    Only a folder of records is ever replaced: a slip in the path must not cost anyone other files.
+    Only a folder of records is ever replaced: a typing error in the path must not delete other files.
 
     Args:
       output_dir: the folder.
       overwrite: whether records that are there may be replaced.
-      inputs: what the records are made of: never replaced, and never written into.
+      inputs: files and folders that the records are made from; they are never replaced or written into.
     """
     check_output_folder(output_dir, inputs)
     path = Path(output_dir).resolve()
@@ -253,7 +254,7 @@ def check_output_dir(output_dir: str | Path, overwrite: bool, inputs: Iterable[s
 # Building tf.train.Example objects takes longer than all the rest of making a record. The features here
 # are plain arrays, and their encoding is simple: tag, length, content, with tags from
 # tensorflow/core/example/{example,feature}.proto. The bytes are those of
-# `tf.train.Example(...).SerializeToString(deterministic=True)`; the tests hold both side by side.
+# `tf.train.Example(...).SerializeToString(deterministic=True)`; the tests compare both.
 
 _EXAMPLE_FEATURES = b"\x0a"  # Example.features = 1
 _FEATURES_ENTRY = b"\x0a"  # Features.feature = 1, a map

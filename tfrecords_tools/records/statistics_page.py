@@ -107,7 +107,7 @@ def _lead(values, num_bytes):
 _KIND_WORDS = {
     "masked": "hidden: the record shows [MASK]",
     "replaced": "replaced by a random piece",
-    "kept": "shown as it is, and asked for all the same",
+    "kept": "shown unchanged, but still to be predicted",
 }
 
 
@@ -119,16 +119,16 @@ def _examples_section(examples, tokens, manifest):
             for kind, words in _KIND_WORDS.items()
         )
         blocks.append(
-            "<p>The first records, piece by piece; “##” goes on with the word before it. At a marked place "
-            f"the model is asked for what stands after the arrow.</p>\n<p class='legend'>{legend}</p>"
+            "<p>The first records, piece by piece; “##” continues the word before it. At a marked place "
+            f"the model has to predict the piece after the arrow.</p>\n<p class='legend'>{legend}</p>"
         )
     elif manifest.kind == PRETRAINING_RECORDS:
         blocks.append(
-            "<p>The first records, piece by piece; “##” goes on with the word before it. Nothing is masked "
+            "<p>The first records, piece by piece; “##” continues the word before it. Nothing is masked "
             "here: masks are drawn anew whenever the records are read.</p>"
         )
     else:
-        blocks.append("<p>The first records, piece by piece; “##” goes on with the word before it.</p>")
+        blocks.append("<p>The first records, piece by piece; “##” continues the word before it.</p>")
     for example in examples:
         texts = [
             [place for place in places(sequence, tokens) if place.segment == segment]
@@ -206,10 +206,10 @@ def _masks_section(values):
         "and 10%. (A random piece that happens to be the right one counts as unchanged.)</p>"
         + bars(kinds)
         + histogram(per_record, "Share of the examples by number of places to predict", "places")
-        + "<p>Each place should be asked for about as often as every other, except [CLS] and [SEP], which "
-        "never are: the first place is always [CLS], and [SEP] stands at the end of each text.</p>"
-        + rates(masking["positions"], present, "How often a place is asked for, where it holds text")
-        + "<p>The pieces that are asked for most often: they should be the text's most frequent ones.</p>"
+        + "<p>All places should be predicted about equally often, except [CLS] and [SEP], which never are: "
+        "the first place is always [CLS], and [SEP] is at the end of each text.</p>"
+        + rates(masking["positions"], present, "How often a place is predicted, where it holds text")
+        + "<p>The pieces to predict most often; they should be the text's most frequent ones.</p>"
         + _piece_list(masking["most_masked"], masking["places"])
     )
 
@@ -246,7 +246,7 @@ def _labels_section(values, settings):
         for name, count in zip(names, counts, strict=True)
     ]
     return (
-        f"<p>What the model is to answer. Always answering the most frequent label is right in "
+        f"<p>What the model should answer. Always answering the most frequent label is right in "
         f"{percent(max(counts, default=0) / total)}: a trained model has to do better.</p>" + bars(shares)
     )
 

@@ -1,7 +1,7 @@
-"""Records just as they are stored: one by one for a person, or in batches to be counted.
+"""Reads records as they are stored: one by one to show them, or in batches to count them.
 
-Training reads through kbert/input_pipelines/records/record_reader.py, which shuffles, and masks what is
-to be masked anew.
+Training reads with kbert/input_pipelines/records/record_reader.py, which also shuffles and draws dynamic
+masks.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ def read_records(
     Args:
       input_dir: the folder.
       manifest: its manifest.
-      start: how many examples to pass over; whole shards before it are not opened.
+      start: how many examples to skip; whole shards before it are not opened.
 
     Returns:
       dicts of arrays with the dtypes and shapes of the manifest.
@@ -31,7 +31,7 @@ def read_records(
     Raises:
       ValueError: for a shard that is damaged or does not hold what the manifest says.
     """
-    import tensorflow as tf  # late: it takes seconds, and a wrong folder has been named by now
+    import tensorflow as tf  # late: it takes seconds, and a wrong folder has been reported by now
 
     for shard in manifest.shards:
         if start >= shard.num_examples:
@@ -57,8 +57,8 @@ def read_batches(
       dicts of arrays of shape [at most batch_size, *shape of the feature].
 
     Raises:
-      ValueError: for a shard that is damaged or does not hold what the manifest says, or numbers that are
-        none of the vocabulary, the labels or the row.
+      ValueError: for a shard that is damaged or does not hold what the manifest says, or for ids, labels or
+        positions that are out of range.
     """
     import tensorflow as tf
 
@@ -75,7 +75,7 @@ def read_batches(
                     if wrong := record_ranges.wrong_numbers(batch, manifest):
                         raise ValueError(f"{path}: {wrong}; make the records again.")
                     yield batch
-            except tf.errors.InvalidArgumentError:  # shapes: it does not say well which
+            except tf.errors.InvalidArgumentError:  # a wrong shape, which `read_records` names more clearly
                 for _ in read_records(input_dir, manifest):
                     pass
                 raise
@@ -89,7 +89,7 @@ def _dataset(path):
 
 @contextlib.contextmanager
 def _damage_named(path):
-    """TensorFlow's errors about a file as a sentence with the file and the place."""
+    """Turns TensorFlow's error about a damaged file into a ValueError that names the file and the place."""
     import tensorflow as tf
 
     try:

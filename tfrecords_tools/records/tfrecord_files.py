@@ -1,4 +1,4 @@
-"""TFRecord files to write to; what goes wrong on the disk is an OSError, as of any other file."""
+"""Opens TFRecord files for writing; disk errors are raised as OSError, as for any other file."""
 
 import contextlib
 from collections.abc import Iterator
@@ -6,13 +6,13 @@ from pathlib import Path
 
 
 def open_tfrecord(path: str | Path, compression: str):
-    """A `tf.io.TFRecordWriter`; to be used, and closed, in `naming_full_disks`.
+    """Opens a `tf.io.TFRecordWriter`; use and close it inside `with naming_full_disks()`.
 
     Args:
       path: the file.
       compression: "none" or "gzip".
     """
-    import tensorflow as tf  # late: it takes seconds, and what is wrong with the flags has been said
+    import tensorflow as tf  # late: it takes seconds, and wrong flags have been reported by now
 
     with naming_full_disks():
         return tf.io.TFRecordWriter(str(path), tf.io.TFRecordOptions("GZIP" if compression == "gzip" else ""))
@@ -20,10 +20,10 @@ def open_tfrecord(path: str | Path, compression: str):
 
 @contextlib.contextmanager
 def naming_full_disks() -> Iterator[None]:
-    """Turns TensorFlow's errors of writing into an OSError that names the file and what is wrong.
+    """Turns TensorFlow's write errors into an OSError that names the file and what is wrong.
 
     Raises:
-      OSError: where TensorFlow could not write. It can be sent from a worker to its parent.
+      OSError: where TensorFlow could not write. It can be pickled, so a worker can send it to its parent.
     """
     import tensorflow as tf
 

@@ -38,7 +38,7 @@ class GreedyMatcher:
 
 
 class Coverage(NamedTuple):
-    """How a vocabulary cuts up words that are counted: running words, their pieces, unknown ones."""
+    """How a vocabulary cuts counted words: how many running words, pieces and unknown words there are."""
 
     num_words: int
     num_pieces: int

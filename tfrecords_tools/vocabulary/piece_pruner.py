@@ -1,8 +1,9 @@
-"""Too many pieces -> those worth their place. Standard library only.
+"""Too many pieces -> the most useful ones. Standard library only.
 
-Byte-pair merging leaves steps behind (`##idest` on the way to `widest`) that the longest match never or
-seldom uses. As in the pruning of unigram models (Kudo 2018, section 3.2), the pieces are dropped whose loss
-costs the corpus least; what is counted here is what WordPiece does: the pieces that the text would take more.
+Byte-pair merging leaves intermediate pieces behind (`##idest` on the way to `widest`), which the longest
+match seldom or never uses. As in the pruning of unigram models (Kudo 2018, section 3.2), the pieces whose
+removal costs the corpus least are dropped. The cost of a removal is how many more pieces WordPiece would cut
+the text into.
 """
 
 import math
@@ -11,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from tfrecords_tools.vocabulary.greedy_match import GreedyMatcher
 
-_ROUNDS = 4  # what a piece is worth changes as others go
+_ROUNDS = 4  # several, because the cost of a piece changes as others are dropped
 
 
 def prune_pieces(
@@ -20,13 +21,13 @@ def prune_pieces(
     """Drops pieces, a quarter of the surplus at a time, the least useful first.
 
     Args:
-      pieces: what may be dropped; of equally useful ones the last go first.
-      num_kept: how many are to stay.
+      pieces: what may be dropped; of equally useful pieces, the last are dropped first.
+      num_kept: how many to keep.
       word_counts: how often each word occurs.
-      fixed: the other pieces of the vocabulary, which stay.
+      fixed: the other pieces of the vocabulary, which are always kept.
 
     Returns:
-      `num_kept` of `pieces`, in their order; all where they are fewer.
+      `num_kept` of `pieces`, in their order; all of them if there are no more.
     """
     kept = list(pieces)
     if len(kept) <= num_kept:
@@ -64,7 +65,7 @@ def prune_pieces(
 
 
 def _cost(piece, matcher, uses) -> float:
-    """How many pieces more the corpus takes without this one."""
+    """How many more pieces the corpus needs without this one."""
     if not uses[piece]:
         return 0
     matcher.pieces.remove(piece)

@@ -1,4 +1,4 @@
-"""Tokens of one's own for a vocabulary: read, and held against what WordPiece can match."""
+"""Reads user-defined tokens for a vocabulary, and checks that WordPiece can match them."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ from tfrecords_tools.corpus.documents import read_lines
 from tfrecords_tools.vocabulary.greedy_match import CONTINUATION
 from tfrecords_tools.vocabulary.vocabulary_merge import UNUSED_TOKEN
 
-# Markers such as [E1]: no text is ever cut into them, but a program may put their ids.
+# Markers such as [E1]: no text is ever cut into them, but a program may insert their ids.
 _MARKER = re.compile(r"\[[^\[\]\s]+\]")
 
 
@@ -18,7 +18,7 @@ def read_tokens(value: str) -> list[str]:
     """The tokens of a file, one a line, or of a list separated by commas.
 
     Raises:
-      ValueError: when there are none, one stands twice, or one is a special token or empty.
+      ValueError: when there are none, one occurs twice, one is a special token, or one is `##` alone.
     """
     is_file = Path(value).is_file()
     lines = read_lines(value) if is_file else (token.strip() for token in value.split(","))
@@ -29,9 +29,12 @@ def read_tokens(value: str) -> list[str]:
         )
     token, number = Counter(tokens).most_common(1)[0]
     if number > 1:
-        raise ValueError(f"the user-defined token {token!r} stands there {number} times; name it once.")
+        raise ValueError(f"the user-defined token {token!r} is given {number} times; give it once.")
     if CONTINUATION in tokens:
-        raise ValueError(f"the user-defined token '{CONTINUATION}' marks the inside of a word and has none.")
+        raise ValueError(
+            f"the user-defined token '{CONTINUATION}' only marks the inside of a word; expected characters "
+            f"after it, for example '{CONTINUATION}ing'."
+        )
     for token in tokens:
         if token in SPECIAL_TOKENS or UNUSED_TOKEN.fullmatch(token):
             raise ValueError(
@@ -46,7 +49,7 @@ def is_marker(token: str) -> bool:
 
 
 def check_tokens(tokens: Sequence[str], do_lower_case: bool):
-    """Refuses tokens that WordPiece can never match, because the words it sees are other ones.
+    """Refuses tokens that WordPiece can never match, because text is changed before WordPiece sees it.
 
     Args:
       tokens: whole words, or parts of words that begin with `##`. Markers pass.
@@ -55,14 +58,14 @@ def check_tokens(tokens: Sequence[str], do_lower_case: bool):
     Raises:
       ValueError: naming the first such token, and what it is split into.
     """
-    # Late: TensorFlow takes seconds to import, and what is wrong with the flags has been said by now.
+    # Late: TensorFlow takes seconds to import, and wrong flags have been reported by now.
     import tensorflow as tf
 
     from kbert.tokenization.word_splitter import split_words
     from kbert.tokenization.wordpiece_tokenizer import MAX_CHARACTERS_PER_WORD
 
     tokens = [token for token in tokens if not is_marker(token)]
-    # A letter before it shows what becomes of the inside of a word.
+    # A letter in place of the `##` makes a word, to see what text processing does inside a word.
     words = [re.sub(f"^{CONTINUATION}", "a", token) for token in tokens]
     split = split_words(tf.constant([word.encode("utf-8") for word in words], tf.string), do_lower_case)
     changes = "split at white space and punctuation"
@@ -73,8 +76,8 @@ def check_tokens(tokens: Sequence[str], do_lower_case: bool):
         if seen != [word]:
             raise ValueError(
                 f"the user-defined token {token!r} can never be matched: before WordPiece sees it, text is "
-                f"{changes}, which makes {' '.join(seen)!r} of {word!r}. Give the words that come out, or a "
-                "marker such as [E1] for ids that only a program puts."
+                f"{changes}, which turns {word!r} into {' '.join(seen)!r}. Give the resulting words, or a "
+                "marker such as [E1] for an id that only a program inserts."
             )
         if len(word) > MAX_CHARACTERS_PER_WORD:
             raise ValueError(

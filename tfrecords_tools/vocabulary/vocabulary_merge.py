@@ -12,7 +12,7 @@ def unused_slots(tokens: Sequence[str]) -> list[int]:
 
 
 def fill_unused_slots(tokens: Sequence[str], pieces: Sequence[str]) -> list[str]:
-    """Puts pieces in the place of `[unusedN]` tokens, the first first; the size stays.
+    """Replaces `[unusedN]` tokens by pieces, in order; the size stays the same.
 
     Raises:
       ValueError: when there are more pieces than such tokens.

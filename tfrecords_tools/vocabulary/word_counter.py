@@ -1,13 +1,13 @@
 """How often each word of a corpus occurs: on all cores, exactly, in bounded memory.
 
-The words are those of `split_words`, the very ones WordPiece will see, so casing, accents and punctuation
-need no second implementation. No rule of it joins text across a space (chunk_tokenizer.py says why), so what
-is counted first, at the speed of reading, are the chunks between spaces; each different chunk is then split
-into words once.
+The words are those of `split_words`, the same that WordPiece will see, so casing, accents and punctuation
+need no second implementation. Its rules never join text across a space (chunk_tokenizer.py says why). So the
+chunks between spaces are counted first, at the speed of reading, and each different chunk is then split into
+words once.
 
-What is in memory at a time are `max_words_in_memory` words. When there are more, they go to disk as sorted
-runs, which are merged at the end. So counts are always exact, and which words stay depends on the text and
-the cap alone: not on how the files are cut into units, nor on who counted which.
+Memory holds about `max_words_in_memory` words at a time. When there are more, they are written to disk as
+sorted runs, which are merged at the end. So counts are always exact, and which words are kept depends on the
+text and the limit alone: not on how the files are cut into units, nor on which process counted which unit.
 """
 
 import functools
@@ -34,17 +34,17 @@ _CHUNKS_AT_ONCE = 1 << 18
 _CHUNK_BYTES_AT_ONCE = 16 << 20
 _WORDS_OF_WORKER = 1 << 18
 _BYTES_PER_SPLIT = 1 << 20
-_RUNS_MERGED_AT_ONCE = 64  # so many open files
+_RUNS_MERGED_AT_ONCE = 64  # limits the number of open files
 
 
 class WordCounts(NamedTuple):
-    """What a corpus is made of.
+    """The words of a corpus.
 
     Attributes:
       counts: how often each word occurs.
       num_dropped_rare: how many different words were left out because there were too many.
       highest_dropped_count: how often the most frequent of them occur, 0 when none was left out.
-      num_dropped_long: how many running words were too long for WordPiece and so left out.
+      num_dropped_long: how many running words were left out because they are too long for WordPiece.
       problems: the lines that could not be read, with `errors="skip"`.
     """
 
@@ -66,12 +66,12 @@ def count_words(
     """Counts the words of the files' lines.
 
     Args:
-      files: as of `documents.input_files`.
+      files: those that `documents.input_files` returns.
       do_lower_case: as for `split_words`.
-      max_words_in_memory: how many different words may be held, and come out. When the corpus has more, the
-        rarest are left out, whole frequencies at a time: all words that occur at most so many times.
+      max_words_in_memory: the most different words, in memory and in the result. When the corpus has more,
+        the rarest are left out: all words that occur at most a certain number of times.
       text_format: how to read the files.
-      pool: the processes that count; by default this one does.
+      pool: the processes that count; by default this process counts.
 
     Raises:
       ValueError: naming file and line of what cannot be read, unless `text_format` skips it.
@@ -108,7 +108,7 @@ def count_words(
 
 
 def _groups(units) -> list[tuple[Unit, ...]]:
-    """Units put together to about `UNIT_BYTES`: small files are many."""
+    """Joins units into groups of about `UNIT_BYTES`, because a corpus may have many small files."""
     groups, group, num_bytes = [], [], 0
     for unit in units:
         group.append(unit)
@@ -120,7 +120,7 @@ def _groups(units) -> list[tuple[Unit, ...]]:
 
 
 def _num_bytes(unit):
-    """As they lie on disk: of a compressed file nobody knows how much text is in it."""
+    """The size on disk; how much text a compressed file holds is not known."""
     return unit.end - unit.start if unit.end >= 0 else Path(unit.file).stat().st_size
 
 
@@ -162,7 +162,7 @@ def count_units(
             text = b" ".join(lines)
             chunks.update(text.split(b" "))
             num_bytes += len(text)
-            # Bytes count as well: a line of Chinese is one chunk, and hardly one is like another.
+            # Bytes are limited as well: a line of Chinese is one chunk, and such chunks rarely repeat.
             if len(chunks) > _CHUNKS_AT_ONCE or num_bytes > _CHUNK_BYTES_AT_ONCE:
                 split_chunks()
     split_chunks()
@@ -171,7 +171,7 @@ def count_units(
 
 def _add_words_of_chunks(words, chunks, do_lower_case) -> int:
     """Adds the words of counted chunks to counted words; returns how many running words were too long."""
-    # Late: TensorFlow takes seconds to import, and the parent process does without it.
+    # Late: TensorFlow takes seconds to import, and the parent process does not need it.
     import numpy as np
     import tensorflow as tf
 
@@ -237,8 +237,8 @@ def _most_frequent(runs, max_words, folder) -> tuple[Counter, int, int]:
                 totals[word] = int(number)
     if num_kept < num_words:
         logging.warning(
-            "More different words than --max_words_in_memory: of %d the %d that occur at most %d times are "
-            "left out, %d stay.",
+            "The corpus has more different words than --max_words_in_memory: of %d, the %d that occur at "
+            "most %d times are left out, and %d are kept.",
             *(num_words, num_words - num_kept, highest, num_kept),
         )
     return totals, num_words - num_kept, highest

@@ -1,1 +1,1 @@
-"""Many pieces of work: on all cores, on a cluster, and how far they are."""
+"""Runs many pieces of work on all cores or on a cluster, and reports their progress."""

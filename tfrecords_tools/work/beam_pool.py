@@ -10,15 +10,15 @@ BEAM_REQUIREMENT = "apache-beam==2.77.0"
 
 
 class BeamPool:
-    """As `WorkerPool`, for functions that leave what they make in files and return nothing.
+    """Like `WorkerPool`, for functions that write their results to files and return nothing.
 
     Each `map` is one pipeline. Its workers need this project installed, and a file system that shows the
-    same paths to all of them (NFS, Lustre, a mounted bucket): input, vocabulary and output lie there.
+    same paths to all of them (NFS, Lustre, a mounted bucket), with input, vocabulary and output on it.
 
     Args:
       options: Beam's own options, as on its command line, for example
-        "--runner=FlinkRunner --flink_master=host:8081 --environment_type=LOOPBACK". Empty runs the
-        pipeline here.
+        "--runner=FlinkRunner --flink_master=host:8081 --environment_type=LOOPBACK". An empty string runs
+        the pipeline on this machine.
 
     Raises:
       ValueError: when Apache Beam is not installed.

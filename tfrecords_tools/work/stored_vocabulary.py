@@ -1,4 +1,4 @@
-"""A vocabulary as workers are told of it: by its file, and known again by what it says."""
+"""A vocabulary as it is sent to workers: the path of its file, and a fingerprint of its contents."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +10,9 @@ from kbert.tokenization.vocabulary import Vocabulary
 class StoredVocabulary:
     """A vocabulary in a file. Two are equal when their pieces and casing are, wherever the files lie.
 
-    A process keeps by this what it makes of a vocabulary: another job with the same one does not trace its
-    tokenizer again, and a job with another one in the same folder never gets the tokenizer of before.
+    Processes cache under this key what they build from a vocabulary. Another job with the same vocabulary
+    does not trace its tokenizer again. A job with another vocabulary in the same folder never gets the old
+    tokenizer.
 
     Args:
       file: the vocab.txt.

@@ -1,4 +1,4 @@
-"""Work on all cores: a function over many items, in processes of their own, answers in order."""
+"""Work on all cores: runs a function over many items in worker processes; answers come in order."""
 
 import contextlib
 import multiprocessing
@@ -13,19 +13,19 @@ from concurrent.futures.process import BrokenProcessPool
 
 from absl import logging
 
-# Items handed out ahead of the one whose answer is awaited, for each worker: enough to keep all busy while a
-# long item holds up the order, few enough that answers do not pile up.
+# Items per worker that are handed out before the next answer in order is there: enough to keep all workers
+# busy while one item takes long, few enough that answers do not pile up.
 _ITEMS_AHEAD = 4
 
 
 class WorkerPool:
-    """Processes that stay until the `with` block is left, so that what they have imported serves all stages.
+    """Processes that live until the `with` block ends, so that they import their modules once for all stages.
 
     The answers do not depend on the number of workers, as long as the function's answer depends on its item
     alone. With one worker everything runs in this process.
 
     Args:
-      num_workers: how many processes; 0 takes one for each core this process may use.
+      num_workers: how many processes; 0 means one for each core that this process may use.
 
     Example:
       with WorkerPool(num_workers=4) as pool:
@@ -61,7 +61,7 @@ class WorkerPool:
           items: what to call it with; each must be picklable. They are drawn as they are needed.
 
         Raises:
-          Whatever the function raises, at the first item that fails; later items are not begun.
+          Whatever the function raises, at the first item that fails; items that have not begun are cancelled.
           ChildProcessError: when a worker was killed.
         """
         if self._executor is None:
@@ -82,8 +82,8 @@ class WorkerPool:
                 yield waiting.popleft().result()
         except BrokenProcessPool:
             raise ChildProcessError(
-                "a worker process was killed, perhaps for want of memory; run the same command again, with a "
-                "smaller --num_workers if it happens again."
+                "a worker process was killed, perhaps because memory ran out; run the same command again, "
+                "with a smaller --num_workers if it happens again."
             ) from None
         finally:
             for future in waiting:
@@ -93,9 +93,9 @@ class WorkerPool:
 def _context():
     """How workers are started: as forks of a process that has imported TensorFlow but never used it.
 
-    So the seconds and the memory of the import are spent once, whatever the number of workers. A process that
-    has used TensorFlow has threads and must not be forked, so it is not this one. On macOS forks and system
-    libraries do not get on: every worker is a fresh interpreter there.
+    So the import costs its seconds and its memory only once, whatever the number of workers. A process that
+    has used TensorFlow has threads and must not be forked, so this process is not the one that is forked. On
+    macOS, system libraries do not support forking: there every worker is a new interpreter.
     """
     if sys.platform == "darwin":
         return multiprocessing.get_context("spawn")
@@ -112,7 +112,7 @@ def num_cores() -> int:
 
 
 def _start_worker(verbosity):
-    """Leaves Ctrl-C to the parent, and goes when the parent goes, even when that was killed."""
+    """Leaves Ctrl-C to the parent, and ends when the parent ends, even if the parent was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"  # each would take all of a GPU's memory for nothing
     logging.set_verbosity(verbosity)

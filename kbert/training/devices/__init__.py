@@ -1,1 +1,1 @@
-"""One device, several, several machines: strategies, workers, XLA."""
+"""Training on one device, several devices or several machines: strategies, workers, XLA."""

@@ -1,10 +1,10 @@
-"""Who the workers of a run are: TF_CONFIG, or Slurm's environment turned into one. Standard library only.
+"""Which workers a run has: read from TF_CONFIG, or TF_CONFIG made from Slurm's variables. No TensorFlow here.
 
-TensorFlow has resolvers of its own. Its `SlurmClusterResolver` (2.21) divides by the GPUs of a node, so that
-nodes without any are an error; it calls nvidia-smi; and it sorts the nodes as text, so that on n9 and n10 the
-second task is taken for the first. Here the nodes keep Slurm's order, which is that of its ranks. Its
-`KubernetesClusterResolver` knows no task's own number and takes the addresses of hosts, not of pods: in a pod
-TF_CONFIG is what to set, see docs/distribution.md.
+TensorFlow has its own resolvers. Its `SlurmClusterResolver` (2.21) divides by the number of GPUs of a node,
+so a node without GPUs is an error. It calls nvidia-smi. It also sorts the nodes as text, so on n9 and n10 it
+takes the second task for the first. Here the nodes keep Slurm's order, which is the order of its ranks.
+TensorFlow's `KubernetesClusterResolver` does not know the number of its own task, and takes the addresses of
+hosts instead of pods. In a pod, set TF_CONFIG instead, see docs/distribution.md.
 """
 
 import json
@@ -18,10 +18,11 @@ _EXAMPLE = '{"cluster": {"worker": ["host1:8888", "host2:8888"]}, "task": {"type
 
 
 def workers_of(tf_config: str) -> list[tuple[str, int]]:
-    """The (job, number) of every worker in a TF_CONFIG, the chief first; one worker where none is listed.
+    """The (job, number) of every worker in a TF_CONFIG, the chief first; [("worker", 0)] if it lists none.
 
     Raises:
-      ValueError: for what is no JSON, other jobs than worker and chief, or a task that the cluster lacks.
+      ValueError: when it is not JSON of the expected form, names jobs other than worker and chief, or names
+        a task of this process that is not in the cluster.
     """
     try:
         config = json.loads(tf_config)
@@ -36,11 +37,11 @@ def workers_of(tf_config: str) -> list[tuple[str, int]]:
     unknown = [job for job in sizes if job not in _JOBS]
     if unknown:
         raise ValueError(
-            f"TF_CONFIG names the jobs {unknown}; this training has workers and at most one chief, and "
-            "evaluates in between."
+            f"TF_CONFIG names the jobs {unknown}; use only the jobs worker and chief. (An evaluator job is "
+            "not needed: the workers evaluate during training.)"
         )
     if sizes.get("chief", 0) > 1:
-        raise ValueError(f"TF_CONFIG names {sizes['chief']} chiefs; there can be one.")
+        raise ValueError(f"TF_CONFIG names {sizes['chief']} chiefs; there can be only one.")
     wrong = [address for address in addresses if not isinstance(address, str) or ":" not in address]
     if wrong:
         raise ValueError(
@@ -49,8 +50,8 @@ def workers_of(tf_config: str) -> list[tuple[str, int]]:
     workers = [(job, number) for job in _JOBS for number in range(sizes.get(job, 0))]
     if workers and own not in workers:
         raise ValueError(
-            f"TF_CONFIG: this task is {own[0]} {own[1]}, which its cluster {sizes} does not have; indices "
-            "count from 0."
+            f"TF_CONFIG: the task of this process is {own[0]} {own[1]}, which is not in the cluster {sizes}; "
+            "indices count from 0."
         )
     return workers or [("worker", 0)]
 
@@ -61,7 +62,7 @@ def require_workers(environment: Mapping[str, str] = os.environ):
     if not tf_config:
         raise ValueError(
             "--strategy=multi_worker needs the environment variable TF_CONFIG in every worker, for example "
-            f"TF_CONFIG='{_EXAMPLE}'; under Slurm --cluster=slurm makes it."
+            f"TF_CONFIG='{_EXAMPLE}'; under Slurm --cluster=slurm sets it."
         )
     workers_of(tf_config)
 
@@ -71,10 +72,11 @@ def slurm_tf_config(environment: Mapping[str, str] = os.environ, port_base: int 
 
     Args:
       environment: has SLURM_PROCID, SLURM_STEP_NODELIST and SLURM_STEP_TASKS_PER_NODE, as srun sets them.
-      port_base: port of the first task of a node; its others have the next ones.
+      port_base: the port of the first task of a node; the other tasks of the node have the next ports.
 
     Raises:
-      ValueError: outside of a step, for tasks that are not laid out node by node, or for what cannot be read.
+      ValueError: outside of a Slurm step, when tasks are not laid out node by node, or when a variable
+        cannot be read.
     """
     names = ("SLURM_PROCID", "SLURM_STEP_NODELIST", "SLURM_STEP_TASKS_PER_NODE")
     missing = [name for name in names if name not in environment]
@@ -88,7 +90,10 @@ def slurm_tf_config(environment: Mapping[str, str] = os.environ, port_base: int 
     nodes = node_names(environment["SLURM_STEP_NODELIST"])
     tasks = tasks_per_node(environment["SLURM_STEP_TASKS_PER_NODE"])
     if len(nodes) != len(tasks):
-        raise ValueError(f"--cluster=slurm: {len(nodes)} nodes {nodes}, but tasks for {len(tasks)}: {tasks}.")
+        raise ValueError(
+            f"--cluster=slurm: SLURM_STEP_NODELIST has {len(nodes)} nodes {nodes}, but "
+            f"SLURM_STEP_TASKS_PER_NODE has {len(tasks)}: {tasks}."
+        )
     addresses = [
         f"{node}:{port_base + n}" for node, number in zip(nodes, tasks, strict=True) for n in range(number)
     ]
@@ -100,12 +105,14 @@ def node_names(node_list: str) -> list[str]:
     """Slurm's `n[08-10,12],login1` -> n08, n09, n10, n12, login1.
 
     Raises:
-      ValueError: for a list that is not of this form.
+      ValueError: when the list does not have this form.
     """
     names = []
     one = r"[^,\[\]]+(?:\[\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*\])?"
     if not re.fullmatch(f"{one}(?:,{one})*", node_list):
-        raise ValueError(f"SLURM_STEP_NODELIST={node_list!r} is not understood.")
+        raise ValueError(
+            f"SLURM_STEP_NODELIST={node_list!r} is not understood; it should look like n[08-10,12],login1."
+        )
     for prefix, ranges in re.findall(r"([^,\[\]]*)(?:\[([\d,-]+)\])?(?:,|$)", node_list):
         for part in ranges.split(",") if ranges else ():
             first, _, last = part.partition("-")
@@ -116,11 +123,13 @@ def node_names(node_list: str) -> list[str]:
 
 
 def tasks_per_node(counts: str) -> list[int]:
-    """Slurm's `3(x2),2` -> 3, 3, 2. Raises ValueError for what is not of this form."""
+    """Slurm's `3(x2),2` -> 3, 3, 2. Raises ValueError when the text does not have this form."""
     numbers = []
     for part in counts.split(","):
         match = re.fullmatch(r"(\d+)(?:\(x(\d+)\))?", part)
         if not match:
-            raise ValueError(f"SLURM_STEP_TASKS_PER_NODE={counts!r} is not understood.")
+            raise ValueError(
+                f"SLURM_STEP_TASKS_PER_NODE={counts!r} is not understood; it should look like 3(x2),2."
+            )
         numbers += [int(match[1])] * int(match[2] or 1)
     return numbers

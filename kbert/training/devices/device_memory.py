@@ -1,4 +1,4 @@
-"""How much memory the device at hand has left for a training. Nothing here imports TensorFlow."""
+"""How much memory this machine's device has for a training. Nothing here imports TensorFlow."""
 
 import os
 import subprocess
@@ -8,16 +8,16 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class DeviceMemory:
-    """Bytes, and in words of what."""
+    """The available memory in bytes, and the name of the device for messages."""
 
     available: int
     device: str
 
 
 def memory_of_gpu() -> DeviceMemory | None:
-    """The smallest GPU's whole memory, as the driver's nvidia-smi tells it; None where there is none.
+    """The total memory of the GPU with the least memory, as nvidia-smi reports it; None without a GPU.
 
-    TensorFlow takes nearly all of it at its first use, so what is free then says nothing later.
+    The free memory would be no good measure: TensorFlow takes nearly all memory of a GPU at its first use.
     """
     query = ["nvidia-smi", "--query-gpu=memory.total,name", "--format=csv,noheader,nounits"]
     try:
@@ -30,10 +30,10 @@ def memory_of_gpu() -> DeviceMemory | None:
 
 
 def memory_of_cpu(root: str | Path = "/") -> DeviceMemory:
-    """What this process may still take of main memory: what is free, or less where its control group ends.
+    """The main memory that this process can still use: the free memory, or less if a control group limits it.
 
     Args:
-      root: where /proc and /sys begin; an argument so that tests can set it.
+      root: the folder that holds proc and sys; an argument so that tests can set it.
     """
     root = Path(root)
     free = _free_memory(root / "proc" / "meminfo")
@@ -50,11 +50,11 @@ def _free_memory(meminfo):
                 return 1024 * int(line.split()[1])
     except OSError:
         pass
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")  # not Linux: all there is
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")  # not Linux: the total memory
 
 
 def _left_in_groups(root):
-    """Limit minus use of the process's control groups, of both versions, up to the outermost."""
+    """Limit minus use, in bytes, of each control group (v1 or v2) of this process, up to the outermost."""
     try:
         lines = (root / "proc" / "self" / "cgroup").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -70,7 +70,7 @@ def _left_in_groups(root):
         else:
             continue
         folder = base / path.strip("/")
-        # In a container the path may be that of the host, and what is mounted is the group itself.
+        # In a container the path may be that of the host, while the mounted folder is the group itself.
         for group in (folder, *folder.parents) if folder.is_relative_to(base) else (base,):
             left = _left_in_group(group, *names)
             if left is not None:
@@ -88,6 +88,6 @@ def _left_in_group(group, limit_file, use_file, cache_name):
         return None
     if limit == "max":
         return None
-    # Pages of files that were read make room when they must.
+    # The page cache of files counts as used, but the kernel frees it when memory is needed.
     cache = sum(int(line.split()[1]) for line in statistics if line.startswith(f"{cache_name} "))
     return int(limit) - use + cache

@@ -1,4 +1,4 @@
-"""The strategy to train under, from flags, and how data and files are shared out under it."""
+"""Makes the tf.distribute strategy from flags, and divides data and file writing between its processes."""
 
 import contextlib
 import os
@@ -18,17 +18,18 @@ def make_strategy(
     """The strategy to train under. Call it before anything that runs TensorFlow operations.
 
     Args:
-      name: "one_device"; "mirrored", over all GPUs of this machine, or over `num_devices` logical CPU devices
-        where there are none; "multi_worker", over all GPUs (or the CPU) of several processes, each of which
-        calls this; "tpu"; "auto": multi_worker where TF_CONFIG names several workers, else mirrored where
-        there are several GPUs, else one device.
+      name: "one_device"; "mirrored": all GPUs of this machine, or `num_devices` logical CPU devices if there
+        is no GPU; "multi_worker": all GPUs (or the CPU) of several processes, each of which calls this
+        function; "tpu"; "auto": multi_worker if TF_CONFIG names several workers, otherwise mirrored if there
+        are several GPUs, otherwise one device.
       num_devices: how many devices of this machine "mirrored" uses; by default all.
-      cluster: where workers find each other: "tf_config", that environment variable, or "slurm", which sets
-        it from Slurm's.
+      cluster: how workers find each other: "tf_config" reads that environment variable, "slurm" sets it from
+        Slurm's variables.
       tpu: name or address of the TPU; "local" on a TPU virtual machine.
 
     Raises:
-      ValueError: for an unknown name, devices that there are not, or a cluster that is not described.
+      ValueError: for an unknown name, for more devices than there are, or when the cluster or the TPU is not
+        described or cannot be reached.
     """
     if name not in STRATEGIES:
         raise ValueError(f"--strategy={name!r} is not known; choose one of {', '.join(STRATEGIES)}.")
@@ -38,8 +39,8 @@ def make_strategy(
         name = "multi_worker"
     if num_devices and num_devices > 1 and name in ("multi_worker", "tpu"):
         raise ValueError(
-            f"--num_devices={num_devices} is for --strategy=mirrored; {name} takes every device that its "
-            "processes see (CUDA_VISIBLE_DEVICES chooses GPUs)."
+            f"--num_devices={num_devices} works only with --strategy=mirrored; {name} uses every device that "
+            "its processes see. To choose GPUs, set CUDA_VISIBLE_DEVICES."
         )
     if name == "multi_worker":
         return _multi_worker(cluster)
@@ -54,7 +55,7 @@ def make_strategy(
 def _mirrored(gpus, num_devices):
     if gpus:
         if num_devices and num_devices > len(gpus):
-            raise ValueError(f"--num_devices={num_devices}, but this machine has {len(gpus)} GPUs.")
+            raise ValueError(f"--num_devices={num_devices}, but this machine has only {len(gpus)} GPUs.")
         return tf.distribute.MirroredStrategy([f"GPU:{i}" for i in range(num_devices or len(gpus))])
     (cpu,) = tf.config.list_physical_devices("CPU")
     if num_devices and num_devices > 1 and tf.config.get_logical_device_configuration(cpu) is None:
@@ -63,7 +64,7 @@ def _mirrored(gpus, num_devices):
     cpus = tf.config.list_logical_devices("CPU")
     wanted = num_devices or len(cpus)
     if wanted > len(cpus):
-        raise ValueError(f"--num_devices={wanted}, but this process has {len(cpus)} CPU devices.")
+        raise ValueError(f"--num_devices={wanted}, but this process has only {len(cpus)} CPU devices.")
     return tf.distribute.MirroredStrategy([device.name for device in cpus[:wanted]])
 
 
@@ -75,16 +76,16 @@ def _multi_worker(cluster):
         strategy = tf.distribute.MultiWorkerMirroredStrategy()
     except RuntimeError as error:
         raise ValueError(
-            f"the workers cannot be connected ({error}); make_strategy must come before every other use of "
+            f"the workers cannot be connected ({error}); call make_strategy before every other use of "
             "TensorFlow in the process."
         ) from error
     if not is_chief(strategy):
-        logging.set_verbosity(logging.WARNING)  # the chief tells how it goes
+        logging.set_verbosity(logging.WARNING)  # only the chief logs the progress
     return strategy
 
 
 def _tpu(tpu):
-    """Not run by the tests, for want of a TPU: what it needs of the step is, see docs/distribution.md."""
+    """Not tested, because no TPU was available. Its needs of the step are, see docs/distribution.md."""
     if not tpu:
         raise ValueError(
             '--strategy=tpu needs --tpu: the name of a TPU, or "local" on a TPU virtual machine.'
@@ -98,13 +99,13 @@ def _tpu(tpu):
         tf.tpu.experimental.initialize_tpu_system(resolver)
     except (RuntimeError, tf.errors.OpError) as error:
         raise ValueError(
-            f"--tpu={tpu}: no TPU answers ({error}); check its name, and that it runs."
+            f"--tpu={tpu}: no TPU answers ({error}); check the name, and check that the TPU is running."
         ) from error
     return tf.distribute.TPUStrategy(resolver)
 
 
 def is_chief(strategy) -> bool:
-    """Whether this process writes: run directory, checkpoints, metrics. One of several workers does."""
+    """Whether this process writes run directory, checkpoints and metrics: exactly one of the workers does."""
     resolver = strategy.cluster_resolver
     if resolver is None or resolver.task_type is None or isinstance(strategy, tf.distribute.TPUStrategy):
         return True
@@ -113,16 +114,16 @@ def is_chief(strategy) -> bool:
 
 
 def chief_first(strategy, action):
-    """Calls `action()` on the chief and, when it is done there, on the other workers; returns its result.
+    """Calls `action()` on the chief and then, when it is done there, on the others; returns its result.
 
-    For what one process makes and all then read. Where the chief fails, all do.
+    Use it for files that one process writes and all then read. If it fails on the chief, it fails on all.
 
     Raises:
-      ValueError, OSError: as `action` does; ValueError on workers whose chief failed.
+      ValueError, OSError: as `action` does; ValueError on the other workers when the chief failed.
     """
     if not is_chief(strategy):
         if wait_for_all(strategy):
-            raise ValueError("the chief worker stopped with an error; its log says which.")
+            raise ValueError("the chief worker stopped with an error; see its log for the reason.")
         return action()
     try:
         result = action()
@@ -134,20 +135,20 @@ def chief_first(strategy, action):
 
 
 def wait_for_all(strategy, failed: bool = False) -> int:
-    """Returns when every worker has come here: how many replicas belong to one that says `failed`."""
+    """Waits until every worker calls this; returns the number of replicas of workers that passed `failed`."""
     return int(failed) if strategy.cluster_resolver is None else int(sum_over_replicas(strategy, failed))
 
 
 @contextlib.contextmanager
 def naming_lost_workers(strategy, what_to_do):
-    """Turns TensorFlow's report that another worker is gone into one sentence.
+    """Turns TensorFlow's long report of a lost worker into one sentence.
 
     Args:
       strategy: a tf.distribute strategy.
-      what_to_do: function without arguments that gives the sentence on how to go on.
+      what_to_do: function without arguments that returns a sentence: what the user can do now.
 
     Raises:
-      ConnectionError: in the place of TensorFlow's error, when it came from the connection to a worker.
+      ConnectionError: instead of TensorFlow's error, when the connection to a worker caused it.
     """
     try:
         yield
@@ -165,14 +166,14 @@ def _is_lost(error):
 
 
 def sum_over_replicas(strategy, value: float) -> float:
-    """The sum over replicas of the `value` that each one's process gave; all processes must call it."""
+    """The sum over all replicas of the `value` that their process passed; all processes must call it."""
     return float(_sum_over_replicas(strategy, tf.constant(value, tf.float32)))
 
 
 @tf.function
 def _sum_over_replicas(strategy, value):
     def replica(value):
-        # An argument has no device of its own, which the sum over workers needs.
+        # The sum over workers needs a tensor on a device, and an argument has none: identity places it.
         return tf.distribute.get_replica_context().all_reduce("sum", tf.identity(value))
 
     return strategy.experimental_local_results(strategy.run(replica, args=(value,)))[0]
@@ -181,25 +182,26 @@ def _sum_over_replicas(strategy, value):
 def distribute(strategy, make_batches, for_replica=None):
     """Batches for the replicas of a strategy.
 
-    Every input pipeline (one a worker) makes its own share, in batches for all its replicas; each replica
-    receives a part of equal size, in order, so that one pipeline's replicas together see its batch.
+    Every input pipeline (one for each worker) makes its own share, in batches for all its replicas. Each
+    replica receives a part of equal size, in order, so the replicas of a pipeline together see its batch.
 
     Args:
       strategy: a tf.distribute strategy.
-      make_batches: function from a share (a `Share` of record_shares.py or what has its fields) to a
-        tf.data.Dataset of dicts; under several replicas the number of examples in a batch must be fixed
-        and divide by the replicas of a pipeline.
-      for_replica: function from a dataset of one replica's batches to what the replica is to get, or None.
+      make_batches: function from a share (a `Share` of record_shares.py, or an object with the same fields)
+        to a tf.data.Dataset of dicts. With several replicas the number of examples in a batch must be fixed
+        and divisible by the number of replicas of a pipeline.
+      for_replica: function from the dataset of one replica's batches to the dataset that the replica
+        receives, or None.
 
     Returns:
       A distributed dataset.
 
     Raises:
-      ValueError: when a batch cannot be shared out evenly.
+      ValueError: when a batch cannot be divided evenly.
     """
     options = tf.data.Options()
     options.deterministic = True
-    # Shares are made from the records themselves.
+    # `make_batches` already reads only its own share.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
 
     def of_pipeline(context):
@@ -221,7 +223,7 @@ def distribute(strategy, make_batches, for_replica=None):
 
 
 def require_whole_shares(config, strategy):
-    """Raises ValueError when the batches of a `TrainingConfig` do not divide by the strategy's replicas."""
+    """Raises ValueError when a batch size of a `TrainingConfig` is not divisible by the replicas."""
     replicas, parts = strategy.num_replicas_in_sync, config.gradient_accumulation_steps
     if config.train_batch_size % (replicas * parts):
         accumulation = f" x gradient_accumulation_steps={parts}" if parts > 1 else ""

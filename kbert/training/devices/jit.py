@@ -1,33 +1,33 @@
-"""Whether the training step is compiled with XLA: decided here, once for a run."""
+"""Decides whether the training step of a phase is compiled with XLA."""
 
 import tensorflow as tf
 from absl import logging
 
 
 def resolve_jit(config, strategy) -> bool:
-    """True where the step is to be compiled. What was decided, and why, is logged.
+    """Whether to compile the training step. The decision and its reason are logged.
 
     `jit_compile="auto"` compiles on GPUs and TPUs, where XLA fuses the element-wise work between the matrix
-    products. It does not on CPUs: there XLA has no bfloat16 products of its own (half the speed of
-    TensorFlow's, which come from oneDNN) and is no faster in float32; see docs/distribution.md for figures.
-    Nor does it where shapes vary from batch to batch, since every new shape is a compilation.
+    products. It does not compile on CPUs: XLA's bfloat16 products have half the speed of TensorFlow's there
+    (which come from oneDNN), and float32 is no faster; see docs/distribution.md for figures. It does not
+    compile either when shapes vary from batch to batch, since every new shape needs a new compilation.
 
     Args:
       config: a `TrainingConfig`.
       strategy: a tf.distribute strategy.
 
     Raises:
-      ValueError: on a TPU, for batches whose shapes vary or `jit_compile=false`.
+      ValueError: on a TPU, when shapes vary from batch to batch or with `jit_compile=false`.
     """
     device = device_type(strategy)
     if device == "TPU":
         if not config.fixed_shapes:
             raise ValueError(
-                "a TPU needs batches of one shape: set pad_to_longest=false, leave out length_buckets, and "
-                'give packed_rows where padding="pack".'
+                "a TPU needs batches of one shape: set pad_to_longest=false, leave out "
+                'length_buckets, and set packed_rows if padding="pack".'
             )
         if config.jit_compile is False:
-            raise ValueError("a TPU runs compiled steps only: leave jit_compile out, or --jit=auto.")
+            raise ValueError("a TPU runs compiled steps only: leave out jit_compile, or set --jit=auto.")
         return True
     jit_compile = resolves_to_xla(config, device)
     if config.jit_compile == "auto":
@@ -39,7 +39,7 @@ def resolve_jit(config, strategy) -> bool:
 
 
 def device_type(strategy) -> str:
-    """ "CPU", "GPU" or "TPU": what the replicas of a strategy run on."""
+    """The device type that the replicas of a strategy run on: "CPU", "GPU" or "TPU"."""
     if isinstance(strategy, tf.distribute.TPUStrategy):
         return "TPU"
     if not isinstance(strategy, tf.distribute.MirroredStrategy | tf.distribute.MultiWorkerMirroredStrategy):
@@ -48,11 +48,11 @@ def device_type(strategy) -> str:
 
 
 def needs_whole_batches(config, strategy) -> bool:
-    """Whether evaluation batches must be filled up: replicas, `packed_rows` and XLA take no smaller ones."""
+    """Whether the last evaluation batch must be filled up: replicas, `packed_rows` and XLA need full ones."""
     alone = strategy.num_replicas_in_sync == 1 and not config.packed_rows
     return not alone or resolves_to_xla(config, device_type(strategy))
 
 
 def resolves_to_xla(config, device: str) -> bool:
-    """`jit_compile` of a config with "auto" decided for a device, see `resolve_jit`."""
+    """The `jit_compile` of a config as a bool; "auto" is decided for the device, see `resolve_jit`."""
     return device != "CPU" and config.fixed_shapes if config.jit_compile == "auto" else config.jit_compile

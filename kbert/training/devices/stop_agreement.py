@@ -1,4 +1,4 @@
-"""One answer of all workers to the question whether to stop."""
+"""All workers agree on whether to stop."""
 
 import signal
 
@@ -9,7 +9,7 @@ from kbert.training.devices.distribution import sum_over_replicas
 
 
 class StopAgreement:
-    """Asks every worker, so that a signal to one of them stops all at the same step, before they save.
+    """Asks every worker, so that a signal to one of them stops all of them at the same step.
 
     Args:
       stop: this process's `StopSignal`.
@@ -22,7 +22,7 @@ class StopAgreement:
         self._alone = not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
 
     def agreed(self) -> int:
-        """The number of the signal to stop for, or 0; several workers must all ask, after the same call."""
+        """The number of the signal to stop for, or 0. All workers must call this after the same step."""
         if self._alone:
             return self._stop.received
         total = sum_over_replicas(self._strategy, self._stop.received)

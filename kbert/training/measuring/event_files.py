@@ -1,4 +1,4 @@
-"""The lines of metrics.jsonl once more as event files, for TensorBoard."""
+"""Writes the lines of metrics.jsonl as event files too, for TensorBoard."""
 
 import importlib.util
 import socket
@@ -7,24 +7,24 @@ from pathlib import Path
 import tensorflow as tf
 from absl import logging
 
-# What a line says about itself, not about the model.
+# Fields that describe the line, not the model.
 _NO_SCALARS = ("step", "split", "phase", "time", "elapsed_seconds")
 
 
 def tensorboard_is_installed() -> bool:
-    """Whether the Python of this process could start TensorBoard; TensorFlow 2.21 does not bring it."""
+    """Whether TensorBoard is installed for this Python; TensorFlow 2.21 does not install it."""
     return importlib.util.find_spec("tensorboard") is not None
 
 
 class EventFiles:
-    """Scalars of a run, in `folder/train`, `folder/eval` and so on, a folder for each split.
+    """Scalars of a run, in one folder for each split: `folder/train`, `folder/eval` and so on.
 
-    metrics.jsonl is the record and the event files are its copy: they are written anew from it whenever a
-    process takes up the run, and then a line at a time. So a resumed run shows every step once, and what a
-    killed one had written past its checkpoint is gone.
+    The event files are a copy of metrics.jsonl. They are written again from it whenever a process starts or
+    resumes the run, and then line by line. So a resumed run shows every step once, without what a killed
+    process had written after its last checkpoint.
 
     Args:
-      folder: where the splits' folders lie or come to lie; event files of `kbert` in them are replaced.
+      folder: the folder that holds the folders of the splits; event files of kbert in them are replaced.
       lines: the lines of metrics.jsonl so far, in order.
     """
 
@@ -38,17 +38,17 @@ class EventFiles:
             self.write(line)
 
     def write(self, line: dict):
-        """Appends one line: its numbers become scalars, lists and words are left out."""
+        """Appends one line. Its numbers become scalars; lists and strings are left out."""
         if self._is_broken:
             return
         try:
             self._add(line)
             self._flush()
-        except (OSError, tf.errors.OpError) as error:  # TensorFlow's own names for a full disk
+        except (OSError, tf.errors.OpError) as error:  # TensorFlow has its own errors for a full disk
             self._is_broken = True
             logging.warning(
-                "EVENT FILES NOT WRITTEN (%s); metrics.jsonl goes on, and the next start of this run makes "
-                "them anew from it.", str(error).splitlines()[0],
+                "EVENT FILES NOT WRITTEN (%s); metrics.jsonl is still written, and the next start of this "
+                "run makes the event files from it.", str(error).splitlines()[0],
             )  # fmt: skip
 
     def _add(self, line):
@@ -65,13 +65,13 @@ class EventFiles:
         if split not in self._writers:
             folder = self._folder / split
             folder.mkdir(parents=True, exist_ok=True)
-            # Event files are TFRecords; their name and first record are what TensorBoard looks for.
+            # Event files are TFRecords. TensorBoard recognises them by their name and first record.
             path = folder / f"events.out.tfevents.{int(wall_time):010d}.{socket.gethostname()}.kbert"
             writer = self._writers[split] = tf.io.TFRecordWriter(str(path))
             writer.write(
                 tf.compat.v1.Event(wall_time=wall_time, file_version="brain.Event:2").SerializeToString()
             )
-            # A TensorBoard that has read the files before forgets them at this.
+            # This record makes a running TensorBoard drop what it has read from the files before.
             start = tf.compat.v1.SessionLog(status=tf.compat.v1.SessionLog.START)
             writer.write(tf.compat.v1.Event(wall_time=wall_time, session_log=start).SerializeToString())
         return self._writers[split]

@@ -1,6 +1,6 @@
-"""How much memory a training needs, from the shape of the model and of its batches.
+"""Estimates how much memory a training needs, from the shape of the model and of its batches.
 
-Nothing here imports TensorFlow. docs/watching.md has the formulas in words, and what was measured.
+Nothing here imports TensorFlow. docs/watching.md explains the formulas and compares them with measurements.
 """
 
 from dataclasses import dataclass, replace
@@ -8,33 +8,34 @@ from dataclasses import dataclass, replace
 from kbert.config import EncoderConfig
 from kbert.training.measuring.training_flops import Heads
 
-# What a block keeps for its backward pass, in vectors of `hidden_size` a token and in the compute dtype: its
-# input; query, key and value; the context before the output projection; the two normalized sums, which
-# kbert/kernels/residual_norm.py keeps instead of its inputs; the first one's output, which the feed-forward
-# part starts from.
+# What a block keeps for its backward pass, in vectors of `hidden_size` for each token, in the compute dtype:
+# its input; query, key and value; the context before the output projection; the two normalized sums, which
+# kbert/kernels/residual_norm.py keeps instead of its inputs; the output of the first of these two, which is
+# the input of the feed-forward part.
 _BLOCK_HIDDEN_VECTORS = 1 + 3 + 1 + 2 + 1
 # The same in vectors of `intermediate_size`: the product before the activation, which
-# kbert/kernels/bias_activation.py keeps, and what comes after it.
+# kbert/kernels/bias_activation.py keeps, and the output of the activation.
 _BLOCK_INTERMEDIATE_VECTORS = 2
-# The same in matrices (heads, length, length) a sequence: attention probabilities before and after dropout.
+# The same in (heads, length, length) matrices for each sequence: attention probabilities before and after
+# dropout.
 _BLOCK_ATTENTION_MATRICES = 2
-# While a block runs backwards, what lives beside what was kept, in the same three units: the gradients of the
-# vectors and matrices at work, and what they become.
+# What the backward pass of one block needs in addition, in the same three units: gradients of the current
+# vectors and matrices, and the gradients computed from them.
 _BACKWARD_HIDDEN_VECTORS = 3
 _BACKWARD_INTERMEDIATE_VECTORS = 2
 _BACKWARD_ATTENTION_MATRICES = 2
-# The embeddings keep their normalized sum and hand on their output.
+# The embeddings keep their normalized sum and their output.
 _EMBEDDING_HIDDEN_VECTORS = 2
-# Vectors of `vocab_size` a prediction in float32 at the worst moment: product, logits, probabilities,
-# gradient. (Fitted between 3.1 and 4, see docs/watching.md.)
+# float32 vectors of `vocab_size` for each prediction at the moment of highest use: product, logits,
+# probabilities, gradient. (Measurements gave between 3.1 and 4, see docs/watching.md.)
 _LOGIT_VECTORS = 4
-# Copies of all gradients while weights are updated: as they came, and clipped.
+# Copies of all gradients while weights are updated: before and after clipping.
 _GRADIENT_COPIES = 2
-# The same while the parts of a batch add up theirs: sums before and after, and what the loop holds beside.
+# The same while gradients of the parts of a batch are added: sums before and after, and the loop's copies.
 _ACCUMULATION_COPIES = 4
 _SLOTS = 2  # moments of Adam and LAMB
-# Traced graphs and compiled kernels: what was left of the measured peaks on a CPU. For other devices it
-# stands in for their libraries' own needs, which were not measured.
+# Traced graphs and compiled kernels: the rest of the measured peaks on a CPU. The same number is used for
+# other devices, where the needs of their libraries were not measured.
 _PROGRAM_BYTES = 280_000_000
 
 _COMPUTE_BYTES = {"float32": 4, "mixed_bfloat16": 2, "mixed_float16": 2}
@@ -47,11 +48,11 @@ class MemoryEstimate:
     Args:
       parameters: weights in float32.
       optimizer: moments in float32.
-      casts: weights once more in the compute dtype, and query, key and value joined.
+      casts: a copy of the weights in the compute dtype, and the joined matrices of query, key and value.
       gradients: gradients in float32 while weights are updated.
       accumulation: sums of gradients, where a step has several parts.
       activations: what the encoder keeps for the backward pass.
-      working: the block at work on its backward pass.
+      working: what the backward pass of one block needs in addition.
       logits: the masked-LM head's outputs and their gradients.
       programs: traced graphs and compiled kernels.
     """
@@ -68,10 +69,10 @@ class MemoryEstimate:
 
     @property
     def total(self) -> int:
-        """Bytes at the worst moment.
+        """Bytes at the moment of highest use.
 
-        Weights and moments are always there; then either the backward pass is about to begin, with all
-        activations and the gradients of the logits, or it has ended and all gradients are there.
+        Weights and moments are always in memory. In addition there are either all activations and the
+        gradients of the logits (when the backward pass begins) or all gradients (when it has ended).
         """
         held = self.programs + self.parameters + self.optimizer + self.casts + self.accumulation
         return held + max(self.activations + max(self.working, self.logits), self.gradients)
@@ -83,17 +84,17 @@ class MemoryEstimate:
 
 @dataclass(frozen=True)
 class TrainingShape:
-    """What the memory of one device depends on, beside the encoder.
+    """What the memory of one device depends on, in addition to the encoder.
 
     Args:
-      batch_size: examples that a device works on at a time: the global batch over replicas and accumulation
-        steps.
-      seq_length: tokens of a sequence, padding included.
+      batch_size: the number of examples that a device works on at a time: the global batch divided by
+        replicas and accumulation steps.
+      seq_length: tokens of a sequence, including padding.
       predictions: masked positions of a sequence, with a masked-LM head.
       heads: the task's.
       precision: see kbert.config.PRECISIONS.
-      recompute: whether blocks are run again in the backward pass.
-      accumulates: whether a step has several parts.
+      recompute: whether the backward pass computes the activations of each block again.
+      accumulates: whether a step has several parts (gradient accumulation).
     """
 
     batch_size: int
@@ -148,7 +149,7 @@ def estimate_memory(config: EncoderConfig, shape: TrainingShape) -> MemoryEstima
 
 
 def num_parameters(config: EncoderConfig, heads: Heads) -> int:
-    """Trained numbers of an encoder with heads; the masked-LM head's matrix is the token table."""
+    """Number of parameters of an encoder with heads; the masked-LM head's matrix is the token table."""
     hidden, inner, vocab = config.hidden_size, config.intermediate_size, config.vocab_size
     embeddings = (vocab + config.max_position_embeddings + config.type_vocab_size + 2) * hidden
     block = 4 * hidden * (hidden + 1) + inner * (hidden + 1) + hidden * (inner + 1) + 4 * hidden

@@ -1,4 +1,4 @@
-"""The most arithmetic a device can do, which a training's own is compared with."""
+"""The peak FLOP/s of a device, to compare the FLOP/s of a training with."""
 
 import functools
 import os
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import tensorflow as tf
 
 # Dense peaks in TFLOP/s, without sparsity: (part of the device's name, bfloat16 or float16 with float32
-# sums, float32). Where tensor cores take float32 products as TF32, which TensorFlow lets them by default,
+# sums, float32). Where tensor cores compute float32 products as TF32, which TensorFlow allows by default,
 # the float32 figure is that of TF32. The first match counts.
-# Sources: NVIDIA's data sheets of each card (H100 and H200: half of the figures "with sparsity"; L4, A10,
-# L40S alike); V100: "Tesla V100 GPU accelerator", T4: "T4 tensor core GPU", no bfloat16 units in both.
+# Sources: NVIDIA's data sheets of each card (H100, H200, L4, A10 and L40S: half of the figures "with
+# sparsity"); V100: "Tesla V100 GPU accelerator", T4: "T4 tensor core GPU"; these two have no bfloat16 units.
 _GPU_PEAKS = (
     ("H200 NVL", 835.5, 417.5),
     ("H200", 989.4, 494.7),
@@ -26,8 +26,9 @@ _GPU_PEAKS = (
     ("V100", 125.0, 15.7),
     ("T4", 65.0, 8.1),
 )
-# bfloat16 TFLOP/s of what TensorFlow sees as one device: a core of v2 and v3 (two a chip: 45 and 123), a
-# chip of the others. Source: the pages of each version at cloud.google.com/tpu/docs. None was at hand.
+# bfloat16 TFLOP/s of what TensorFlow sees as one device: for v2 and v3 a core (half a chip, which has 45 and
+# 123), for the others a chip. Source: the pages of each version at cloud.google.com/tpu/docs. Not tested on
+# any TPU.
 _TPU_PEAKS = (
     ("v2", 22.5),
     ("v3", 61.5),
@@ -41,23 +42,23 @@ _MEASURING_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class PeakFlops:
-    """FLOP/s of all devices of a run together, and in words where the figure comes from."""
+    """FLOP/s of all devices of a run together, and a text that says where the figure comes from."""
 
     flops_per_second: float
     source: str
 
 
 def peak_of(strategy, precision: str, given: float | None = None) -> PeakFlops | None:
-    """The peak that the devices of a strategy have for matrix products.
+    """The peak FLOP/s of the devices of a strategy for matrix products.
 
     Args:
       strategy: a tf.distribute strategy.
       precision: the run's precision, see kbert.config.PRECISIONS.
-      given: FLOP/s of one device, which is then taken as it is (`peak_flops` in a config).
+      given: FLOP/s of one device (`peak_flops` in a config); if set, nothing is looked up or measured.
 
     Returns:
-      The known peak of a GPU or TPU, or one measured here and now by matrix products (about a second, once
-      a process): that of CPUs, and of GPUs that are not in the table. None for an unknown TPU.
+      The peak of a GPU or TPU that is in the table. For a CPU, or a GPU that is not in the table, a peak
+      measured now with matrix products (about a second, once in a process). None for an unknown TPU.
     """
     replicas = strategy.num_replicas_in_sync
     if given is not None:
@@ -82,16 +83,16 @@ def _num_machines(strategy):
 
 
 def known_gpu_tflops(name: str, precision: str) -> float | None:
-    """TFLOP/s of a GPU by the name that its driver gives it, or None."""
+    """TFLOP/s of a GPU with this name (as its driver reports it), or None when it is not in the table."""
     for part, half, single in _GPU_PEAKS:
-        # "A10" is no "A100", "L4" no "L40".
+        # Compares whole words: "A10" must not match "A100", nor "L4" match "L40".
         if any(word == part or word.startswith(part + "-") for word in _phrases(name, part)):
             return single if precision == "float32" else half
     return None
 
 
 def _phrases(name, part):
-    """The words of a name, joined to as many as `part` has."""
+    """All runs of neighbouring words of `name` that have as many words as `part`."""
     words = name.split()
     number = len(part.split())
     return [" ".join(words[index : index + number]) for index in range(len(words) - number + 1)]
@@ -105,10 +106,10 @@ def _known_tpu(accelerator_type, replicas):
 
 
 def measured_flops(device: str, precision: str) -> float:
-    """FLOP/s of the best of several matrix products, without touching any random state.
+    """FLOP/s of the fastest of several matrix products. Uses no random numbers.
 
-    Measured once a process, for half a second a data type. With a precision of 16 bits float32 is tried as
-    well and the better one counts: a processor without bfloat16 units is slower with it.
+    Measured once in a process, for half a second for each dtype. With a 16-bit precision, float32 is measured
+    too and the better result counts: a processor without bfloat16 units is slower in bfloat16.
     """
     half = {"mixed_bfloat16": tf.bfloat16, "mixed_float16": tf.float16}.get(precision)
     return max(_best_product(device, dtype) for dtype in (tf.float32, half) if dtype)
@@ -123,10 +124,10 @@ def _best_product(device, dtype):
         return tf.linalg.matmul(a, b)
 
     with tf.device(device):
-        # Numbers of both signs and no pattern that a processor could make short work of.
+        # Numbers of both signs without a regular pattern, which could make the product faster than usual.
         values = tf.sin(tf.range(size * size, dtype=tf.float32) * 0.37)
         matrix = tf.cast(tf.reshape(values, (size, size)), dtype)
-        product(matrix, matrix)  # tracing, and threads waking up
+        product(matrix, matrix)  # not timed: tracing, and the start of threads
         best, start = float("inf"), time.perf_counter()
         while time.perf_counter() - start < _MEASURING_SECONDS:
             before = time.perf_counter()

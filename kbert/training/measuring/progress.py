@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: a line an interval, and metrics.jsonl."""
+"""Reports the progress of a run: one log line for each interval, and metrics.jsonl."""
 
 import contextlib
 import math
@@ -8,8 +8,8 @@ from absl import logging
 
 from kbert.runs.metrics_file import read_metrics
 
-# What depends on the machine and the hour; everything else in metrics.jsonl is the same whenever a run is
-# repeated, killed and resumed or not.
+# Fields that depend on the machine and the time. All other fields of metrics.jsonl are the same when a run is
+# repeated, or killed and resumed.
 CLOCK_FIELDS = (
     "examples_per_second",
     "tokens_per_second",
@@ -26,29 +26,32 @@ class TrainingProgress:
     A line of metrics.jsonl is one JSON object: `step` (the optimizer steps taken), `split` ("train" or that
     of an evaluation), the metrics, and
 
-      learning_rate        that of the last step;
-      examples_per_second, tokens_per_second   of the interval; tokens are real ones, padding does not count;
-      token_share          real tokens among all places of the batches: the rest is padding;
+      learning_rate        of the last step;
+      examples_per_second, tokens_per_second   of the interval; padding does not count as tokens;
+      token_share          real tokens divided by all positions of the batches; the rest is padding;
       tokens_seen          real tokens of the run so far, from `work`;
-      flops_per_second     useful arithmetic, see `training_flops`; share_of_peak relates it to the peak;
-      elapsed_seconds      of the run so far, evaluations and checkpoints included, stops left out;
+      flops_per_second     useful arithmetic, see `training_flops`;
+      share_of_peak        flops_per_second divided by the peak of all devices;
+      elapsed_seconds      of the run so far, with evaluations and checkpoints, without the time between
+                           a stop and the next start;
       time                 seconds since 1970.
 
-    Rates leave out evaluations and checkpoints; the time left counts them in the proportion they had so far.
+    Rates do not count the time of evaluations and checkpoints. The time left does: it assumes that they keep
+    their share of the time so far.
 
     Args:
-      metrics_file: the `MetricsFile` to write to, or None: workers beside the chief write nothing.
+      metrics_file: the `MetricsFile` to write to, or None: workers other than the chief write nothing.
       num_steps: steps of the whole run.
       examples_per_step: the global batch size.
-      start_step: where this process begins.
-      before: what `state` gave when the run stood there, in an earlier process or phase. Without it, what
-        the metrics file says goes on.
-      clock: seconds; an argument so that tests can set it.
-      phase: number of the phase, which every line then says; None where there is but one.
+      start_step: the step at which this process or phase begins.
+      before: the result of `state` at `start_step`, from an earlier process or phase. Without it, the values
+        are taken from the metrics file.
+      clock: function that returns the time in seconds; an argument so that tests can set it.
+      phase: the number of the phase, which is then written to every line; None when there is only one phase.
       count_flops: function from `StepWork` to floating-point operations, or None.
       peak: `PeakFlops` of all devices, or None.
       events: an `EventFiles`, or None.
-      wall_clock: seconds since 1970.
+      wall_clock: function that returns the seconds since 1970.
     """
 
     def __init__(
@@ -82,7 +85,8 @@ class TrainingProgress:
         self._begin = clock() - before["elapsed_seconds"]
         self._tokens_seen = before["tokens_seen"]
         self._num_lines, self._evaluated_step = before["num_lines"], None
-        # A checkpoint within an interval holds its sums: the first ones of this process begin where they do.
+        # A checkpoint in the middle of an interval holds its sums so far. The first sums of this process
+        # therefore begin where that interval began.
         self._sums_begin = before["interval_begin"]
 
     def train(self, step: int, metrics: dict, learning_rate: float, work=None):
@@ -95,7 +99,7 @@ class TrainingProgress:
           work: `StepWork` of the steps since the last call, or None.
 
         Raises:
-          FloatingPointError: when a value is not finite, naming the steps it came from.
+          FloatingPointError: when a value is not finite; the message names the steps it came from.
         """
         last_step, last_time = self._last
         broken = [name for name, value in metrics.items() if not math.isfinite(value)]
@@ -124,10 +128,10 @@ class TrainingProgress:
         logging.info("step %d/%d  %s: %s", step, self._num_steps, split, shown)
 
     def state(self, step: int) -> dict:
-        """JSON-ready, for a later `TrainingProgress` that goes on from `step`.
+        """The state at `step`, ready for JSON, for a later `TrainingProgress` that continues from there.
 
-        `num_lines` counts the lines of metrics, but for an evaluation of this very step, which a resumed run
-        makes again; `interval_begin` is the step of the last line of training.
+        `num_lines` counts the lines of metrics.jsonl, without an evaluation at this same step, because a
+        resumed run makes that evaluation again. `interval_begin` is the step of the last training line.
         """
         return {
             "tokens_seen": self._tokens_seen,
@@ -138,7 +142,7 @@ class TrainingProgress:
 
     @contextlib.contextmanager
     def paused(self):
-        """Leaves out of the rate what is not training: evaluations and checkpoints."""
+        """The time inside this context is not counted in the rates: for evaluations and checkpoints."""
         start = self._clock()
         yield
         pause = self._clock() - start
@@ -147,7 +151,7 @@ class TrainingProgress:
         self._paused_seconds += pause
 
     def _rates(self, steps, seconds, work, own_share):
-        """Rates of this process's steps, which are `own_share` of those that `work` counts."""
+        """Rates of the steps of this process, which are `own_share` of the steps that `work` counts."""
         examples = work.examples * own_share if work else steps * self._examples_per_step
         per_second = 1 / seconds if seconds else 0.0
         rates = {"examples_per_second": round(examples * per_second, 1)}
@@ -167,7 +171,7 @@ class TrainingProgress:
         return rates
 
     def _seconds_left(self, step, steps, seconds):
-        # The first interval holds tracing and compilation, so it alone is no forecast.
+        # The first interval includes tracing and compilation, so it counts less and less later.
         first = self._seconds_per_step is None
         per_step = seconds / max(steps, 1)
         self._seconds_per_step = per_step if first else 0.5 * (self._seconds_per_step + per_step)
@@ -190,7 +194,7 @@ class TrainingProgress:
 
 
 def _state_from_lines(metrics_file, start_step):
-    """What `TrainingProgress.state` would have given, from the lines: for checkpoints that lack it."""
+    """Computes `TrainingProgress.state` from the metrics file, for checkpoints that do not hold it."""
     lines = []
     if metrics_file and metrics_file.path.is_file():
         lines = read_metrics(metrics_file.path)

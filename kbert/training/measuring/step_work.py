@@ -1,4 +1,4 @@
-"""What a batch holds, counted in the step: tokens, predictions, padding."""
+"""Counts the tokens, predictions and positions of a batch, inside the training step."""
 
 import tensorflow as tf
 
@@ -9,11 +9,11 @@ def count_work(batch) -> tf.Tensor:
     """The numbers of `StepWork` for a batch.
 
     Args:
-      batch: a dict with `input_mask`, (..., seq_length), and perhaps `masked_lm_weights`.
+      batch: a dict with `input_mask`, of shape (..., seq_length), and optionally `masked_lm_weights`.
 
     Returns:
-      float32 tensor of shape (6,), to be added over replicas and steps: exact up to 2^24 = 16.8 million
-      tokens, beyond that to seven digits.
+      float32 tensor of shape (6,), which can be added over replicas and steps. A count is exact up to
+      2^24 = 16.8 million and has seven correct digits above that.
     """
     mask = tf.cast(batch["input_mask"], tf.float32)
     lengths = tf.reduce_sum(mask, axis=-1)

@@ -1,4 +1,4 @@
-"""How much arithmetic a training step needs: its matrix products, counted from the shape of the model.
+"""Counts the floating-point operations of a training step: its matrix products, from the model's shape.
 
 Nothing here imports TensorFlow.
 """
@@ -10,12 +10,12 @@ from kbert.config import EncoderConfig
 
 @dataclass(frozen=True)
 class Heads:
-    """What a task puts on top of the encoder, as far as arithmetic and memory go.
+    """The heads that a task puts on top of the encoder, with what arithmetic and memory depend on.
 
     Args:
-      masked_lm: a masked-LM head, which works on the masked positions alone.
-      pooled_labels: logits for each sequence from the pooled output; 0 means that there is no pooler.
-      token_labels: logits for each token.
+      masked_lm: whether there is a masked-LM head, which works only on the masked positions.
+      pooled_labels: number of logits for each sequence, from the pooled output; 0 means no pooler.
+      token_labels: number of logits for each token.
     """
 
     masked_lm: bool = False
@@ -24,7 +24,7 @@ class Heads:
 
     @classmethod
     def of_parts(cls, parts) -> "Heads":
-        """Those of a task's `Part`s; a pooler without a head on it is counted with none."""
+        """The heads of a task's `Part`s. A pooler that no head reads is not counted."""
 
         def outputs(reads):
             return sum(part.num_outputs for part in parts if part.reads == reads)
@@ -38,15 +38,15 @@ class Heads:
 
 @dataclass(frozen=True)
 class StepWork:
-    """How much of everything a step, or several, had to learn from; padding does not count.
+    """The amount of data in one or several steps; except in `positions`, padding does not count.
 
     Args:
       examples: examples of the batch.
-      sequences: rows of tokens; more than `examples` where an example has several (multiple choice).
-      tokens: tokens that are no padding.
-      token_pairs: sum over sequences of their tokens squared, what attention works on.
+      sequences: rows of tokens; more than `examples` if an example has several (multiple choice).
+      tokens: tokens without padding.
+      token_pairs: sum over sequences of the squared number of tokens: the pairs that attention works on.
       predictions: masked positions that the loss counts.
-      positions: places of the batch, padding included. No arithmetic is counted for them.
+      positions: all positions of the batch, including padding. No arithmetic is counted for padding.
     """
 
     examples: float
@@ -65,26 +65,27 @@ class StepWork:
 
     @classmethod
     def of_batch(cls, batch_size: int, seq_length: int, predictions: int = 0) -> "StepWork":
-        """A batch without padding; `predictions` are those of one sequence."""
+        """The work of a batch without padding; `predictions` is the number for one sequence."""
         tokens = batch_size * seq_length
         return cls(batch_size, batch_size, tokens, tokens * seq_length, batch_size * predictions, tokens)
 
 
 def training_flops(config: EncoderConfig, work: StepWork, heads: Heads) -> float:
-    """Floating-point operations of forward and backward pass: matrix products, a multiply-add being two.
+    """Floating-point operations of the matrix products of forward and backward pass.
 
-    For L layers of width H and inner width I, V pieces of vocabulary, K labels, the forward pass needs
+    A multiply-add counts as two operations. For L layers of width H and inner width I, a vocabulary of V
+    pieces and K labels, the forward pass needs
 
       2 L (4 H^2 + 2 H I)  for each token: query, key, value and output; the two feed-forward products;
       4 L H                for each pair of tokens of a sequence: attention scores, and their sum of values;
       2 (H^2 + H V)        for each masked position: transform, and product with the tied token table;
       2 (H^2 + H K)        for each sequence: pooler, and labels from the pooled output;
-      2 H K                for each token with labels of its own.
+      2 H K                for each token, if the task labels every token.
 
-    The backward pass needs twice as much: for every product, one for the gradient of each factor. Counted
-    are the real tokens alone, and every product once: padding that is computed and activations that are
-    computed twice (recomputation) cost time and are no useful work. That is the model FLOPs of "model
-    FLOPs utilization", arXiv 2204.02311, appendix B, there for the decoder's 6 N + 12 L H Q T a token.
+    The backward pass needs twice as much: for every product, one product for the gradient of each factor.
+    Only real tokens count, and every product counts once: computing padding, or activations a second time
+    (recomputation), costs time but is not useful work. These are the model FLOPs of "model FLOPs
+    utilization" (arXiv 2204.02311, appendix B, which gives 6 N + 12 L H Q T for each token of a decoder).
     Lookups, norms, softmax, GELU, dropout and the optimizer are not counted.
 
     Example:

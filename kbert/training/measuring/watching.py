@@ -1,4 +1,4 @@
-"""What a training is watched with, put together from task, config and devices: progress and memory."""
+"""Sets up the progress report and the memory estimate of a training, from its task, config and devices."""
 
 import dataclasses
 
@@ -26,9 +26,9 @@ def make_progress(
 
     Args:
       task, config, plan, run, strategy: those of the training.
-      number: which of the plan's phases.
-      metrics_file: the run's, or None where another process writes metrics and event files.
-      step: where it begins.
+      number: the index of the phase in `plan.phases`.
+      metrics_file: the run's, or None if another process writes metrics and event files.
+      step: the step at which it begins.
       before: see `TrainingProgress`.
     """
     events = None
@@ -53,7 +53,7 @@ def make_progress(
 
 
 def training_shapes(task, config, plan, details: dict, num_replicas: int) -> list[TrainingShape]:
-    """What each phase puts on one device at a time; `details` is the content of run.json."""
+    """The shape of the batch that one device works on, for each phase; `details`: the content of run.json."""
     records = [details.get("records")] * len(plan.phases)
     if "records_of_phases" in details:
         records = [one["records"] for one in details["records_of_phases"]]
@@ -66,7 +66,7 @@ def training_shapes(task, config, plan, details: dict, num_replicas: int) -> lis
 def _shape_of_phase(task, config, phase_config, settings, details, num_replicas):
     length = settings.get("max_seq_length", details["max_seq_length"])
     examples = phase_config.train_batch_size
-    # What records of another origin do not say: the original's share of masks.
+    # Records that kbert did not write do not say this: then use the 15 % of the original BERT.
     predictions = settings.get("max_predictions_per_seq", round(0.15 * length))
     rows = config.packed_rows or examples
     devices = num_replicas * phase_config.gradient_accumulation_steps
@@ -82,10 +82,10 @@ def _shape_of_phase(task, config, phase_config, settings, details, num_replicas)
 
 
 def log_memory(task, config, plan, details: dict, strategy):
-    """One line before a training begins: what it needs, what there is, whether it fits, and what would.
+    """Logs, before training begins, the memory needed, the memory available, and the largest batch that fits.
 
-    It warns and goes on, since it is an estimate; where texts are packed into as many rows as
-    they need, one from above.
+    If it does not fit this is only a warning, since it is an estimate. If texts are packed into as many rows
+    as they need, the estimate is an upper bound.
     """
     device, num_replicas = device_type(strategy), strategy.num_replicas_in_sync
     memory = {"GPU": memory_of_gpu, "CPU": memory_of_cpu}.get(device, lambda: None)()
@@ -93,19 +93,22 @@ def log_memory(task, config, plan, details: dict, strategy):
     shape = max(shapes, key=lambda shape: estimate_memory(config.encoder, shape).total)
     sharing = 1
     if device == "CPU" and num_replicas > 1:
-        sharing = len(strategy.extended.worker_devices)  # of this process
+        sharing = len(strategy.extended.worker_devices)  # the devices of this process
     say, sentence = memory_sentence(config.encoder, shape, memory, sharing)
     say("%s", sentence)
 
 
 def memory_sentence(encoder, shape: TrainingShape, memory, num_sharing: int = 1):
-    """(logging.info or logging.warning, the sentence) for `log_memory`.
+    """The sentence that `log_memory` logs.
 
     Args:
       encoder: the `EncoderConfig`.
-      shape: what one device works on.
-      memory: `DeviceMemory`, or None where it is not known.
-      num_sharing: replicas that share that memory.
+      shape: the `TrainingShape` of one device.
+      memory: `DeviceMemory`, or None if it is not known.
+      num_sharing: the number of replicas that share this memory.
+
+    Returns:
+      (logging.info or logging.warning, the sentence).
     """
     estimate = estimate_memory(encoder, shape)
     batch = f"{shape.batch_size} x {shape.seq_length} tokens"
@@ -116,8 +119,8 @@ def memory_sentence(encoder, shape: TrainingShape, memory, num_sharing: int = 1)
     has = f"{memory.device} has {readable_bytes(available)}" + (" for each" if num_sharing > 1 else "")
     most = largest_batch(encoder, shape, available)
     if estimate.total <= available:
-        return logging.info, f"{needs}; {has}: it fits, up to {most} examples at a time would."
-    most = f"at most {most} examples at a time do" if most else "not even one example does"
+        return logging.info, f"{needs}; {has}: it fits (at most {most} examples at a time)."
+    most = f"at most {most} examples at a time fit" if most else "not even one example fits"
     if not shape.recompute:
         recomputed = largest_batch(encoder, dataclasses.replace(shape, recompute=True), available)
         most += f", with recompute_activations {recomputed}"

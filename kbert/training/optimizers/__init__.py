@@ -1,4 +1,4 @@
-"""Optimizers by the names that configs use; one file each."""
+"""Makes optimizers by the names that configs use; each optimizer has its own file."""
 
 from kbert.config import OptimizerConfig
 from kbert.training.optimizers.adam import AdamWeightDecay
@@ -16,6 +16,6 @@ def make_optimizer(config: OptimizerConfig, variables: dict) -> Optimizer:
       variables: dict of name -> trainable Keras variable, for example `trained_weights(model)`.
 
     Raises:
-      ValueError: with `layer_decay`, when no variable's name tells its layer.
+      ValueError: with `layer_decay`, when no variable has a layer in its name.
     """
     return _CLASSES[config.name](config, variables)

@@ -1,4 +1,4 @@
-"""Adam with decoupled weight decay, as the original BERT has it and as AdamW has it."""
+"""Adam with decoupled weight decay, in the form of the original BERT and in the form of AdamW."""
 
 import tensorflow as tf
 
@@ -9,9 +9,9 @@ class AdamWeightDecay(Optimizer):
     """`variable -= rate * (c * m / (sqrt(v) + epsilon) + weight_decay * variable)`.
 
     Without bias correction c is 1: google-research/bert, optimization.py, `AdamWeightDecayOptimizer`. With
-    it, the default of `adamw`, c is `sqrt(1 - beta_2^t) / (1 - beta_1^t)` at the t-th update: AdamW (arXiv
-    1711.05101, algorithm 2) in the form that Keras and TensorFlow compute, where epsilon stands beside the
-    uncorrected root (arXiv 1412.6980, end of section 2).
+    bias correction, the default of `adamw`, c is `sqrt(1 - beta_2^t) / (1 - beta_1^t)` at the t-th update:
+    AdamW (arXiv 1711.05101, algorithm 2) as Keras and TensorFlow compute it, where epsilon is added to the
+    root without correction (arXiv 1412.6980, end of section 2).
     """
 
     def scalars(self, step):
@@ -44,7 +44,7 @@ class AdamWeightDecay(Optimizer):
             var=variable,
             m=first_moment,
             v=second_moment,
-            beta1_power=0.0,  # makes the operation's own correction a factor of 1
+            beta1_power=0.0,  # so that the operation's own bias correction is a factor of 1
             beta2_power=0.0,
             lr=rate if correction is None else rate * correction,
             beta1=config.beta_1,
@@ -55,7 +55,7 @@ class AdamWeightDecay(Optimizer):
 
 
 def new_moments(config, first_moment, second_moment, gradient):
-    """Decaying means of the gradient and of its square."""
+    """The moments after an update: decaying means of the gradient and of its square."""
     first = config.beta_1 * first_moment + (1.0 - config.beta_1) * gradient
     second = config.beta_2 * second_moment + (1.0 - config.beta_2) * tf.square(gradient)
     return first, second

@@ -1,4 +1,4 @@
-"""LAMB: Adam whose step is, variable by variable, as long as the variable times the rate."""
+"""LAMB: Adam with a step that has, for each variable, the length of the variable times the learning rate."""
 
 import tensorflow as tf
 
@@ -14,10 +14,10 @@ class Lamb(Optimizer):
     norm is 0, and for variables that `exclude_from_weight_decay` names (norms and biases): they get neither
     decay nor ratio. `m^` and `v^` are the moments over `1 - beta^t`, unless `bias_correction` is off.
 
-    Sources: arXiv 1904.00962, algorithm 2, with the identity for its function phi; tensorflow/models,
-    official/modeling/optimization/lamb.py, which is TensorFlow Addons' (with correction);
-    google-research/albert, lamb_optimizer.py (without it). Both exclude from the ratio what they exclude from
-    decay, unless told otherwise.
+    Sources: arXiv 1904.00962, algorithm 2, with the identity as its function phi; tensorflow/models,
+    official/modeling/optimization/lamb.py, which comes from TensorFlow Addons (with bias correction);
+    google-research/albert, lamb_optimizer.py (without it). By default both leave out the ratio for the same
+    variables as the decay.
     """
 
     def is_adapted(self, name):

@@ -1,4 +1,4 @@
-"""What optimizers share: two moments a variable, and updates that pass over memory once."""
+"""The base class of optimizers: two moments for each variable, and updates that pass over memory once."""
 
 import abc
 
@@ -7,22 +7,22 @@ import tensorflow as tf
 from kbert.config import OptimizerConfig
 from kbert.training.optimizers.parameter_groups import is_decayed, rate_shares
 
-# A variable of at least this many numbers is updated by a loop of its own that XLA makes: it reads each
-# number of weight, moments and gradient once and writes it once, where separate operations go over memory
-# again and again (benchmarks/optimizer_update.py). For smaller ones compiling does not pay.
+# A variable of at least this many numbers is updated by one loop that XLA compiles. The loop reads each
+# number of weight, moments and gradient once and writes it once; separate operations would read and write
+# memory several times (benchmarks/optimizer_update.py). For smaller variables compiling saves no time.
 FUSED_FROM = 2**15
 
 
 class Optimizer(abc.ABC):
-    """Updates every variable from its gradient and two moments; each replica does so to its own copy.
+    """Updates every variable from its gradient and two moments; each replica updates its own copy.
 
-    Create it inside the strategy's scope. It runs eagerly, in a graph, in a graph compiled by XLA as a whole,
-    and inside a replica of a strategy; there, gradients must be the same on all replicas.
+    Create it inside the strategy's scope. It runs eagerly, in a graph, in a graph that XLA compiles as a
+    whole, and in replica context. In replica context the gradients must be the same on all replicas.
 
     Args:
       config: an `OptimizerConfig`.
-      variables: dict of name -> trainable Keras variable. Names decide about weight decay and the share of
-        the rate, see parameter_groups.py.
+      variables: dict of name -> trainable Keras variable. Weight decay and the share of the learning rate
+        depend on the names, see parameter_groups.py.
 
     Attributes:
       config: as given.
@@ -54,16 +54,16 @@ class Optimizer(abc.ABC):
         Args:
           gradients: dense float32 tensors in the order of `names`.
           learning_rate: float32 scalar tensor.
-          step: int scalar tensor, updates made before this one.
-          gradient_scale: float32 scalar tensor that gradients are multiplied by on the way in, such as the
-            factor of clipping by the global norm, which so needs no pass over memory of its own.
+          step: int scalar tensor, the number of updates before this one.
+          gradient_scale: float32 scalar tensor that gradients are multiplied by during the update, such as
+            the factor of clipping by the global norm. So clipping does not read and write memory once more.
         """
         scalars = self.scalars(tf.convert_to_tensor(step))
         learning_rate = tf.convert_to_tensor(learning_rate, tf.float32)
         gradient_scale = tf.convert_to_tensor(gradient_scale, tf.float32)
         for place, gradient in enumerate(gradients):
             self._updater(place, gradient.shape)(
-                # A handle, in replica context, is that of the replica's own copy.
+                # In replica context a handle is that of the replica's own copy.
                 self._variables[place].handle,
                 self._first_moments[place].handle,
                 self._second_moments[place].handle,
@@ -74,7 +74,7 @@ class Optimizer(abc.ABC):
             )
 
     def _updater(self, place, shape):
-        """The update of a variable as a function; large ones of the same kind share a compiled one."""
+        """The function that updates a variable; large variables of the same kind share a compiled one."""
         weight_decay, adapted = self._weight_decays[place], self.is_adapted(self.names[place])
 
         def update(variable, first_moment, second_moment, gradient, gradient_scale, *scalars):
@@ -93,7 +93,11 @@ class Optimizer(abc.ABC):
         return self._fused_updates[kind]
 
     def update_by_formula(self, handles, gradient, weight_decay, adapted, rate, *scalars):
-        """Reads, computes `new_values`, and assigns; arguments as there, `handles` in place of values."""
+        """Reads the variables, computes `new_values` and assigns them.
+
+        The arguments are those of `new_values`, with `handles` (variable, first and second moment) instead of
+        the values.
+        """
         read = [
             tf.ensure_shape(tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32), gradient.shape)
             for handle in handles
@@ -103,16 +107,16 @@ class Optimizer(abc.ABC):
             tf.raw_ops.AssignVariableOp(resource=handle, value=value)
 
     def update_small(self, handles, gradient, weight_decay, adapted, rate, *scalars):
-        """What `update_by_formula` does, for small variables, where fewer operations may be had."""
+        """The same as `update_by_formula`, for small variables; a subclass may do it in fewer operations."""
         self.update_by_formula(handles, gradient, weight_decay, adapted, rate, *scalars)
 
     def is_adapted(self, name: str) -> bool:
-        """Whether the variable of this name takes part in what the optimizer does for whole variables."""
+        """Whether the optimizer adapts the step to the whole variable of this name (the ratio of LAMB)."""
         return False
 
     @abc.abstractmethod
     def scalars(self, step) -> list[tf.Tensor]:
-        """What `new_values` needs to know of the step, as float32 scalar tensors."""
+        """The numbers that `new_values` needs from the step, as float32 scalar tensors."""
 
     @abc.abstractmethod
     def new_values(
@@ -122,10 +126,10 @@ class Optimizer(abc.ABC):
 
         Args:
           variable, first_moment, second_moment, gradient: float32 tensors of one shape.
-          rate: float32 scalar tensor.
-          weight_decay: float, 0.0 where the variable is not decayed.
-          adapted: what `is_adapted` says of the variable.
-          *scalars: what `scalars` gave.
+          rate: float32 scalar tensor, the learning rate of this variable.
+          weight_decay: float, 0.0 if the variable is not decayed.
+          adapted: the result of `is_adapted` for the variable.
+          *scalars: the results of `scalars`.
         """
 
 

@@ -15,7 +15,7 @@ class Schedule:
 
     Args:
       learning_rate: the highest rate.
-      num_train_steps: where the rate reaches its end.
+      num_train_steps: the step at which the decay ends.
       num_warmup_steps: may be 0.
       end_learning_rate: the rate at `num_train_steps` and after it.
 
@@ -48,34 +48,34 @@ class Schedule:
         return tf.where(step < self.num_warmup_steps, warming, decayed)
 
     def decayed_share(self, step):
-        """How far the rate is from its end, 1 to 0; `step` is a float32 scalar tensor, after warm-up."""
+        """How much of the decay is still to come, 1 to 0; `step`: float32 scalar tensor, after warm-up."""
         raise NotImplementedError
 
-    # What the training loop tells every schedule; only time budgets listen.
+    # The training loop calls these methods on every schedule; only `TimeBudget` does something in them.
 
     def start(self):
-        """Training begins, or goes on after `restore`."""
+        """Called when training begins, or continues after `restore`."""
 
     def tick(self):
-        """Some steps were taken."""
+        """Called after each call of the training step."""
 
     def is_over(self) -> bool:
-        """Whether the schedule itself ends training before its last step."""
+        """Whether training must end now, before its last step."""
         return False
 
     def state(self) -> dict:
-        """What a checkpoint must hold, ready for JSON."""
+        """The state for a checkpoint, ready for JSON."""
         return {}
 
     def restore(self, state: dict):
-        """Takes up what `state` gave."""
+        """Restores what `state` returned."""
 
 
 class LinearWarmupDecay(Schedule):
     """Linear decay.
 
-    It counts from step 0, so the rate steps down by
-    `(learning_rate - end_learning_rate) * num_warmup_steps / num_train_steps` where warm-up ends. Source:
+    The decay counts from step 0, so at the end of warm-up the rate falls at once by
+    `(learning_rate - end_learning_rate) * num_warmup_steps / num_train_steps`. Source:
     google-research/bert, optimization.py, `create_optimizer`.
     """
 
@@ -84,13 +84,14 @@ class LinearWarmupDecay(Schedule):
 
 
 class PolynomialDecay(LinearWarmupDecay):
-    """The linear decay to a power, counted from step 0 as well.
+    """The linear decay raised to a power; it also counts from step 0.
 
-    Power 0.5 holds the rate up for long and is NVIDIA's for LAMB (DeepLearningExamples, TensorFlow2 BERT,
-    optimization.py); 2 lets it fall early. Source: tf.keras.optimizers.schedules.PolynomialDecay.
+    With power 0.5 the rate stays high for long: NVIDIA's choice for LAMB (DeepLearningExamples, TensorFlow2
+    BERT, optimization.py). With power 2 it falls early. Source:
+    tf.keras.optimizers.schedules.PolynomialDecay.
 
     Args:
-      power: 1.0 is the linear decay.
+      power: the exponent; 1.0 is the linear decay.
     """
 
     def __init__(self, *args, power: float, **kwargs):
@@ -125,12 +126,13 @@ def make_schedule(
     Args:
       config: an `OptimizerConfig`.
       num_train_steps: steps of the training, or of one phase of it.
-      num_warmup_steps: how many of them warm up. A time budget has its own warm-up and reads neither.
+      num_warmup_steps: how many of them are warm-up. A time budget has its own warm-up and uses neither of
+        the two numbers.
     """
     if config.decay == "budget":
         return TimeBudget(
             config.learning_rate,
-            60.0 * config.train_minutes,  # type: ignore[operator]  # the config sees to it that there are
+            60.0 * config.train_minutes,  # type: ignore[operator]  # the config checks that it is set
             config.budget_warmup_proportion,
             config.end_learning_rate,
         )

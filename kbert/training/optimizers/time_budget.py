@@ -1,4 +1,4 @@
-"""A learning rate that follows the clock, and a training that ends when its time is used."""
+"""A learning rate that depends on the time used; training ends when the time budget is used up."""
 
 import time
 
@@ -8,27 +8,27 @@ from kbert.training.devices.distribution import sum_over_replicas
 
 
 class TimeBudget:
-    """Linear warm-up and linear decay over wall-clock time; over when the time is.
+    """Linear warm-up and linear decay over wall-clock time; training ends when the time is used up.
 
-    With p the share of the budget that is used, the rate is `learning_rate * p / w` up to the warm-up's share
-    w of the budget, then falls linearly to `end_learning_rate` at p = 1. Source: arXiv 2104.07705 ("How to
-    Train BERT with an Academic Budget"); its code, IntelLabs/academic-budget-bert, pretraining/schedules.py,
-    `TimeScheduler` with `LinearCurve`, and its 6 % of warm-up. The share of time is read where the training
-    loop ticks: within one graph call the rate stays. All processes of a training share one clock, the mean of
-    theirs. Create it inside the strategy's scope.
+    Let p be the used share of the budget and w the share for warm-up. The rate is `learning_rate * p / w` up
+    to p = w, then it falls linearly to `end_learning_rate` at p = 1. Source: arXiv 2104.07705 ("How to Train
+    BERT with an Academic Budget"); its code, IntelLabs/academic-budget-bert, pretraining/schedules.py,
+    `TimeScheduler` with `LinearCurve`, and its 6 % of warm-up. The clock is read after each call of the
+    training step, so the rate does not change within a call. With several processes, the mean of their clocks
+    counts. Create it inside the strategy's scope.
 
-    Time counts from `start`, with everything that training does in it: compiling, evaluating, saving. After a
-    resume it goes on from what the checkpoint had used.
+    Time counts from `start` and includes everything that training does: compiling, evaluating, saving. A
+    resumed training continues from the time that the checkpoint records.
 
     Args:
       learning_rate: the highest rate.
       seconds: the budget.
-      warmup_proportion: the share of the budget that warms up.
+      warmup_proportion: the share of the budget that is warm-up.
       end_learning_rate: the rate at the end.
-      clock: function to the time in seconds.
+      clock: function that returns the time in seconds.
 
     Call arguments:
-      step: int scalar tensor; not looked at.
+      step: int scalar tensor; not used.
 
     Returns:
       float32 scalar tensor.
@@ -64,7 +64,7 @@ class TimeBudget:
         return tf.where(share < self.warmup_proportion, warming, decayed)
 
     def start(self):
-        """The clock runs from now on."""
+        """Starts the clock."""
         self._before, self._started = self._used, self._clock()
         self.tick()
 
@@ -79,16 +79,16 @@ class TimeBudget:
         return self._used >= self.seconds
 
     def state(self) -> dict:
-        """The seconds used, at the newest tick."""
+        """The seconds used, as of the last `tick`."""
         return {"seconds_used": self._used}
 
     def restore(self, state: dict):
-        """Takes up a budget that was partly used; `start` sets the clock going again."""
+        """Restores a partly used budget; `start` starts the clock again."""
         self._used = float(state["seconds_used"])
         self._share_used.assign(self._used / self.seconds)
 
     def _agreed(self, seconds):
-        """The mean of all processes' seconds: learning rates and the end must be the same everywhere."""
+        """The mean of the seconds of all processes: the learning rate and the end must be the same in all."""
         if not isinstance(self._strategy, tf.distribute.MultiWorkerMirroredStrategy):
             return seconds
         return sum_over_replicas(self._strategy, seconds) / self._strategy.num_replicas_in_sync

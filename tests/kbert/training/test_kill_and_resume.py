@@ -167,8 +167,8 @@ def test_a_signal_saves_and_says_how_to_go_on(dynamic_records, tmp_path):
         sentence = errors.strip().splitlines()[-1]
         step = process.newest_step()
         assert sentence == (
-            f"stopped by {name} at step {step} of 60; all is saved in {tmp_path / 'run'}, and the same "
-            "command goes on from there."
+            f"stopped by {name} at step {step} of 60; everything is saved in {tmp_path / 'run'}, and the "
+            "same command continues from there."
         )
     run_pretraining(PRETRAINING, tmp_path / "run", dynamic_records)
     assert RunDirectory(tmp_path / "run").checkpoint().name == "step-00000060"

@@ -59,8 +59,8 @@ def test_a_signal_in_an_open_interval_loses_nothing(whole, tmp_path, monkeypatch
             train(tmp_path / "run")
     assert stop.value.exit_code == 143
     assert str(stop.value) == (
-        f"stopped by SIGTERM at step {at_step} of {STEPS}; all is saved in {tmp_path / 'run'}, and the same "
-        "command goes on from there."
+        f"stopped by SIGTERM at step {at_step} of {STEPS}; everything is saved in {tmp_path / 'run'}, "
+        "and the same command continues from there."
     )
     state = checkpoint.read_state(checkpoint.list_checkpoints(tmp_path / "run" / "checkpoints")[-1])
     expected = (at_step, at_step * CONFIG.train_batch_size, CONFIG.seed)

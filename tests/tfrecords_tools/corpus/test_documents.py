@@ -313,7 +313,7 @@ def test_bytes_that_are_not_utf8_are_named_with_their_line_wherever_the_unit_beg
 
 BAD_OBJECTS = {
     b'{"text": "half': "is not valid JSON: Unterminated string",
-    b'["text"]': "holds a JSON list, not an object; a .json, .jsonl or .ndjson file has one object a line",
+    b'["text"]': "holds a JSON list, not an object; a .json, .jsonl or .ndjson file has one object per line",
     b'"text"': "holds a JSON string, not an object",
     b"17": "holds a JSON number, not an object",
     b"{}": "has no field 'text', only nothing; name the field",

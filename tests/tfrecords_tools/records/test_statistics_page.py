@@ -209,7 +209,7 @@ def test_statistics_that_are_there_are_not_counted_again(write):
         ("[" * 200_000, "statistics.json is broken .*nested too deeply.*; count again with --recount"),
         ('{"records": 3}', "statistics.json is broken .*; count again with --recount"),
         ('{"records": 3, "max_seq_length": "a", "fill_rate": []}', "statistics.json is broken .*--recount"),
-        ('{"records": 4}', "speaks of 4 records, but the manifest of 3; count again with --recount"),
+        ('{"records": 4}', "counts 4 records, but the manifest names 3; count again with --recount"),
     ],
 )
 def test_statistics_that_do_not_fit_are_refused(write, content, sentence):

@@ -19,10 +19,10 @@ def test_a_file_has_one_token_a_line(tmp_path):
     ("value", "sentence"),
     [
         (" , ", "names no token; expected tokens separated by commas, or a file"),
-        ("a,b,a", "'a' stands there 2 times"),
+        ("a,b,a", "'a' is given 2 times"),
         ("a,[MASK]", r"'\[MASK\]' is a special token of every vocabulary"),
         ("[unused7]", r"'\[unused7\]' is a special token"),
-        ("a,##", "'##' marks the inside of a word and has none"),
+        ("a,##", "'##' only marks the inside of a word; expected characters after it"),
     ],
 )
 def test_lists_that_make_no_sense_are_refused(value, sentence):
@@ -49,7 +49,7 @@ def test_tokens_that_come_out_of_the_splitter_whole_pass():
     ],
 )
 def test_tokens_that_no_word_can_match_are_refused_with_what_becomes_of_them(token, do_lower_case, becomes):
-    with pytest.raises(ValueError, match=f"can never be matched: .* which makes '{becomes}' of"):
+    with pytest.raises(ValueError, match=f"can never be matched: .* which turns .* into '{becomes}'"):
         check_tokens(["fine", token], do_lower_case)
 
 

@@ -5,14 +5,14 @@ English with it: the language reference behind `help()` (`pydoc_data.topics`), a
 of the standard library. This folder reads those files as text, strips markup and code, and keeps what reads
 like English. The same files always give the same documents, in the same order.
 
-Plain Python: the standard library is all it needs. On the way, in this order:
+Plain Python: the standard library is all it needs. The modules, in the order of the work:
 
   library_files        the files
   paragraphs           their text, without code and tables
   sentences            English sentences, without markup
   library_documents    files -> documents
   splits               documents to train on, and documents held out
-  areas                which module is about what
+  areas                the topic of each module
   area_rows            documents -> labelled rows
 """
 

@@ -27,7 +27,7 @@ def labelled_rows(documents: Iterable[Document]) -> dict[str, list[LabelledRow]]
     """Returns the rows of every split: short passages of docstrings and their area.
 
     No two splits share a module. Rows of dev and test that repeat the wording of a train row are
-    dropped as well, so that the scores speak of text that is really new.
+    dropped as well, so that the scores measure text that is really new.
     """
     candidates: dict[tuple[str, str], list[LabelledRow]] = {}
     for document in documents:
@@ -52,7 +52,7 @@ def labelled_rows(documents: Iterable[Document]) -> dict[str, list[LabelledRow]]
 
 
 def _row_texts(document: Document) -> Iterator[str]:
-    """Yields passages of one to four neighbouring sentences, none in two passages."""
+    """Yields passages of one to four neighbouring sentences; no sentence is in two passages."""
     row: list[str] = []
     for passage in document.passages:
         if passage.kind != "docstring":
@@ -67,7 +67,7 @@ def _row_texts(document: Document) -> Iterator[str]:
 
 
 def _choose_rows(rows: Iterable[LabelledRow], num_rows: int) -> list[LabelledRow]:
-    """Picks by checksum, at most a third from one module, so that no module stands for its area."""
+    """Picks by checksum, at most a third from one module, so that no module dominates its area."""
     chosen, per_module = [], Counter()
     for row in sorted(rows, key=lambda row: checksum(row.text)):
         if len(chosen) < num_rows and per_module[row.module] < num_rows // 3:

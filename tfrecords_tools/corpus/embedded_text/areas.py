@@ -4,7 +4,7 @@ SPLITS = ("train", "dev", "test")
 
 # Area of the library -> the modules whose sentences describe it, for train, dev and test. A name
 # stands for its submodules too ("xml" for xml.dom.minidom); the longest name that fits is used.
-# Modules that came or went between CPython 3.11 and 3.13 may be listed: a missing one is no harm.
+# Modules that were added or removed between CPython 3.11 and 3.13 may be listed: a missing one is ignored.
 AREAS: dict[str, tuple[str, str, str]] = {
     "internet": (
         "http urllib email imaplib ftplib socketserver ipaddress telnetlib smtpd cgi netrc",

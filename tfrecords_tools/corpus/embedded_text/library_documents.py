@@ -1,4 +1,4 @@
-"""The library's files -> documents of sentences, none of which comes twice."""
+"""The library's files -> documents of sentences; no sentence occurs twice."""
 
 import ast
 import inspect
@@ -53,7 +53,7 @@ def topic_documents(topics: dict[str, str]) -> Iterator[Document]:
 
 
 def module_documents(name: str, source: str) -> Iterator[Document]:
-    """Yields a document for the module itself, then one for every class that has much to say."""
+    """Yields a document for the module itself, then one for every class with enough sentences."""
     tree = ast.parse(source)
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     of_module: list[Passage] = []
@@ -74,7 +74,7 @@ def module_documents(name: str, source: str) -> Iterator[Document]:
 
 
 def _definitions(node: ast.AST) -> Iterator[_Definition]:
-    """Yields the module, classes and functions of a tree, without a look into its expressions."""
+    """Yields the module, classes and functions of a tree, without visiting its expressions."""
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         yield node
     for block in ("body", "orelse", "handlers", "finalbody"):
@@ -111,7 +111,7 @@ def _comments(definitions: list[_Definition], source: str) -> Iterator[tuple[int
 
 
 def documents(library: Path) -> list[Document]:
-    """Reads the whole library: help topics first, then modules; no sentence comes twice."""
+    """Reads the whole library: help topics first, then modules; no sentence occurs twice."""
     check_library(library)
     return list(_without_repeats(_all_documents(library)))
 

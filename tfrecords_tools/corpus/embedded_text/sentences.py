@@ -87,14 +87,14 @@ def reads_like_english(sentence: str) -> bool:
 
 
 def _begins_with_name(words: list[str]) -> bool:
-    """True for "n is at most 3." and "sizehint defaults to 0."; False for a cut-off rest."""
+    """True for "n is at most 3." and "sizehint defaults to 0."; False for the rest of a cut sentence."""
     return words[0].lower().strip("\"'(,") not in _FUNCTION_WORDS and any(
         _VERB.match(word) for word in words[1:4]
     )
 
 
 def is_legal(text: str) -> bool:
-    """True for text about rights: it is the same in every file, and about none of them."""
+    """True for text about copyright and licences, which repeats from file to file and describes none."""
     return bool(_LEGAL.search(text))
 
 
@@ -111,9 +111,9 @@ def prose_sentences(text: str) -> Iterator[str]:
 
 
 def _closed(sentence: str) -> str:
-    """Gives a summary line, and the words that introduce an example, their full stop.
+    """Adds a full stop to a summary line, and to the words that introduce an example.
 
-    What stops in the middle ("It is the same as:") stays open, and is then refused.
+    A sentence that stops in the middle ("It is the same as:") gets none, and is then left out.
     """
     bare = sentence.rstrip(":")
     unfinished = bare != sentence and bare.split()[-1:] and bare.split()[-1] in _FUNCTION_WORDS

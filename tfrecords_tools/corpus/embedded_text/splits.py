@@ -9,9 +9,9 @@ from tfrecords_tools.corpus.embedded_text.library_documents import Document
 def split_documents(
     documents: list[Document], heldout_share: float = 0.05
 ) -> tuple[list[Document], list[Document]]:
-    """Splits into `(train, heldout)`; all documents of a module or help topic go the same way.
+    """Splits into `(train, heldout)`; all documents of a module or help topic go to the same side.
 
-    The choice is by a checksum of the source's name: it looks random, and never changes.
+    A checksum of the source's name decides: the choice looks random, but never changes.
     """
     sizes = Counter()
     for document in documents:
@@ -20,7 +20,7 @@ def split_documents(
 
     heldout_sources, size = set(), 0
     for source in sorted(sizes, key=checksum):
-        # A source that would overshoot is passed over, so one giant cannot be all of the held-out.
+        # A large source is skipped, so that no single source makes up most of the held-out text.
         if size + sizes[source] <= wanted and sizes[source] <= max(2, wanted / 10):
             heldout_sources.add(source)
             size += sizes[source]

@@ -50,7 +50,10 @@ def test_one_device_is_what_is_there_without_a_cluster_or_gpus():
             {"name": "multi_worker"},
             "--strategy=multi_worker needs the environment variable TF_CONFIG in every",
         ),
-        ({"name": "multi_worker", "num_devices": 2}, "--num_devices=2 is for --strategy=mirrored; multi_wor"),
+        (
+            {"name": "multi_worker", "num_devices": 2},
+            "--num_devices=2 works only with --strategy=mirrored; multi_wor",
+        ),
         (
             {"name": "multi_worker", "cluster": "slurm"},
             "--cluster=slurm: SLURM_PROCID is not set; start the ",
@@ -99,8 +102,8 @@ def test_workers_are_counted_chief_first():
         ('["a:1"]', "is not understood; it should look like"),
         (tf_config({"worker": ["a"]}), "TF_CONFIG: 'a' is not an address host:port"),
         (tf_config(TWO_WORKERS | {"ps": ["p:1"]}), "TF_CONFIG names the jobs ['ps']"),
-        (tf_config({"chief": ["a:1", "b:1"]}, "chief"), "TF_CONFIG names 2 chiefs; there can be one."),
-        (tf_config(TWO_WORKERS, index=2), "this task is worker 2, which its cluster {'worker': 2} does not"),
+        (tf_config({"chief": ["a:1", "b:1"]}, "chief"), "TF_CONFIG names 2 chiefs; there can be only one."),
+        (tf_config(TWO_WORKERS, index=2), "worker 2, which is not in the cluster {'worker': 2};"),
     ],
 )
 def test_a_broken_tf_config_is_named(text, sentence):
@@ -134,10 +137,10 @@ def test_slurm_lists_are_read_as_slurm_writes_them():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"SLURM_STEP_NODELIST": "n[1-"}, "SLURM_STEP_NODELIST='n[1-' is not understood."),
-        ({"SLURM_STEP_NODELIST": "n1,,n2"}, "SLURM_STEP_NODELIST='n1,,n2' is not understood."),
-        ({"SLURM_STEP_TASKS_PER_NODE": "two"}, "SLURM_STEP_TASKS_PER_NODE='two' is not understood."),
-        ({"SLURM_STEP_NODELIST": "n1"}, "1 nodes ['n1'], but tasks for 3: [2, 1, 1]."),
+        ({"SLURM_STEP_NODELIST": "n[1-"}, "SLURM_STEP_NODELIST='n[1-' is not understood; it"),
+        ({"SLURM_STEP_NODELIST": "n1,,n2"}, "SLURM_STEP_NODELIST='n1,,n2' is not understood; it"),
+        ({"SLURM_STEP_TASKS_PER_NODE": "two"}, "SLURM_STEP_TASKS_PER_NODE='two' is not understood; it"),
+        ({"SLURM_STEP_NODELIST": "n1"}, "1 nodes ['n1'], but SLURM_STEP_TASKS_PER_NODE has 3: [2, 1, 1]."),
         ({"SLURM_DISTRIBUTION": "cyclic"}, "ranks are laid out as 'cyclic'; use srun --distribution=block"),
     ],
 )

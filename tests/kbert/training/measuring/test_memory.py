@@ -86,15 +86,15 @@ def test_what_weights_alone_overfill_has_no_batch():
 def test_the_sentence_says_whether_it_fits_and_what_would():
     shape = TrainingShape(64, 512, 76, PRETRAINING)
     say, sentence = memory_sentence(BASE, shape, DeviceMemory(400 * 2**30, "this CPU"))
-    assert say is logging.info and "this CPU has 400.0 GiB: it fits, up to" in sentence
+    assert say is logging.info and "this CPU has 400.0 GiB: it fits (at most" in sentence
     say, sentence = memory_sentence(BASE, shape, DeviceMemory(16 * 2**30, "A GPU"))
     most = largest_batch(BASE, shape, 16 * 2**30)
     recomputed = largest_batch(BASE, replace(shape, recompute=True), 16 * 2**30)
     assert say is logging.warning and "IT WILL PROBABLY NOT FIT" in sentence
-    assert f"at most {most} examples at a time do, with recompute_activations {recomputed}." in sentence
+    assert f"at most {most} examples at a time fit, with recompute_activations {recomputed}." in sentence
     assert 0 < most < recomputed
     _, sentence = memory_sentence(BASE, shape, DeviceMemory(2**30, "A GPU"))
-    assert "not even one example does" in sentence
+    assert "not even one example fits" in sentence
     _, sentence = memory_sentence(BASE, shape, DeviceMemory(64 * 2**30, "this CPU"), num_sharing=4)
     assert "this CPU has 16.0 GiB for each" in sentence
     assert "has" not in memory_sentence(BASE, shape, None)[1]

@@ -62,6 +62,7 @@ def test_layer_decay_without_layers_is_refused():
     with pytest.raises(ValueError) as error:
         make_optimizer(OptimizerConfig(layer_decay=0.9), variables)
     assert str(error.value) == (
-        "optimizer.layer_decay=0.9 needs variables whose names tell their layer, such as "
-        "layer_0/attention/query/kernel, but none of 1 does, for example 'kernel'; set layer_decay=1.0."
+        "optimizer.layer_decay=0.9 needs variables with their layer in the name, such as "
+        "layer_0/attention/query/kernel, but none of the 1 has one, for example 'kernel'; set "
+        "layer_decay=1.0."
     )
