@@ -38,6 +38,7 @@ _PUBLIC = {
     "Vocabulary": "kbert.tokenization.vocabulary",
     "WordPieceTokenizer": "kbert.tokenization.wordpiece_tokenizer",
     "TextInputs": "kbert.tokenization.text_inputs",
+    "split_words_with_offsets": "kbert.tokenization.word_offsets",
 }
 __all__ = [*_PUBLIC, "__version__"]
 

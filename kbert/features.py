@@ -15,6 +15,10 @@ LABEL_FEATURE = "label_ids"  # one for each text, or one for each token
 WORD_FEATURE = "word_ids"  # which word of its sentence a labelled token begins; -1 at all others
 TARGET_FEATURE = "targets"  # the number that a regression is to give
 SPAN_FEATURES = ("start_positions", "end_positions")  # of an answer in a text; the names of run_squad.py
+# Of a window of a text, for each position: from which character of the text (code point) up to which its
+# piece comes, -1 where no piece of the text stands; 1 where no other window shows more of the text around.
+PIECE_OFFSETS = "piece_offsets"
+MAX_CONTEXT = "max_context"
 # The next two are features of a batch, not of an example. How much each example counts: 1, and 0 for one that
 # only fills the last evaluation batch.
 EXAMPLE_WEIGHTS = "example_weights"

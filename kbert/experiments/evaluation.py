@@ -5,7 +5,16 @@ import math
 from kbert.config import PretrainingConfig
 
 
-def evaluate(run, eval_file=None, input_dir=None, batch_size=64, records_errors="fail", checkpoint=None):
+def evaluate(
+    run,
+    eval_file=None,
+    input_dir=None,
+    batch_size=64,
+    records_errors="fail",
+    checkpoint=None,
+    predictions_dir=None,
+    keep_chosen=False,
+):
     """Evaluates a run on a labelled file, or on records.
 
     Args:
@@ -15,6 +24,8 @@ def evaluate(run, eval_file=None, input_dir=None, batch_size=64, records_errors=
       batch_size: examples at a time.
       records_errors: "fail" stops at a damaged record; "skip" looks for them first and goes without.
       checkpoint: which of the run's, as in `RunDirectory.checkpoint`.
+      predictions_dir: where the answers to `eval_file` are written, by `Task.write_predictions`.
+      keep_chosen: keep what the evaluation chooses (`Task.chosen`) with the run, for its answers.
 
     Returns:
       (task, metrics): with the metrics of training, what the best constant answer would score, and
@@ -27,6 +38,7 @@ def evaluate(run, eval_file=None, input_dir=None, batch_size=64, records_errors=
 
     from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
+    _require_examples(run, eval_file, predictions_dir, keep_chosen)
     if bool(eval_file) == bool(input_dir):
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
     open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else _labelled_data
@@ -36,10 +48,27 @@ def evaluate(run, eval_file=None, input_dir=None, batch_size=64, records_errors=
         batches = make_batches(batch_size)
         examples, owners = data.evaluated_examples() if data.evaluated_examples else (None, None)
         step = EvaluationStep(task, model, tf.distribute.get_strategy())
-        metrics = evaluate_batches(task, step, batches, examples, owners)
+        metrics = evaluate_batches(task, step, batches, examples, owners, predictions_dir)
         _require_finite_losses(run, metrics)
         metrics |= task.baseline(batches.as_numpy_iterator(), run.vocabulary())
+    if keep_chosen:
+        run.keep_chosen(checkpoint, task.chosen(metrics), eval_file)
     return task, metrics | {"num_examples": data.num_examples}
+
+
+def _require_examples(run, eval_file, predictions_dir, keep_chosen):
+    """Refuses what needs the examples themselves where there are none, or a task that has no such thing."""
+    task = run.task()
+    if predictions_dir and not (eval_file and task.prediction_files):
+        raise ValueError(
+            f"--predictions_dir is for a run whose task writes its answers, on --eval_file; "
+            f"{run.path} is a {task.name} run."
+        )
+    if keep_chosen and not (eval_file and task.chooses):
+        raise ValueError(
+            f"--keep_chosen is for a run whose evaluations choose something, on --eval_file; "
+            f"{run.path} is a {task.name} run whose settings leave nothing to choose."
+        )
 
 
 def _require_finite_losses(run, metrics):

@@ -6,6 +6,7 @@ run_dir/
   vocab.txt
   .lock           held by the process that trains in the folder
   checkpoints/    step-NNNNNNNN/ {model,optimizer}.safetensors, state.json; best.json names the best of them
+  chosen.json     what an evaluation chose for the answers, where it was told to keep it
   metrics.jsonl   one line a log interval and evaluation
   curves.html     the same as a page, when training has ended
   events/         the same for TensorBoard, where it is installed
@@ -24,6 +25,7 @@ from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.whole_file import write_json
 from kbert.runs import checkpoint
 from kbert.runs.best_checkpoint import read_index
+from kbert.runs.chosen_settings import read_chosen, write_chosen
 from kbert.tasks import TASKS
 from kbert.tasks.task import Task
 from kbert.tokenization.vocabulary import Vocabulary
@@ -202,6 +204,16 @@ class RunDirectory:
         """The run's task."""
         return TASKS.recorded(self.details, self.config)
 
+    def keep_chosen(self, which: str | int | None, settings: dict, chosen_on):
+        """Keeps what an evaluation of a checkpoint chose: `load_model` makes the task with it.
+
+        Args:
+          which: see `checkpoint`.
+          settings: what `Task.chosen` gives.
+          chosen_on: the file that was evaluated.
+        """
+        write_chosen(self.path, checkpoint.step_of(self.checkpoint(which)), settings, chosen_on)
+
     def checkpoint(self, which: str | int | None = None) -> Path:
         """The folder of a checkpoint.
 
@@ -255,7 +267,10 @@ class RunDirectory:
                 str(checkpoint.step_of(p)) for p in checkpoint.list_checkpoints(self.checkpoints)
             )
             raise ValueError(f"{error} Choose another checkpoint, of the steps {steps}.") from None
+        chosen = read_chosen(self.path, checkpoint.step_of(path))
         task = self.task()
+        if chosen:
+            task = TASKS.recorded({"task": task.name, "task_config": task.get_config() | chosen}, self.config)
         model = task.build_model(BertEncoder(self.config.encoder, dtype="float32"))
         checkpoint.restore(path / checkpoint.WEIGHTS_FILE, trained_weights(model))
         return task, model

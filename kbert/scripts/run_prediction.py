@@ -4,10 +4,14 @@ r"""Script: a run directory + texts -> answers, one JSON line a text.
   python -m kbert.scripts.run_prediction --run_dir=runs/phase1 \
       --text='The doctor ran to the emergency room to see [MASK] patient.'
 
-Without --text, texts are read from standard input, one a line (a tab between the two texts of a pair), or as
-JSON lines where an example has more: {"text": "...", "choices": ["...", "..."]} for multiple choice.
+  python -m kbert.scripts.run_prediction --run_dir=runs/squad_v1 --question='Who wrote it?' \
+      --context="$(cat page.txt)"
+
+Without --text or --question, texts are read from standard input, one a line (a tab between the two texts of a
+pair), or as JSON lines where an example has more: {"text": "...", "choices": ["...", "..."]} for multiple
+choice, {"question": "...", "context": "..."} for a question about a text.
 A classification run gives label and probabilities, a regression a number, a pretraining run the top tokens
-for each [MASK].
+for each [MASK], a run on questions the answer and where it stands.
 """
 
 import json
@@ -29,6 +33,8 @@ def define_flags():
     flags.DEFINE_multi_string("text", [], "A text; may be given several times.")
     flags.DEFINE_multi_string("text_pair", [], "The second text of each --text, for a run on pairs.")
     flags.DEFINE_multi_string("choice", [], "For multiple choice: once for each choice of a single --text.")
+    flags.DEFINE_multi_string("question", [], "A question about a text; may be given several times.")
+    flags.DEFINE_multi_string("context", [], "The text of the --question; one for all, or one for each.")
     flags.DEFINE_integer("top_k", 5, "Tokens to show for each [MASK].", lower_bound=1)
     flags.mark_flags_as_required(["run_dir"])
 
@@ -48,6 +54,8 @@ def lines_of_standard_input():
 def _examples_of_flags(run):
     """The examples that --text and its companions spell."""
     texts, pairs, choices = FLAGS.text, FLAGS.text_pair, FLAGS.choice
+    if FLAGS.question or FLAGS.context:
+        return _questions_of_flags(run)
     if (pairs or choices) and not texts:
         raise ValueError("--text_pair or --choice without --text; give the first text of each as --text.")
     if pairs and len(pairs) != len(texts):
@@ -61,6 +69,22 @@ def _examples_of_flags(run):
         if choices:
             example["choices"] = choices
         require_inputs(run, example, "--text")
+    return examples
+
+
+def _questions_of_flags(run):
+    """The examples that --question and --context spell."""
+    questions, contexts = FLAGS.question, FLAGS.context
+    if len(contexts) not in (1, len(questions)) or FLAGS.text or not questions:
+        raise ValueError(
+            f"{len(questions)} --question, {len(contexts)} --context and {len(FLAGS.text)} --text; give one "
+            "--context for all questions or one for each, and no --text."
+        )
+    if len(contexts) == 1:
+        contexts = contexts * len(questions)
+    examples = [{"question": q, "context": c} for q, c in zip(questions, contexts, strict=True)]
+    for example in examples:
+        require_inputs(run, example, "--question")
     return examples
 
 

@@ -94,11 +94,14 @@ class Task:
       row_settings: the names of those settings that change the rows; records must have been made with the
         same.
       best_metric: what tells the best of several checkpoints, unless a config names another.
-      collected: names of outputs and features that `score` needs of every row.
+      collected: names of outputs and features that `score` needs of every row. Outputs along a sequence
+        are as long as their batch; they come with zeros behind, to one length.
       can_pack: whether several texts may share a row of a batch; not where the inputs of an example are more
         than one sequence.
       inputs: what "serving_default" takes for each example; none where the task answers nobody.
       answers: the keys of what `answer` gives.
+      chooses: the names of what `chosen` chooses.
+      prediction_files: the names of the files that `write_predictions` writes, if it does.
       architecture: the class of Hugging Face's library that this task's models are, or None.
       problem_type: what that library calls the meaning of the logits, where one class has several.
       has_labels: whether the outputs stand for labels, which a checkpoint names.
@@ -113,6 +116,8 @@ class Task:
     can_pack: bool = True
     inputs: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    chooses: tuple[str, ...] = ()
+    prediction_files: tuple[str, ...] = ()
     architecture: str | None = None
     problem_type: str | None = None
     has_labels: bool = False
@@ -217,8 +222,8 @@ class Task:
     def collect(self, outputs, batch) -> dict:
         """What `score` needs of every row of a batch: name -> tensor of shape (rows, ...).
 
-        By default what `collected` names, as it is. All batches must give the same shapes behind the rows: a
-        task whose outputs are as long as the longest text of a batch pads them here.
+        By default what `collected` names, as it is. A task may make less of it first: the best of many
+        numbers takes less memory than all of them.
         """
         return {name: outputs[name] if name in outputs else batch[name] for name in self.collected}
 
@@ -232,6 +237,27 @@ class Task:
 
         Returns:
           name -> float.
+        """
+        return {}
+
+    def write_predictions(self, examples: list, predictions: Predictions, folder):
+        """Writes `prediction_files` into a folder, which is made where it is missing.
+
+        Args:
+          examples, predictions: as for `score`.
+          folder: where to.
+        """
+        raise NotImplementedError
+
+    def chosen(self, metrics: dict) -> dict:
+        """What an evaluation chooses for the answers to come, such as a threshold.
+
+        Args:
+          metrics: those of the evaluation, `score`'s among them.
+
+        Returns:
+          name -> value for the names in `chooses`: arguments of the constructor that take the place of
+          `get_config`'s.
         """
         return {}
 
@@ -291,7 +317,7 @@ def example_weights(batch):
 
 def cross_entropies(logits, labels):
     """Per-element cross-entropy in float32; logits (..., classes), int labels (...)."""
-    flat = ops.reshape(ops.cast(logits, "float32"), (-1, logits.shape[-1]))
+    flat = ops.reshape(ops.cast(logits, "float32"), (-1, ops.shape(logits)[-1]))
     losses = cross_entropy(flat, ops.reshape(ops.cast(labels, "int32"), (-1,)))
     return ops.reshape(losses, ops.shape(labels))
 

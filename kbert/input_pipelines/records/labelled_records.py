@@ -21,7 +21,8 @@ class LabelledRecords(RecordFolder):
     Attributes:
       directory, manifest: as given and read.
       dataset: the `DatasetConfig` that the records were made with, labels included.
-      num_examples: how many there are.
+      num_examples: how many there are; where examples became several rows, such as windows of a long text,
+        how many examples, by which steps are counted.
 
     Raises:
       ValueError: when the folder holds no finished set of records, records of another kind or length, or
@@ -47,10 +48,17 @@ class LabelledRecords(RecordFolder):
                 f"{directory} was made with max_seq_length={length}, but this run has "
                 f"max_seq_length={max_seq_length}; make the records again, or a run of that length."
             )
+        self._all_rows = self.manifest.num_examples
         if errors == "skip":
             self.leave_out_damaged()
         if not self.num_examples:
             raise ValueError(f"{directory} holds no examples; make records of a file that has rows.")
+
+    @property
+    def num_examples(self) -> int:
+        # Where damaged rows are left out, as large a part of the examples is taken to be lost.
+        examples = self.manifest.statistics.get("source_examples", self._all_rows)
+        return self.manifest.num_examples * examples // max(1, self._all_rows)
 
     def _settings(self, task_class):
         values = self.manifest.settings.get("task_settings", {})

@@ -130,7 +130,7 @@ class TokenClassification(Task):
         return ExampleFeatures(*rows(examples))
 
     def _windows(self, text_inputs):
-        return WordWindows(text_inputs.vocabulary, text_inputs.max_seq_length, self.settings.doc_stride)
+        return WordWindows(text_inputs, self.settings.doc_stride)
 
     def describe(self, row, vocabulary):
         """The tokens of a window, each labelled one with its label."""

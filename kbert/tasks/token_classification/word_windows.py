@@ -9,7 +9,6 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from kbert.tokenization.window_packer import WindowPacker, context_places, has_max_context
-from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 
 
 class PlacedWindows(NamedTuple):
@@ -30,8 +29,7 @@ class WordWindows:
     """Cuts words into pieces, and pieces into windows.
 
     Args:
-      vocabulary: the `Vocabulary` with its casing.
-      max_seq_length: the most positions of a window, [CLS] and [SEP] included.
+      text_inputs: the `TextInputs`, whose vocabulary, tokenizer and length these windows have.
       doc_stride: how many pieces further each window begins; None takes half of what a window holds.
 
     Attributes:
@@ -41,14 +39,15 @@ class WordWindows:
       ValueError: for a step that would leave pieces between two windows out.
     """
 
-    def __init__(self, vocabulary, max_seq_length: int, doc_stride: int | None = None):
+    def __init__(self, text_inputs, doc_stride: int | None = None):
+        vocabulary, max_seq_length = text_inputs.vocabulary, text_inputs.max_seq_length
         self.room = max_seq_length - 2
         if doc_stride is not None and doc_stride > self.room:
             raise ValueError(
                 f"doc_stride={doc_stride} is more than the {self.room} pieces that a window of "
                 f"max_seq_length={max_seq_length} holds; make it smaller, or leave it out for half of them."
             )
-        self._tokenizer = WordPieceTokenizer(vocabulary)
+        self._tokenizer = text_inputs.tokenizer
         self._packer = WindowPacker(vocabulary, max_seq_length, doc_stride or max(1, self.room // 2))
         self._unknown = vocabulary.unk_id
 

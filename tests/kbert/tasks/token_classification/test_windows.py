@@ -119,8 +119,8 @@ def test_what_a_training_shows_first():
 
 def test_settings_that_lose_pieces_are_refused():
     with pytest.raises(ValueError, match="doc_stride=11 is more than the 10 pieces that a window of"):
-        WordWindows(VOCABULARY, 12, 11)
-    WordWindows(VOCABULARY, 12, 10)
+        WordWindows(TextInputs(VOCABULARY, 12), 11)
+    WordWindows(TextInputs(VOCABULARY, 12), 10)
     with pytest.raises(ValueError, match="doc_stride=0 must be positive"):
         TokenClassification.read_settings({"doc_stride": 0})
     with pytest.raises(ValueError, match="unknown key 'doc_strid'"):
