@@ -98,7 +98,7 @@ def labels_in_words(example: Mapping[str, np.ndarray], settings: Mapping) -> lis
         label, names = int(example[LABEL_FEATURE]), label_names(settings)
         lines.append(f"{LABEL_FEATURE} {label}: {_name_of(label, names)}")
     if WORD_FEATURE in example:
-        names, places_ = label_names(settings), np.flatnonzero(example[WORD_FEATURE] >= 0).tolist()
+        names, labelled = label_names(settings), np.flatnonzero(example[WORD_FEATURE] >= 0).tolist()
         labels = [f"{place}={_name_of(int(example[LABEL_FEATURE][place]), names)}" for place in labelled]
         lines.append(f"labels of words ({len(labels)}): {' '.join(labels)}")
     return lines
