@@ -20,6 +20,9 @@ class DatasetConfig:
     `choices` are the columns of the possible answers, for multiple choice. `label_separator` is the text
     between the labels of one cell, for example ";", for multi-label classification; JSONL may hold lists
     instead.
+
+    `tag_scheme` and `document` are for token classification: the scheme of a file's tags ("auto" finds it,
+    "none" for labels that are no entities), and the JSONL column that tells which document a line is from.
     """
 
     text: str = "text"
@@ -31,6 +34,8 @@ class DatasetConfig:
     positive_label: str | None = None
     label_separator: str | None = None
     file_format: str | None = None
+    tag_scheme: str = "auto"
+    document: str | None = None
 
     def __post_init__(self):
         repeated = sorted(name for name, count in collections.Counter(self.labels).items() if count > 1)
@@ -38,6 +43,11 @@ class DatasetConfig:
         require(
             self.file_format in (None, "tsv", "csv", "jsonl"),
             f"dataset.file_format={shown(self.file_format)} is not known; choose tsv, csv or jsonl.",
+        )
+        require(
+            self.tag_scheme in ("auto", "iob1", "iob2", "bioes", "none"),
+            f"dataset.tag_scheme={shown(self.tag_scheme)} is not known; choose auto, iob1, iob2, bioes or "
+            "none.",
         )
         require(
             self.positive_label is None or not self.labels or self.positive_label in self.labels,

@@ -220,6 +220,14 @@ class Task:
         """Turns the means of losses and metrics into the metrics to report; by default unchanged."""
         return means
 
+    def collect(self, outputs, batch) -> dict:
+        """What `score` needs of every row of a batch: name -> tensor of shape (rows, ...).
+
+        By default what `collected` names, as it is. A task may make less of it first: the best of many
+        numbers takes less memory than all of them.
+        """
+        return {name: outputs[name] if name in outputs else batch[name] for name in self.collected}
+
     def score(self, examples: list | None, predictions: Predictions) -> dict:
         """The metrics that cannot be computed from sums over batches.
 

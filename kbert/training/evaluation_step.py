@@ -47,7 +47,7 @@ class EvaluationStep:
         weights = self._task.loss_weights(batch)
         losses = self._task.loss_sums(outputs, batch)
         sums = {name: (losses[name], weights[name]) for name in losses}
-        rows = {name: outputs[name] if name in outputs else batch[name] for name in self._task.collected}
+        rows = dict(self._task.collect(outputs, batch))
         if rows:
             rows[_WEIGHTS] = example_weights(batch)
         return sums | self._task.metric_sums(outputs, batch), rows
