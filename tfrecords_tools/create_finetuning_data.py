@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from absl import flags, logging
 
 from kbert import command_line
@@ -31,6 +32,8 @@ FLAGS = flags.FLAGS
 
 HIGH_UNKNOWN_SHARE = 0.05
 _ROWS_AT_ONCE = 2048
+# How many examples there were, where an example became several rows.
+_SOURCE_EXAMPLES = "source_examples"
 _CHARACTERS_AT_ONCE = 1 << 22  # very long texts are handed out in smaller pieces
 
 
@@ -185,7 +188,8 @@ def create_finetuning_data(
         counted = _write(job, input_file, pool, writer, RecordStatistics(features, vocabulary))
         values = counted.to_json(vocabulary)
         _warn_of_unknown(values["unknown_share"])
-        return writer.finish(_statistics(values, dataset), counted)
+        num_examples = int(counted.counts.get(_SOURCE_EXAMPLES, np.zeros(1))[0])
+        return writer.finish(_statistics(values, dataset, num_examples), counted)
 
 
 def _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched):
@@ -247,6 +251,7 @@ def encode_rows(job: Job, rows: list) -> tuple[list[bytes], RecordStatistics]:
     columns = task.examples_to_features(rows, text_inputs).features
     counted = RecordStatistics(features, vocabulary)
     counted.update(columns)
+    counted.add({_SOURCE_EXAMPLES: np.array([len(rows)])})
     return encode_examples(columns, features), counted
 
 
@@ -280,7 +285,7 @@ def _characters(cell):
     return len(cell) if isinstance(cell, str) else 0
 
 
-def _statistics(values, dataset):
+def _statistics(values, dataset, num_examples):
     """The statistics in the manifest; statistics.json holds more."""
     chosen = {
         "examples": values["records"],
@@ -289,6 +294,8 @@ def _statistics(values, dataset):
         "unknown_share": values["unknown_share"],
         "at_full_length": values["lengths"][values["max_seq_length"]],
     }
+    if num_examples != values["records"]:
+        chosen[_SOURCE_EXAMPLES] = num_examples
     if "labels" in values:
         names = dataset.labels or dataset.choices
         counts = values["labels"] + [0] * (len(names) - len(values["labels"]))
@@ -300,8 +307,12 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
     """Lines that tell the user the result."""
     numbers = manifest.statistics
     examples = max(1, numbers["examples"])
+    of_what = "examples"
+    if _SOURCE_EXAMPLES in numbers:
+        of_what = f"windows of {numbers[_SOURCE_EXAMPLES]:,} examples,"
     lines = [
-        f"records: {numbers['examples']:,} examples of {numbers['tokens'] / examples:.1f} tokens on average, "
+        f"records: {numbers['examples']:,} {of_what} of {numbers['tokens'] / examples:.1f} tokens on "
+        "average, "
         f"{100 * numbers['at_full_length'] / examples:.1f} % at the full length of "
         f"{manifest.settings['max_seq_length']}, {100 * numbers['unknown_share']:.2f} % unknown",
     ]

@@ -8,19 +8,20 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class LabelledPaths:
-    """Where the examples lie: a file or records to train on, and the same to evaluate on, or nothing.
+    """The training data, and optionally the development data: each a labelled file or a folder of records.
 
     Args:
       train_file, dev_file: labelled files with the columns of `config.dataset`.
-      train_dir, dev_dir: records of create_finetuning_data in their place.
-      records_errors: "fail" stops at a damaged record; "skip" looks for them first and goes without.
+      train_dir, dev_dir: folders with records of create_finetuning_data, instead of files.
+      records_errors: "fail" stops at a damaged record; "skip" finds damaged records first and leaves them
+        out.
       other_dev_files: name -> a further labelled file to evaluate on, such as MNLI's mismatched one. Its
         metrics have the name before their own: `mismatched_accuracy`. The best checkpoint is chosen by
         `dev_file` or `dev_dir` alone.
 
     Raises:
-      ValueError: for both or none of a pair, for a name that cannot stand before a metric's, and for a file
-        that is not there.
+      ValueError: when both or none of `train_file` and `train_dir` are given, when both `dev_file` and
+        `dev_dir` are given, when a name cannot stand before that of a metric, or when a file does not exist.
     """
 
     train_file: str | Path | None = None
@@ -32,9 +33,7 @@ class LabelledPaths:
 
     def __post_init__(self):
         if bool(self.train_file) == bool(self.train_dir):
-            raise ValueError(
-                "give either --train_file or --train_dir, the records of create_finetuning_data."
-            )
+            raise ValueError("give either --train_file or --train_dir (records of create_finetuning_data).")
         if self.dev_file and self.dev_dir:
             raise ValueError("give either --dev_file or --dev_dir, not both.")
         if self.other_dev_files and not self.have_dev:

@@ -1,4 +1,4 @@
-"""Cross-entropy of logits, whose gradient is made from the logits in one pass."""
+"""Cross-entropy of logits. Its gradient is computed from the logits in one pass."""
 
 from keras import ops
 
@@ -14,7 +14,7 @@ def _forward(logits, labels):
 
 def _backward(kept, upstream):
     logits, labels, total = kept
-    places = ops.arange(logits.shape[-1], dtype="int32")[None, :]
+    places = ops.arange(ops.shape(logits)[-1], dtype="int32")[None, :]
     chosen = ops.cast(places == labels[:, None], "float32")
     return (ops.exp(logits - total) - chosen) * upstream[:, None], None
 

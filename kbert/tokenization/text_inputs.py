@@ -18,6 +18,10 @@ class TextInputs:
       pad_to_longest: pad to the longest sequence of the batch instead of `max_seq_length`.
       with_masks: read a literal `[MASK]` as the mask token.
 
+    Attributes:
+      vocabulary, max_seq_length: as given.
+      tokenizer: the `WordPieceTokenizer`.
+
     Returns:
       dict of int32 tensors of shape [batch, length]: input_ids, input_mask, segment_ids.
 
@@ -33,10 +37,10 @@ class TextInputs:
     def __init__(self, vocabulary: Vocabulary, max_seq_length: int):
         self.vocabulary = vocabulary
         self.max_seq_length = max_seq_length
-        self._tokenizer = WordPieceTokenizer(vocabulary)
+        self.tokenizer = WordPieceTokenizer(vocabulary)
         self._packer = SegmentPacker(vocabulary, max_seq_length)
 
     def __call__(self, text, text_pair=None, pad_to_longest=False, with_masks=False):
-        tokenize = self._tokenizer.tokenize_with_masks if with_masks else self._tokenizer
+        tokenize = self.tokenizer.tokenize_with_masks if with_masks else self.tokenizer
         second = None if text_pair is None else tokenize(text_pair)
         return self._packer(tokenize(text), second, pad_to_longest=pad_to_longest)

@@ -47,6 +47,16 @@ def split_words(texts: tf.Tensor, do_lower_case: bool) -> tf.RaggedTensor:
     return tf.strings.split(texts)  # at ASCII white space
 
 
+def is_white_space(characters: tf.Tensor) -> tf.Tensor:
+    """Whether words end at each of these characters, which no word keeps: bool, of the same shape."""
+    return tf.strings.regex_full_match(characters, f" |{_SPACES}")
+
+
+def is_accent(characters: tf.Tensor) -> tf.Tensor:
+    """Whether each of these characters is one that lower-casing drops: bool, of the same shape."""
+    return tf.strings.regex_full_match(characters, _ACCENT)
+
+
 def _normalize(texts, do_lower_case):
     """Everything that characters outside of `_PLAIN_ROW` need but the spaces around punctuation."""
     text = _change_other_rows(

@@ -47,13 +47,15 @@ class EvaluationStep:
         weights = self._task.loss_weights(batch)
         losses = self._task.loss_sums(outputs, batch)
         sums = {name: (losses[name], weights[name]) for name in losses}
-        rows = {name: outputs[name] if name in outputs else batch[name] for name in self._task.collected}
+        rows = dict(self._task.collect(outputs, batch))
         if rows:
             rows[_WEIGHTS] = example_weights(batch)
         return sums | self._task.metric_sums(outputs, batch), rows
 
 
-def evaluate_batches(task, step: EvaluationStep, batches, examples=None, owners=None) -> dict:
+def evaluate_batches(
+    task, step: EvaluationStep, batches, examples=None, owners=None, predictions_dir=None
+) -> dict:
     """Means of losses and metrics over all batches, as `Task.summarize` reports them, and `Task.score`.
 
     Args:
@@ -62,6 +64,7 @@ def evaluate_batches(task, step: EvaluationStep, batches, examples=None, owners=
       batches: all batches of the evaluation, or only the first few.
       examples: the examples that the rows were made from, or None.
       owners: the index of the example that each row belongs to. By default row i belongs to example i.
+      predictions_dir: the folder for the files of `Task.write_predictions`; None writes nothing.
 
     Raises:
       ValueError: when there is no batch.
@@ -80,15 +83,31 @@ def evaluate_batches(task, step: EvaluationStep, batches, examples=None, owners=
         if examples is not None:
             examples = examples[: int(predictions.owners[-1]) + 1]
         metrics |= task.score(examples, predictions)
+        if predictions_dir:
+            task.write_predictions(examples, predictions, predictions_dir)
     return {name: value if isinstance(value, list) else float(value) for name, value in metrics.items()}
 
 
 def _predictions(collected, owners):
-    rows = {name: np.concatenate([part[name] for part in collected]) for name in collected[0]}
+    rows = {name: _concatenate([part[name] for part in collected]) for name in collected[0]}
     real = rows.pop(_WEIGHTS) > 0
     values = {name: value[real] for name, value in rows.items()}
     owners = np.arange(real.sum()) if owners is None else np.asarray(owners)[: real.sum()]
     return Predictions(values, owners)
+
+
+def _concatenate(parts):
+    """Rows of all batches; those of shorter sequences get zeros behind."""
+    if parts[0].ndim > 1:
+        longest = max(part.shape[1] for part in parts)
+        parts = [_padded(part, longest) for part in parts]
+    return np.concatenate(parts)
+
+
+def _padded(part, length):
+    widths = [(0, 0)] * part.ndim
+    widths[1] = (0, length - part.shape[1])
+    return np.pad(part, widths) if widths[1][1] else part
 
 
 def model_inputs(model, batch):

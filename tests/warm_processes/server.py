@@ -1,7 +1,7 @@
 """Loads TensorFlow once, then forks a process for every script that it is asked to run.
 
-Its orders come as lines of JSON on the standard input; it ends with that. Nothing of TensorFlow is used
-before a fork, so that no thread of it is lost.
+Its orders are lines of JSON on the standard input; it ends when that is closed. Nothing of TensorFlow is used
+before a fork, because a fork would lose TensorFlow's threads.
 """
 
 import json
@@ -11,11 +11,13 @@ import signal
 import sys
 from pathlib import Path
 
+# First: it makes the import of TensorFlow quiet, whatever the environment of the test says.
+import kbert.command_line  # noqa: F401
+
+# isort: split
 import keras  # noqa: F401
 import safetensors  # noqa: F401
 import tensorflow_text  # noqa: F401
-
-import kbert.command_line  # noqa: F401  a quiet start
 
 
 def serve():
@@ -26,7 +28,7 @@ def serve():
 
 
 def _guard(order):
-    """Forks the script's process, and writes down how it ended."""
+    """Forks the script's process, and writes its exit code to a file."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     folder = Path(order["folder"])
     process = os.fork()

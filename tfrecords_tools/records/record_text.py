@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, PRETRAINING_LABELS
+from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, PRETRAINING_LABELS, WORD_FEATURE
 
 # What next_sentence_labels say, by the strategy that made the records.
 NEXT_SENTENCE_WORDS = {
@@ -96,9 +96,16 @@ def labels_in_words(example: Mapping[str, np.ndarray], settings: Mapping) -> lis
         lines.append(f"next_sentence_labels {label}: {words[label] if label in (0, 1) else 'unknown'}")
     if LABEL_FEATURE in example and example[LABEL_FEATURE].shape == ():
         label, names = int(example[LABEL_FEATURE]), label_names(settings)
-        name = names[label] if 0 <= label < len(names) else "no name in the manifest"
-        lines.append(f"{LABEL_FEATURE} {label}: {name}")
+        lines.append(f"{LABEL_FEATURE} {label}: {_name_of(label, names)}")
+    if WORD_FEATURE in example:
+        names, labelled = label_names(settings), np.flatnonzero(example[WORD_FEATURE] >= 0).tolist()
+        labels = [f"{place}={_name_of(int(example[LABEL_FEATURE][place]), names)}" for place in labelled]
+        lines.append(f"labels of words ({len(labels)}): {' '.join(labels)}")
     return lines
+
+
+def _name_of(label, names):
+    return names[label] if 0 <= label < len(names) else "no name in the manifest"
 
 
 def label_names(settings: Mapping) -> list[str]:
@@ -134,7 +141,7 @@ def describe_record(
     if "masked_lm_weights" in example:
         words = [f"{position}={piece(tokens, index)}" for position, index in answers(example)]
         lines.append(f"  answers ({len(words)}): {' '.join(words)}")
-    shown = {*ENCODER_INPUTS, *PRETRAINING_LABELS, LABEL_FEATURE}
+    shown = {*ENCODER_INPUTS, *PRETRAINING_LABELS, LABEL_FEATURE, WORD_FEATURE}
     lines += [f"  {name} {example[name].tolist()}" for name in example if name not in shown]
     lines += [f"  WRONG: {problem}" for problem in inconsistencies(example, len(tokens))]
     return "\n".join(lines)

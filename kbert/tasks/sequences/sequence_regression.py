@@ -13,10 +13,10 @@ _WORST = -1.0  # of a correlation
 
 
 class SequenceRegression(SequenceTask):
-    """A number for each text or pair, such as how alike two sentences are (STS-B).
+    """A number for each text or pair, such as the similarity of two sentences (STS-B).
 
-    The head has one output and no activation; the loss is the mean squared error on the labels as they are
-    in the file. Evaluation gives Pearson's and Spearman's correlation, as GLUE does.
+    The head has one output and no activation. The loss is the mean squared error; the labels are not scaled.
+    Evaluation gives Pearson's and Spearman's correlation, as GLUE does.
 
     Args:
       takes_pairs: see `SequenceTask`.
@@ -37,7 +37,7 @@ class SequenceRegression(SequenceTask):
 
     name = "sequence_regression"
     best_metric = "pearson"
-    head = "classification"  # one output of the same head, as in published checkpoints
+    head = "classification"  # the classification head with one output, as in published checkpoints
     collected = ("prediction", TARGET_FEATURE)
     answers = ("prediction",)
     architecture = "BertForSequenceClassification"
@@ -79,11 +79,11 @@ class SequenceRegression(SequenceTask):
         return {"loss": ops.sum(errors * example_weights(batch))}
 
     def score(self, examples, predictions):
-        """`pearson` and `spearman`, the latter with mean ranks for ties, over the whole evaluation.
+        """`pearson` and `spearman` (with mean ranks for ties).
 
-        Where all predictions are the same, no correlation is defined. Such a model is given the worst score,
-        -1, with a warning, so that any other is better. Where all labels are the same, or there is but one,
-        both are not-a-number: that says nothing about the model.
+        When all predictions are the same, no correlation is defined. Such a model gets the worst score, -1,
+        and a warning, so that any other model is better. Both are NaN when there are fewer than two examples, or
+        when all labels are the same: that says nothing about the model.
         """
         from scipy import stats
 
@@ -102,7 +102,7 @@ class SequenceRegression(SequenceTask):
         }
 
     def baseline(self, batches, vocabulary):
-        """`baseline_loss`: that of always answering the mean of these very labels."""
+        """`baseline_loss`: the loss of always answering the mean of these labels."""
         targets = np.concatenate([batch[TARGET_FEATURE] for batch in batches]).astype(np.float64)
         return {"baseline_loss": float(targets.var())}
 

@@ -1,0 +1,48 @@
+"""chosen.json of a run: what an evaluation chose for its answers, such as a threshold."""
+
+from pathlib import Path
+
+from absl import logging
+
+from kbert.files.json_file import read_json_object
+from kbert.files.whole_file import write_json
+
+FILE = "chosen.json"
+
+
+def write_chosen(run_path, step: int, settings: dict, chosen_on):
+    """Keeps what was chosen, in the place of what was kept before.
+
+    Args:
+      run_path: the folder of the run.
+      step: of the checkpoint that it was chosen for.
+      settings: name -> value, arguments of the task's constructor.
+      chosen_on: the file that it was chosen on.
+    """
+    write_json({"step": step, "task_config": settings, "chosen_on": str(chosen_on)}, Path(run_path) / FILE)
+
+
+def read_chosen(run_path, step: int) -> dict:
+    """What was chosen for a checkpoint; nothing, with a warning, where it was for another one.
+
+    Raises:
+      ValueError: when the file is broken.
+    """
+    path = Path(run_path) / FILE
+    if not path.is_file():
+        return {}
+    try:
+        values = read_json_object(path)
+        if type(values["step"]) is not int or not isinstance(values["task_config"], dict):
+            raise ValueError("step is no number, or task_config no object")
+    except (ValueError, KeyError) as error:
+        raise ValueError(
+            f"{path} is broken ({error}); delete it, or evaluate again with --keep_chosen."
+        ) from None
+    if values["step"] != step:
+        logging.warning(
+            "%s was chosen for the checkpoint of step %d, so it is left aside for that of step %d; evaluate "
+            "that one with --keep_chosen.", path, values["step"], step,
+        )  # fmt: skip
+        return {}
+    return values["task_config"]

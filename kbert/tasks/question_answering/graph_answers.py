@@ -1,0 +1,76 @@
+"""The best answer of each text, in the graph: what `best_spans` finds in NumPy, for a SavedModel."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from kbert.tasks.question_answering.best_spans import NO_SPAN
+from kbert.tasks.question_answering.windows import ContextWindows
+
+
+class BestSpans(NamedTuple):
+    """The best span of each question.
+
+    Args:
+      starts, ends: int32 tensors of shape [batch], from which character of the context up to which; 0 where
+        there is no span.
+      scores: float32 tensor of shape [batch], the sum of its logits; `NO_SPAN` where there is none.
+      null_odds: float32 tensor of shape [batch], the score of no answer minus this one's.
+    """
+
+    starts: tf.Tensor
+    ends: tf.Tensor
+    scores: tf.Tensor
+    null_odds: tf.Tensor
+
+
+def best_spans(outputs, windows: ContextWindows, batch_size, max_answer_length: int) -> BestSpans:
+    """The best span over all windows of each question.
+
+    Args:
+      outputs: `start_logits` and `end_logits`, float32 tensors of shape [windows, length].
+      windows: the `ContextWindows`.
+      batch_size: int32 scalar, how many questions there are.
+      max_answer_length: the most pieces of an answer.
+    """
+    band = _band(outputs, windows, max_answer_length)  # (W, L * K)
+    best = tf.reduce_max(band, axis=1)
+    # Of equal windows the first, and of equal spans of a window too.
+    best_of_all = tf.math.unsorted_segment_max(best, windows.owners, batch_size)  # (B,)
+    is_best = tf.equal(best, tf.gather(best_of_all, windows.owners))
+    candidates = tf.where(is_best, tf.range(tf.size(best)), tf.int32.max)
+    window = tf.math.unsorted_segment_min(candidates, windows.owners, batch_size)  # (B,)
+    place = tf.argmax(tf.gather(band, window), axis=1, output_type=tf.int32)
+    start, further = place // max_answer_length, place % max_answer_length
+
+    found = best_of_all > NO_SPAN / 2
+    no_answer = outputs["start_logits"][:, 0] + outputs["end_logits"][:, 0]
+    no_answer = tf.math.unsorted_segment_min(no_answer, windows.owners, batch_size)
+    scores = tf.where(found, best_of_all, NO_SPAN)
+
+    def character(position, side):
+        position = tf.where(found, position, 0)  # where nothing is found, it may lie beyond the window
+        there = tf.gather_nd(windows.offsets, tf.stack([window, position], axis=1))[:, side]
+        return tf.where(found, there, 0)
+
+    return BestSpans(character(start, 0), character(start + further, 1), scores, no_answer - scores)
+
+
+def _band(outputs, windows, width):
+    """Scores by start and how many pieces further the end is: float32 [windows, length * width]."""
+    starts = tf.where(windows.max_context, outputs["start_logits"], NO_SPAN)
+    ends = tf.where(windows.offsets[..., 0] >= 0, outputs["end_logits"], NO_SPAN)
+    ends = tf.pad(ends, [[0, 0], [0, width - 1]], constant_values=NO_SPAN)
+    length = tf.shape(starts)[1]
+    places = tf.range(length)[:, tf.newaxis] + tf.range(width)  # (L, K)
+    band = starts[..., tf.newaxis] + tf.gather(ends, places, axis=1)
+    return tf.reshape(band, [tf.shape(starts)[0], length * width])
+
+
+def text_of(contexts, starts, ends):
+    """The characters of each context from `starts` up to `ends`: string tensor of shape [batch].
+
+    Offsets count the characters of UTF-8 that is whole, so broken bytes are left out first.
+    """
+    contexts = tf.strings.unicode_transcode(contexts, "UTF-8", "UTF-8", errors="ignore")
+    return tf.strings.substr(contexts, starts, ends - starts, unit="UTF8_CHAR")

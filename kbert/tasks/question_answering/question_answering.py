@@ -1,0 +1,251 @@
+"""A question and a text -> the span of the text that answers."""
+
+import dataclasses
+
+import keras
+from keras import ops
+
+from kbert.features import (
+    ENCODER_INPUTS,
+    MAX_CONTEXT,
+    PIECE_OFFSETS,
+    SPAN_FEATURES,
+    Feature,
+    encoder_features,
+)
+from kbert.heads.parts import token_head
+from kbert.heads.span_head import SpanHead
+from kbert.tasks.question_answering import squad_scores
+from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
+from kbert.tasks.question_answering.span_answers import FILES, answers_to, write_answers
+from kbert.tasks.question_answering.squad_files import read_questions
+from kbert.tasks.task import (
+    ExampleFeatures,
+    Signature,
+    Task,
+    correct,
+    cross_entropies,
+    example_weights,
+)
+from kbert.tasks.task_model import TaskModel
+
+START_POSITIONS, END_POSITIONS = SPAN_FEATURES
+
+
+class QuestionAnswering(Task):
+    """First and last token of the answer; place 0, the [CLS], where the window holds none.
+
+    A context that is longer than a row becomes several windows, each with the question in front, and an
+    answer comes from all of them. The answer is a slice of the context, by the offsets of the pieces.
+    docs/question_answering.md tells all rules.
+
+    Features of a window, int32, beside the encoder inputs: `start_positions` and `end_positions` (scalars),
+    `piece_offsets` (max_seq_length, 2) and `max_context` (max_seq_length,). The loss is the mean of both
+    cross-entropies, each over all places of the sequence, padding too, as in the original.
+
+    Args:
+      settings: those of `QuestionAnsweringSettings`, by name.
+
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, QuestionAnswering
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = QuestionAnswering(unanswerable=True).build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'start_logits': (2, 7), 'end_logits': (2, 7)}
+
+    Reference: arXiv 1810.04805, sections 4.2 and 4.3; google-research/bert, run_squad.py.
+    """
+
+    name = "question_answering"
+    settings_class = QuestionAnsweringSettings
+    row_settings = ("unanswerable", "doc_stride", "max_query_length")
+    best_metric = "span_accuracy"  # of windows; EM and F1 need the texts, which records do not hold
+    inputs = ("question", "context")
+    answers = ("answer", "start", "end", "score", "null_odds")
+    prediction_files = FILES
+    architecture = "BertForQuestionAnswering"
+    parts = token_head("span", 2)
+
+    def __init__(self, **settings):
+        self.settings = QuestionAnsweringSettings(**settings)
+        self._vocabulary = (
+            None  # of the texts that were made into features; `reproduce_run_squad` reads pieces
+        )
+
+    def get_config(self):
+        return dataclasses.asdict(self.settings)
+
+    @classmethod
+    def of_dataset(cls, dataset, settings=None):
+        return cls(**dataclasses.asdict(settings or QuestionAnsweringSettings()))
+
+    @property
+    def collected(self):
+        own = ("input_ids",) if self.settings.reproduce_run_squad else ()
+        return ("start_logits", "end_logits", PIECE_OFFSETS, MAX_CONTEXT, *own)
+
+    # ------------------------------------------------------------------------------- examples
+
+    @classmethod
+    def read_examples(cls, path, dataset, with_labels=True):
+        """`Question`s of a JSON file in SQuAD's form; `dataset` has no say in it."""
+        yield from read_questions(path, with_labels)
+
+    def features(self, max_seq_length):
+        scalars = {name: Feature("int32", ()) for name in SPAN_FEATURES}
+        return (
+            encoder_features(max_seq_length)
+            | scalars
+            | {
+                PIECE_OFFSETS: Feature("int32", (max_seq_length, 2)),
+                MAX_CONTEXT: Feature("int32", (max_seq_length,)),
+            }
+        )
+
+    def examples_to_features(self, examples, text_inputs):
+        """The windows of all questions. Of several right answers, the first is the one to learn.
+
+        Raises:
+          ValueError: for a question without an answer, unless the settings say `unanswerable`.
+        """
+        from kbert.tasks.question_answering.windows import window_rows
+
+        if not self.settings.unanswerable:
+            for question in examples:
+                if question.answers == ():
+                    raise ValueError(
+                        f"question {question.id!r} has no answer, but task_settings.unanswerable is false; "
+                        "set it to true (SQuAD v2.0), or leave the question out."
+                    )
+        self._vocabulary = text_inputs.vocabulary
+        return ExampleFeatures(*window_rows(examples, self._window_maker(text_inputs)))
+
+    def _window_maker(self, text_inputs):
+        from kbert.tasks.question_answering.windows import WindowMaker
+
+        return WindowMaker(text_inputs, self.settings.doc_stride, self.settings.max_query_length)
+
+    def describe(self, row, vocabulary):
+        start, end = int(row[START_POSITIONS]), int(row[END_POSITIONS])
+        pieces = (vocabulary.tokens[i] for i in row["input_ids"][start : end + 1])
+        answer = " ".join(pieces) if start else "none in this window"
+        return [f"{super().describe(row, vocabulary)[0]} -> {answer}"]
+
+    # ------------------------------------------------------------------------------- model
+
+    def build_model(self, encoder):
+        """Encoder inputs -> float32 `start_logits` and `end_logits`, both (batch, seq_length)."""
+        config, encoder = encoder.config, encoder.with_outputs("sequence_output")
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
+        head = SpanHead(initializer_range=config.initializer_range, dtype=encoder.policy, name="span")
+        logits = head(encoder(inputs)["sequence_output"])  # (B, 2, S)
+        outputs = {"start_logits": logits[:, 0], "end_logits": logits[:, 1]}
+        return TaskModel(self, encoder, inputs, outputs)
+
+    def loss_weights(self, batch):
+        return {"loss": ops.sum(example_weights(batch))}
+
+    def loss_sums(self, outputs, batch):
+        start = cross_entropies(outputs["start_logits"], batch[START_POSITIONS])
+        end = cross_entropies(outputs["end_logits"], batch[END_POSITIONS])
+        return {"loss": ops.sum((start + end) / 2.0 * example_weights(batch))}
+
+    # ------------------------------------------------------------------------------- scores
+
+    def metric_sums(self, outputs, batch):
+        weights = example_weights(batch)
+        total = ops.sum(weights)
+        start = correct(outputs["start_logits"], batch[START_POSITIONS])
+        end = correct(outputs["end_logits"], batch[END_POSITIONS])
+        return {
+            "start_accuracy": (ops.sum(start * weights), total),
+            "end_accuracy": (ops.sum(end * weights), total),
+            "span_accuracy": (ops.sum(start * end * weights), total),
+        }
+
+    def score(self, examples, predictions):
+        """The official scores, in percent; see `squad_scores`. Records hold no texts, so none of them."""
+        if examples is None:
+            return {}
+        found = self._answers(examples, predictions)
+        texts, right = [answer.text for answer in found], [_texts(question) for question in examples]
+        if not self.settings.unanswerable:
+            return squad_scores.scores_v1(texts, right)
+        odds, threshold = [answer.null_odds for answer in found], self.settings.null_score_diff_threshold
+        return squad_scores.scores_v2(texts, odds, right, threshold) | {
+            "null_score_diff_threshold": threshold
+        }
+
+    def _answers(self, examples, predictions):
+        return answers_to(examples, predictions, self.settings, self._vocabulary)
+
+    def write_predictions(self, examples, predictions, folder):
+        """predictions.json, nbest_predictions.json and null_odds.json; see `span_answers.write_answers`."""
+        write_answers(folder, examples, self._answers(examples, predictions), self.settings)
+
+    @property
+    def chooses(self):
+        return ("null_score_diff_threshold",) if self.settings.unanswerable else ()
+
+    def chosen(self, metrics):
+        """`null_score_diff_threshold`: the one of the best F1."""
+        return {name: metrics["best_f1_thresh"] for name in self.chooses}
+
+    # ------------------------------------------------------------------------------- answers
+
+    def signatures(self, model, text_inputs):
+        """`serving_default`: `question` and `context` (string [batch], of any length) -> `answer` (string
+        [batch]), `start` and `end` (int32 [batch], in characters of the context), `score` and `null_odds`
+        (float32 [batch]). `ids` takes the encoder inputs (int32 [windows, length]) and gives `start_logits`
+        and `end_logits` (float32 [windows, length])."""
+        import tensorflow as tf
+
+        from kbert.tasks.question_answering import graph_answers
+
+        make_windows, settings = self._window_maker(text_inputs), self.settings
+
+        def answer_ids(input_ids, input_mask, segment_ids):
+            inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
+            return dict(model(inputs, training=False))
+
+        def answer_text(question, context):
+            windows = make_windows(question, context, pad_to_longest=True)
+            outputs = answer_ids(**windows.features)
+            best = graph_answers.best_spans(outputs, windows, tf.size(context), settings.max_answer_length)
+            starts, ends = best.starts, best.ends
+            if settings.unanswerable:
+                no_answer = best.null_odds > settings.null_score_diff_threshold
+                starts, ends = (tf.where(no_answer, 0, value) for value in (starts, ends))
+            return {
+                "answer": graph_answers.text_of(context, starts, ends),
+                "start": starts,
+                "end": ends,
+                "score": best.scores,
+                "null_odds": best.null_odds,
+            }
+
+        texts = {name: ("string", (None,)) for name in self.inputs}
+        ids = {name: ("int32", (None, None)) for name in ENCODER_INPUTS}
+        return {"serving_default": Signature(texts, answer_text), "ids": Signature(ids, answer_ids)}
+
+    def check_inputs(self, inputs):
+        if not inputs["context"].strip():
+            raise ValueError("the context is empty: there is no text that an answer could be taken from.")
+
+    def answer(self, outputs, inputs):
+        """The answer, where it stands in the context (in characters), its score and `null_odds`."""
+        return {
+            "answer": outputs["answer"].decode("utf-8"),
+            "start": int(outputs["start"]),
+            "end": int(outputs["end"]),
+            "score": float(outputs["score"]),
+            "null_odds": float(outputs["null_odds"]),
+        }
+
+
+def _texts(question):
+    return [answer.text for answer in question.answers]

@@ -1,0 +1,196 @@
+"""What a model said of all windows -> one answer a question, with its rivals, and the official files."""
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from kbert.features import MAX_CONTEXT, PIECE_OFFSETS
+from kbert.files.whole_file import write_json
+from kbert.tasks.question_answering.best_spans import (
+    NO_SPAN,
+    Rows,
+    null_score,
+    original_spans,
+    ranked_spans,
+)
+from kbert.tasks.question_answering.final_text import original_texts
+from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
+from kbert.tasks.question_answering.squad_files import Question
+
+FILES = ("predictions.json", "nbest_predictions.json", "null_odds.json")
+# What run_squad.py answers where it has no candidate at all.
+_EMPTY_OF_ORIGINAL = "empty"
+
+
+class Rival(NamedTuple):
+    """One of the best answers; "" for no answer."""
+
+    text: str
+    start_logit: float
+    end_logit: float
+
+
+class SpanAnswer(NamedTuple):
+    """The answer to a question.
+
+    Args:
+      text: the best answer that is not "", or "" where the context has no span.
+      score: the sum of its logits; `NO_SPAN` where there is none.
+      null_odds: the score of no answer minus `score`.
+      rivals: the best answers, the best first, each text once, with "" among them where a question may have
+        no answer.
+    """
+
+    text: str
+    score: float
+    null_odds: float
+    rivals: list[Rival]
+
+
+def answers_to(
+    questions: Sequence[Question], predictions, settings: QuestionAnsweringSettings, vocabulary=None
+) -> list[SpanAnswer]:
+    """The answers to questions.
+
+    Args:
+      questions: the questions.
+      predictions: the `kbert.tasks.task.Predictions` of their windows.
+      settings: the task's settings.
+      vocabulary: the `Vocabulary`, for `reproduce_run_squad`.
+    """
+    values, found = predictions.values, []
+    ends = np.searchsorted(predictions.owners, np.arange(len(questions)), side="right")
+    for question, (first, end) in zip(questions, itertools.pairwise([0, *ends]), strict=True):
+        rows = _rows(values, slice(first, end))
+        if settings.reproduce_run_squad:
+            found.append(_original(question, rows, values["input_ids"][first:end], settings, vocabulary))
+        else:
+            found.append(_answer(question, rows, settings))
+    return found
+
+
+def _rows(values, where):
+    """Logits may have been cut to the longest window of their batch; what is behind is padding."""
+    start_logits = values["start_logits"][where]
+    offsets, max_context = values[PIECE_OFFSETS][where], values[MAX_CONTEXT][where]
+    length = min(start_logits.shape[1], max_context.shape[1])
+    columns = (start_logits, values["end_logits"][where], offsets, max_context)
+    return Rows(*(column[:, :length] for column in columns))
+
+
+def _answer(question, rows, settings):
+    spans = ranked_spans(rows, settings.max_answer_length)
+    texts = (
+        Rival(_characters(question.context, rows, span), span.start_logit, span.end_logit) for span in spans
+    )
+    null, window = null_score(rows)
+    rivals = _rivals(texts, _null(rows, window), settings)
+    best = next((rival for rival in rivals if rival.text), Rival("", NO_SPAN / 2, NO_SPAN / 2))
+    score = np.float32(best.start_logit) + np.float32(best.end_logit)  # as the graph adds them
+    return SpanAnswer(best.text, float(score), float(null - score), rivals)
+
+
+def _characters(context, rows, span):
+    begin, end = rows.offsets[span.window, span.start, 0], rows.offsets[span.window, span.end, 1]
+    return context[begin:end]
+
+
+def _null(rows, window):
+    return Rival("", float(rows.start_logits[window, 0]), float(rows.end_logits[window, 0]))
+
+
+def _rivals(candidates, null, settings):
+    """The first `n_best_size` different texts, with no answer in its place among them or at the end.
+
+    Args:
+      candidates: `Rival`s by falling score.
+      null: the one of no answer.
+      settings: the task's settings.
+    """
+    rivals, seen = [], set()
+    if settings.unanswerable:
+        candidates = _with_null(candidates, null)
+    for candidate in candidates:
+        if len(rivals) == settings.n_best_size:
+            break
+        if candidate.text not in seen:
+            seen.add(candidate.text)
+            rivals.append(candidate)
+    if settings.unanswerable and "" not in seen:
+        rivals.append(null)
+    return rivals or [Rival("", 0.0, 0.0)]
+
+
+def _with_null(candidates, null):
+    """No answer behind all candidates that are at least as good."""
+    waiting = True
+    for candidate in candidates:
+        if waiting and candidate.start_logit + candidate.end_logit < null.start_logit + null.end_logit:
+            waiting = False
+            yield null
+        yield candidate
+    if waiting:
+        yield null
+
+
+def _original(question, rows, input_ids, settings, vocabulary):
+    """As run_squad.py does it, with sums in double precision."""
+    spans = original_spans(rows, settings.max_answer_length, settings.n_best_size)
+    texts = original_texts(spans, rows, input_ids, question.context, vocabulary)
+    candidates = (
+        Rival(text, span.start_logit, span.end_logit) for text, span in zip(texts, spans, strict=True)
+    )
+    sums = rows.start_logits[:, 0].astype(np.float64) + rows.end_logits[:, 0]
+    null, window = float(sums.min()), int(sums.argmin())
+    rivals = _rivals(candidates, _null(rows, window), settings)
+    if not (settings.unanswerable or spans):
+        rivals = [Rival(_EMPTY_OF_ORIGINAL, 0.0, 0.0)]
+    best = next((rival for rival in rivals if rival.text), Rival("", NO_SPAN / 2, NO_SPAN / 2))
+    score = best.start_logit + best.end_logit
+    return SpanAnswer(best.text, score, null - score, rivals)
+
+
+def write_answers(
+    folder, questions: Sequence[Question], found: Sequence[SpanAnswer], settings: QuestionAnsweringSettings
+):
+    """Writes the files of run_squad.py into a folder, which is made where it is missing.
+
+    predictions.json (id -> text), nbest_predictions.json (id -> the best answers with their probabilities
+    among them), and, where questions may have no answer, null_odds.json (id -> `null_odds`). The texts in
+    predictions.json are then the best that are not "", for the official script to weigh against the odds
+    (`--na-prob-file=null_odds.json --na-prob-thresh=...`); with `reproduce_run_squad` they are "" beyond the
+    threshold, as the original writes them.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [question.id for question in questions]
+    blank = settings.unanswerable and settings.reproduce_run_squad
+    texts = [
+        "" if blank and answer.null_odds > settings.null_score_diff_threshold else answer.text
+        for answer in found
+    ]
+    write_json(dict(zip(names, texts, strict=True)), folder / FILES[0])
+    listed = [_with_probabilities(answer.rivals) for answer in found]
+    write_json(dict(zip(names, listed, strict=True)), folder / FILES[1])
+    if settings.unanswerable:
+        odds = [answer.null_odds for answer in found]
+        write_json(dict(zip(names, odds, strict=True)), folder / FILES[2])
+
+
+def _with_probabilities(rivals):
+    """Entries of nbest_predictions.json: a softmax over the scores of those that are listed."""
+    scores = np.array([rival.start_logit + rival.end_logit for rival in rivals])
+    shares = np.exp(scores - scores.max())
+    shares /= shares.sum()
+    return [
+        {
+            "text": rival.text,
+            "probability": float(share),
+            "start_logit": rival.start_logit,
+            "end_logit": rival.end_logit,
+        }
+        for rival, share in zip(rivals, shares, strict=True)
+    ]

@@ -1,0 +1,199 @@
+"""Files in SQuAD's JSON format -> questions, in a stream. Without TensorFlow.
+
+Form of a file, v1.1 and v2.0 alike; `is_impossible` is v2.0's, and other keys are passed over:
+  {"data": [{"paragraphs": [{"context": "...", "qas": [{"id": "...", "question": "...",
+    "answers": [{"text": "...", "answer_start": 0}], "is_impossible": false}]}]}]}
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import ijson
+
+from kbert.files.compression import compression_of, require_read_kind
+from kbert.input_pipelines.json_rows import name_of, why_no_text
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_PARAGRAPH = "data.item.paragraphs.item"
+# What a value must be at each place above a paragraph, by ijson's names of places and events.
+_FORM = {
+    "": "start_map",
+    "data": "start_array",
+    "data.item": "start_map",
+    "data.item.paragraphs": "start_array",
+}
+_SHOWN_FORM = '{"data": [{"paragraphs": [...]}]}'
+_SHOULD_BE = {
+    "start_map": f"should be (or hold) an object, as in {_SHOWN_FORM}.",
+    "start_array": f"should be a list, as in {_SHOWN_FORM}.",
+}
+
+
+class Answer(NamedTuple):
+    """A right answer, and where it begins in the context, in characters (code points)."""
+
+    text: str
+    start: int
+
+
+class Question(NamedTuple):
+    """A question about a context.
+
+    `answers` are all right ones, none where the context holds no answer; None where nobody says it.
+    """
+
+    id: str
+    question: str
+    context: str
+    answers: tuple[Answer, ...] | None
+
+
+def read_questions(path: str | Path, with_answers: bool = True) -> Iterator[Question]:
+    """Yields the questions of a file; one paragraph is held at a time, and the ids seen so far.
+
+    Args:
+      path: the file, plain or compressed (`.gz`, `.bz2`, `.xz`, `.zst`).
+      with_answers: whether to read the answers.
+
+    Raises:
+      ValueError: naming the file and the question or paragraph, for a file that is missing or no JSON in
+        SQuAD's form, missing fields, an id that stands there twice, and an answer that does not stand in the
+        context where it says.
+    """
+    path, seen = Path(path), set()
+    with _opened(path) as stream:
+        for where, paragraph in _paragraphs(stream, path):
+            for question in _questions(paragraph, where, path, with_answers):
+                if question.id in seen:
+                    raise ValueError(
+                        f"{path}: question {question.id!r} stands there twice; give each its own id."
+                    )
+                seen.add(question.id)
+                yield question
+    if not seen:
+        raise ValueError(
+            f'{path} holds no questions; expected SQuAD\'s form, {{"data": [{{"paragraphs": ...}}]}}.'
+        )
+
+
+@contextlib.contextmanager
+def _opened(path):
+    """The bytes of a file, unpacked, without a byte order mark; its errors as one sentence."""
+    if not path.is_file():
+        raise ValueError(f"file of questions {path} does not exist.")
+    require_read_kind(path, "JSON in SQuAD's form")
+    compression = compression_of(path)
+    damages = compression.errors if compression else ()
+    try:
+        with open(path, "rb") as raw, compression.open(raw) if compression else raw as stream:
+            if stream.read(len(_BYTE_ORDER_MARK)) != _BYTE_ORDER_MARK:
+                stream.seek(0)
+            yield stream
+    except ijson.JSONError as error:
+        raise ValueError(f"{path} is not whole JSON ({_sentence(error)}); make or get it again.") from None
+    except damages as error:
+        if getattr(error, "errno", None) is not None:  # the disk, not the file's contents
+            raise
+        raise ValueError(f"{path} is not a whole {compression.name} file ({error}); get it again.") from None
+
+
+def _sentence(error):
+    """The parser's words, which come with a picture of the place, on one line."""
+    text = error.args[0] if error.args else ""
+    text = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    what, near = lines[0].rstrip("."), lines[1][:80] if len(lines) > 1 else ""
+    return f"{what}, near {near!r}" if near else what
+
+
+def _paragraphs(stream, path):
+    """Yields (where it is, paragraph)."""
+    builder, article, number = None, 0, 0
+    for place, event, value in ijson.parse(stream, use_float=True):
+        if builder is not None:
+            builder.event(event, value)
+            if place == _PARAGRAPH and event == "end_map":
+                yield f"{path}, paragraph {number} of article {article}", builder.value
+                builder = None
+        elif place == _PARAGRAPH and event not in ("end_array", "end_map"):
+            if event != "start_map":
+                raise ValueError(f"{path}: article {article} has a paragraph that is no object.")
+            builder, number = ijson.ObjectBuilder(), number + 1
+            builder.event(event, value)
+        elif place in _FORM and event not in ("map_key", "end_map", "end_array"):
+            if event != _FORM[place]:
+                raise ValueError(
+                    f"{path} is not in SQuAD's form: {place.removesuffix('.item') or 'the file'} "
+                    f"{_SHOULD_BE[_FORM[place]]}"
+                )
+            if place == "data.item":
+                article, number = article + 1, 0
+
+
+def _questions(paragraph, where, path, with_answers):
+    context = _text(paragraph, "context", where)
+    if not context:
+        raise ValueError(f"{where} has an empty context; leave the paragraph out.")
+    if not isinstance(paragraph.get("qas"), list):
+        raise ValueError(f"{where} has no list 'qas' of questions; it has {_names(paragraph)}.")
+    for place, question in enumerate(paragraph["qas"], start=1):
+        of_paragraph = f"{where}: question {place} of the paragraph"
+        if not isinstance(question, dict):
+            raise ValueError(f"{of_paragraph} is a JSON {name_of(question)}, expected an object.")
+        name = _text(question, "id", of_paragraph)
+        where_asked = f"{path}: question {name!r}"
+        asked = _text(question, "question", where_asked)
+        answers = _answers(question, context, where_asked) if with_answers else None
+        yield Question(name, asked, context, answers)
+
+
+def _text(values, name, where):
+    if why := why_no_text(values, name):
+        raise ValueError(f"{where} {why}.")
+    return values[name]
+
+
+def _names(values):
+    return ", ".join(map(repr, list(values)[:8]))[:300] or "nothing"
+
+
+def _answers(question, context, where):
+    """All answers, each of which stands in the context."""
+    answers = question.get("answers")
+    if not isinstance(answers, list):
+        raise ValueError(f"{where} has no list 'answers'; it has {_names(question)}.")
+    is_impossible = question.get("is_impossible", not answers)
+    if not isinstance(is_impossible, bool):
+        raise ValueError(
+            f"{where} has a JSON {name_of(is_impossible)} as 'is_impossible', not true or false."
+        )
+    if is_impossible != (not answers):
+        raise ValueError(
+            f"{where} has is_impossible={str(is_impossible).lower()} and {len(answers)} answers; a question "
+            "that cannot be answered has none, and any other has one at least."
+        )
+    return tuple(_answer(answer, context, where) for answer in answers)
+
+
+def _answer(answer, context, where):
+    if not isinstance(answer, dict):
+        raise ValueError(f"{where} has a JSON {name_of(answer)} as an answer, expected an object.")
+    text, start = _text(answer, "text", f"{where}: an answer"), answer.get("answer_start")
+    if type(start) is not int:
+        raise ValueError(f"{where} has no whole number 'answer_start' with the answer {text[:80]!r}.")
+    if not text:
+        raise ValueError(f"{where} has an empty answer; a question without an answer has an empty list.")
+    if not 0 <= start <= len(context) - len(text):
+        raise ValueError(
+            f"{where}: answer_start={start} with the answer {text[:80]!r} lies outside of the context, which "
+            f"has {len(context)} characters."
+        )
+    there = context[start : start + len(text)]
+    if there != text:
+        raise ValueError(
+            f"{where}: at answer_start={start} the context has {there[:80]!r}, not the answer {text[:80]!r}; "
+            "answer_start counts characters (code points) from 0."
+        )
+    return Answer(text, start)

@@ -1,0 +1,133 @@
+"""Questions and contexts -> the windows that the model reads, with the places of their pieces."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES
+from kbert.tasks.question_answering.squad_files import Question
+from kbert.tokenization.window_packer import WindowPacker, context_places, has_max_context
+
+_QUESTIONS_AT_ONCE = 512
+
+
+class ContextWindows(NamedTuple):
+    """The windows of a batch of questions, in their order.
+
+    Args:
+      features: `input_ids`, `input_mask` and `segment_ids`, int32 tensors of shape [windows, length].
+      owners: int32 tensor of shape [windows], the question that each window belongs to.
+      offsets: int32 tensor of shape [windows, length, 2], from which character of the context (code point) up
+        to which each piece comes; -1 where no piece of the context stands.
+      max_context: bool tensor of shape [windows, length], whether an answer may begin here: another window
+        shows less of the text around.
+    """
+
+    features: dict
+    owners: tf.Tensor
+    offsets: tf.Tensor
+    max_context: tf.Tensor
+
+
+class WindowMaker:
+    """Tokenizes questions and contexts and packs them, in the graph: for training, judging and serving alike.
+
+    Args:
+      text_inputs: the `TextInputs`, whose tokenizer and `max_seq_length` are taken.
+      doc_stride, max_query_length: see `WindowPacker`.
+
+    Call arguments:
+      questions: string tensor of shape [batch].
+      contexts: string tensor of shape [contexts].
+      context_of: int tensor of shape [batch], which of the contexts each question is about; None where there
+        is one for each.
+      pad_to_longest: pad to the longest window instead of `max_seq_length`.
+
+    Returns:
+      `ContextWindows`.
+    """
+
+    def __init__(self, text_inputs, doc_stride: int, max_query_length: int):
+        self._tokenizer = text_inputs.tokenizer
+        self._packer = WindowPacker(
+            text_inputs.vocabulary, text_inputs.max_seq_length, doc_stride, max_query_length
+        )
+
+    def __call__(self, questions, contexts, context_of=None, pad_to_longest=False) -> ContextWindows:
+        pieces = self._tokenizer.with_offsets(contexts)
+        ids, starts, ends = pieces.ids, pieces.starts, pieces.ends
+        if context_of is not None:
+            ids, starts, ends = (tf.gather(values, context_of) for values in (ids, starts, ends))
+        windows = self._packer(ids, self._tokenizer(questions), pad_to_longest)
+        places = context_places(windows)
+        offsets = tf.stack([_at(starts, windows.owners, places), _at(ends, windows.owners, places)], axis=-1)
+        return ContextWindows(windows.features, windows.owners, offsets, has_max_context(windows))
+
+
+def _at(values, owners, places):
+    """values[owner, place] of a RaggedTensor, int32 [windows, length]; -1 where the place is -1."""
+    rows = tf.gather(tf.cast(values.row_starts(), tf.int32), owners)[:, tf.newaxis]
+    flat = tf.pad(values.flat_values, [[0, 1]])  # so that there is something to take
+    return tf.where(places >= 0, tf.gather(flat, rows + tf.maximum(places, 0)), -1)
+
+
+def window_rows(questions: Sequence[Question], make_windows: WindowMaker) -> tuple[dict, np.ndarray]:
+    """All windows of questions as rows of features.
+
+    Args:
+      questions: the questions; the first of several right answers is the one to learn.
+      make_windows: the `WindowMaker`.
+
+    Returns:
+      (name -> int32 array of shape [windows, ...], owners as int32 array of shape [windows]).
+    """
+    parts, owners = [], []
+    for first in range(0, len(questions), _QUESTIONS_AT_ONCE):
+        part = questions[first : first + _QUESTIONS_AT_ONCE]
+        windows = _windows_of(part, make_windows)
+        own = windows.owners.numpy()
+        features = {name: values.numpy() for name, values in windows.features.items()}
+        features[PIECE_OFFSETS] = windows.offsets.numpy()
+        features[MAX_CONTEXT] = windows.max_context.numpy().astype(np.int32)
+        features |= _positions(part, own, features[PIECE_OFFSETS], features[MAX_CONTEXT])
+        parts.append(features)
+        owners.append(own + first)
+    features = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return features, np.concatenate(owners)
+
+
+def _windows_of(questions, make_windows):
+    """Each context is tokenized once, however many questions there are about it."""
+    contexts = {context: place for place, context in enumerate(dict.fromkeys(q.context for q in questions))}
+    return make_windows(
+        tf.constant([question.question for question in questions]),
+        tf.constant(list(contexts)),
+        tf.constant([contexts[question.context] for question in questions]),
+    )
+
+
+def _positions(questions, owners, offsets, max_context):
+    """`start_positions` and `end_positions` of the answer, int32 [windows]; 0 where a window lacks a part.
+
+    The pieces of an answer are those that have a character of it, so an answer that begins inside of a piece
+    becomes longer. (The original takes whole words, or the pieces in them that spell the answer.)
+    """
+    spans = np.array([_characters(question) for question in questions], np.int32)
+    begin, end = (spans[owners, side][:, np.newaxis] for side in (0, 1))  # (W, 1)
+    inside = (offsets[..., 0] >= 0) & (offsets[..., 0] < end) & (offsets[..., 1] > begin)  # (W, L)
+    # Every piece of a context has maximal context in one window: so its pieces are counted once.
+    once = np.bincount(owners, weights=(inside & (max_context > 0)).sum(axis=1), minlength=len(questions))
+    whole = (inside.sum(axis=1) == once[owners]) & inside.any(axis=1)
+    first, last = inside.argmax(axis=1), inside.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)
+    positions = (np.where(whole, place, 0).astype(np.int32) for place in (first, last))
+    return dict(zip(SPAN_FEATURES, positions, strict=True))
+
+
+def _characters(question):
+    """From which character up to which the answer stands, that is learnt; (0, 0) for none."""
+    if not question.answers:
+        return 0, 0
+    answer = question.answers[0]
+    return answer.start, answer.start + len(answer.text)

@@ -1,0 +1,106 @@
+"""JSON lines of words and labels, or of a text and its spans -> words and tags."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+from kbert.config import DatasetConfig
+from kbert.input_pipelines.json_rows import name_of, why_no_text
+from kbert.input_pipelines.labelled_files import require_column, stream_records
+from kbert.tasks.token_classification.conll_files import FileSentence
+from kbert.tasks.token_classification.spans import Word, parse_spans, tags_of_spans
+
+_ROWS_AT_ONCE = 256
+
+
+def read_json_sentences(
+    path: str | Path, dataset: DatasetConfig, with_tags: bool = True
+) -> Iterator[FileSentence]:
+    """Yields a sentence for each line.
+
+    `dataset.text` holds a list of words, and `dataset.label` the list of their tags; or it holds a text, and
+    `dataset.label` the spans of its entities, see `parse_spans`. The words of a text are those of
+    `find_words`, and its tags come out in the scheme of `dataset.tag_scheme`. Lines that follow each other
+    with the same value of `dataset.document` are one document; without it each line is one.
+
+    Raises:
+      ValueError: naming file and line, for words and labels of different lengths, a label that is no string,
+        a line without words, and for spans as `tags_of_spans` does.
+    """
+    records = stream_records(path, dataset, ())
+    while rows := list(itertools.islice(records, _ROWS_AT_ONCE)):
+        words_of_texts = iter(_words_of_texts([record.get(dataset.text) for _, record in rows]))
+        for place, record in rows:
+            require_column(record, dataset.text, place)
+            if with_tags:
+                require_column(record, dataset.label, place)
+            if isinstance(record[dataset.text], list):
+                words, tags = _tagged_words(record, dataset, place, with_tags)
+            else:
+                words, tags = _tagged_text(record, dataset, place, with_tags, words_of_texts)
+            line = int(place.rpartition(" ")[2])
+            document = _document_of(record, dataset, place, line)
+            yield FileSentence(words, tags, (line,) * len(words), document)
+
+
+def _words_of_texts(cells) -> list[list[Word]]:
+    """The words of the cells that are texts, found together."""
+    import tensorflow as tf
+
+    from kbert.tokenization.text_words import find_words
+
+    texts = [cell.encode("utf-8", "ignore") for cell in cells if isinstance(cell, str)]
+    if not texts:
+        return []
+    found = (values.to_list() for values in find_words(tf.constant(texts)))
+    return [
+        [Word(word.decode(), start, end) for word, start, end in zip(*row, strict=True)]
+        for row in zip(*found, strict=True)
+    ]
+
+
+def _tagged_words(record, dataset, place, with_tags):
+    words = tuple(_strings(record, dataset.text, place))
+    if not words:
+        raise ValueError(f"{place} has no words in {dataset.text!r}; leave the line out.")
+    if not with_tags:
+        return words, ()
+    tags = tuple(_strings(record, dataset.label, place))
+    if len(tags) != len(words):
+        raise ValueError(
+            f"{place} has {len(words)} words in {dataset.text!r} but {len(tags)} labels in "
+            f"{dataset.label!r}; expected one label for each word."
+        )
+    return words, tags
+
+
+def _strings(record, column, place):
+    values = record[column]
+    if not isinstance(values, list):
+        raise ValueError(f"{place} has a JSON {name_of(values)} as {column!r}; expected a list of strings.")
+    for number, value in enumerate(values):
+        if why := why_no_text({column: value}, column):
+            raise ValueError(f"{place}, entry {number} of {column!r}: the line {why}; expected a string.")
+        if not value.strip():
+            raise ValueError(f"{place}, entry {number} of {column!r} is blank; expected a word or a label.")
+    return values
+
+
+def _tagged_text(record, dataset, place, with_tags, words_of_texts):
+    if why := why_no_text(record, dataset.text):
+        raise ValueError(f"{place} {why}; expected a text, or a list of words.")
+    found = next(words_of_texts)
+    if not found:
+        raise ValueError(f"{place} has no words in {dataset.text!r}; leave the line out.")
+    words = tuple(word.text for word in found)
+    if not with_tags:
+        return words, ()
+    spans = parse_spans(record[dataset.label], place)
+    return words, tags_of_spans(record[dataset.text], found, spans, dataset.tag_scheme, place)
+
+
+def _document_of(record, dataset, place, line):
+    if dataset.document is None:
+        return line
+    require_column(record, dataset.document, place)
+    return repr(record[dataset.document])

@@ -1,0 +1,94 @@
+"""Entities as spans of characters -> a tag for each word of their text."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kbert.input_pipelines.json_rows import name_of
+from kbert.tasks.token_classification.tag_schemes import OUTSIDE, from_iob2
+
+
+class Word(NamedTuple):
+    """A word of a text, with its place in code points."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Span(NamedTuple):
+    """An entity of a text, with its place in code points."""
+
+    start: int
+    end: int
+    type: str
+
+
+def parse_spans(value: Any, place: str) -> list[Span]:
+    """The spans of a JSON value: a list of {"start", "end", "type"} (or "label"), or of [start, end, type].
+
+    Raises:
+      ValueError: naming `place`, for anything else.
+    """
+    if not isinstance(value, list):
+        raise ValueError(f"{place} has a JSON {name_of(value)} as its spans; expected a list of spans.")
+    return [_parse_span(entry, f"{place}, span {number}") for number, entry in enumerate(value)]
+
+
+def _parse_span(entry, place):
+    if isinstance(entry, dict):
+        kinds = [entry[name] for name in ("type", "label") if name in entry]
+        parts = [entry.get("start"), entry.get("end"), *kinds]
+    else:
+        parts = entry if isinstance(entry, list) else []
+    if not (len(parts) == 3 and type(parts[0]) is type(parts[1]) is int and isinstance(parts[2], str)):
+        raise ValueError(
+            f"{place} is {str(entry)[:200]}; expected an object with start and end (numbers of characters) "
+            "and type, or a list of these three."
+        )
+    if not parts[2].strip():
+        raise ValueError(f"{place} has a blank type; name the kind of entity.")
+    return Span(*parts)
+
+
+def tags_of_spans(
+    text: str, words: Sequence[Word], spans: Sequence[Span], scheme: str, place: str
+) -> tuple[str, ...]:
+    """A tag for each word.
+
+    Args:
+      text: the text.
+      words: its words in order.
+      spans: its entities, in any order.
+      scheme: of the tags; "auto" for IOB2.
+      place: file and line, for errors.
+
+    Raises:
+      ValueError: for a span that leaves the text, is empty, overlaps another, cuts a word or holds none.
+    """
+    tags, before = [OUTSIDE] * len(words), None
+    for span in sorted(spans):
+        shown = f"{place}: the span {span.start} to {span.end} ({span.type})"
+        if not 0 <= span.start < span.end <= len(text):
+            raise ValueError(f"{shown} is not inside the text, which has {len(text)} characters.")
+        if before and span.start < before.end:
+            raise ValueError(f"{shown} overlaps {before.start} to {before.end} ({before.type}).")
+        inside = _words_inside(words, span, shown)
+        for number, index in enumerate(inside):
+            tags[index] = f"{'I' if number else 'B'}-{span.type}"
+        before = span
+    return from_iob2(tags, scheme) if scheme in ("iob1", "bioes") else tuple(tags)
+
+
+def _words_inside(words, span, shown):
+    """The places of the words of a span."""
+    touched = [index for index, word in enumerate(words) if word.start < span.end and word.end > span.start]
+    for index in touched:
+        word = words[index]
+        if word.start < span.start or word.end > span.end:
+            raise ValueError(
+                f"{shown} cuts through the word {word.text!r} at {word.start} to {word.end}; move its ends "
+                "to those of words."
+            )
+    if not touched:
+        raise ValueError(f"{shown} holds no word.")
+    return touched

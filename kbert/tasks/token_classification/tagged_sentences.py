@@ -1,0 +1,123 @@
+"""A file of tagged words -> examples: sentences with their labels in IOB2, each with its document."""
+
+import itertools
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from kbert.config import DatasetConfig
+from kbert.input_pipelines.labelled_files import labels_of
+from kbert.tasks.token_classification.conll_files import FileSentence, read_conll
+from kbert.tasks.token_classification.json_sentences import read_json_sentences
+from kbert.tasks.token_classification.tag_schemes import (
+    OUTSIDE,
+    find_scheme,
+    is_tag,
+    scheme_problem,
+    split_tag,
+    to_iob2,
+)
+
+
+class Document:
+    """The sentences of a document, as words. Its examples share it, so a file is held in memory once.
+
+    Args:
+      number: which document of the file it is; all that tells it from others in a fingerprint of examples.
+      sentences: the words of each sentence.
+    """
+
+    def __init__(self, number: int, sentences: list[tuple[str, ...]]):
+        self.number = number
+        self.sentences = sentences
+
+    def __repr__(self):
+        return f"document {self.number}"
+
+
+class TaggedSentence(NamedTuple):
+    """An example.
+
+    Args:
+      words: its words.
+      document: the `Document` that it is from.
+      place: which sentence of the document it is.
+      labels: one for each word, in IOB2 where they are tags of entities; None where nobody says them.
+    """
+
+    words: tuple[str, ...]
+    document: Document
+    place: int
+    labels: tuple[str, ...] | None
+
+
+def read_tagged_sentences(
+    path: str | Path, dataset: DatasetConfig, with_labels: bool = True
+) -> Iterator[TaggedSentence]:
+    """Yields the sentences of a file, a document in memory at a time.
+
+    Names that end in .jsonl (or .jsonl.gz), and `dataset.file_format = "jsonl"`, are JSON lines; everything
+    else is CoNLL columns. With `dataset.tag_scheme = "auto"` the tags are read once more before, to find
+    their scheme.
+
+    Raises:
+      ValueError: naming file and line, for whatever does not fit: see `read_conll`, `read_json_sentences` and
+        `find_scheme`; for tags that break the scheme, and for a label that `dataset.labels` does not list.
+    """
+    path = Path(path)
+    read = _reader_of(path, dataset)
+    scheme = dataset.tag_scheme
+    if with_labels and scheme == "auto":
+        scheme = find_scheme(((one.tags, one.lines) for one in read(path, dataset, True)), path)
+    sentences = read(path, dataset, with_labels)
+    documents = itertools.groupby(sentences, key=lambda one: one.document)
+    for number, (_, group) in enumerate(documents):
+        together = list(group)
+        document = Document(number, [one.words for one in together])
+        for place, one in enumerate(together):
+            labels = _labels_of(one, scheme, dataset, path) if with_labels else None
+            yield TaggedSentence(one.words, document, place, labels)
+
+
+def _reader_of(path, dataset):
+    name = path.name.removesuffix(".gz")
+    if dataset.file_format == "csv" or (name.endswith(".csv") and not dataset.file_format):
+        raise ValueError(
+            f"{path}: token classification reads CoNLL columns or JSON lines, no CSV; set "
+            'dataset.file_format = "tsv" if the file holds one word a line.'
+        )
+    is_json = dataset.file_format == "jsonl" or (name.endswith(".jsonl") and not dataset.file_format)
+    return read_json_sentences if is_json else read_conll
+
+
+def _labels_of(sentence: FileSentence, scheme, dataset, path):
+    """The labels of a sentence, checked."""
+    tags, lines = sentence.tags, sentence.lines
+    if scheme != "none":
+        if problem := scheme_problem(tags, scheme):
+            place, why = problem
+            raise ValueError(
+                f"{path} line {lines[place]}: {why}. Mend the file, or set dataset.tag_scheme to the scheme "
+                "it is in."
+            )
+        tags = to_iob2(tags, scheme)
+    for tag, line in zip(tags, lines, strict=True):
+        if dataset.labels and tag not in dataset.labels:
+            raise ValueError(
+                f"{path} line {line}: label {tag[:200]!r} is not in the label list {list(dataset.labels)}."
+            )
+    return tags
+
+
+def labels_of_sentences(sentences: Iterable[TaggedSentence], scheme: str) -> tuple[str, ...]:
+    """The labels of a training file: O first, the others sorted.
+
+    For every type of entity both B and I are there, also where the file has entities of one word alone, so
+    that other files of the same types can be read.
+    """
+    names = {label for sentence in sentences for label in sentence.labels or ()}
+    if scheme != "none":
+        types = {split_tag(name)[1] for name in names if is_tag(name) and name != OUTSIDE}
+        names |= {OUTSIDE, *(f"{prefix}-{kind}" for kind in types for prefix in "BI")}
+    first = (OUTSIDE,) if OUTSIDE in names else ()
+    return (*first, *labels_of(names - {OUTSIDE}))

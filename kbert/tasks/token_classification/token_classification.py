@@ -1,0 +1,285 @@
+"""A label for every word of a text."""
+
+import dataclasses
+from dataclasses import dataclass
+
+import keras
+import numpy as np
+from keras import ops
+
+from kbert.config.checks import require
+from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
+from kbert.heads.parts import token_head
+from kbert.heads.token_classification_head import TokenClassificationHead
+from kbert.tasks.task import ExampleFeatures, Signature, Task, correct, cross_entropies, example_weights
+from kbert.tasks.task_model import TaskModel
+from kbert.tasks.token_classification.entity_scores import EntityCounts, scores_of
+from kbert.tasks.token_classification.sentence_rows import SentenceRows
+from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag, split_tag, to_iob2
+from kbert.tasks.token_classification.tagged_sentences import labels_of_sentences, read_tagged_sentences
+from kbert.tasks.token_classification.word_answers import WordLabels, answer_of_text
+from kbert.tasks.token_classification.word_windows import WordWindows
+
+# Keeps a batch without labels from dividing by 0; added to a count, float32 does not notice it.
+_EPSILON = 1e-8
+_SAID = "said"  # among what is collected: the label that the model gives each place
+
+
+@dataclass(frozen=True)
+class TokenClassificationSettings:
+    """`task_settings` of token classification.
+
+    `document_context` fills each window with the sentences around its own, of the same document.
+    `doc_stride` is how many pieces further each window of a long text begins; by default half of what a
+    window holds.
+    """
+
+    document_context: bool = False
+    doc_stride: int | None = None
+
+    def __post_init__(self):
+        require(
+            self.doc_stride is None or self.doc_stride > 0, f"doc_stride={self.doc_stride} must be positive."
+        )
+
+
+class TokenClassification(Task):
+    """A label for each word, for example the entity that it is part of.
+
+    A word's label is that of its first piece. Long sentences become several windows, and each word counts in
+    one, the window that shows most of the text around it: no word is lost, and none counts twice. Where the
+    labels are tags of entities in IOB2, evaluation gives `precision`, `recall` and `f1` over entities as
+    conlleval does, and `strict_f1` and its parts, where an entity begins with B alone.
+
+    The feature `label_ids` is int32 of shape (batch, seq_length); places with a number below 0 count
+    neither in the loss nor in the metrics. The loss is the mean over all labelled tokens of the batch.
+
+    Args:
+      labels: the label names in id order, at least two.
+      document_context, doc_stride: see `TokenClassificationSettings`.
+
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, TokenClassification
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = TokenClassification(["O", "B-PER", "I-PER"]).build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'logits': (2, 7, 3), 'probabilities': (2, 7, 3)}
+
+    Reference: arXiv 1810.04805, section 5.3.
+    """
+
+    name = "token_classification"
+    settings_class = TokenClassificationSettings
+    row_settings = ("document_context", "doc_stride")
+    collected = (LABEL_FEATURE, WORD_FEATURE, _SAID)
+    inputs = ("text",)
+    answers = ("words", "entities")
+    architecture = "BertForTokenClassification"
+    has_labels = True
+
+    def __init__(self, labels, document_context: bool = False, doc_stride: int | None = None):
+        if len(labels) < 2:
+            raise ValueError(f"token classification needs at least two labels, received {list(labels)}.")
+        self.labels = tuple(labels)
+        self.settings = TokenClassificationSettings(document_context, doc_stride)
+        self._tag_of = _tags_in_iob2(self.labels)
+        self.best_metric = "f1" if self._tag_of else "token_accuracy"
+
+    def get_config(self):
+        return {"labels": list(self.labels), **dataclasses.asdict(self.settings)}
+
+    @classmethod
+    def of_dataset(cls, dataset, settings=None):
+        return cls(dataset.labels, **dataclasses.asdict(settings or cls.settings_class()))
+
+    @property
+    def parts(self):
+        return token_head("token_classification", len(self.labels), has_labels=True)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of entities, sorted; none where labels are no tags."""
+        return tuple(sorted({split_tag(tag)[1] for tag in (self._tag_of or {}).values()} - {""}))
+
+    # ------------------------------------------------------------------------------- examples
+
+    @classmethod
+    def read_examples(cls, path, dataset, with_labels=True):
+        """`TaggedSentence`s of CoNLL columns or JSON lines; see `read_tagged_sentences`."""
+        return read_tagged_sentences(path, dataset, with_labels)
+
+    @classmethod
+    def complete_dataset(cls, dataset, examples):
+        """The dataset with the labels of the examples, where it lists none; see `labels_of_sentences`."""
+        if dataset.labels:
+            return dataset
+        return dataclasses.replace(dataset, labels=labels_of_sentences(examples, dataset.tag_scheme))
+
+    def features(self, max_seq_length):
+        labels = Feature("int32", (max_seq_length,))
+        return encoder_features(max_seq_length) | {LABEL_FEATURE: labels, WORD_FEATURE: labels}
+
+    def examples_to_features(self, examples, text_inputs):
+        """The windows of sentences; see `SentenceRows`."""
+        label_ids = {label: index for index, label in enumerate(self.labels)}
+        rows = SentenceRows(self._windows(text_inputs), label_ids, self.settings.document_context)
+        return ExampleFeatures(*rows(examples))
+
+    def _windows(self, text_inputs):
+        return WordWindows(text_inputs, self.settings.doc_stride)
+
+    def describe(self, row, vocabulary):
+        """The tokens of a window, each labelled one with its label."""
+        length = int(row["input_mask"].sum())
+        tokens = [vocabulary.tokens[index] for index in row["input_ids"][:length]]
+        labels = [f" ({self.labels[index]})" if index >= 0 else "" for index in row[LABEL_FEATURE][:length]]
+        return [f"example: {' '.join(map(''.join, zip(tokens, labels, strict=True)))}"]
+
+    # ------------------------------------------------------------------------------- model
+
+    def build_model(self, encoder):
+        """Encoder inputs -> float32 `logits` and `probabilities`, both (batch, seq_length, labels)."""
+        config, encoder = encoder.config, encoder.with_outputs("sequence_output")
+        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
+        head = TokenClassificationHead(
+            num_labels=len(self.labels),
+            dropout=config.hidden_dropout_prob,
+            initializer_range=config.initializer_range,
+            dtype=encoder.policy,
+            name="token_classification",
+        )
+        logits = head(encoder(inputs)["sequence_output"])
+        outputs = {"logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
+        return TaskModel(self, encoder, inputs, outputs)
+
+    def loss_weights(self, batch):
+        return {"loss": ops.sum(_token_weights(batch)) + _EPSILON}
+
+    def loss_sums(self, outputs, batch):
+        batch = _as_long_as(outputs["logits"], batch)
+        losses = cross_entropies(outputs["logits"], _labels(batch))
+        return {"loss": ops.sum(losses * _token_weights(batch))}
+
+    # ------------------------------------------------------------------------------- scores
+
+    def metric_sums(self, outputs, batch):
+        batch = _as_long_as(outputs["logits"], batch)
+        weights = _token_weights(batch)
+        right = correct(outputs["logits"], _labels(batch))
+        return {"token_accuracy": (ops.sum(right * weights), ops.sum(weights))}
+
+    def collect(self, outputs, batch):
+        """`label_ids`, `word_ids` and what the model says at each place, int32 (rows, max_seq_length)."""
+        said = ops.cast(ops.argmax(outputs["logits"], axis=-1), "int32")
+        cut_off = ops.zeros_like(batch[LABEL_FEATURE][:, ops.shape(said)[1] :])
+        return {
+            LABEL_FEATURE: batch[LABEL_FEATURE],
+            WORD_FEATURE: batch[WORD_FEATURE],
+            _SAID: ops.concatenate([said, cut_off], axis=1),
+        }
+
+    def score(self, examples, predictions):
+        """Entities over whole sentences, put together from their windows.
+
+        `precision`, `recall` and `f1` as conlleval and seqeval's default mode, `strict_...` as its strict
+        mode; `entity_counts`: for each of `types` how many entities were right, predicted and true.
+        """
+        if not self._tag_of:
+            return {}
+        counts = EntityCounts(), EntityCounts(strict=True)
+        tags = [self._tag_of[label] for label in self.labels]
+        for true, said in _sentences(predictions.values):
+            for one in counts:
+                one.add([tags[index] for index in true], [tags[index] for index in said])
+        metrics = {}
+        for prefix, one in zip(("", "strict_"), counts, strict=True):
+            metrics |= {prefix + name: value for name, value in one.overall()._asdict().items()}
+        return metrics | {"entity_counts": [list(counts[0].of_types([kind])) for kind in self.types]}
+
+    def baseline(self, batches, vocabulary):
+        """What it scores to give every word the most frequent label: O, as a rule, and so no entity."""
+        counts = np.zeros(len(self.labels), np.int64)
+        for batch in batches:
+            labels = batch[LABEL_FEATURE]
+            counts += np.bincount(labels[labels >= 0], minlength=len(self.labels))
+        baseline = {"baseline_token_accuracy": float(counts.max() / max(1, counts.sum()))}
+        if self._tag_of and self.labels[counts.argmax()] == OUTSIDE:
+            baseline["baseline_f1"] = 0.0
+        return baseline
+
+    def report(self, metrics):
+        """A table of the types of entities."""
+        if "entity_counts" not in metrics:
+            return ""
+        width = max(map(len, (*self.types, "entities")))
+        lines = [f"{'entities':{width}}  precision  recall     f1  true"]
+        by_type = metrics["entity_counts"]
+        counts = [*by_type, [sum(column) for column in zip(*by_type, strict=True)]]
+        for kind, (right, predicted, true) in zip((*self.types, "all"), counts, strict=True):
+            precision, recall, f1 = scores_of(right, predicted, true)
+            lines.append(f"{kind:{width}}  {precision:9.3f}  {recall:6.3f}  {f1:.3f}  {true:4d}")
+        return "\n".join(lines)
+
+    # ------------------------------------------------------------------------------- answers
+
+    def signatures(self, model, text_inputs):
+        """`serving_default`: `text` (string [batch]) of any length -> `words`, `starts`, `ends`, `labels` and
+        `probabilities`, all [batch, words]; `words`: words that are known (string [batch, words], filled up
+        with "") -> `labels` and `probabilities`; `ids`: encoder inputs (int32 [batch, length]) -> `logits`
+        and `probabilities` (float32 [batch, length, labels])."""
+        said = WordLabels(model, self._windows(text_inputs), self.labels)
+
+        def answer_ids(input_ids, input_mask, segment_ids):
+            inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
+            return model(inputs, training=False)
+
+        return {
+            "serving_default": Signature({"text": ("string", (None,))}, lambda text: said.of_text(text)),
+            "words": Signature({"words": ("string", (None, None))}, lambda words: said.of_words(words)),
+            "ids": Signature({name: ("int32", (None, None)) for name in ENCODER_INPUTS}, answer_ids),
+        }
+
+    def answer(self, outputs, inputs):
+        """The words of the text with their labels, and the entities; see `answer_of_text`."""
+        return answer_of_text(inputs["text"], outputs, self._tag_of)
+
+
+def _tags_in_iob2(labels) -> dict[str, str] | None:
+    """label -> tag with B and I alone (S and E are those of a checkpoint in BIOES); None for other labels."""
+    if not all(map(is_tag, labels)):
+        return None
+    begun = {label: to_iob2([label], "bioes")[0] for label in labels}
+    return begun if set(begun.values()) != {OUTSIDE} else None
+
+
+def _sentences(values):
+    """Yields (true label ids, predicted label ids) of the words of each sentence.
+
+    Rows of a sentence follow each other, and its words count up from 0 through them.
+    """
+    rows, positions = np.nonzero(values[WORD_FEATURE] >= 0)
+    words = values[WORD_FEATURE][rows, positions]
+    order = np.lexsort((words, np.cumsum(words == 0)))
+    # A gap is a window that was damaged in records, and left out.
+    ends = np.flatnonzero(np.diff(words[order]) != 1) + 1
+    true, said = (values[name][rows, positions][order] for name in (LABEL_FEATURE, _SAID))
+    return zip(np.split(true, ends), np.split(said, ends), strict=True)
+
+
+def _as_long_as(logits, batch):
+    """The batch with labels cut where its inputs were: what was cut off is padding."""
+    return batch | {LABEL_FEATURE: batch[LABEL_FEATURE][:, : ops.shape(logits)[1]]}
+
+
+def _labels(batch):
+    return ops.maximum(batch[LABEL_FEATURE], 0)
+
+
+def _token_weights(batch):
+    """float32 (batch, seq_length): 1 at labelled tokens of real examples."""
+    labelled = ops.cast(batch[LABEL_FEATURE] >= 0, "float32")
+    return labelled * ops.expand_dims(example_weights(batch), 1)

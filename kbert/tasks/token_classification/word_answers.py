@@ -1,0 +1,99 @@
+"""What a model says of the words of texts: as tensors that a graph returns, and in words for people."""
+
+import tensorflow as tf
+
+from kbert.tasks.token_classification.entity_scores import find_entities
+from kbert.tasks.token_classification.word_windows import WordWindows
+from kbert.tokenization.text_words import find_words
+
+
+class WordLabels:
+    """Words -> their labels, windows of long texts included; in the graph.
+
+    Args:
+      model: encoder inputs -> `logits` and `probabilities`, (batch, seq_length, labels).
+      windows: the `WordWindows`.
+      labels: the names of the labels.
+    """
+
+    def __init__(self, model, windows: WordWindows, labels):
+        self._model = model
+        self._windows = windows
+        self._labels = labels
+
+    def of_text(self, text) -> dict:
+        """string [batch] -> `words`, `starts`, `ends` and what `of_words` gives; (batch, words of the longest
+        text), filled up with "" and 0."""
+        found = find_words(text)
+        return {
+            "words": found.words.to_tensor(""),
+            "starts": found.starts.to_tensor(),
+            "ends": found.ends.to_tensor(),
+        } | self._labels_of(found.words)
+
+    def of_words(self, words) -> dict:
+        """string [batch, words] of words, "" in the place of those that a text has less -> `labels` (string)
+        and `probabilities` (float32) of the same shape, "" and 0 at such places."""
+        is_word = tf.not_equal(words, "")
+        said = self._labels_of(tf.ragged.boolean_mask(words, is_word))
+        places, shape = tf.where(is_word), tf.shape(words, tf.int64)
+        filled = tf.ragged.boolean_mask(tf.ones_like(words, tf.int32), is_word)
+        inside = tf.cast(filled.to_tensor(), tf.bool)
+        names = tf.tensor_scatter_nd_update(
+            tf.fill(shape, ""), places, tf.boolean_mask(said["labels"], inside)
+        )
+        numbers = tf.scatter_nd(places, tf.boolean_mask(said["probabilities"], inside), shape)
+        return {"labels": names, "probabilities": numbers}
+
+    def _labels_of(self, words):
+        """`labels` and `probabilities`, (batch, words of the longest text), of a RaggedTensor of words."""
+        placed, places = self._windows.of_texts(words)
+        outputs = self._model(placed.features, training=False)
+        logits = tf.gather_nd(outputs["logits"], places)  # (words, labels)
+        best = tf.argmax(logits, axis=-1)
+        names = tf.gather(tf.constant(self._labels), best)
+        numbers = tf.reduce_max(tf.gather_nd(outputs["probabilities"], places), axis=-1)
+        return {
+            "labels": words.with_flat_values(names).to_tensor(""),
+            "probabilities": words.with_flat_values(numbers).to_tensor(),
+        }
+
+
+def answer_of_text(text: str, outputs: dict, tag_of: dict[str, str] | None) -> dict:
+    """The words of a text with their labels, and its entities.
+
+    Args:
+      text: the text.
+      outputs: of `WordLabels.of_text`, for this text; strings are bytes.
+      tag_of: label -> tag in IOB2; None where labels are no tags, and there are no entities.
+
+    Returns:
+      dict: `words`, each with word, start, end, label and probability; `entities`, each with type, text,
+      start, end and probability, the mean of its words'.
+    """
+    number = int((outputs["ends"] > 0).sum())  # no word ends at 0
+    columns = ("starts", "ends", "labels", "probabilities")
+    words = [
+        {
+            "word": text[start:end],
+            "start": int(start),
+            "end": int(end),
+            "label": label.decode("utf-8"),
+            "probability": float(probability),
+        }
+        for start, end, label, probability in zip(*(outputs[name][:number] for name in columns), strict=True)
+    ]
+    tags = [tag_of[word["label"]] for word in words] if tag_of else []
+    entities = [_entity(text, kind, words[start:end]) for kind, start, end in find_entities(tags)]
+    return {"words": words, "entities": entities}
+
+
+def _entity(text, kind, words):
+    start, end = words[0]["start"], words[-1]["end"]
+    return {
+        "type": kind,
+        "text": text[start:end],
+        "start": start,
+        "end": end,
+        "probability": sum(word["probability"] for word in words) / len(words),
+    }

@@ -1,0 +1,79 @@
+"""Raw text -> the words that a person would number, with their places. Core ops only.
+
+These are the words that labels of words speak of, such as those of CoNLL-2003: "U.S." is one of them, and
+"3,000" and "O'Brien". `split_words` cuts finer, for WordPiece, which then cuts these words further.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+# White space and ideographs as in kbert/tokenization/word_splitter.py; marks are its punctuation and all
+# other symbols, such as the euro sign.
+_SPACES = r"\t\n\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}\x{2028}\x{2029}"
+_IDEOGRAPHS = (
+    r"\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B73F}"
+    r"\x{2B740}-\x{2B81F}\x{2B820}-\x{2CEAF}\x{F900}-\x{FAFF}\x{2F800}-\x{2FA1F}"
+)
+_MARKS = r"!-/:-@\[-`{-~\p{P}\p{S}"
+_LETTER = f"[^{_SPACES}{_IDEOGRAPHS}{_MARKS}]"  # digits, accents and control characters too
+_RUN = rf"(?:\d+(?:,\d+)+{_LETTER}*|{_LETTER}+)"  # a comma holds numbers together: 3,000
+# After an apostrophe a word goes on (O'Brien, d'Italia), but for the English endings below.
+_AFTER_APOSTROPHE = rf"['’](?:{_LETTER}{{3,}}|[^{_SPACES}{_IDEOGRAPHS}{_MARKS}sSmMdDrRvVlL]{_LETTER}*)"
+_ENDING = r"['’](?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])\b"
+# The first that fits is taken, and is as long as it can be.
+_WORDS = (
+    f"[{_IDEOGRAPHS}]",
+    rf"(?:\p{{L}}\.){{2,}}(?:-{_RUN})*",  # U.S., a.m., U.N.-backed
+    r"\p{Lu}\.\B",  # the initial of a name, as in "J. Smith"
+    r"\p{Lu}{1,3}\p{Sc}",  # US$
+    r"[+.]\d+(?:[.,:]\d+)*",  # +44, .500
+    rf"{_RUN}(?:(?:[-./:&_@*+=]|://){_RUN}|{_AFTER_APOSTROPHE})*",
+    _ENDING,  # Germany's is two words, as in the Penn Treebank
+    r"\.{2,}|-{2,}|\*{2,}|_{2,}|={2,}|'{2}|`{2}",
+    f"[{_MARKS}]",
+)
+# WordPiece does not see these characters, so a word of nothing else is none.
+_NO_WORD = rf"[{_SPACES}\p{{Cc}}\p{{Cf}}\x{{FFFD}}]*"
+# What is put between words, and what stands for it where a text has it. BERT drops both.
+_CUT, _INSTEAD_OF_CUT = "\x1e", "\x1f"
+
+
+class TextWords(NamedTuple):
+    """The words of texts, all RaggedTensors of shape [batch, (words)].
+
+    Args:
+      words: string; they are not normalized.
+      starts, ends: int32, where each word begins and ends in its text, in code points.
+    """
+
+    words: tf.RaggedTensor
+    starts: tf.RaggedTensor
+    ends: tf.RaggedTensor
+
+
+def find_words(texts: tf.Tensor) -> TextWords:
+    """The words of texts: what stands between white space, without the punctuation at its edges.
+
+    Each mark at an edge is a word of its own. Marks inside stay (well-known, 1996-08-30, AT&T), and so do the
+    full stops of initials and of abbreviations such as U.S.; those of others (Corp.) do not. The endings 's,
+    're, 've, 'll, 'm and 'd are words, and so is each ideograph.
+
+    Args:
+      texts: string tensor of shape [batch]; bytes that are not UTF-8 are ignored.
+
+    Returns:
+      `TextWords`; in Python the word is `text[start:end]`.
+    """
+    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="ignore")
+    safe = tf.strings.regex_replace(texts, _CUT, _INSTEAD_OF_CUT)
+    cut = tf.strings.regex_replace(safe, f"[{_SPACES}]+|{'|'.join(_WORDS)}", rf"\0{_CUT}")
+    parts = tf.strings.split(cut, _CUT)  # words and white space: all that the text is made of
+    lengths = parts.with_flat_values(tf.strings.length(parts.flat_values, unit="UTF8_CHAR"))
+    ends = tf.cumsum(lengths.flat_values)
+    before = tf.gather(tf.pad(ends, [[1, 0]]), parts.row_starts())  # code points of the texts before
+    ends = lengths.with_flat_values(ends - tf.gather(before, parts.value_rowids()))
+    is_word = tf.logical_not(tf.strings.regex_full_match(parts.flat_values, _NO_WORD))
+    keep = parts.with_flat_values(is_word)
+    words, starts, ends = (tf.ragged.boolean_mask(values, keep) for values in (parts, ends - lengths, ends))
+    return TextWords(words, starts, ends)

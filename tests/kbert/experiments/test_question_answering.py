@@ -1,0 +1,251 @@
+"""Questions on texts from the file to the served answer: trained, judged, recorded and resumed alike."""
+
+import contextlib
+import io
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from export.export_savedmodel import export_savedmodel
+from export.gate.session_check import run_signature
+from kbert.config import to_dict
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.prediction import answers
+from kbert.input_pipelines.records.labelled_records import LabelledRecords
+from kbert.manifest import read_manifest
+from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
+from kbert.tasks import TASKS
+from kbert.tasks.question_answering.squad_files import read_questions
+from tests.conftest import tiny_finetuning_config
+from tests.kbert.tasks.question_answering.small_squad import write_squad
+from tests.made_once import made_once
+from tfrecords_tools.create_finetuning_data import create_finetuning_data, summary
+from tfrecords_tools.show_records import show_records
+
+SETTINGS = {"doc_stride": 6, "max_query_length": 4, "max_answer_length": 5, "n_best_size": 5}
+TASK = "question_answering"
+
+
+def config_of(impossible, **changes):
+    values = {
+        "task": TASK,
+        "task_settings": SETTINGS | {"unanswerable": impossible},
+        "best_metric": "f1",
+        "num_train_epochs": 8.0,
+        "save_checkpoints_steps": 10,
+    }
+    return tiny_finetuning_config(**values | changes)
+
+
+def trained(folder, pretraining_run, impossible):
+    """A run, and the files that it was trained and judged on."""
+    files = [
+        write_squad(folder / f"{name}.json", number, seed=number, impossible=impossible)
+        for name, number in (("train", 64), ("dev", 11))
+    ]
+    start = shutil.copytree(pretraining_run.path, folder / "start")
+    _, metrics = run_finetuning(config_of(impossible), folder / "run", *files, init_checkpoint=start)
+    (folder / "metrics.json").write_text(json.dumps(metrics), encoding="utf-8")
+
+
+@pytest.fixture(scope="module", params=[pytest.param(False, marks=pytest.mark.slow), True], ids=["v1", "v2"])
+def case(request, pretraining_run, tmp_path_factory):
+    """(run, training file, dev file, metrics of the training's last evaluation)."""
+    name = f"answers_{request.param}"
+    folder = made_once(tmp_path_factory, name, lambda folder: trained(folder, pretraining_run, request.param))
+    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    return RunDirectory(folder / "run"), folder / "train.json", folder / "dev.json", metrics
+
+
+def copied(run, tmp_path):
+    return RunDirectory(shutil.copytree(run.path, tmp_path / "run"))
+
+
+def as_inputs(path):
+    return [{"question": q.question, "context": q.context} for q in read_questions(path)]
+
+
+def test_a_model_learns_to_answer(case):
+    _, _, _, metrics = case
+    assert metrics["f1"] > 60 and metrics["exact_match"] > 50
+    if "NoAns_f1" in metrics:
+        assert metrics["baseline_f1"] == pytest.approx(100 * 3 / 11)
+        assert metrics["best_f1"] >= metrics["f1"] > metrics["baseline_f1"]
+
+
+def test_an_evaluation_gives_the_numbers_of_the_training_and_writes_the_files(case, tmp_path):
+    run, _, dev, metrics = case
+    task, judged = evaluate(run, dev, batch_size=4, predictions_dir=tmp_path / "dev")
+    assert judged["num_examples"] == 11
+    # The loss goes over the padding too, as the original's, and batches of other examples have more or less.
+    compared = {name: value for name, value in metrics.items() if name != "loss"}
+    assert {name: judged[name] for name in compared} == pytest.approx(compared, abs=1e-4)
+    written = {
+        path.name: json.loads(path.read_text(encoding="utf-8")) for path in (tmp_path / "dev").iterdir()
+    }
+    unanswerable = task.settings.unanswerable
+    assert set(written) == set(task.prediction_files[: 2 + unanswerable])
+    questions = {question.id: question for question in read_questions(dev)}
+    for name, text in written["predictions.json"].items():
+        rivals = written["nbest_predictions.json"][name]
+        assert text in questions[name].context
+        assert list(rivals[0]) == ["text", "probability", "start_logit", "end_logit"]
+        assert sum(rival["probability"] for rival in rivals) == pytest.approx(1)
+        assert text == next(rival["text"] for rival in rivals if rival["text"])
+        scores = [rival["start_logit"] + rival["end_logit"] for rival in rivals]
+        assert len({rival["text"] for rival in rivals}) == len(rivals) <= 5 + unanswerable
+        assert scores[:5] == sorted(scores[:5], reverse=True)
+        assert ("" in {rival["text"] for rival in rivals}) == unanswerable
+    assert written["predictions.json"].keys() == questions.keys()
+    if unanswerable:
+        assert written["null_odds.json"].keys() == questions.keys()
+
+
+@pytest.mark.slow
+def test_python_and_the_savedmodel_answer_as_the_evaluation_did(case, tmp_path):
+    run, _, dev, _ = case
+    task, _ = evaluate(run, dev, predictions_dir=tmp_path / "dev")
+    texts = json.loads((tmp_path / "dev" / "predictions.json").read_text(encoding="utf-8"))
+    examples = as_inputs(dev)
+    given = list(answers(run, examples))
+    if task.settings.unanswerable:
+        odds = json.loads((tmp_path / "dev" / "null_odds.json").read_text(encoding="utf-8"))
+        texts = {name: "" if odds[name] > 0 else text for name, text in texts.items()}
+        np.testing.assert_allclose([one["null_odds"] for one in given], list(odds.values()), atol=1e-4)
+        assert "" in texts.values()
+    assert [one["answer"] for one in given] == list(texts.values())
+    for one in given:
+        assert one["context"][one["start"] : one["end"]] == one["answer"]
+        assert set(task.answers) <= set(one) and json.dumps(one, allow_nan=False)
+
+    export_savedmodel(run, tmp_path / "served")
+    columns = {name: np.array([one[name] for one in examples], object) for name in task.inputs}
+    served = run_signature(str(tmp_path / "served" / "1"), "serving_default", columns)
+    assert [text.decode() for text in served["answer"]] == list(texts.values())
+    for name in ("start", "end", "score", "null_odds"):
+        np.testing.assert_allclose(served[name], [one[name] for one in given], atol=1e-4)
+
+
+@pytest.mark.slow
+def test_records_are_the_rows_of_live_text_and_train_the_same(case, tmp_path):
+    run, train, dev, metrics = case
+    config = run.config
+    config_file = tmp_path / "config.json"
+    config_file.write_text(json.dumps(to_dict(config)), encoding="utf-8")
+    for name, file, workers in (("train", train, 2), ("dev", dev, 1)):
+        create_finetuning_data(
+            config_file, file, tmp_path / name, init_checkpoint=run.path, num_workers=workers
+        )
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        show_records(tmp_path / "dev")
+    assert "[CLS]" in printed.getvalue() and "WRONG" not in printed.getvalue()
+    manifest = read_manifest(tmp_path / "train")
+    assert manifest.num_examples > 64 and manifest.statistics["source_examples"] == 64
+    assert f"records: {manifest.num_examples} windows of 64 examples" in summary(tmp_path / "train", manifest)
+
+    recorded = evaluate(run, input_dir=tmp_path / "dev", batch_size=5)[1]
+    live = evaluate(run, dev, batch_size=5)[1]
+    assert recorded["num_examples"] == 11 and "f1" not in recorded
+    assert {name: live[name] for name in recorded} == pytest.approx(recorded, abs=1e-5)
+
+    settings = {"num_train_epochs": 1.0, "best_metric": None}
+    once = config_of(config.task_settings["unanswerable"], **settings)
+    start = {"init_checkpoint": run.path}
+    for name, paths in (
+        ("live", {"train_file": train}),
+        ("recorded", {"train_dir": tmp_path / "train"}),
+    ):
+        run_finetuning(once, tmp_path / f"run_{name}", **paths, **start)
+    lines = [
+        read_metrics(RunDirectory(tmp_path / f"run_{name}").metrics_file) for name in ("live", "recorded")
+    ]
+    assert [line["step"] for line in lines[0]] == [line["step"] for line in lines[1]]
+    assert lines[0][-1]["step"] == 8, "steps are counted by questions"
+
+
+def test_records_of_another_step_are_refused(case, tmp_path):
+    run, _, dev, _ = case
+    config_file = tmp_path / "config.json"
+    config_file.write_text(json.dumps(to_dict(run.config)), encoding="utf-8")
+    create_finetuning_data(
+        config_file, dev, tmp_path / "dev", init_checkpoint=run.path, overrides=["task_settings.doc_stride=7"]
+    )
+    with pytest.raises(ValueError, match="was made with task_settings.doc_stride=7, but this run has 6"):
+        evaluate(run, input_dir=tmp_path / "dev")
+
+
+def test_damaged_rows_take_their_part_of_the_questions_along(case, tmp_path):
+    run, _, dev, _ = case
+    config_file = tmp_path / "config.json"
+    config_file.write_text(json.dumps(to_dict(run.config)), encoding="utf-8")
+    manifest = create_finetuning_data(config_file, dev, tmp_path / "dev", init_checkpoint=run.path)
+    shard = tmp_path / "dev" / manifest.shards[0].file
+    content = bytearray(shard.read_bytes())
+    content[100] ^= 1
+    shard.write_bytes(content)
+    settings = run.task().read_settings(run.config.task_settings)
+    records = LabelledRecords(tmp_path / "dev", TASKS[TASK], 24, "skip", settings)
+    assert records.manifest.num_examples == manifest.num_examples - 1
+    assert records.num_examples == (manifest.num_examples - 1) * 11 // manifest.num_examples == 10
+
+
+@pytest.mark.slow
+def test_a_killed_training_goes_on_and_ends_with_the_same_numbers(case, tmp_path):
+    """From the last but one checkpoint, without what it started from."""
+    run, train, dev, metrics = case
+    copy = copied(run, tmp_path)
+    lines = read_metrics(copy.metrics_file)
+    shutil.rmtree(copy.checkpoint("last"))
+    gone = run.path.parent / "start"
+    impossible = run.config.task_settings["unanswerable"]
+    _, again = run_finetuning(config_of(impossible), copy.path, train, dev, init_checkpoint=gone)
+    assert again == pytest.approx(metrics, abs=0)
+    assert len(read_metrics(copy.metrics_file)) == len(lines)
+
+
+def test_a_chosen_threshold_is_kept_with_the_run(case, tmp_path, caplog):
+    run, _, dev, _ = case
+    if not run.config.task_settings["unanswerable"]:
+        with pytest.raises(ValueError, match="whose settings leave nothing to choose"):
+            evaluate(run, dev, keep_chosen=True)
+        return
+    copy = copied(run, tmp_path)
+    task, before = evaluate(copy, dev, keep_chosen=True)
+    assert task.settings.null_score_diff_threshold == 0 and before["null_score_diff_threshold"] == 0
+    kept, after = evaluate(copy, dev)
+    assert kept.settings.null_score_diff_threshold == before["best_f1_thresh"]
+    assert after["f1"] == pytest.approx(before["best_f1"])
+    assert after["null_score_diff_threshold"] == before["best_f1_thresh"]
+    # Answers follow it, and the answers of another checkpoint do not.
+    chosen = json.loads((copy.path / "chosen.json").read_text(encoding="utf-8"))
+    chosen["task_config"]["null_score_diff_threshold"] = -1e6
+    (copy.path / "chosen.json").write_text(json.dumps(chosen), encoding="utf-8")
+    examples = as_inputs(dev)
+    assert {one["answer"] for one in answers(copy, examples)} == {""}
+    assert "was chosen for" not in caplog.text
+    steps = [int(path.name.removeprefix("step-")) for path in copy.checkpoints.glob("step-*")]
+    other = answers(copy, examples, checkpoint=min(steps))
+    assert {one["answer"] for one in other} != {""} and "was chosen for the checkpoint of step" in caplog.text
+    (copy.path / "chosen.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"chosen.json is broken \('step'\); delete it, or evaluate again"):
+        evaluate(copy, dev)
+
+
+def test_files_of_answers_need_a_task_that_has_them_and_the_questions(case, finetuned_run, tmp_path):
+    run, _, dev, _ = case
+    with pytest.raises(ValueError, match="predictions_dir is for a run whose task writes its answers"):
+        evaluate(finetuned_run, dev, predictions_dir=tmp_path)
+    with pytest.raises(
+        ValueError, match="predictions_dir is for a run whose task writes its answers, on --ev"
+    ):
+        evaluate(run, input_dir=tmp_path, predictions_dir=tmp_path)
+
+
+def test_an_empty_context_is_refused_before_it_is_asked(case):
+    run, *_ = case
+    with pytest.raises(ValueError, match="the context is empty"):
+        list(answers(run, [{"question": "Who?", "context": " "}]))

@@ -1,0 +1,139 @@
+"""Spans against brute force and the original's loops, and the graph against NumPy."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbert.tasks.question_answering.best_spans import (
+    NO_SPAN,
+    Rows,
+    null_score,
+    original_spans,
+    ranked_spans,
+)
+from kbert.tasks.question_answering.graph_answers import best_spans, text_of
+from kbert.tasks.question_answering.windows import ContextWindows
+from tests.kbert.tasks.question_answering.random_rows import random_rows
+
+FEW_VALUES = (0.0, 1.0, 2.5)
+
+
+def every_span(rows, max_answer_length):
+    """(window, start, end) of all spans, by trying all."""
+    windows, length = rows.start_logits.shape
+    return [
+        (window, start, end)
+        for window in range(windows)
+        for start in range(length)
+        for end in range(length)
+        if start <= end < start + max_answer_length
+        and rows.max_context[window, start]
+        and rows.offsets[window, start, 0] >= 0
+        and rows.offsets[window, end, 0] >= 0
+    ]
+
+
+def by_score(rows, spans, dtype=np.float32):
+    """Sorted by falling score; sorting keeps equals in their order."""
+    return sorted(
+        spans,
+        key=lambda span: (
+            -(dtype(rows.start_logits[span[0], span[1]]) + dtype(rows.end_logits[span[0], span[2]]))
+        ),
+    )
+
+
+cases = given(
+    seed=st.integers(0, 10**6),
+    num_windows=st.integers(1, 4),
+    max_answer_length=st.sampled_from([1, 2, 7, 24, 40]),
+    values=st.sampled_from([None, FEW_VALUES]),
+)
+
+
+@cases
+@settings(max_examples=60, deadline=None)
+def test_spans_come_in_the_order_that_brute_force_finds(seed, num_windows, max_answer_length, values):
+    rows = random_rows(seed, num_windows, values=values)
+    found = list(ranked_spans(rows, max_answer_length))
+    assert [span[:3] for span in found] == by_score(rows, every_span(rows, max_answer_length))
+    for span in found[:5]:
+        assert span.start_logit == rows.start_logits[span.window, span.start]
+        assert span.end_logit == rows.end_logits[span.window, span.end]
+
+
+@cases
+@settings(max_examples=60, deadline=None)
+def test_original_candidates_are_those_of_its_loops(seed, num_windows, max_answer_length, values):
+    """run_squad.py, `write_predictions`, its three loops and its sort in our words."""
+    rows, n_best = random_rows(seed, num_windows, values=values), 6
+    candidates = []
+    for window in range(num_windows):
+
+        def best(logits):
+            return [i for i, _ in sorted(enumerate(logits.tolist()), key=lambda pair: pair[1], reverse=True)][
+                :n_best
+            ]
+
+        for start in best(rows.start_logits[window]):
+            for end in best(rows.end_logits[window]):
+                inside = rows.offsets[window, start, 0] >= 0 and rows.offsets[window, end, 0] >= 0
+                if not inside or not rows.max_context[window, start]:
+                    continue
+                if end < start or end - start + 1 > max_answer_length:
+                    continue
+                candidates.append((window, start, end))
+    expected = by_score(rows, candidates, float)
+    assert [span[:3] for span in original_spans(rows, max_answer_length, n_best)] == expected
+
+
+def as_windows(all_rows):
+    """The rows of several questions as one batch."""
+    owners = np.repeat(np.arange(len(all_rows)), [len(rows.start_logits) for rows in all_rows])
+    starts, ends, offsets, max_context = (np.concatenate(column) for column in zip(*all_rows, strict=True))
+    windows = ContextWindows(
+        {}, tf.constant(owners, tf.int32), tf.constant(offsets), tf.constant(max_context > 0)
+    )
+    return {"start_logits": tf.constant(starts), "end_logits": tf.constant(ends)}, windows
+
+
+@given(
+    seeds=st.lists(st.integers(0, 10**6), min_size=1, max_size=4),
+    max_answer_length=st.sampled_from([1, 3, 24, 30]),
+    values=st.sampled_from([None, FEW_VALUES]),
+)
+@settings(max_examples=40, deadline=None)
+def test_the_graph_finds_the_first_span(seeds, max_answer_length, values):
+    all_rows = [random_rows(seed, 1 + seed % 4, values=values) for seed in seeds]
+    best = best_spans(*as_windows(all_rows), len(seeds), max_answer_length)
+    for number, rows in enumerate(all_rows):
+        null, _ = null_score(rows)
+        span = next(ranked_spans(rows, max_answer_length), None)
+        expected = (0, 0, NO_SPAN)
+        if span is not None:
+            begin, end = rows.offsets[span.window, span.start, 0], rows.offsets[span.window, span.end, 1]
+            expected = (begin, end, np.float32(span.start_logit) + np.float32(span.end_logit))
+        assert (best.starts[number], best.ends[number], best.scores[number]) == expected
+        assert best.null_odds[number] == null - np.float32(expected[2])
+
+
+def test_a_question_without_any_span_is_said_to_have_none():
+    rows = random_rows(5, num_windows=1)
+    rows = Rows(rows.start_logits, rows.end_logits, np.full_like(rows.offsets, -1), 0 * rows.max_context)
+    assert list(ranked_spans(rows, 30)) == []
+    best = best_spans(*as_windows([rows]), 1, 30)
+    assert [float(value[0]) for value in best[:3]] == [0, 0, NO_SPAN]
+
+
+def test_no_answer_has_the_least_score_of_all_windows():
+    rows = random_rows(8, num_windows=4)
+    sums = [float(rows.start_logits[w, 0] + rows.end_logits[w, 0]) for w in range(4)]
+    assert null_score(rows) == (pytest.approx(min(sums)), sums.index(min(sums)))
+
+
+def test_texts_are_cut_by_characters_of_whole_utf8():
+    contexts = tf.constant(["naïve 🙂 Straße".encode(), b"a\xffbc", b""])
+    starts, ends = tf.constant([2, 1, 0]), tf.constant([7, 3, 0])
+    assert text_of(contexts, starts, ends).numpy().tolist() == ["ïve 🙂".encode(), b"bc", b""]

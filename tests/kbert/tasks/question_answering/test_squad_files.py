@@ -1,0 +1,180 @@
+"""Files in SQuAD's form: what is read, and one sentence for whatever is wrong."""
+
+import copy
+import gzip
+import json
+import tracemalloc
+
+import pytest
+
+from kbert.tasks.question_answering.squad_files import Answer, Question, read_questions
+
+CONTEXT = "Zoë 🙂 went to  Norwich, in 1998."
+
+
+def content(**changes):
+    """A file of one paragraph with three questions; `changes` replace fields of the first question."""
+    first = {
+        "id": "a",
+        "question": "Where?",
+        "answers": [{"text": "Norwich", "answer_start": 15}, {"text": "to  Norwich", "answer_start": 11}],
+        "is_impossible": False,
+    }
+    questions = [
+        first | changes,
+        {"id": "b", "question": "Who?", "answers": [], "is_impossible": True, "plausible_answers": [3]},
+        {"id": "c", "question": "When?", "answers": [{"text": "1998", "answer_start": 27}]},
+    ]
+    questions[0] = {name: value for name, value in questions[0].items() if value != "left out"}
+    return {
+        "version": "v2.0",
+        "data": [{"title": "T", "paragraphs": [{"context": CONTEXT, "qas": questions}]}],
+    }
+
+
+def write(folder, values, name="squad.json"):
+    path = folder / name
+    path.write_bytes(values if isinstance(values, bytes) else json.dumps(values).encode())
+    return path
+
+
+def test_questions_come_in_order_with_all_their_answers(tmp_path):
+    questions = list(read_questions(write(tmp_path, content())))
+    assert questions == [
+        Question("a", "Where?", CONTEXT, (Answer("Norwich", 15), Answer("to  Norwich", 11))),
+        Question("b", "Who?", CONTEXT, ()),
+        Question("c", "When?", CONTEXT, (Answer("1998", 27),)),
+    ]
+    for question in questions:
+        for answer in question.answers:
+            assert question.context[answer.start :].startswith(answer.text)
+
+
+def test_without_answers_none_is_looked_at(tmp_path):
+    path = write(tmp_path, content(answers="left out", is_impossible="left out"))
+    assert [question.answers for question in read_questions(path, with_answers=False)] == [None] * 3
+
+
+def test_line_ends_a_byte_order_mark_and_gzip_change_nothing(tmp_path):
+    plain = json.dumps(content(), indent=1, ensure_ascii=False).encode()
+    expected = list(read_questions(write(tmp_path, content())))
+    assert list(read_questions(write(tmp_path, b"\xef\xbb\xbf" + plain.replace(b"\n", b"\r\n")))) == expected
+    packed = write(tmp_path, gzip.compress(plain), "squad.json.gz")
+    assert list(read_questions(packed)) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"id": "left out"}, "paragraph 1 of article 1: question 1 of the paragraph has no field 'id', only"),
+        ({"id": 7}, "question 1 of the paragraph has a JSON number as 'id', not a string"),
+        ({"id": "c"}, "question 'c' stands there twice; give each its own id"),
+        ({"question": "left out"}, "question 'a' has no field 'question', only 'id'"),
+        ({"question": None}, "question 'a' has a JSON null as 'question', not a string"),
+        ({"answers": "left out"}, "question 'a' has no list 'answers'; it has 'id', 'question'"),
+        ({"answers": []}, "question 'a' has is_impossible=false and 0 answers"),
+        ({"is_impossible": True}, "question 'a' has is_impossible=true and 2 answers"),
+        ({"is_impossible": "no"}, "question 'a' has a JSON string as 'is_impossible', not true or false"),
+        ({"answers": ["Norwich"]}, "question 'a' has a JSON string as an answer, expected an object"),
+        ({"answers": [{"answer_start": 1}]}, "question 'a': an answer has no field 'text'"),
+        (
+            {"answers": [{"text": "went"}]},
+            "question 'a' has no whole number 'answer_start' with the answer 'went'",
+        ),
+        (
+            {"answers": [{"text": "Z", "answer_start": 0.0}]},
+            "question 'a' has no whole number 'answer_start'",
+        ),
+        ({"answers": [{"text": "", "answer_start": 0}]}, "question 'a' has an empty answer"),
+        (
+            {"answers": [{"text": "1998.", "answer_start": 28}]},
+            "answer_start=28 with the answer '1998.' lies outs",
+        ),
+        (
+            {"answers": [{"text": "Zoë", "answer_start": -1}]},
+            "answer_start=-1 with the answer 'Zoë' lies outside",
+        ),
+        (
+            {"answers": [{"text": "went", "answer_start": 7}]},
+            "at answer_start=7 the context has 'ent ', not the a",
+        ),
+    ],
+)
+def test_a_broken_question_is_named(tmp_path, changes, message):
+    path = write(tmp_path, content(**changes))
+    with pytest.raises(ValueError, match=message) as raised:
+        list(read_questions(path))
+    assert str(path) in str(raised.value)
+
+
+def changed(change):
+    values = copy.deepcopy(content())
+    change(values, values["data"][0]["paragraphs"][0])
+    return values
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (b"", r"is not whole JSON \(parse error: premature EOF"),
+        (json.dumps(content()).encode()[:-3], r"is not whole JSON \(parse error: premature EOF"),
+        (b'{"data": [tru]}', r"is not whole JSON \(lexical error: invalid string in json text, near '.*tru"),
+        (json.dumps(content()).encode() + b"{}", r"is not whole JSON \(parse error: trailing garbage"),
+        (b'{"data": [{"paragraphs": [{"context": "\xff"}]}]}', "is not whole JSON .*invalid bytes in UTF8"),
+        (b"a,b\n1,2\n", "is not whole JSON"),
+        (b"[]", "is not in SQuAD's form: the file should be"),
+        (b"{}", "holds no questions; expected SQuAD's form"),
+        ({"data": []}, "holds no questions"),
+        ({"data": {}}, "is not in SQuAD's form: data should be a list"),
+        ({"data": [[]]}, "is not in SQuAD's form: data should be .or hold. an object"),
+        ({"data": [{"paragraphs": {}}]}, "is not in SQuAD's form: data.item.paragraphs should be a list"),
+        ({"data": [{"paragraphs": ["text"]}]}, "article 1 has a paragraph that is no object"),
+        (changed(lambda v, p: p.pop("context")), "paragraph 1 of article 1 has no field 'context'"),
+        (changed(lambda v, p: p.update(context="")), "paragraph 1 of article 1 has an empty context"),
+        (
+            changed(lambda v, p: p.pop("qas")),
+            "paragraph 1 of article 1 has no list 'qas' of questions; it has 'con",
+        ),
+        (
+            changed(lambda v, p: p.update(qas=["Who?"])),
+            "question 1 of the paragraph is a JSON string, expected",
+        ),
+        (
+            changed(lambda v, p: v["data"].append({"paragraphs": [{}]})),
+            "paragraph 1 of article 2 has no field",
+        ),
+    ],
+)
+def test_a_file_of_another_form_is_refused(tmp_path, values, message):
+    path = write(tmp_path, values)
+    with pytest.raises(ValueError, match=message) as raised:
+        list(read_questions(path))
+    assert str(path) in str(raised.value) and len(str(raised.value)) < 500
+
+
+def test_a_missing_cut_or_foreign_file_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="file of questions .*none.json does not exist"):
+        list(read_questions(tmp_path / "none.json"))
+    with pytest.raises(ValueError, match="is of a kind that is not read"):
+        list(read_questions(write(tmp_path, b"PK", "squad.zip")))
+    cut = gzip.compress(json.dumps(content()).encode())[:-9]
+    with pytest.raises(ValueError, match="is not a whole gzip file"):
+        list(read_questions(write(tmp_path, cut, "cut.json.gz")))
+
+
+def test_a_large_file_is_read_in_little_memory(tmp_path):
+    """The paragraphs of one article: nothing of a file is held but the paragraph and the ids."""
+    path = tmp_path / "large.json"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"data": [{"paragraphs": [')
+        for number in range(2000):
+            question = {"id": str(number), "question": "What?", "answers": [{"text": "x", "answer_start": 9}]}
+            context = "y" * 9 + "x" * 10_000
+            file.write("," * (number > 0) + json.dumps({"context": context, "qas": [question]}))
+        file.write("]}]}")
+    assert path.stat().st_size > 20_000_000
+    tracemalloc.start()
+    assert sum(1 for _ in read_questions(path)) == 2000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000

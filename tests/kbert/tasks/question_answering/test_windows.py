@@ -1,0 +1,147 @@
+"""Windows of questions: what stands where, and that the right answer comes back character for character."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbert.tasks.question_answering import QuestionAnswering
+from kbert.tasks.question_answering.squad_files import Answer, Question
+from kbert.tokenization.text_inputs import TextInputs
+from kbert.tokenization.vocabulary import Vocabulary
+from tests.kbert.tokenization import reference_offsets
+from tests.kbert.tokenization.test_window_packer import reference_is_max_context, reference_spans
+
+LETTERS = "abcdeno"
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+PIECES = [*LETTERS, *(f"##{letter}" for letter in LETTERS), "no", "##one", ".", ","]
+VOCABULARY = Vocabulary([*SPECIAL, *PIECES], do_lower_case=True)
+words = st.sampled_from(["no", "none", "Adoné", "no.", "cañon,", "xylo", "a", "x", "🙂", "\u200b", "  "])
+contexts = st.lists(words, min_size=1, max_size=25).map(" ".join)
+lengths = {"max_seq_length": st.integers(12, 24), "doc_stride": st.integers(1, 20)}
+
+
+def features_of(questions, max_seq_length, **changes):
+    task = QuestionAnswering(unanswerable=True, max_query_length=5, **changes)
+    return task.examples_to_features(questions, TextInputs(VOCABULARY, max_seq_length))
+
+
+def about(context, answer=None, name="q", question="no a?"):
+    """A question whose answer is from one character up to another."""
+    answers = () if answer is None else (Answer(context[slice(*answer)], answer[0]),)
+    return Question(name, question, context, answers)
+
+
+@given(contexts=st.lists(contexts, min_size=1, max_size=3), **lengths)
+@settings(max_examples=40, deadline=None)
+def test_rows_are_those_of_the_original_with_the_places_of_the_pieces(contexts, max_seq_length, doc_stride):
+    features, owners = features_of(
+        [about(context, name=str(place)) for place, context in enumerate(contexts)],
+        max_seq_length,
+        doc_stride=doc_stride,
+    )
+    query = [VOCABULARY.ids[token] for token in ("no", "a", "[UNK]")]  # the question mark is not known
+    head = [VOCABULARY.cls_id, *query, VOCABULARY.sep_id]
+    row = 0
+    for owner, context in enumerate(contexts):
+        pieces = reference_offsets.pieces(context, VOCABULARY.ids, True)
+        spans = reference_spans(len(pieces), max_seq_length - len(head) - 1, doc_stride)
+        for number, (start, length) in enumerate(spans):
+            inside = pieces[start : start + length]
+            ids = [*head, *(VOCABULARY.ids[piece] for piece, *_ in inside), VOCABULARY.sep_id]
+            padding = max_seq_length - len(ids)
+            assert owners[row] == owner
+            assert features["input_ids"][row].tolist() == ids + [VOCABULARY.pad_id] * padding
+            assert features["input_mask"][row].tolist() == [1] * len(ids) + [0] * padding
+            segments = [0] * len(head) + [1] * (length + 1) + [0] * padding
+            assert features["segment_ids"][row].tolist() == segments
+            offsets = [[-1, -1]] * len(head) + [[b, e] for _, b, e, _ in inside] + [[-1, -1]] * (padding + 1)
+            assert features["piece_offsets"][row].tolist() == offsets
+            best = [int(reference_is_max_context(spans, number, start + place)) for place in range(length)]
+            assert features["max_context"][row].tolist() == [0] * len(head) + best + [0] * (padding + 1)
+            row += 1
+    assert row == len(owners)
+    assert all(values.dtype == np.int32 and len(values) == row for values in features.values())
+
+
+@given(context=contexts, data=st.data(), **lengths)
+@settings(max_examples=150, deadline=None)
+def test_an_answer_of_whole_pieces_comes_back_character_for_character(
+    context, data, max_seq_length, doc_stride
+):
+    pieces = reference_offsets.pieces(context, VOCABULARY.ids, True)
+    if not pieces:
+        return
+    first = data.draw(st.integers(0, len(pieces) - 1))
+    last = data.draw(st.integers(first, min(first + 6, len(pieces) - 1)))
+    answer = pieces[first][1], pieces[last][2]
+    features, _ = features_of([about(context, answer)], max_seq_length, doc_stride=doc_stride)
+    room = max_seq_length - 6
+    spans = reference_spans(len(pieces), room, doc_stride)
+    starts, ends = features["start_positions"], features["end_positions"]
+    for row, (start, length) in enumerate(spans):
+        if start <= first and last < start + length:
+            offsets = features["piece_offsets"][row]
+            assert (starts[row], ends[row]) == (5 + first - start, 5 + last - start)
+            assert context[offsets[starts[row], 0] : offsets[ends[row], 1]] == context[slice(*answer)]
+        else:
+            assert (starts[row], ends[row]) == (0, 0)
+
+
+def test_the_first_of_several_answers_is_learnt_and_none_is_at_cls():
+    context = "none a none"
+    questions = [
+        Question("a", "no?", context, (Answer("none", 7), Answer("none", 0))),
+        about(context, None, "b"),
+        Question("c", "no?", context, None),
+    ]
+    features, owners = features_of(questions, 24)
+    assert owners.tolist() == [0, 1, 2]
+    # [CLS] no [UNK] [SEP] no ##n ##e a no ##n ##e
+    assert features["start_positions"].tolist() == [8, 0, 0]
+    assert features["end_positions"].tolist() == [10, 0, 0]
+    assert features["piece_offsets"][0, 8:11].tolist() == [[7, 9], [9, 10], [10, 11]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "learnt"),
+    [((1, 3), "non"), ((0, 1), "no"), ((5, 6), "x"), ((4, 5), None), ((3, 7), "e x"), ((6, 7), None)],
+)
+def test_an_answer_inside_of_a_piece_becomes_longer_and_one_of_spaces_none(answer, learnt):
+    context = "none x \u200b"
+    features, _ = features_of([about(context, answer)], 24)
+    start, end = features["start_positions"][0], features["end_positions"][0]
+    if learnt is None:
+        assert (start, end) == (0, 0)
+    else:
+        offsets = features["piece_offsets"][0]
+        assert context[offsets[start, 0] : offsets[end, 1]] == learnt
+
+
+def test_many_questions_are_cut_into_parts_that_change_nothing(monkeypatch):
+    from kbert.tasks.question_answering import windows
+
+    texts = [f"{'no ' * (3 * number)}none" for number in range(9)]
+    questions = [
+        about(text, (len(text) - 4, len(text)), str(n)) for n, text in enumerate(texts + texts[::-1])
+    ]
+    whole = features_of(questions, 16, doc_stride=4)
+    monkeypatch.setattr(windows, "_QUESTIONS_AT_ONCE", 4)
+    parts = features_of(questions, 16, doc_stride=4)
+    tf.nest.map_structure(np.testing.assert_array_equal, whole, parts)
+
+
+def test_a_long_question_is_cut_as_by_the_original():
+    features, _ = features_of([about("none", question="a b c d e a b c")], 24)
+    (row,) = features["input_ids"]
+    tokens = [VOCABULARY.tokens[index] for index in row]
+    assert tokens[:8] == ["[CLS]", "a", "b", "c", "d", "e", "[SEP]", "no"]
+
+
+def test_a_question_without_an_answer_needs_the_setting():
+    task = QuestionAnswering()
+    with pytest.raises(
+        ValueError, match="question 'q7' has no answer, but task_settings.unanswerable is false"
+    ):
+        task.examples_to_features([about("none", None, "q7")], TextInputs(VOCABULARY, 80))

@@ -1,0 +1,63 @@
+"""Precision, recall and F1 over entities against seqeval, in both of its modes."""
+
+import warnings
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbert.tasks.token_classification.entity_scores import Entity, EntityCounts, find_entities, scores_of
+
+# Tags in any order, as a model gives them.
+TAGS = st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-a-b", "I-a-b"])
+PAIRS = st.lists(st.lists(st.tuples(TAGS, TAGS), min_size=1, max_size=12), min_size=1, max_size=5)
+
+
+def seqeval_scores(true, predicted, **mode):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numpy's and sklearn's, of old names and of nothing to divide by
+        from seqeval.metrics import f1_score, precision_score, recall_score
+
+        return tuple(score(true, predicted, **mode) for score in (precision_score, recall_score, f1_score))
+
+
+def strict_mode():
+    from seqeval.scheme import IOB2
+
+    return {"mode": "strict", "scheme": IOB2}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@settings(max_examples=300, deadline=None)
+@given(pairs=PAIRS)
+def test_scores_are_seqevals(strict, pairs):
+    true = [[one for one, _ in sentence] for sentence in pairs]
+    predicted = [[other for _, other in sentence] for sentence in pairs]
+    counts = EntityCounts(strict)
+    for sentence, said in zip(true, predicted, strict=True):
+        counts.add(sentence, said)
+    expected = seqeval_scores(true, predicted, **(strict_mode() if strict else {}))
+    assert counts.overall() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("tags", "usual", "strict"),
+    [
+        (["I-PER", "I-PER", "O"], [Entity("PER", 0, 2)], []),
+        (["B-PER", "I-LOC"], [Entity("PER", 0, 1), Entity("LOC", 1, 2)], [Entity("PER", 0, 1)]),
+        (["B-PER", "B-PER"], [Entity("PER", 0, 1), Entity("PER", 1, 2)], None),
+        (["O", "B-PER", "I-PER"], [Entity("PER", 1, 3)], None),
+        ([], [], None),
+    ],
+)
+def test_entities_by_hand(tags, usual, strict):
+    assert find_entities(tags) == usual
+    assert find_entities(tags, strict=True) == (usual if strict is None else strict)
+
+
+def test_counts_by_type():
+    counts = EntityCounts()
+    counts.add(["B-PER", "I-PER", "O", "B-LOC"], ["B-PER", "O", "B-LOC", "B-LOC"])
+    assert counts.of_types(["PER"]) == (0, 1, 1) and counts.of_types(["LOC"]) == (1, 2, 1)
+    assert counts.overall() == scores_of(1, 3, 2) == pytest.approx((1 / 3, 1 / 2, 2 / 5))
+    assert scores_of(0, 0, 0) == (0.0, 0.0, 0.0)

@@ -1,0 +1,210 @@
+"""CoNLL columns and JSON lines -> sentences, and what is wrong with a file, by its line."""
+
+import gzip
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+from kbert.config import DatasetConfig
+from kbert.input_pipelines.labelled_files import fingerprint_of
+from kbert.tasks.token_classification import TokenClassification
+from kbert.tasks.token_classification.tagged_sentences import labels_of_sentences, read_tagged_sentences
+
+CONLL = Path(__file__).resolve().parents[5] / "shared" / "data" / "conll2003"
+
+IOB1_FILE = """-DOCSTART- -X- O O
+
+EU NNP I-NP I-ORG
+rejects VBZ I-VP O
+German JJ I-NP I-MISC
+lamb NN I-NP B-MISC
+
+Peter NNP I-NP I-PER
+
+-DOCSTART- -X- O O
+
+Brussels NNP I-NP I-LOC
+"""
+
+
+def write(tmp_path, content, name="file.conll"):
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def read(path, **dataset):
+    return list(read_tagged_sentences(path, DatasetConfig(**dataset)))
+
+
+def rows(sentences):
+    return [(sentence.words, sentence.labels) for sentence in sentences]
+
+
+def test_conll_columns_documents_and_iob1(tmp_path):
+    sentences = read(write(tmp_path, IOB1_FILE))
+    assert rows(sentences) == [
+        (("EU", "rejects", "German", "lamb"), ("B-ORG", "O", "B-MISC", "B-MISC")),
+        (("Peter",), ("B-PER",)),
+        (("Brussels",), ("B-LOC",)),
+    ]
+    first, second, third = sentences
+    assert first.document is second.document is not third.document
+    assert first.document.sentences == [first.words, second.words] and (first.place, second.place) == (0, 1)
+    assert third.document.sentences == [third.words] and third.place == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ("EU\tB-ORG\nsaid so\tO\n\nPeter\tB-PER", "tabs.tsv"),  # a word with a space, no line end
+        ("EU  B-ORG\r\nsaid\u00a0so O\r\n\r\n \r\nPeter B-PER\r\n", "spaces.txt"),
+    ],
+)
+def test_separators_and_line_ends(tmp_path, content, name):
+    sentences = read(write(tmp_path, content, name))
+    assert [len(sentence.words) for sentence in sentences] == [2, 1]
+    assert sentences[0].words[1] in ("said so", "said\u00a0so")
+    assert sentences[0].document is not sentences[1].document  # without -DOCSTART- each is its own
+
+
+def test_named_columns_and_packed_files(tmp_path):
+    path = tmp_path / "tags.txt.gz"
+    path.write_bytes(gzip.compress(b"1 EU NNP B-ORG x\n2 said VBD O x\n"))
+    columns = ("n", "word", "pos", "tag", "rest")
+    (entities,) = read(path, column_names=columns, text="word", label="tag")
+    assert rows([entities]) == [(("EU", "said"), ("B-ORG", "O"))]
+    (parts,) = read(path, column_names=columns, text="word", label="pos", tag_scheme="none")
+    assert parts.labels == ("NNP", "VBD")
+    assert labels_of_sentences([parts], "none") == ("NNP", "VBD")
+
+
+def test_json_lines_of_words_of_spans_and_of_documents(tmp_path):
+    lines = [
+        {"text": ["EU", "rejects"], "label": ["S-ORG", "O"], "doc": "a"},
+        {"text": "Peter Blackburn's U.S. aid", "doc": "a",
+         "label": [{"start": 18, "end": 22, "type": "LOC"}, [0, 15, "PER"]]},
+        {"text": "Ünïcödé 😀 Brüssel", "label": [{"start": 10, "end": 17, "label": "LOC"}], "doc": "b"},
+    ]  # fmt: skip
+    path = write(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "file.jsonl")
+    sentences = read(path, document="doc", tag_scheme="bioes")
+    assert rows(sentences) == [
+        (("EU", "rejects"), ("B-ORG", "O")),
+        (("Peter", "Blackburn", "'s", "U.S.", "aid"), ("B-PER", "I-PER", "O", "B-LOC", "O")),
+        (("Ünïcödé", "😀", "Brüssel"), ("O", "O", "B-LOC")),
+    ]
+    assert sentences[0].document is sentences[1].document is not sentences[2].document
+    assert len({id(sentence.document) for sentence in read(path, tag_scheme="bioes")}) == 3
+
+
+def test_examples_travel_and_tell_their_content(tmp_path):
+    sentences = read(write(tmp_path, IOB1_FILE))
+    again = pickle.loads(pickle.dumps(sentences))
+    assert rows(again) == rows(sentences) and again[0].document is again[1].document
+    assert fingerprint_of(again) == fingerprint_of(sentences)
+    other = read(write(tmp_path, IOB1_FILE.replace("Peter", "Paul")))
+    assert fingerprint_of(other) != fingerprint_of(sentences)
+
+
+def test_labels_of_a_training_file_are_o_and_both_tags_of_each_type(tmp_path):
+    path = write(tmp_path, "Peter B-PER\nof O\nBonn B-LOC\n")
+    dataset = TokenClassification.complete_dataset(DatasetConfig(), read(path))
+    assert dataset.labels == ("O", "B-LOC", "B-PER", "I-LOC", "I-PER")
+    assert TokenClassification.complete_dataset(dataset, []) is dataset
+
+
+def test_without_labels(tmp_path):
+    path = write(tmp_path, IOB1_FILE)
+    sentences = list(read_tagged_sentences(path, DatasetConfig(), with_labels=False))
+    assert [sentence.labels for sentence in sentences] == [None] * 3
+    path = write(tmp_path, '{"text": "Peter went."}\n', "file.jsonl")
+    (sentence,) = read_tagged_sentences(path, DatasetConfig(), with_labels=False)
+    assert sentence.words == ("Peter", "went", ".")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("EU B-ORG\nsaid\n", "line 2: 1 columns between spaces where 2 were expected"),
+        ("EU B-ORG\nsaid O O\n", "line 2: 3 columns between spaces where 2 were expected"),
+        ("EU\tB-ORG\nsaid O\n", "line 2: 1 columns between tabs where 2 were expected"),
+        ("EU\tB-ORG\nsaid\t\n", "line 2 has an empty tag"),
+        ("EU\tB-ORG\n\tO\n", "line 2 has an empty word"),
+        ("EU\n", "line 1: 1 columns between spaces where 2 were expected"),
+        ("EU B-ORG\n\nPeter I-PER\n", "iob2 breaks at line 3: 'I-PER' goes on"),
+        ("EU NNP\n", "'NNP' is no tag of an entity"),
+        ("-DOCSTART- O\n\n", "holds no sentences"),
+    ],
+)
+def test_what_is_wrong_with_columns(tmp_path, content, message):
+    path = write(tmp_path, content)
+    with pytest.raises(ValueError) as error:
+        read(path)
+    assert str(path) in str(error.value) and message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        ({"tag_scheme": "iob2"}, "line 3: 'I-ORG' goes on with an entity that has not begun"),
+        ({"tag_scheme": "bioes"}, "line 3: 'I-ORG' goes on"),
+        ({"labels": ("O", "B-ORG")}, "line 5: label 'B-MISC' is not in the label list ['O', 'B-ORG']"),
+        ({"file_format": "csv"}, "reads CoNLL columns or JSON lines, no CSV"),
+    ],
+)
+def test_a_file_that_is_not_what_the_config_says(tmp_path, dataset, message):
+    path = write(tmp_path, IOB1_FILE)
+    with pytest.raises(ValueError) as error:
+        read(path, **dataset)
+    assert str(path) in str(error.value) and message in str(error.value)
+
+
+def span(start, end, kind="PER"):
+    return {"start": start, "end": end, "type": kind}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"text": ["EU", "said"], "label": ["O"]}, "has 2 words in 'text' but 1 labels in 'label'"),
+        ({"text": ["EU"], "label": [3]}, "entry 0 of 'label'"),
+        ({"text": ["EU", " "], "label": ["O", "O"]}, "entry 1 of 'text' is blank"),
+        ({"text": ["EU"], "label": "O"}, "has a JSON string as 'label'; expected a list of strings"),
+        ({"text": [], "label": []}, "has no words in 'text'"),
+        ({"text": " ", "label": []}, "has no words in 'text'"),
+        ({"text": ["EU"]}, "has no column 'label'"),
+        ({"label": []}, "has no column 'text'"),
+        ({"text": 3, "label": []}, "has a JSON number as 'text'"),
+        ({"text": "Peter", "label": {}}, "has a JSON object as its spans"),
+        ({"text": "Peter", "label": [[0, 5]]}, "span 0 is [0, 5]; expected an object with start and end"),
+        ({"text": "Peter", "label": [span(0, True)]}, "span 0 is"),
+        ({"text": "Peter", "label": [span(0, 5, " ")]}, "span 0 has a blank type"),
+        ({"text": "Peter", "label": [span(0, 6)]}, "0 to 6 (PER) is not inside the text, which has 5"),
+        ({"text": "Peter", "label": [span(-1, 5)]}, "-1 to 5 (PER) is not inside"),
+        ({"text": "Peter", "label": [span(5, 5)]}, "5 to 5 (PER) is not inside"),
+        ({"text": "Peter Pan", "label": [span(6, 9), span(0, 9)]}, "6 to 9 (PER) overlaps 0 to 9 (PER)"),
+        ({"text": "Peter Pan", "label": [span(0, 7)]}, "cuts through the word 'Pan' at 6 to 9"),
+        ({"text": "Peter Pan", "label": [span(5, 6)]}, "holds no word"),
+    ],
+)
+def test_what_is_wrong_with_a_json_line(tmp_path, line, message):
+    good = json.dumps({"text": ["EU"], "label": ["B-ORG"]})
+    path = write(tmp_path, f"{good}\n{json.dumps(line)}\n", "file.jsonl")
+    with pytest.raises(ValueError) as error:
+        read(path)
+    assert f"{path} line 2" in str(error.value) and message in str(error.value)
+
+
+@pytest.mark.skipif(not CONLL.is_dir(), reason=f"{CONLL} is not there")
+@pytest.mark.parametrize(
+    ("name", "sentences", "words", "documents", "entities"),
+    [("eng.train", 14_041, 203_621, 946, 23_499), ("eng.testa", 1_701, None, 108, None)],
+)
+def test_the_published_counts_of_conll_2003(name, sentences, words, documents, entities):
+    found = read(CONLL / name)
+    assert len(found) == sentences and len({id(sentence.document) for sentence in found}) == documents
+    labels = [label for sentence in found for label in sentence.labels]
+    if words:
+        assert len(labels) == words and sum(label[0] == "B" for label in labels) == entities

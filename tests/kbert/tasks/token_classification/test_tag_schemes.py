@@ -1,0 +1,82 @@
+"""Schemes there and back, and files in none."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kbert.tasks.token_classification.entity_scores import find_entities
+from kbert.tasks.token_classification.tag_schemes import find_scheme, from_iob2, scheme_problem, to_iob2
+
+# Two entities of one type side by side, other types, and a type with a hyphen.
+IOB2 = ("B-PER", "I-PER", "B-PER", "O", "B-ORG", "B-in-law", "I-in-law", "O")
+
+
+@st.composite
+def iob2_tags(draw):
+    """A sentence in IOB2."""
+    tags = []
+    for kind in draw(st.lists(st.sampled_from(["", "PER", "ORG", "in-law"]), max_size=6)):
+        tags.append(f"B-{kind}" if kind else "O")
+        tags += [f"I-{kind}" if kind else "O"] * draw(st.integers(0, 2))
+    return tuple(tags)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "expected"),
+    [
+        ("iob1", ("I-PER", "I-PER", "B-PER", "O", "I-ORG", "I-in-law", "I-in-law", "O")),
+        ("iob2", IOB2),
+        ("bioes", ("B-PER", "E-PER", "S-PER", "O", "S-ORG", "B-in-law", "E-in-law", "O")),
+    ],
+)
+def test_a_sentence_in_each_scheme(scheme, expected):
+    assert from_iob2(IOB2, scheme) == expected and to_iob2(expected, scheme) == IOB2
+
+
+@given(tags=iob2_tags(), scheme=st.sampled_from(["iob1", "iob2", "bioes"]))
+def test_schemes_come_back_and_are_found(tags, scheme):
+    written = from_iob2(tags, scheme)
+    assert scheme_problem(written, scheme) is None
+    assert to_iob2(written, scheme) == tags
+    found = find_scheme([(written, range(len(written)))], "file")
+    assert found == (scheme if any(tag != "O" for tag in tags) else "iob2")
+    assert find_entities(to_iob2(written, found)) == find_entities(tags, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("tags", "scheme", "place", "why"),
+    [
+        (["O", "I-PER"], "iob2", 1, "'I-PER' goes on with an entity that has not begun"),
+        (["B-PER", "I-ORG"], "iob2", 1, "'I-ORG' goes on"),
+        (["S-PER"], "iob2", 0, "'S-PER' has a prefix that iob2 does not have"),
+        (["E-PER"], "iob1", 0, "'E-PER' has a prefix that iob1 does not have"),
+        (["B-PER", "O"], "bioes", 0, "'B-PER' begins or goes on with an entity that does not end"),
+        (["B-PER", "I-PER"], "bioes", 1, "'I-PER' begins or goes on"),
+        (["S-PER", "E-PER"], "bioes", 1, "'E-PER' goes on with an entity that has not begun"),
+        (["O", "NNP"], "iob2", 1, "'NNP' is no tag of an entity"),
+        (["B-"], "iob1", 0, "'B-' is no tag"),
+        (["o"], "iob1", 0, "'o' is no tag"),
+    ],
+)
+def test_what_breaks_a_scheme(tags, scheme, place, why):
+    found, sentence = scheme_problem(tags, scheme)
+    assert found == place and why in sentence
+
+
+def test_a_file_that_mixes_schemes_is_told_by_its_lines():
+    sentences = [(["B-PER", "I-PER"], [3, 4]), (["O", "I-ORG"], [6, 7])]
+    with pytest.raises(ValueError) as error:
+        find_scheme(sentences, "mixed.conll")
+    message = str(error.value)
+    assert message.startswith("mixed.conll: its tags are in none of the schemes iob1, iob2, bioes")
+    assert "iob2 breaks at line 7: 'I-ORG' goes on" in message
+    assert "iob1 breaks at line 3: 1 entities begin with a needless B" in message
+    assert 'dataset.tag_scheme = "none"' in message
+
+
+def test_iob1_may_have_one_needless_b_in_a_hundred():
+    rows = [(["O", "I-PER"], [2 * n, 2 * n + 1]) for n in range(99)] + [(["B-ORG"], [500])]
+    assert find_scheme(rows, "file") == "iob1"
+    with pytest.raises(ValueError, match="line 500: 1 entities begin with a needless B"):
+        find_scheme(rows[1:], "file")
+    assert to_iob2(["B-ORG", "I-ORG", "I-PER"], "iob1") == ("B-ORG", "I-ORG", "B-PER")

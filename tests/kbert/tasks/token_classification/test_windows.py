@@ -1,0 +1,127 @@
+"""Windows of tagged sentences: no word lost, each labelled once; context of the own document alone."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbert.tasks.token_classification import IGNORED_LABEL, TokenClassification
+from kbert.tasks.token_classification.tagged_sentences import Document, TaggedSentence
+from kbert.tasks.token_classification.word_windows import WordWindows
+from kbert.tokenization.text_inputs import TextInputs
+from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+from tests.tfrecords_tools import small_corpus
+
+LABELS = ("O", "B-X", "I-X")
+VOCABULARY = small_corpus.vocabulary()
+# One piece, two, three, several for [UNK] and marks, none at all.
+WORDS = st.sampled_from(["jump", "walked", "turning", "asks.the", "Zz", "\u200b", "a"])
+SENTENCES = st.lists(st.lists(WORDS, min_size=1, max_size=30).map(tuple), min_size=1, max_size=5)
+
+
+def examples_of(documents):
+    """Tagged sentences; the labels go round."""
+    return [
+        TaggedSentence(
+            words, document, place, tuple(LABELS[(place + index) % 3] for index in range(len(words)))
+        )
+        for document in documents
+        for place, words in enumerate(document.sentences)
+    ]
+
+
+def pieces_of(words):
+    """The reference: each word by itself, [UNK] for none."""
+    rows = WordPieceTokenizer(VOCABULARY)(tf.constant(words, tf.string)).to_list()
+    return [row or [VOCABULARY.unk_id] for row in rows]
+
+
+def labelled(features, owners, number):
+    """{(example, word): (row, position)} of all labelled places, each at most once."""
+    found = {}
+    for row, position in np.argwhere(features["label_ids"] >= 0).tolist():
+        key = int(owners[row]), int(features["word_ids"][row, position])
+        assert key not in found
+        found[key] = row, position
+    np.testing.assert_array_equal(features["word_ids"] < 0, features["label_ids"] == IGNORED_LABEL)
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sentences=SENTENCES,
+    length=st.integers(4, 20),
+    doc_stride=st.none() | st.integers(1, 2),
+    document_context=st.booleans(),
+)
+def test_every_word_is_labelled_once_at_its_first_piece(sentences, length, doc_stride, document_context):
+    examples = examples_of([Document(0, sentences)])
+    task = TokenClassification(LABELS, document_context, doc_stride)
+    features, owners = task.examples_to_features(examples, TextInputs(VOCABULARY, length))
+    found = labelled(features, owners, len(examples))
+    for number, example in enumerate(examples):
+        for index, (pieces, label) in enumerate(zip(pieces_of(example.words), example.labels, strict=True)):
+            row, position = found.pop((number, index))
+            assert features["input_ids"][row, position] == pieces[0]
+            assert features["label_ids"][row, position] == LABELS.index(label)
+    assert not found and (np.diff(owners) >= 0).all()
+    assert features["input_mask"].sum(axis=1).max() <= length
+
+
+@settings(max_examples=60, deadline=None)
+@given(documents=st.lists(SENTENCES, min_size=1, max_size=3), length=st.integers(4, 24))
+def test_context_is_that_of_the_document_and_as_much_as_there_is_room(documents, length):
+    documents = [Document(number, sentences) for number, sentences in enumerate(documents)]
+    examples = examples_of(documents)
+    task = TokenClassification(LABELS, document_context=True)
+    features, owners = task.examples_to_features(examples, TextInputs(VOCABULARY, length))
+    room = length - 2
+    for number, example in enumerate(examples):
+        before, own, after = (
+            [piece for words in sentences for pieces in pieces_of(words) for piece in pieces]
+            for sentences in (
+                example.document.sentences[: example.place],
+                [example.words],
+                example.document.sentences[example.place + 1 :],
+            )
+        )
+        (rows,) = np.nonzero(owners == number)
+        if len(own) > room:
+            assert len(rows) > 1
+            continue
+        (row,) = rows
+        size = int(features["input_mask"][row].sum()) - 2
+        assert size == min(room, len(before) + len(own) + len(after))
+        window = features["input_ids"][row, 1 : 1 + size].tolist()
+        start = int(np.flatnonzero(features["label_ids"][row] >= 0)[0]) - 1
+        assert window == (before[len(before) - start :] + own + after)[:size]
+        left, right = start, size - start - len(own)
+        # The sides are alike, but where one has no more.
+        assert abs(left - right) <= 1 or left == len(before) or right == len(after)
+
+
+def test_a_window_without_context_holds_the_sentence_alone():
+    examples = examples_of([Document(0, [("jump",), ("walked", "a"), ("ask",)])])
+    features, _ = TokenClassification(LABELS).examples_to_features(examples, TextInputs(VOCABULARY, 12))
+    tokens = [VOCABULARY.tokens[index] for index in features["input_ids"][1] if index]
+    assert tokens == ["[CLS]", "walk", "##ed", "a", "[SEP]"]
+
+
+def test_what_a_training_shows_first():
+    (example,) = examples_of([Document(0, [("walked", "a", ".")])])
+    task = TokenClassification(LABELS)
+    features, _ = task.examples_to_features([example], TextInputs(VOCABULARY, 12))
+    row = {name: values[0] for name, values in features.items()}
+    expected = "example: [CLS] walk (O) ##ed a (B-X) . (I-X) [SEP]"
+    assert task.describe(row, VOCABULARY) == [expected]
+
+
+def test_settings_that_lose_pieces_are_refused():
+    with pytest.raises(ValueError, match="doc_stride=11 is more than the 10 pieces that a window of"):
+        WordWindows(TextInputs(VOCABULARY, 12), 11)
+    WordWindows(TextInputs(VOCABULARY, 12), 10)
+    with pytest.raises(ValueError, match="doc_stride=0 must be positive"):
+        TokenClassification.read_settings({"doc_stride": 0})
+    with pytest.raises(ValueError, match="unknown key 'doc_strid'"):
+        TokenClassification.read_settings({"doc_strid": 3})

@@ -1,0 +1,111 @@
+"""Every character of Unicode, alone and in company: places in the graph are those of the reference.
+
+But for the characters that the tables of Python and TensorFlow see differently (unicode_residue.py).
+"""
+
+import random
+import unicodedata
+
+import pytest
+import tensorflow as tf
+
+from kbert.tokenization.word_offsets import split_words_with_offsets
+from tests.kbert.tokenization import reference_offsets
+from tests.kbert.tokenization.test_offsets import (
+    both_casings,
+    expected_pieces,
+    rows_of,
+    tensor_of,
+    tokenizers,
+)
+from tests.kbert.tokenization.unicode_residue import all_characters, residue
+
+TEMPLATES = ["{}", "a{}B", "e{}", "{}b", "的{} 한{}", "e\u0301{}\u200d\u0323{}"]
+ROWS_PER_BATCH = 20_000
+
+
+def known_characters():
+    return [character for character in all_characters() if character not in residue().uncased]
+
+
+def a_sample():
+    """All of the first plane's small scripts, and a part of the rest."""
+    return [
+        character for character in known_characters() if ord(character) < 0x3400 or ord(character) % 61 == 0
+    ]
+
+
+def texts_with_other_places(texts, do_lower_case):
+    """The texts of which the graph and the reference do not say the same, of pieces or of words."""
+    different = []
+    for first in range(0, len(texts), ROWS_PER_BATCH):
+        batch = texts[first : first + ROWS_PER_BATCH]
+        pieces = rows_of(tokenizers[do_lower_case].with_offsets(tensor_of(batch)))
+        different += differing(batch, pieces, expected_pieces(batch, do_lower_case))
+    return different
+
+
+def differing(texts, received, expected):
+    return [ascii(text) for text, a, b in zip(texts, received, expected, strict=True) if a != b]
+
+
+@both_casings
+@pytest.mark.parametrize("template", TEMPLATES, ids=ascii)
+def test_a_sample_of_characters_has_the_places_of_the_reference(template, do_lower_case):
+    texts = [template.replace("{}", character) for character in a_sample()]
+    assert texts_with_other_places(texts[::3], do_lower_case) == []
+
+
+@pytest.mark.exhaustive
+@both_casings
+@pytest.mark.parametrize("template", TEMPLATES, ids=ascii)
+def test_every_character_has_the_places_of_the_reference(template, do_lower_case):
+    texts = [template.replace("{}", character) for character in known_characters()]
+    assert len(texts) > 1_100_000
+    assert texts_with_other_places(texts, do_lower_case) == []
+
+
+def pairs(number, seed):
+    """Texts of two characters in company; every second one has a mark or what is deleted, the traps."""
+    rng = random.Random(seed)
+    characters = a_sample()
+    trapped = [c for c in characters if unicodedata.category(c) in ("Mn", "Mc", "Me", "Cf", "Cc", "Zs")]
+    return [
+        f"e{rng.choice(characters)}{rng.choice(trapped if place % 2 else characters)}a"
+        for place in range(number)
+    ]
+
+
+@both_casings
+def test_pairs_of_characters_have_the_places_of_the_reference(do_lower_case):
+    assert texts_with_other_places(pairs(5_000, seed=1), do_lower_case) == []
+
+
+@pytest.mark.exhaustive
+@both_casings
+def test_very_many_pairs_have_the_places_of_the_reference(do_lower_case):
+    assert texts_with_other_places(pairs(500_000, seed=2), do_lower_case) == []
+
+
+@pytest.mark.exhaustive
+@both_casings
+def test_every_character_alone_is_a_word_with_its_place(do_lower_case):
+    texts = known_characters()
+    words = rows_of(split_words_with_offsets(tensor_of(texts), do_lower_case))
+    expected = [
+        [(word.encode(), *place) for word, *place in reference_offsets.words(text, do_lower_case)]
+        for text in texts
+    ]
+    assert differing(texts, words, expected) == []
+
+
+def test_accents_are_what_only_lower_casing_drops():
+    """The rule of accents, asked of the words: there when cased, gone when uncased."""
+    characters = tensor_of(a_sample())
+    gone = tf.constant(True)
+    for do_lower_case in (True, False):
+        words = split_words_with_offsets(characters, do_lower_case).words
+        has_words = words.row_lengths() > 0
+        gone = gone & (has_words if not do_lower_case else ~has_words)
+    dropped = {c for c, is_gone in zip(a_sample(), gone.numpy(), strict=True) if is_gone}
+    assert dropped == {c for c in a_sample() if unicodedata.category(c) == "Mn"}
