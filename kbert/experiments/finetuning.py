@@ -84,15 +84,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     num_train_steps = _num_train_steps(config, train_data)
     require_whole_shares(config, strategy)
 
-    details = {
-        **TASKS.record_of(task),
-        "max_seq_length": config.max_seq_length,
-        "num_train_examples": train_data.num_examples,
-        "train_file": str(paths.train_file or paths.train_dir),
-        **start.details,
-        "from_scratch": start.from_scratch or not start.init_checkpoint,
-        "data": {"train": train_data.fingerprint, "eval": _fingerprint(dev)},
-    }
+    details = _details(task, config, paths, start, train_data, dev)
     with contextlib.ExitStack() as stack:
         run = stack.enter_context(open_run(strategy, run_dir, config, details, point.vocabulary))
         for data in (train_data, *dev.values()):
@@ -109,6 +101,19 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
         logging.warning("%s", sentence)
     logging.info("the run is in %s", run.path)
     return task, metrics
+
+
+def _details(task, config, paths, start, train_data, dev):
+    """What run.json says of the run."""
+    return {
+        **TASKS.record_of(task),
+        "max_seq_length": config.max_seq_length,
+        "num_train_examples": train_data.num_examples,
+        "train_file": str(paths.train_file or paths.train_dir),
+        **start.details,
+        "from_scratch": start.from_scratch or not start.init_checkpoint,
+        "data": {"train": train_data.fingerprint, "eval": _fingerprint(dev)},
+    }
 
 
 def _require_trainable(config, paths):

@@ -82,8 +82,8 @@ class SequenceRegression(SequenceTask):
         """`pearson` and `spearman` (with mean ranks for ties).
 
         When all predictions are the same, no correlation is defined. Such a model gets the worst score, -1,
-        and a warning, so that any other model is better. Both are NaN when there are fewer than two examples, or
-        when all labels are the same: that says nothing about the model.
+        and a warning, so that any other model is better. Both are NaN when there are fewer than two examples,
+        or when all labels are the same: that says nothing about the model.
         """
         from scipy import stats
 
