@@ -1,5 +1,8 @@
 """Whether a fine-tuned model says more than a constant answer would."""
 
+# Metrics are means in float32. One example of a million more would be twice as much.
+_ROUNDING = 5e-7
+
 
 def add_baselines(task, metrics: dict, data: dict, config, vocabulary) -> dict:
     """The metrics of a run, and what the best constant answer scores on the same data.
@@ -38,7 +41,8 @@ def no_better_than_constant(metrics: dict, higher_is_better) -> list[str]:
         value = metrics.get(metric)
         if metric == name or not isinstance(value, float) or not isinstance(constant, float):
             continue
-        if not (value > constant if higher_is_better(metric) else value < constant):
+        ahead = value - constant if higher_is_better(metric) else constant - value
+        if not ahead > _ROUNDING * max(1.0, abs(constant)):  # also for not-a-number
             sentences.append(
                 f"This run does no better than a constant answer: {metric} {value:.4g}, the best constant "
                 f"answer {constant:.4g}. Try another seed, a smaller learning rate or more epochs."

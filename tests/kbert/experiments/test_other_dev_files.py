@@ -1,5 +1,6 @@
 """Several development files in one run, and what a run says that learnt nothing."""
 
+import numpy as np
 import pytest
 
 from kbert.config import OptimizerConfig
@@ -73,6 +74,12 @@ def test_better_than_constant_is_asked_of_every_metric_with_a_baseline():
     assert len(no_better_than_constant(good | {"accuracy": 0.5}, higher)) == 1
     (sentence,) = no_better_than_constant(good | {"loss": 0.2}, higher)
     assert "loss 0.2, the best constant answer 0.2" in sentence
+    # A run that always gives the most frequent label: 140 of 204 right, as evaluation has it in float32.
+    always = {"accuracy": float(np.float32(140) / np.float32(204)), "baseline_accuracy": 140 / 204}
+    assert always["accuracy"] > always["baseline_accuracy"]
+    assert len(no_better_than_constant(always, higher)) == 1
+    assert no_better_than_constant(always | {"accuracy": 141 / 204}, higher) == []
+    assert no_better_than_constant({"accuracy": 0.5 + 1e-6, "baseline_accuracy": 0.5}, higher) == []
     other = {"mismatched_accuracy": float("nan"), "mismatched_baseline_accuracy": 0.4}
     assert len(no_better_than_constant(good | other, higher)) == 1
 
