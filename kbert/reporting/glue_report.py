@@ -5,11 +5,11 @@ from pathlib import Path
 from kbert.files.whole_file import write_text
 from kbert.reporting import html_page
 
-_HEADS = ("task", "metric", "mean", "deviation", "best run", "learning rate", "runs", "at constant")
+_HEADS = ("task", "metric", "mean", "deviation", "best run", "learning rate", "runs", "failed")
 _NOTE = (
     "Mean and sample deviation are over the seeds of the best learning rate, chosen by the first metric's "
-    "mean on the development file; a choice on the same file that is reported is optimistic. “At "
-    "constant” counts the runs that do no better than the best constant answer."
+    "mean on the development file; a choice on the same file that is reported is optimistic. "
+    "“Failed” counts the runs that do no better than the best constant answer."
 )
 
 
@@ -19,7 +19,7 @@ def glue_rows(summary: dict) -> list[list[str]]:
     for name, task in summary["tasks"].items():
         for place, (metric, values) in enumerate(task["metrics"].items()):
             deviation = values["deviation"]
-            first = (f"{task['learning_rate']:g}", str(task["runs"]), str(task["runs_at_constant"]))
+            first = (f"{task['learning_rate']:g}", str(task["runs"]), str(task["failed_runs"]))
             rows.append(
                 [
                     name if not place else "",

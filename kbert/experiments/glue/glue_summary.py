@@ -15,7 +15,7 @@ def summarize_task(task: GlueTask, summaries: dict[float, dict]) -> dict:
 
     Returns:
       JSON-ready: `metrics` and `learning_rate` of the best, `best_run` (learning rate, seed and metrics),
-      `runs` and `runs_at_constant`, how many do no better than a constant answer, and `by_learning_rate`. Of
+      `runs` and `failed_runs`, how many do no better than a constant answer, and `by_learning_rate`. Of
       equals, the first is the best.
 
     Raises:
@@ -47,7 +47,7 @@ def summarize_task(task: GlueTask, summaries: dict[float, dict]) -> dict:
             "metrics": {name: metrics[name] for name in task.metrics},
         },
         "runs": len(runs),
-        "runs_at_constant": sum(bool(no_better_than_constant(run[2], _is_score)) for run in runs),
+        "failed_runs": sum(bool(no_better_than_constant(run[2], _is_score)) for run in runs),
         "by_learning_rate": [{"learning_rate": rate, "metrics": values} for rate, values in rates.items()],
     }
 

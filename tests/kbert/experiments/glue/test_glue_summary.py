@@ -35,7 +35,7 @@ def test_the_learning_rate_is_chosen_by_the_mean_and_the_run_by_its_own(mrpc):
     assert mrpc["learning_rate"] == 3e-5 and mrpc["metrics"]["accuracy"]["mean"] == pytest.approx(0.86)
     assert mrpc["metrics"]["f1"]["deviation"] == pytest.approx(statistics.stdev([0.80, 0.90]))
     assert mrpc["best_run"] == {"learning_rate": 5e-5, "seed": 2, "metrics": {"accuracy": 0.90, "f1": 0.93}}
-    assert (mrpc["runs"], mrpc["runs_at_constant"]) == (4, 1)
+    assert (mrpc["runs"], mrpc["failed_runs"]) == (4, 1)
 
 
 def test_a_task_without_a_number_is_below_every_other():
