@@ -1,16 +1,17 @@
-"""kbert beside its peers, one command a benchmark, no network.
+"""Benchmarks of kbert beside its peers: one command per benchmark, no network.
 
-The rules are the same everywhere:
+The rules of a comparison:
 
-- The same work: every contestant gets the same inputs, ready in memory, and must hand back the same kind
-  of result. Where results differ, the table says how often.
-- The same means: the number of threads is set for all of them and stands in the table; every setting is
-  measured in a process of its own, because thread pools are sized once.
-- Alternating: one run of each contestant after the other, so that a busy machine is busy for all; each
-  runs once before anything is timed.
-- Medians, with the slowest and the fastest run beside them.
+- The same work: every contestant gets the same inputs and must return the same kind of result. Where results
+  differ, the table says how often.
+- The same resources: the number of threads or cores is set for all contestants, and is printed. Every setting
+  is measured in its own process, because thread pools are sized once.
+- Alternating: the contestants run in turn, so that other load on the machine affects all of them. Where steps
+  or calls are timed, each contestant first runs some that are not timed; whole processes have no warm-up.
+- Medians, usually with the slowest and the fastest run beside them.
 
-Every benchmark prints a readable table and ends with one JSON line that has the keys "benchmark", "kbert",
-"peers" and "ratio": what kbert reached, what each peer reached, and kbert's share of the peer named in
-"ratio_to". The numbers are those of the machine it ran on.
+Every benchmark prints a readable table. Those of tokenization, vocabulary, training_step, finetuning and
+loss_curve end with one JSON line that has the keys "benchmark", "kbert", "peers" and "ratio": what kbert
+reached, what each peer reached, and kbert's speed as a multiple of the peer named in "ratio_to" (loss_curve
+defines its own ratio). The numbers are those of the machine it ran on.
 """

@@ -1,4 +1,4 @@
-"""The other side of benchmarks/peers/turns.py: starts workers and lets them step in turn."""
+"""Starts workers and lets them take their steps in turn; benchmarks/peers/turns.py is the workers' side."""
 
 import json
 import os
@@ -12,9 +12,9 @@ class Record:
     """What a contestant did.
 
     Args:
-      facts: what it said of itself when it was ready, for example versions.
+      facts: what it reported when it was ready, for example versions.
       steps: a dict for every step, with `seconds`, `cpu_seconds` and what else it reported.
-      result: what it said at its end, or None.
+      result: what it reported at its end; None before that.
       peak_megabytes: the most memory it held (resident set).
     """
 
@@ -28,12 +28,12 @@ class Contestant:
     """A worker process that waits whenever it is not its turn.
 
     Args:
-      name: how the tables call it.
+      name: its name in tables.
       command: starts the worker.
-      settings: JSON-ready, sent to it first.
-      threads: cores it may use; also the size of OpenMP's pool.
-      cwd: where it runs.
-      first_core: how many of the cores that this process may use are left to others.
+      settings: a dict that JSON can write; sent to the worker first.
+      threads: how many cores it may use; also the size of OpenMP's pool.
+      cwd: its working directory.
+      first_core: how many of the cores that this process may use it leaves to others, from the first on.
     """
 
     def __init__(self, name: str, command: list[str], settings: dict, threads: int, cwd=None, first_core=0):
@@ -63,13 +63,13 @@ class Contestant:
         return self.record.result is not None
 
     def take_turn(self, num_steps: int):
-        """Lets it take so many steps, or as many as it has left."""
+        """Lets the worker take `num_steps` steps, or fewer if fewer are left."""
         answer = self._ask({"steps": num_steps})
         self.record.steps += answer["steps"]
         self.record.result = answer.get("result")
 
     def close(self):
-        """Ends the worker, wherever it is."""
+        """Ends the worker, whatever it is doing."""
         for pipe in (self._process.stdin, self._process.stdout):
             try:
                 pipe.close()
@@ -83,7 +83,7 @@ class Contestant:
         self._said.close()
 
     def _ask(self, message) -> dict:
-        """Raises ValueError with the end of what the worker said, when it has died."""
+        """Sends a message and returns the answer; ValueError with its last output if the worker has died."""
         try:
             self._process.stdin.write(json.dumps(message) + "\n")
             self._process.stdin.flush()
@@ -102,12 +102,12 @@ class Contestant:
 
 
 def alternate(contestants: list[Contestant], num_rounds: int | None, steps_per_turn: int, show=None):
-    """A turn for each, again and again; every other round in reverse, so that neighbours change.
+    """Gives each contestant a turn in every round; every other round in reverse, so that neighbours change.
 
     Args:
-      contestants: those that are done are passed over.
-      num_rounds: None goes on until all are done.
-      steps_per_turn: steps that each takes before the next one's turn.
+      contestants: those that are done are skipped.
+      num_rounds: how many rounds; None continues until all are done.
+      steps_per_turn: how many steps a contestant takes in its turn.
       show: called with every contestant after its turn.
     """
     number = 0

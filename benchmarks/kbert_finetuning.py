@@ -1,6 +1,7 @@
 """kbert's own fine-tuning routine as a worker of finetuning.py: it waits before every call of its step.
 
-What is timed is these calls, batches included; tokenization, logging, checkpoints and evaluation are not.
+Only these calls are timed, with the making of their batches; tokenization, logging, checkpoints and
+evaluation are not.
 """
 
 from benchmarks.peers.turns import Turns
@@ -39,7 +40,7 @@ def run_worker():
 
 
 def wait_for_turns(turns, **facts):
-    """From here on, `TrainStep.run` waits until a step may be taken."""
+    """Replaces `TrainStep.run` by a function that waits until a step may be taken."""
     from kbert.training.train_step import TrainStep
 
     run, is_first = TrainStep.run, [True]

@@ -21,7 +21,7 @@ def run_worker():
 
 
 def steps_of(settings):
-    """A function without arguments that takes the next step and gives its losses."""
+    """A function without arguments that takes the next step and returns its losses."""
     import keras
     import tensorflow as tf
 

@@ -9,10 +9,9 @@ same numbers, clipping, warm-up and decay, in float32. Two questions:
 - exactness: without dropout nothing is random, so losses must agree step by step, to rounding that grows
   as training goes on;
 - learning: with dropout, each system trains with several dropout seeds. The difference of the systems' mean
-  curves is set against what seeds alone do: its standard error, from the deviation between seeds of one
-  system.
+  curves is compared with its standard error, which comes from the deviation between the seeds of one system.
 
-Speed is not measured here: each contestant has one core, two of them work at a time.
+Speed is not measured here: each contestant has one core, and --at_once of them train at a time.
 """
 
 import dataclasses
@@ -44,7 +43,7 @@ _STEPS_PER_REQUEST = 50
 
 
 def define_flags():
-    flags.DEFINE_string("input_files", "../shared/data/eltec_eng/*.txt", "Text, a paragraph a line; globs.")
+    flags.DEFINE_string("input_files", "../shared/data/eltec_eng/*.txt", "Text, a paragraph per line; globs.")
     flags.DEFINE_integer("vocab_size", 8000, "WordPieces, learned from the text.", lower_bound=100)
     flags.DEFINE_integer("hidden_size", 128, "Width of the encoder; heads are 64 wide.", lower_bound=64)
     flags.DEFINE_integer("layers", 2, "Layers of the encoder.", lower_bound=1)
@@ -53,8 +52,8 @@ def define_flags():
     flags.DEFINE_integer("steps", 1000, "Training steps with dropout.", lower_bound=10)
     flags.DEFINE_integer("exact_steps", 100, "Training steps without dropout.", lower_bound=2)
     flags.DEFINE_integer("seeds", 3, "Dropout seeds of each system.", lower_bound=2)
-    flags.DEFINE_integer("window", 50, "Steps that a point of the curves is the mean of.", lower_bound=1)
-    flags.DEFINE_float("learning_rate", 1e-3, "The highest.", lower_bound=0.0)
+    flags.DEFINE_integer("window", 50, "A point of the curves is a mean of so many steps.", lower_bound=1)
+    flags.DEFINE_float("learning_rate", 1e-3, "The highest, after the warm-up.", lower_bound=0.0)
     flags.DEFINE_float("dropout", 0.1, "All dropout rates.", lower_bound=0.01, upper_bound=0.9)
     flags.DEFINE_integer("at_once", 2, "Contestants that train at the same time, a core each.", lower_bound=1)
     flags.DEFINE_string("html", None, "Where to write a page with the curves.")
@@ -70,7 +69,7 @@ def main(argv):
     pythons = environments.pythons("hugging_face")
     if not pythons:
         raise ValueError("there is nothing to compare with; `make bench-peers` installs Hugging Face.")
-    logging.set_verbosity(logging.WARNING)  # the examples that are logged are those of other scripts
+    logging.set_verbosity(logging.WARNING)  # leaves out what the tools log while they make the records
     with tempfile.TemporaryDirectory() as folder:
         settings = prepare(Path(folder))
         jobs = [(system, 0.0, 1, FLAGS.exact_steps) for system in SYSTEMS]
@@ -97,7 +96,7 @@ def main(argv):
 
 
 def prepare(folder: Path) -> dict:
-    """Vocabulary, records, batches and first weights; returns the settings that all contestants share."""
+    """Makes vocabulary, records, batches and first weights; returns the settings of the contestants."""
     from benchmarks import starting_point
     from benchmarks.tokenization import learned_vocabulary
     from kbert.input_pipelines.records import record_reader
@@ -182,7 +181,7 @@ def encoder_config(vocab_size) -> EncoderConfig:
 
 
 def train_all(jobs, settings, hugging_face_python) -> dict:
-    """(system, dropout, seed) -> array of the loss at each step. Each lane trains one job after the other."""
+    """(system, dropout, seed) -> array of the loss at each step. Each thread trains one job after another."""
     waiting, curves, failures = SimpleQueue(), {}, []
     for job in jobs:
         waiting.put(job)
@@ -234,7 +233,7 @@ def train(system, settings, num_steps, core, hugging_face_python) -> np.ndarray:
 
 
 def exactness(curves) -> dict:
-    """The largest relative difference of the losses without dropout: of the first ten steps, and of all."""
+    """The largest relative difference of the losses without dropout: in the first ten steps, and in all."""
     kbert, peer = curves["kbert"], curves["hugging_face"]
     relative = np.abs(kbert - peer) / peer
     return {
@@ -246,15 +245,16 @@ def exactness(curves) -> dict:
 
 
 def compare(curves, window) -> dict:
-    """Mean curves and their difference beside what seeds do.
+    """Compares the mean curves, and sets their difference beside the deviation between seeds.
 
     Args:
       curves: system -> losses [seeds, steps].
-      window: steps that are averaged first.
+      window: how many steps are averaged first.
 
     Returns:
-      "windows": a dict for each, with both means, the difference, the deviation between seeds (pooled over
-      the two systems) and the standard error of the difference; "all": the same over the whole curve.
+      "windows": a dict for each window, with both means, the difference, the deviation between seeds (pooled
+      over the two systems) and the standard error of the difference; "all": the same over the whole curve;
+      "second_half": the same over its second half.
     """
     num_windows = next(iter(curves.values())).shape[1] // window
     averaged = {
@@ -273,7 +273,7 @@ def compare(curves, window) -> dict:
 
 
 def difference(ours, theirs) -> dict:
-    """Two samples of a number, one value a seed. The deviation is pooled over both systems."""
+    """Compares two samples, one value per seed. The deviation is pooled over both systems."""
     pooled = np.sqrt((np.var(ours, ddof=1) + np.var(theirs, ddof=1)) / 2)
     error = pooled * np.sqrt(1 / len(ours) + 1 / len(theirs))
     return {

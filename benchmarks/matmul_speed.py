@@ -1,4 +1,4 @@
-"""What the processor can do: GF/s of large matrix products, measured between the turns of a benchmark."""
+"""The processor's speed in large matrix products, in GF/s, measured between the turns of a benchmark."""
 
 import time
 
@@ -26,7 +26,7 @@ def run_worker():
 
 
 def gigaflops_per_second(product, matrix) -> float:
-    """The fastest of a few products."""
+    """The speed of the fastest of a few products."""
     fastest = float("inf")
     for _ in range(_PRODUCTS):
         start = time.perf_counter()

@@ -3,14 +3,15 @@ r"""Benchmark: clipping and updating all weights of a model, without a forward o
   python -m benchmarks.optimizer_update
   python -m benchmarks.optimizer_update --encoder=bert_base --repetitions=15
 
-The work is memory traffic: for each weight the gradient is read for the norm, then gradient, weight and two
-moments are read and three of them written, 32 bytes in all if nothing is touched twice. The rate in the
-table is these bytes over the time. Contestants take turns; the time is the median, the fastest in brackets.
-CPU time is that of all threads, the median: it tells more where other programs share the cores.
+The work is memory traffic. For each weight, the gradient is read for the norm; then gradient, weight and two
+moments are read, and weight and moments are written: 32 bytes, if nothing else is read or written. The rate
+in the table is these bytes over the time. Contestants run in turn; the time is the median, with the fastest
+in brackets. CPU time is the median over updates, summed over threads; it is the better measure where other
+programs share the cores.
 
 - separate: TensorFlow operations one after the other: clip, decay, fused Adam (ResourceApplyAdam).
 - kbert: the norm, then kbert's optimizer with the clipping factor as its `gradient_scale`.
-- kbert, all XLA: the same as one program of XLA's, as in a training step compiled as a whole.
+- kbert, all XLA: the same compiled by XLA as one program, as in a training step compiled as a whole.
 - Keras: keras.optimizers.AdamW with `global_clipnorm`.
 - kbert LAMB: as kbert, with norms of every variable and update.
 """
@@ -30,7 +31,7 @@ _BYTES_OF_A_WEIGHT = 32
 
 
 def define_flags():
-    flags.DEFINE_enum("encoder", "bert_mini", encoder_presets(), "Whose variables are updated.")
+    flags.DEFINE_enum("encoder", "bert_mini", encoder_presets(), "Its variables are updated.")
     flags.DEFINE_integer("repetitions", 31, "Timed updates of each contestant.", lower_bound=1)
     flags.DEFINE_integer("threads", 2, "Threads of TensorFlow's operations.", lower_bound=1)
 
@@ -64,7 +65,7 @@ def main(argv):
 
 
 def _updates(encoder_config):
-    """Name -> function that clips and updates all variables once; and the number of weights."""
+    """(name -> function that clips and updates all variables once, the number of weights)."""
     import keras
     import tensorflow as tf
 
@@ -109,7 +110,7 @@ def _updates(encoder_config):
 
 
 def _separate(optimizer, weights, gradients, rate, step):
-    """AdamW in one operation after the other, over the optimizer's own moments."""
+    """AdamW as one operation after the other, on the optimizer's own moments."""
     import tensorflow as tf
 
     from kbert.training.optimizers.parameter_groups import is_decayed
@@ -140,7 +141,7 @@ def _separate(optimizer, weights, gradients, rate, step):
 
 
 def _timed(update):
-    """Seconds on the clock, and of all threads."""
+    """(wall seconds, CPU seconds of all threads) of one update."""
     start, cpu_start = time.perf_counter(), time.process_time()
     update().numpy()
     return time.perf_counter() - start, time.process_time() - cpu_start

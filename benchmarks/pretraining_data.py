@@ -3,10 +3,11 @@ r"""Benchmark: text -> masked pretraining records, kbert beside the original scr
   python -m benchmarks.pretraining_data --input_files='corpus/*.txt' --vocab_file=vocab.txt \
       --bert_checkout=path/to/google-research-bert --peers_python=path/to/peers/bin/python
 
-Whole processes, on the same number of cores, one after the other and again from the start; medians. The
-original (github.com/google-research/bert) runs in this environment on tensorflow.compat.v1; Hugging Face
-in its own (tests/peers/requirements.txt). A peer that is not given is left out, and it is said. At the
-end kbert alone runs on four copies of the corpus: its memory should not grow with it.
+Contestants are whole processes on the same number of cores. They run in turn, several times; the table has
+medians. The original (github.com/google-research/bert) runs in this environment on tensorflow.compat.v1,
+Hugging Face in its own environment (tests/peers/requirements.txt). A peer that is not given is left out, with
+a message. At the end kbert alone runs on four copies of the corpus: its memory should not grow with the
+corpus.
 """
 
 import glob
@@ -26,7 +27,7 @@ from tfrecords_tools.corpus.documents import input_files
 FLAGS = flags.FLAGS
 _REPOSITORY = Path(__file__).resolve().parents[1]
 
-# The original asks for TensorFlow 1; its flags, files and records are in `compat.v1` to this day.
+# The original needs TensorFlow 1; `compat.v1` still has its flags, files and records.
 _ORIGINAL = """
 import os, runpy, sys
 import tensorflow.compat.v1 as tensorflow

@@ -1,4 +1,4 @@
-"""Runs a command and tells what it and all processes below it took. Linux only (/proc)."""
+"""Runs a command and measures time and memory of it and all its child processes. Linux only (/proc)."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ def run(command: list[str], cores: int, env: dict | None = None, cwd: str | Path
     """Runs a command on the first `cores` cores that this process may use.
 
     Raises:
-      ValueError: with the end of what it said, when the command fails.
+      ValueError: when the command fails, with the end of its output.
     """
     mine = sorted(os.sched_getaffinity(0))[:cores]
     start = time.monotonic()

@@ -1,11 +1,11 @@
-r"""Benchmark: pretraining records -> training batches, beside what a training step of BERT-mini takes.
+r"""Benchmark: pretraining records -> training batches, compared with the speed of training BERT-mini.
 
   python -m benchmarks.record_reading --input_files='corpus/*.txt' --vocab_file=vocab.txt
 
 Makes records of the text in every form (masked, masked while they are read, compressed), reads endless
 training batches of each for some seconds, and trains BERT-mini on one such batch again and again. Reading
-should give many times what training takes, so that it never is what one waits for. Without --input_files
-the text is CPython's documentation, and the vocabulary is learned from it.
+should be many times faster than training, so that training never waits for it. Without --input_files the text
+is CPython's documentation; without --vocab_file the vocabulary is learned from the text.
 """
 
 import json
@@ -64,7 +64,7 @@ def main(argv):
         print(f"{num_examples:,} records of {FLAGS.max_seq_length} tokens", flush=True)
         speeds = {name: [] for name in CONTESTANTS}
         for repetition in range(FLAGS.repetitions):
-            # Every other round in reverse, so that nobody always follows the same neighbour.
+            # Every other round in reverse, so that no contestant always follows the same one.
             for name in list(CONTESTANTS)[:: 1 if repetition % 2 == 0 else -1]:
                 speeds[name].append(reading_speed(directories[name], CONTESTANTS[name][1]))
         step = training_speed(directories["static"])
@@ -115,7 +115,7 @@ def make_records(folder, input_files, vocab_file) -> dict[str, Path]:
 
 
 def reading_speed(directory, settings) -> tuple[float, float]:
-    """Examples and tokens (padding not counted) a second, after the first batches."""
+    """Examples and tokens (without padding) per second, after the first batches."""
     from kbert.input_pipelines.records import record_reader
 
     manifest = read_manifest(directory)
@@ -134,7 +134,7 @@ def reading_speed(directory, settings) -> tuple[float, float]:
 
 
 def training_speed(directory) -> float:
-    """Examples a second of BERT-mini's training step, on one batch that lies in memory."""
+    """Examples per second of BERT-mini's training step, on one batch in memory."""
     import keras
     import tensorflow as tf
 
@@ -193,7 +193,7 @@ def table(speeds, step) -> str:
 
 
 def summary(speeds, step, num_examples) -> dict:
-    """The closing JSON: medians of records and tokens a second, and the least of them in training steps."""
+    """The closing JSON: medians of records and tokens per second; the slowest over the speed of training."""
     medians = {name: statistics.median(examples for examples, _ in pairs) for name, pairs in speeds.items()}
     tokens = {name: statistics.median(tokens for _, tokens in pairs) for name, pairs in speeds.items()}
     return {

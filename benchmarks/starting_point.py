@@ -1,4 +1,4 @@
-"""One set of first weights, in the form that each contestant reads, and batches that all of them get."""
+"""The same first weights in the format of each contestant, and the batches that all contestants get."""
 
 from pathlib import Path
 
@@ -11,23 +11,23 @@ from kbert.config import EncoderConfig
 from kbert.files.stored_tensor import stored_array
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 
-# KerasHub's masked-LM model has no next sentence, and an activation and epsilon of its own in the head.
+# KerasHub's masked-LM model has no next-sentence head, and its own activation and epsilon in the other head.
 _NOT_IN_KERAS_HUB = ("next_sentence*", "masked_lm_settings")
 
 
 def write_weights(
     folder: Path, encoder: EncoderConfig, vocabulary: Vocabulary | None, keras_hub: bool
 ) -> dict:
-    """Random weights of a pretraining model, the same for the same encoder.
+    """Writes random weights of a pretraining model, the same for the same encoder.
 
     Args:
       folder: an existing folder.
       encoder: the shape.
       vocabulary: None makes one up, for ids without text.
-      keras_hub: whether a preset is needed, too.
+      keras_hub: whether to write a KerasHub preset as well.
 
     Returns:
-      The settings of workers that name what was written.
+      Settings for the workers: the paths of what was written.
     """
     checkpoint = BertCheckpoint(
         source="fresh weights",
@@ -56,7 +56,7 @@ def made_up_vocabulary(size: int) -> Vocabulary:
 
 
 def random_batches(number: int, batch_size: int, seq_length: int, predictions: int, vocab_size: int) -> dict:
-    """Batches without padding, as long runs of text give them; the same ones every time.
+    """Batches without padding, as running text gives them; the same batches every time.
 
     Returns:
       Feature name -> array of shape [number, batch_size, ...]: two segments, and distinct masked positions

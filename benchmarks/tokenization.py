@@ -33,7 +33,7 @@ THREADS = (1, 2)
 LINES_PER_BATCH = 512
 VOCAB_SIZE = 8000
 
-# One rule of the original BERT each, on which tokenizers have been seen to differ.
+# Each line tests a rule of the original BERT on which tokenizers have been seen to differ.
 ADVERSARIAL = (
     "", "The plainest line there is.", "naïve café, Ångström", "e\u0301 a\u030a o\u0302\u0323",
     "ΑΣ ΣΑΣ Σ", "İstanbul ISIK ı", "Straße GROẞ", "ﬁne ½ Ⅳ ™ ª", "\uff21\uff22 \uff11\uff12 \uff71",
@@ -95,7 +95,7 @@ def corpus_lines(patterns) -> list[str]:
 
 
 def draw_lines(lines, num_bytes) -> list[str]:
-    """Lines at random, always the same ones, until there are `num_bytes`; all where they are fewer."""
+    """Random lines, always the same ones, until there are `num_bytes`; all lines if there are fewer."""
     lines = random.Random(0).sample(lines, len(lines))
     for index, line in enumerate(lines):
         num_bytes -= len(line.encode("utf-8"))
@@ -148,7 +148,7 @@ def measure(lines, tokens, threads, repetitions) -> dict:
         run()
     seconds, cpu_seconds = ({name: [] for name in contestants} for _ in range(2))
     for repetition in range(repetitions):
-        # Every other round in reverse, so that nobody always follows the same neighbour.
+        # Every other round in reverse, so that no contestant always follows the same one.
         for name in list(contestants)[:: 1 if repetition % 2 == 0 else -1]:
             start, cpu_start = time.perf_counter(), time.process_time()
             contestants[name]()
@@ -239,7 +239,7 @@ def _count_different(ids, expected) -> int:
 
 
 def _tokenizer_of(contestant):
-    """Without the way it was run."""
+    """The contestant's name without the way it was run."""
     return contestant.removesuffix(", call").removesuffix(", tf.data")
 
 

@@ -4,15 +4,15 @@ r"""Benchmark: one pretraining step (masked LM and next sentence), kbert beside 
   python -m benchmarks.training_step
   python -m benchmarks.training_step --encoder=bert_small --batch_size=16 --seq_length=512 --predictions=76
 
-Every contestant is a process of its own with the same threads, the same first weights, the same batches in
-memory, the same dropout rates and AdamW with the same numbers and clipping; it takes some steps and waits
-while the others take theirs. The first losses are in the table: they differ by dropout alone (with
---dropout=0 they are equal to rounding; KerasHub has no next sentence, and another activation in its head).
-Each contestant runs in each precision and counts with its better one. `+compile` behind a name is the same
-with XLA, or torch.compile.
+Every contestant is its own process with the same threads, the same first weights, the same batches in memory,
+the same dropout rates and AdamW with the same numbers and clipping; it takes some steps and waits while the
+others take theirs. The first losses are in the table: they differ by dropout alone (with --dropout=0 they are
+equal up to rounding; KerasHub has no next sentence, and another activation in its head). Each contestant runs
+in each precision, and its faster precision counts. `+compile` after a name compiles that contestant, with XLA
+or torch.compile.
 
-The floor is the arithmetic that the step needs, at the speed of large matrix products on this machine,
-measured in the same rounds.
+The rows called "floor" give the least time that a step could take: the arithmetic that it needs, at the speed
+of large matrix products on this machine, measured in the same rounds.
 """
 
 import dataclasses
@@ -52,8 +52,8 @@ def define_flags():
     flags.DEFINE_integer("seq_length", 128, "Tokens of an example, with --encoder.", lower_bound=8)
     flags.DEFINE_integer("predictions", 20, "Masked tokens of an example.", lower_bound=1)
     flags.DEFINE_float("dropout", 0.1, "All dropout rates.", lower_bound=0.0, upper_bound=0.9)
-    flags.DEFINE_list("contestants", list(CONTESTANTS), "Who takes part; +compile behind a name compiles.")
-    flags.DEFINE_list("precisions", list(PRECISIONS), "In which each runs.")
+    flags.DEFINE_list("contestants", list(CONTESTANTS), "Who takes part; +compile after a name compiles it.")
+    flags.DEFINE_list("precisions", list(PRECISIONS), "Each contestant runs in each of these.")
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
     flags.DEFINE_integer("rounds", 10, "Timed turns of every contestant.", lower_bound=1)
     flags.DEFINE_integer("steps_per_turn", 2, "Steps of a turn.", lower_bound=1)
@@ -92,7 +92,7 @@ def main(argv):
 
 
 def checked_contestants(names, precisions) -> list[tuple[str, bool]]:
-    """(system, whether it compiles) of every name.
+    """(system, whether it is compiled) of every name.
 
     Raises:
       ValueError: for a name or precision that is not known.
@@ -103,7 +103,7 @@ def checked_contestants(names, precisions) -> list[tuple[str, bool]]:
         if system not in CONTESTANTS or (separator and option != "compile"):
             raise ValueError(
                 f"--contestants names {name!r}; choose among {', '.join(CONTESTANTS)}, each also with "
-                "+compile behind it."
+                "+compile after it."
             )
         parsed.append((system, bool(option)))
     for precision in precisions:
@@ -113,7 +113,7 @@ def checked_contestants(names, precisions) -> list[tuple[str, bool]]:
 
 
 def processor() -> str:
-    """Its name, and whether it has instructions for bfloat16: without them bfloat16 is slow everywhere."""
+    """The processor's name, and whether it has bfloat16 instructions: without them bfloat16 is slow."""
     name, has_bfloat16 = platform.processor() or platform.machine(), False
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.is_file():
@@ -146,7 +146,7 @@ def measure(encoder, batch_size, seq_length, contestants, pythons) -> dict:
             "encoder": dataclasses.asdict(encoder),
             "batches": str(Path(folder, "batches.npz")),
             "optimizer": {name: adam[name] for name in names},
-            "num_train_steps": 10**9,  # as good as constant: Model Garden and KerasHub get it as constant
+            "num_train_steps": 10**9,  # nearly a constant rate; Model Garden and KerasHub have a constant one
             "num_warmup_steps": 0,
             "seed": 1,
         }
@@ -157,7 +157,7 @@ def measure(encoder, batch_size, seq_length, contestants, pythons) -> dict:
 
 
 def groups(contestants, precisions, encoder) -> list[list]:
-    """All workers at once if their memory allows, else one precision after the other."""
+    """All workers at once if there is memory for them, else one precision after the other."""
     from kbert.checkpoints.model_variables import model_shapes, parts_of
 
     shapes = model_shapes(encoder, parts_of("pretraining").values())
@@ -171,7 +171,7 @@ def groups(contestants, precisions, encoder) -> list[list]:
 
 
 def available_memory() -> float:
-    """Bytes."""
+    """Available memory in bytes."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
@@ -218,7 +218,7 @@ def label(system, compiled) -> str:
 
 
 def summarize(records, flops) -> tuple[dict, dict]:
-    """(contestant -> figures, precision -> GF/s of matrix products), both without the warm-up."""
+    """(contestant -> figures, precision -> GF/s of matrix products), both after the warm-up."""
     timed = {key: record.steps[_WARM_UP_STEPS:] for key, record in records.items()}
     peaks = {
         precision: statistics.median(step[precision] for step in timed["matmul"]) for precision in PRECISIONS
@@ -265,7 +265,7 @@ def table(results, peaks, flops) -> str:
 
 
 def summary(results, peaks, flops) -> dict:
-    """What each reached in its better precision, and how many times faster than the best peer kbert is."""
+    """Each system in its faster precision, and how many times faster than the best peer kbert is."""
     best = {}
     for (system, compiled, precision), facts in results.items():
         found = {"seconds": round(facts["seconds"], 4), "precision": precision, "compiled": compiled}
@@ -284,7 +284,7 @@ def summary(results, peaks, flops) -> dict:
 
 
 def joined(summaries) -> dict:
-    """The closing JSON: the keys of the first shape on top, and all shapes below."""
+    """The closing JSON: the keys of the first shape at the top level, and all shapes under "shapes"."""
     first = summaries[0]
     top = {key: first[key] for key in ("kbert", "peers", "ratio", "ratio_to") if key in first}
     return top | {"shapes": summaries}

@@ -3,11 +3,11 @@ r"""Benchmark: text -> WordPiece vocabulary, kbert beside Hugging Face's trainer
   python -m benchmarks.vocabulary
   python -m benchmarks.vocabulary --input_files='novels/*.txt' --vocab_sizes=8000,30522
 
-Whole processes on the same cores, one after the other, medians; and how well the vocabularies fit text that
-neither has seen: the share of unknown words, and pieces per word of the words that both know, cut by the
-original BERT's rules. Every sixth input file is held out; --other_files are text of another kind. Without
---input_files the text is the documentation that comes with CPython. Both vocabularies have exactly the same
-size, special tokens included (so kbert's [unused] tokens are left out).
+Contestants are whole processes on the same cores, run in turn; the table has medians. It also shows how well
+the vocabularies fit text that neither has seen: the share of unknown words, and the pieces per word of the
+words that both know, cut by the original BERT's rules. Every sixth input file is held out; --other_files are
+text of another kind. Without --input_files the text is the documentation that comes with CPython. Both
+vocabularies have exactly the same size, special tokens included (so kbert's [unused] tokens are left out).
 """
 
 import json
@@ -30,7 +30,7 @@ HELD_OUT_OF = 6
 
 
 class Fit(NamedTuple):
-    """How a vocabulary cuts up a text."""
+    """How well a vocabulary fits a text."""
 
     pieces_per_word: float
     unknown_percent: float
@@ -137,14 +137,14 @@ def read_vocabulary(vocab_file, vocab_size) -> list[str]:
     tokens = Path(vocab_file).read_text(encoding="utf-8").split("\n")[:-1]
     if len(tokens) != vocab_size:
         raise ValueError(
-            f"{vocab_file} has {len(tokens)} pieces instead of {vocab_size}: the text has no more to give; "
-            "ask for a smaller --vocab_sizes."
+            f"{vocab_file} has {len(tokens)} pieces instead of {vocab_size}: the text gives no more; ask for "
+            "smaller --vocab_sizes."
         )
     return tokens
 
 
 def vocabulary_fits(vocabularies, counts) -> dict[str, dict[str, Fit]]:
-    """Contestant -> text -> how its vocabulary cuts it up."""
+    """Contestant -> text -> how well the contestant's vocabulary fits it."""
     fits = {name: {} for name in vocabularies}
     matchers = [GreedyMatcher(tokens) for tokens in vocabularies.values()]
     for text, words in counts.items():

@@ -1,7 +1,7 @@
-"""A trained run directory, or a finished SavedModel folder, becomes something that answers."""
+"""Exports trained runs (SavedModel, LiteRT), and serves and queries SavedModels."""
 
 from kbert import interrupt
 
-# The first of this project that `python -m` imports, long before the script's own flags.
+# `python -m` imports this file first. So Ctrl-C ends the process in one line even while imports run.
 if interrupt.is_script_starting():
     interrupt.end_at_interrupt()

@@ -2,14 +2,15 @@ r"""A development server: the TensorFlow Serving API on a machine without Docker
 
     python -m export.development_server --model_base_path=served/sst2 --model_name=sst2
 
-It is for trying and testing a model, not for production: it loads models as the real server does
-(graph and session, op names checked first) and speaks its gRPC and REST predict, status and
-metadata with its error texts, but it has no batching, warm-up, monitoring, classify or regress,
-and it listens on this machine only. The real server is started by the `docker run` line that is
-printed first.
+It is for trying and testing a model, not for production. It loads models as the real server does
+(graph and session, op names checked first). It answers predict, status and metadata requests over
+gRPC and REST, with the real server's error texts. But it has no batching, warm-up, monitoring,
+classify or regress, and it listens on this machine only. The `docker run` line that is printed
+first starts the real server.
 
-MODEL_BASE_PATH/<integer>/ are the versions. The newest one answers; a newer one that appears is
-taken over within a second, and if it cannot be loaded, the old one goes on answering.
+Each folder MODEL_BASE_PATH/<integer>/ is a version. The newest version answers. When a newer one
+appears, the server switches to it within a second, once it is loaded; if it cannot be loaded, the
+old version continues to answer.
 """
 
 import pathlib
@@ -72,7 +73,7 @@ class DevelopmentServer:
         self.stop()
 
     def stop(self) -> None:
-        """Ends both APIs; requests that have begun get a second to end."""
+        """Ends both APIs; gRPC requests that have begun get a second to end."""
         self._stopping.set()
         self._rest_server.shutdown()
         self._rest_server.server_close()
@@ -83,7 +84,7 @@ class DevelopmentServer:
         while not self._stopping.wait(poll_seconds):
             try:
                 self.servable.poll()
-            except OSError as error:  # a folder that vanished under our eyes is not the end
+            except OSError as error:  # a folder may vanish while it is read; the next poll looks again
                 logging.warning("Looking for versions failed: %s", error)
 
 

@@ -2,8 +2,9 @@ r"""Script: a run directory -> a SavedModel that stock TensorFlow Serving loads,
 
   python -m export.export_savedmodel --run_dir=runs/sst2 --model_base_path=serving/sst2
 
-Writes model_base_path/<version>/. Before it gets its number, the SavedModel passes the op gate (stock
-TF Serving with TF-Text 2.12.1) and answers through the session loader as the Keras model does.
+Writes model_base_path/<version>/. The folder gets this name only after two checks: the op gate (all ops are
+known to stock TF Serving with TF-Text 2.12.1), and the session loader, which must give the Keras model's
+answers.
 """
 
 import json
@@ -17,7 +18,7 @@ from kbert.files.whole_file import whole_folder, write_json
 
 FLAGS = flags.FLAGS
 
-# Largest difference from the Keras answer that is rounding: one float32 graph, optimized differently.
+# Differences from the Keras answer up to this are rounding: the same float32 graph, optimized differently.
 TOLERANCE = 1e-5
 _CHECK_TEXTS = ["a short text", "Ein größerer Text, with [MASK] and 漢字.", "", "long " * 600]
 
@@ -30,7 +31,7 @@ def define_flags():
 
 
 def export_savedmodel(run, model_base_path, version: int | None = None) -> dict:
-    """Exports `run` to `model_base_path/<version>`; nothing with that name exists until all checks passed.
+    """Exports `run` to `model_base_path/<version>`; the folder appears only after all checks have passed.
 
     Args:
       run: a `RunDirectory` of a run whose task answers texts.
@@ -56,7 +57,7 @@ def export_savedmodel(run, model_base_path, version: int | None = None) -> dict:
     from .serving_model import ServingModel
 
     serving_model = ServingModel(run)
-    # Servers load whatever is named like a number, so the name comes last.
+    # Servers load every folder whose name is a number, so this one gets its name last.
     with whole_folder(target) as aside:
         serving_model.write(aside)
         report = check_servable(str(aside))
@@ -72,7 +73,7 @@ def _next_version(base) -> int:
 
 
 def _check_answers(serving_model, directory) -> float:
-    """Largest difference between Keras and the session loader, over texts that try all of the road."""
+    """Largest difference between Keras and the session loader, on plain, Unicode, empty and long texts."""
     import numpy as np
     import tensorflow as tf
 
@@ -98,7 +99,7 @@ def _check_answers(serving_model, directory) -> float:
 
 
 def _check_input(name, dtype, shape):
-    """Something to ask: the texts in another order for each input, and two for a setting."""
+    """Input values for the check: the texts, in reverse order for a second text; 2 for a number."""
     import numpy as np
 
     if dtype != "string":

@@ -3,8 +3,8 @@ r"""Script: a run directory -> LiteRT (.tflite) files for classification on phon
   python -m export.export_tflite --run_dir=runs/sst2 --output_dir=litert/sst2 \
       --quantization=float32,dynamic_int8
 
-Writes model_<quantization>.tflite taking token ids, vocab.txt, labels.txt and kbert.json (casing,
-length). Each file is asked the same texts as the Keras model before it gets its name.
+Writes model_<quantization>.tflite, whose inputs are token ids, vocab.txt, labels.txt and kbert.json
+(casing, length). Each file is compared with the Keras model on a few texts before output_dir appears.
 """
 
 import json
@@ -26,7 +26,7 @@ _CHECK_TEXTS = ["a short text", "Another text, somewhat longer than the first on
 def define_flags():
     flags.DEFINE_string("run_dir", None, "The classification run to export.")
     flags.DEFINE_string("output_dir", None, "Folder for the .tflite files.")
-    flags.DEFINE_list("quantization", ["float32", "dynamic_int8"], "float32, float16, dynamic_int8.")
+    flags.DEFINE_list("quantization", ["float32", "dynamic_int8"], "Of float32, float16, dynamic_int8.")
     flags.DEFINE_integer("max_seq_length", None, "Fixed input length; by default the run's.", lower_bound=4)
     flags.DEFINE_bool("overwrite", False, "Replace an output_dir that holds an earlier export.")
     flags.mark_flags_as_required(["run_dir", "output_dir"])
@@ -38,7 +38,7 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
     Args:
       run: a `RunDirectory` of a classification run.
       output_dir: must not exist, unless `overwrite` is given and it holds an earlier export.
-      quantizations: some of kbert's "float32", "float16", "dynamic_int8".
+      quantizations: one or more of "float32", "float16", "dynamic_int8".
       max_seq_length: the fixed input length, by default the run's.
 
     Returns:
@@ -46,16 +46,16 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
       probabilities on a few texts.
 
     Raises:
-      ValueError: for an occupied output_dir, an unknown quantization, another task, a length the
-        encoder does not have, weights or answers that are not finite, or a float32 file that does not give
-        Keras's answers.
+      ValueError: for an occupied output_dir, an unknown quantization, a task without probabilities, a length
+        that the encoder does not support, weights or answers that are not finite, or a float32 file whose
+        answers differ from Keras's.
     """
     output_dir = Path(output_dir)
     _check_output_dir(output_dir, run, overwrite)
     task = run.task()
     if "probabilities" not in task.answers or "choices" in task.inputs:
         raise ValueError(
-            f"{run.path} is a {task.name} run; LiteRT export takes runs that give texts probabilities."
+            f"{run.path} is a {task.name} run; LiteRT export needs a run that gives probabilities for texts."
         )
     length = max_seq_length or run.config.max_seq_length
     if length > run.config.encoder.max_position_embeddings:
@@ -89,7 +89,7 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
 
 
 def _check_output_dir(output_dir, run, overwrite):
-    """--overwrite takes away a whole folder: an export of before, and nothing else."""
+    """Raises ValueError unless `output_dir` is free, or holds an earlier export that --overwrite replaces."""
     inputs = ("run.json", "config.json", "vocab.txt", "checkpoints")
     check_output_folder(output_dir, [run.path / name for name in inputs])
     if not output_dir.exists():
@@ -99,7 +99,7 @@ def _check_output_dir(output_dir, run, overwrite):
     if not (output_dir / _ABOUT_FILE).is_file() or not list(output_dir.glob("model_*.tflite")):
         raise ValueError(
             f"--output_dir={output_dir} holds no earlier export, and --overwrite replaces nothing else; "
-            "choose another, or take it away yourself."
+            "choose another, or delete it yourself."
         )
 
 

@@ -1,4 +1,4 @@
-"""A classifier as a LiteRT file: how it is made and how it is asked."""
+"""A classifier as a LiteRT file: converts a model, and runs the file on texts."""
 
 import shutil
 import tempfile
@@ -18,7 +18,7 @@ QUANTIZATIONS = ("float32", "float16", "dynamic_int8")
 
 
 def convert_to_litert(model, sequence_length: int, quantization: str) -> bytes:
-    """Converts a classification model to a .tflite flatbuffer of built-in ops alone.
+    """Converts a classification model to a .tflite flatbuffer with built-in ops only.
 
     Args:
       model: Keras model from the encoder inputs to `probabilities`.
@@ -48,7 +48,7 @@ def convert_to_litert(model, sequence_length: int, quantization: str) -> bytes:
         specs = [tf.TensorSpec([1, sequence_length], tf.int32, name=name) for name in ENCODER_INPUTS]
         archive.add_endpoint("serving_default", probabilities, specs)
         archive.write_out(str(directory / "model"), verbose=False)
-        # From a SavedModel and no other way: from_keras_model cannot take named inputs, and
+        # Only the way through a SavedModel works: from_keras_model cannot take named inputs, and
         # from_concrete_functions silently drops the weights of Keras 3 variables.
         converter = tf.lite.TFLiteConverter.from_saved_model(str(directory / "model"))
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
@@ -62,7 +62,7 @@ def convert_to_litert(model, sequence_length: int, quantization: str) -> bytes:
 
 
 class LiteRTClassifier:
-    """Asks a .tflite file for texts, tokenizing as everywhere else in kbert.
+    """Runs a .tflite file on texts, with the same tokenization as everywhere in kbert.
 
     Args:
       path: the .tflite file.
@@ -73,10 +73,10 @@ class LiteRTClassifier:
       texts: a text or a list of texts; `text_pairs` the second texts in the same form, or None.
 
     Returns:
-      float32 array of shape (texts, labels); (labels,) for one text by itself.
+      float32 array of shape (texts, labels); (labels,) for a single text.
 
     Raises:
-      ValueError: for what is no text, and for an answer that is no finite number.
+      ValueError: for an input that is not a text, or an answer that is not finite.
     """
 
     def __init__(self, path, vocabulary: Vocabulary, num_threads: int = 2):

@@ -1,4 +1,4 @@
-r"""Asks a running server: text in, one line of JSON out for every text.
+r"""Sends texts to a running server, and prints one line of JSON for every text.
 
     python -m export.serving_client --model_name=sst2 --text='a fine film'
     python -m export.serving_client --model_name=mrpc --api=rest \
@@ -46,7 +46,7 @@ def predict_grpc(
         TimeoutError: the answer took too long.
         ValueError: the server refuses the request; the sentence says why and what to change.
     """
-    # Here, because they bring in TensorFlow: seconds that a REST client need not wait.
+    # Imported here, because they load TensorFlow: a REST client need not wait these seconds.
     import grpc
     import tensorflow as tf
     from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
@@ -97,7 +97,7 @@ def predict_rest(
 
     outputs = answer["outputs"]
     if not isinstance(outputs, dict) or _is_bytes(outputs):
-        # A single output comes without its name; the metadata know it.
+        # A single output comes without its name, so the name is taken from the metadata.
         _, metadata = _exchange(server, "GET", f"{path}/metadata", None, timeout_seconds)
         signatures = metadata["metadata"]["signature_def"]["signature_def"]
         (name,) = signatures[signature_name]["outputs"]
@@ -115,7 +115,7 @@ def _exchange(server, method, path, body, timeout_seconds) -> tuple[int, dict]:
     except TimeoutError as error:
         raise TimeoutError(
             f"The server at {server} gave no answer over REST within {timeout_seconds} s. "
-            "Wait longer (--timeout_seconds), or ask for less at once."
+            "Wait longer (--timeout_seconds), or send fewer texts at once."
         ) from error
     except (OSError, http.client.HTTPException, json.JSONDecodeError) as error:
         raise _unreachable(server, "REST", str(error)) from error
@@ -130,7 +130,7 @@ def _refusal(server, api, model_name, signature_name, inputs, status, details) -
     if status == "DEADLINE_EXCEEDED":
         return TimeoutError(
             f"The server at {server} gave no answer over {api} in time. "
-            "Wait longer (--timeout_seconds), or ask for less at once."
+            "Wait longer (--timeout_seconds), or send fewer texts at once."
         )
     if status == "NOT_FOUND" and "ervable" in details:
         return ValueError(
@@ -142,7 +142,7 @@ def _refusal(server, api, model_name, signature_name, inputs, status, details) -
     )
     return ValueError(
         f"The server at {server} refuses the request to signature {signature_name!r} of model "
-        f"{model_name!r}: {details or status}. Sent were: {sent}. "
+        f"{model_name!r}: {details or status}. The request had: {sent}. "
         f"Compare with the inputs that GET /v1/models/{model_name}/metadata lists."
     )
 
@@ -151,7 +151,7 @@ def _unreachable(server: str, api: str, reason: str) -> ConnectionError:
     return ConnectionError(
         f"No server answers over {api} at {server} ({reason}). Start one "
         "(python -m export.development_server --help), or correct --server and --api: TF Serving "
-        "listens to gRPC at port 8500 and to REST at port 8501."
+        "listens for gRPC on port 8500 and for REST on port 8501."
     )
 
 
@@ -194,7 +194,7 @@ def _is_bytes(value) -> bool:
 
 
 def answer_line(inputs: dict[str, str], outputs: dict[str, np.ndarray]) -> str:
-    """Returns the JSON line for one text: what was asked, then every output by name."""
+    """Returns the JSON line for one text: its inputs, then every output by name."""
     answers = {name: _to_json(_without_batch(array)) for name, array in outputs.items()}
     return json.dumps({**inputs, **answers}, ensure_ascii=False)
 
@@ -206,7 +206,7 @@ def _without_batch(array: np.ndarray) -> np.ndarray:
 def main(argv: list[str]) -> None:
     flag_values = flags.FLAGS
     if len(argv) > 1:
-        sys.exit(f"Received {argv[1:]} beside the flags; quote a text of several words.")
+        sys.exit(f"Received {argv[1:]} beside the flags; put quotes around a text of several words.")
     if flag_values.text_pair is not None and flag_values.text is None:
         sys.exit("Received --text_pair without --text; expected both. Pass --text too.")
 
@@ -238,7 +238,7 @@ def define_flags() -> None:
     flags.DEFINE_enum("api", "grpc", list(_DEFAULT_SERVERS), "Which API carries the request.")
     flags.DEFINE_string("model_name", None, "The model's name on the server.")
     flags.DEFINE_string("signature_name", "serving_default", "Which signature answers.")
-    flags.DEFINE_string("text", None, "The text; left out, the lines of stdin are the texts.")
+    flags.DEFINE_string("text", None, "The text; without it, each line of stdin is a text.")
     flags.DEFINE_string("text_pair", None, "The second text, for a signature that takes a pair.")
     flags.DEFINE_float("timeout_seconds", 10.0, "How long to wait for an answer.")
     flags.mark_flags_as_required(["model_name"])

@@ -21,7 +21,7 @@ class ServingModel:
       signatures: name -> `kbert.tasks.task.Signature`.
 
     Raises:
-      ValueError: for a run that answers nobody, or with weights that are not finite.
+      ValueError: for a run whose task does not answer texts, or with weights that are not finite.
     """
 
     def __init__(self, run: RunDirectory):
@@ -29,17 +29,17 @@ class ServingModel:
         if not task.inputs:
             raise ValueError(
                 f"{run.path} is a {task.name} run, which does not answer texts; a serving model needs "
-                "one that does, for example of run_finetuning."
+                "one that does, for example a run of run_finetuning."
             )
         self.task, model = run.load_model()
         text_inputs = TextInputs(run.vocabulary(), run.details["max_seq_length"])
         self.signatures = self.task.signatures(model, text_inputs)
 
     def write(self, directory):
-        """Writes the SavedModel, each weight once.
+        """Writes the SavedModel, with each weight stored once.
 
-        `ExportArchive.track` is not called: it would store every weight twice, and the endpoint
-        functions find the variables they capture by themselves.
+        `ExportArchive.track` is not called: it would store every weight twice, and it is not needed,
+        because the archive finds the variables that the endpoint functions capture.
         """
         archive = keras.export.ExportArchive()
         for name, signature in self.signatures.items():

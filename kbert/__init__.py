@@ -1,7 +1,7 @@
 """kbert: the whole life of BERT in TensorFlow and Keras 3.
 
-`import kbert` loads nothing: each public name brings its module, and TensorFlow where that needs it, when it
-is first asked for. docs/api.md shows them at work.
+`import kbert` imports neither TensorFlow nor Keras. The module of a public name is imported when that name is
+first used. docs/api.md shows the public names in use.
 """
 
 import importlib

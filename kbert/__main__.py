@@ -1,4 +1,4 @@
-"""`python -m kbert`, and what the installed command `kbert` starts with. Nothing else imports this."""
+"""The entry point of `python -m kbert` and of the installed command `kbert`. No other module imports it."""
 
 import sys
 

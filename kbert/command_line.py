@@ -5,7 +5,8 @@ imported. Scripts import TensorFlow inside `main`, after their flags and files h
 that `--help` and a misspelt path are answered at once.
 """
 
-# Before all other imports, which take a while. A program that only imports kbert keeps its own Ctrl-C.
+# This runs before all other imports, because they take a while. A program that only imports kbert keeps its
+# own handling of Ctrl-C.
 from kbert import interrupt
 
 if interrupt.is_script_starting():
@@ -34,11 +35,12 @@ _PROJECT = Path(__file__).resolve().parent.parent
 def run(main):
     """Parses the flags, runs `main(argv)` and leaves the process with its exit code.
 
-    A ValueError, an OSError (a missing file, an existing one, a full disk) or a FloatingPointError (a loss
-    that is no number any more) is what a user can mend: it becomes the single line `error: ...` on standard
-    error and exit code 1; `--verbosity=1` shows the traceback as well. So it does when it was raised inside
-    an input pipeline, where TensorFlow wraps it. Ctrl-C gives exit code 130, and a training that SIGTERM
-    stopped, 143. Anything else is a defect and keeps its traceback.
+    A user can mend a ValueError, an OSError (a missing file, an existing file, a full disk) and a
+    FloatingPointError (the loss is not finite any more). Such an error becomes the single line `error: ...`
+    on standard error, with exit code 1; `--verbosity=1` also shows the traceback. The same holds for an error
+    that was raised inside an input pipeline, where TensorFlow wraps it. Ctrl-C gives exit code 130. A
+    training that was stopped by SIGTERM gives 143. Any other exception is a bug in kbert and keeps its
+    traceback.
 
     Args:
       main: function of one argument, the command line that absl's flags left over: the program's name.
@@ -69,10 +71,11 @@ def run(main):
 
 
 def _end_at_once(end: SystemExit):
-    """Leaves the process without taking it apart.
+    """Ends the process without freeing its objects first.
 
-    Python would take large traced graphs apart piece by piece before it ends, for 10 seconds and more. What
-    wants to be told of the end is told. Several workers end in TensorFlow's own way: each tells the others.
+    At a normal exit Python frees large traced graphs piece by piece, which takes 10 seconds and more.
+    Functions registered with `atexit` still run, and logs are flushed. Several workers (TF_CONFIG) exit
+    normally, because TensorFlow then tells the other workers.
     """
     if "tensorflow" not in sys.modules or "TF_CONFIG" in os.environ:
         return
@@ -86,7 +89,7 @@ def _end_at_once(end: SystemExit):
 
 
 def _exit_code(error):
-    """Says what ended `main` in one line. A defect is raised again."""
+    """Prints in one line why `main` ended, and returns the exit code. A bug is raised again."""
     if interrupt.is_from_interrupt(error):
         interrupt.forget_interrupt()
         print(interrupt.MESSAGE, file=sys.stderr)
@@ -100,9 +103,9 @@ def _exit_code(error):
 
 
 def _show_own_lines():
-    """Logs this project's lines as they are, without prefix, and other packages' only as warnings.
+    """Shows this project's log lines without a prefix, and those of other packages only if they are errors.
 
-    TensorFlow logs through the same logger what nobody needs to know ("Sharding callback duration").
+    TensorFlow uses the same logger for lines that no user needs ("Sharding callback duration").
     """
     if flags.FLAGS["verbosity"].present:
         return
@@ -114,7 +117,7 @@ def _show_own_lines():
 
 def _is_worth_showing(record):
     path = Path(record.pathname)
-    # By the first folder: what lies beside kbert may be all of site-packages, or hold a .venv.
+    # The path's first folder decides: _PROJECT may be the whole of site-packages, or contain a .venv.
     ours = (
         path.is_relative_to(_PROJECT) and path.relative_to(_PROJECT).parts[0] in interrupt.PACKAGES_OF_SCRIPTS
     )
@@ -124,9 +127,9 @@ def _is_worth_showing(record):
 class _QuietTensorFlowImport:
     """An import finder that hides what TensorFlow's C++ prints while it is first imported.
 
-    TensorFlow 2.21 prints some lines (oneDNN, CUDA drivers) before it reads its log level, so standard
-    error itself is set aside during the import. Python errors pass; to see the C++ lines, for example
-    when the import aborts on an old processor, set TF_CPP_MIN_LOG_LEVEL=0.
+    TensorFlow 2.21 prints some lines (oneDNN, CUDA drivers) before it reads its log level. Standard error
+    itself is therefore redirected to /dev/null during the import. Python exceptions are still raised. To see
+    the C++ lines, for example when the import aborts on an old processor, set TF_CPP_MIN_LOG_LEVEL=0.
     """
 
     def find_spec(self, name, path=None, target=None):
@@ -141,7 +144,7 @@ class _QuietTensorFlowImport:
                 with _standard_error_set_aside():
                     execute(module)
 
-            spec.loader.exec_module = execute_quietly  # type: ignore[method-assign]  # of this module alone
+            spec.loader.exec_module = execute_quietly  # type: ignore[method-assign]  # this module's only
         return spec
 
 
@@ -159,7 +162,8 @@ def _standard_error_set_aside():
         os.close(nowhere)
 
 
-# Level 3 hides all but fatal lines: what matters is raised as a Python exception as well. A level that
-# the user has set stays; 3 may also come from a kbert script that started this process.
+# Level 3 hides all lines but fatal ones; anything important is also raised as a Python exception. A level
+# that the user has set is kept. A level of 3 may also be inherited from a kbert script that started this
+# process.
 if os.environ.setdefault(_LOG_LEVEL, "3") == "3" and "tensorflow" not in sys.modules:
     sys.meta_path.insert(0, _QuietTensorFlowImport())

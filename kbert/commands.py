@@ -9,19 +9,19 @@ _EXPORTERS = "{export}."  # a checkout and an installed package have different n
 
 # Heading -> command -> the module that it runs, and what it does in one line.
 COMMANDS = {
-    "the whole road": {
-        "quickstart": ("kbert.scripts.quickstart", "raw text to answered requests, in some minutes"),
+    "getting started": {
+        "quickstart": ("kbert.scripts.quickstart", "from raw text to answered requests, in a few minutes"),
         "configs": ("kbert.scripts.copy_configs", "list the configs that come with kbert, or copy them"),
     },
     "text and records": {
-        "embedded-text": ("tfrecords_tools.write_embedded_text", "write the text that every Python has"),
+        "embedded-text": ("tfrecords_tools.write_embedded_text", "write the prose of Python's documentation"),
         "vocab": ("tfrecords_tools.build_vocabulary", "learn a vocabulary from a corpus"),
         "tokenize": ("tfrecords_tools.tokenize_text", "show the word pieces of lines of text"),
         "pretraining-data": ("tfrecords_tools.create_pretraining_data", "corpus -> masked records"),
         "finetuning-data": ("tfrecords_tools.create_finetuning_data", "labelled text -> records"),
         "show-records": ("tfrecords_tools.show_records", "print a few records as text"),
         "check-records": ("tfrecords_tools.check_records", "read every record and list what is damaged"),
-        "draw-records": ("tfrecords_tools.draw_statistics", "draw the page of statistics of records"),
+        "draw-records": ("tfrecords_tools.draw_statistics", "draw a page with statistics of records"),
     },
     "training": {
         "memory": ("kbert.scripts.estimate_memory", "estimate the memory that a training needs"),
@@ -31,7 +31,7 @@ COMMANDS = {
     },
     "a trained model": {
         "evaluate": ("kbert.scripts.run_evaluation", "measure a run on held-out data"),
-        "predict": ("kbert.scripts.run_prediction", "answer texts"),
+        "predict": ("kbert.scripts.run_prediction", "use a trained model on texts"),
         "features": ("kbert.scripts.extract_features", "turn texts into vectors"),
         "convert": ("kbert.scripts.convert_checkpoint", "read and write checkpoints of other formats"),
     },
@@ -39,7 +39,7 @@ COMMANDS = {
         "export": (_EXPORTERS + "export_savedmodel", "write a SavedModel for TensorFlow Serving"),
         "export-litert": (_EXPORTERS + "export_tflite", "write LiteRT files for phones"),
         "serve": (_EXPORTERS + "development_server", "serve a SavedModel on this machine"),
-        "client": (_EXPORTERS + "serving_client", "ask a server"),
+        "client": (_EXPORTERS + "serving_client", "send requests to a server"),
     },
 }
 _HELP = ("--help", "-help", "-h", "help")
@@ -50,10 +50,10 @@ def main(argv: list[str] | None = None) -> int:
     """Runs the script that the first argument names, as `python -m` runs it.
 
     Args:
-      argv: the command line, the program's name first; that of this process if left out.
+      argv: the command line, with the program's name first; None takes this process's command line.
 
     Returns:
-      The exit code. A script that ends with one of its own leaves through SystemExit.
+      The exit code. A script that ends with its own exit code raises SystemExit instead.
     """
     argv = sys.argv if argv is None else argv
     command = argv[1] if len(argv) > 1 else None
@@ -84,13 +84,13 @@ def list_of_commands() -> str:
     lines = ["kbert COMMAND --flag=value ...", ""]
     for heading, commands in COMMANDS.items():
         lines += [f"{heading}:", *(f"  {name:<18}{line}" for name, (_, line) in commands.items()), ""]
-    lines += ["`kbert COMMAND --help` explains a command and its flags; `kbert --version` says which kbert."]
+    lines += ["`kbert COMMAND --help` explains a command and its flags; `kbert --version` shows the version."]
     return "\n".join(lines)
 
 
 def _complaint(command):
     if command.startswith("-"):
-        return f"{command!r} stands before the command; flags come after it: kbert pretrain --help."
+        return f"expected a command before the flag {command!r}, for example: kbert pretrain --help."
     import difflib
 
     known = [name for commands in COMMANDS.values() for name in commands]
@@ -100,8 +100,8 @@ def _complaint(command):
 
 
 def _run(module, arguments):
-    """As `python -m module arguments`: the script is `__main__`, defines its flags and ends the process."""
+    """Like `python -m module arguments`: the script is `__main__`, defines its flags and ends the process."""
     import runpy
 
-    sys.argv = [module, *arguments]  # runpy puts the script's path in the first place
+    sys.argv = [module, *arguments]  # runpy replaces the first entry by the script's path
     runpy.run_module(module, run_name="__main__", alter_sys=True)

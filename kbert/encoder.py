@@ -21,27 +21,29 @@ class BertEncoder(keras.Model):
     Args:
       config: an `EncoderConfig`.
       dtype: a Keras dtype policy, for example "float32" or "mixed_bfloat16".
-      outputs: names among ENCODER_OUTPUTS. Without "pooled_output" there is no pooler, and so no weight
-        that a loss on tokens would leave without a gradient.
-      packed: work on rows that hold several texts, as the further input `packed_places` says (see
-        kbert.input_pipelines.packing), attention staying within each text. The outputs at real tokens are the
-        same; at padding `sequence_output` is then 0.
-      recompute: keep only each block's input for the backward pass and run the block again there.
+      outputs: one or more names of ENCODER_OUTPUTS. Without "pooled_output" the model has no pooler, whose
+        weights would get no gradient from a loss on tokens.
+      packed: whether to compute on rows that hold several texts each. The additional input `packed_places`
+        says which token is where (see kbert.input_pipelines.packing). Attention stays within each text. The
+        outputs at real tokens are the same as without packing; at padding `sequence_output` is 0.
+      recompute: whether to keep only each block's input for the backward pass and to run the block again
+        there. This needs less memory and more time.
+      sharing: an encoder whose layers and weights are used instead of new ones, see `with_outputs`.
 
     Call arguments:
       a dict of int32 tensors of shape `(batch, seq_length)`: `input_ids`; `input_mask`, 1 at real tokens
       and 0 at padding; `segment_ids`, 0 for the first text and 1 for the second. The sequence length may
-      vary up to `max_position_embeddings`.
+      vary up to `max_position_embeddings`. With `packed` also `packed_places`, see `PackedRows`.
 
     Returns:
-      dict of what `outputs` names: `sequence_output` of shape `(batch, seq_length, hidden_size)`;
-      `pooled_output` of shape `(batch, hidden_size)`; `hidden_states`, a tuple of
-      `num_hidden_layers + 1` tensors like `sequence_output`, first what the embeddings give, then what
-      each layer gives; `attention_probabilities`, a tuple of `num_hidden_layers` float32 tensors of
+      a dict with the outputs named in `outputs`: `sequence_output` of shape
+      `(batch, seq_length, hidden_size)`; `pooled_output` of shape `(batch, hidden_size)`; `hidden_states`, a
+      tuple of `num_hidden_layers + 1` tensors like `sequence_output`: the output of the embeddings, then of
+      each layer; `attention_probabilities`, a tuple of `num_hidden_layers` float32 tensors of
       shape `(batch, heads, from_length, to_length)`, before dropout.
 
     Raises:
-      ValueError: for an output that is not known, and for hidden states or attention of packed rows.
+      ValueError: for an unknown output, and for hidden states or attention probabilities with `packed`.
 
     Example:
       >>> import keras
@@ -76,7 +78,7 @@ class BertEncoder(keras.Model):
         unknown = [output for output in outputs if output not in ENCODER_OUTPUTS]
         if unknown or not outputs:
             raise ValueError(
-                f"outputs={list(outputs)} of an encoder must be among {', '.join(ENCODER_OUTPUTS)}."
+                f"outputs={list(outputs)} of an encoder must be one or more of {', '.join(ENCODER_OUTPUTS)}."
             )
         inner = [output for output in outputs if output in ENCODER_OUTPUTS[2:]]
         if packed and inner:
@@ -91,7 +93,7 @@ class BertEncoder(keras.Model):
         if "pooled_output" not in outputs:
             pooler = None
         elif pooler is None:
-            raise ValueError("this encoder has no pooler; build it with outputs that name pooled_output.")
+            raise ValueError('this encoder has no pooler; build it with "pooled_output" among its outputs.')
 
         # Functional model
         names = (*ENCODER_INPUTS, PACKED_PLACES) if packed else ENCODER_INPUTS
@@ -126,10 +128,12 @@ class BertEncoder(keras.Model):
         self.pooler = pooler
 
     def with_outputs(self, *outputs: str) -> "BertEncoder":
-        """An encoder of the same layers and weights that gives other outputs, see ENCODER_OUTPUTS.
+        """An encoder with the same layers and weights but with other outputs, see ENCODER_OUTPUTS.
+
+        It works without packing if hidden states or attention probabilities are among the outputs.
 
         Raises:
-          ValueError: for an output that is not known, or "pooled_output" of an encoder without pooler.
+          ValueError: for an unknown output, or "pooled_output" of an encoder without a pooler.
         """
         if set(outputs) == set(self.output):
             return self
@@ -181,7 +185,7 @@ class _BlockWithProbabilities(keras.layers.Layer):
 
 
 def _keep_padding(inputs, embeddings):
-    """(what the first block gets, its mask, the way back to the padded batch)"""
+    """(input of the first block, its mask, function that brings hidden states back to the padded batch)"""
     embedded = embeddings(inputs["input_ids"], inputs["segment_ids"])
     return embedded, inputs["input_mask"], lambda hidden: hidden
 
@@ -195,7 +199,7 @@ def _pack_texts(inputs, embeddings):
 
 
 def _layers(config, policy, packed, recompute):
-    """(embeddings, list of transformer blocks, pooler), fresh."""
+    """New layers: (embeddings, list of transformer blocks, pooler)."""
     embeddings = BertEmbeddings(
         config.vocab_size,
         config.hidden_size,
@@ -224,7 +228,7 @@ def _layers(config, policy, packed, recompute):
         )
         for index in range(config.num_hidden_layers)
     ]
-    for block in blocks:  # here, so that the names of the weights do not depend on the outputs
+    for block in blocks:  # built here, so that the weights' names do not depend on the outputs
         block.build((None, None, config.hidden_size), (None, None))
     pooler = Pooler(
         config.hidden_size, initializer_range=config.initializer_range, dtype=policy, name="pooler"

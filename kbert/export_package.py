@@ -1,10 +1,10 @@
-"""What the folder of exporters is called where kbert runs. Standard library only."""
+"""The import name of the exporters: a checkout and an installed kbert differ. Standard library only."""
 
 import importlib.util
 from pathlib import Path
 
 IN_A_CHECKOUT = "export"
-INSTALLED = "kbert_export"  # a package called `export` would stand in the way of other people's
+INSTALLED = "kbert_export"  # a package called `export` could clash with those of other projects
 
 
 def export_package() -> str:

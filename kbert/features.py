@@ -13,16 +13,17 @@ NEXT_SENTENCE_LABELS = "next_sentence_labels"
 PRETRAINING_LABELS = (*MASK_FEATURES, NEXT_SENTENCE_LABELS)
 LABEL_FEATURE = "label_ids"  # one for each text, or one for each token
 WORD_FEATURE = "word_ids"  # which word of its sentence a labelled token begins; -1 at all others
-TARGET_FEATURE = "targets"  # the number that a regression is to give
+TARGET_FEATURE = "targets"  # the number that a regression should predict
 SPAN_FEATURES = ("start_positions", "end_positions")  # of an answer in a text; the names of run_squad.py
-# Of a window of a text, for each position: from which character of the text (code point) up to which its
-# piece comes, -1 where no piece of the text stands; 1 where no other window shows more of the text around.
+# Of a window of a text, for each position: the first character (code point) of the text that its piece comes
+# from and the one after its last, -1 where no piece of the text stands; and 1 where no other window shows
+# more of the text around the piece.
 PIECE_OFFSETS = "piece_offsets"
 MAX_CONTEXT = "max_context"
-# The next two are features of a batch, not of an example. How much each example counts: 1, and 0 for one that
-# only fills the last evaluation batch.
+# The next two are features of a batch, not of an example. The weight of each example: 1, or 0 for one that
+# only fills up the last evaluation batch.
 EXAMPLE_WEIGHTS = "example_weights"
-# For an encoder that packs several texts into a row: where each token of the rows stands in the batch.
+# For an encoder that packs several texts into a row: the place in the batch of each token of the rows.
 PACKED_PLACES = "packed_places"
 
 
@@ -45,16 +46,16 @@ def pretraining_features(
     with_masks: bool = True,
     with_next_sentence: bool = True,
 ) -> dict[str, Feature]:
-    """Encoder inputs, masked-LM answers, and what the pair of texts is.
+    """Encoder inputs, masked-LM labels and the next-sentence label.
 
-    `next_sentence_labels` is 1 for a random text (or, with sentence order, a swapped pair) and 0 for the real
-    next one.
+    `next_sentence_labels` is 0 when the second text really follows the first, and 1 when it is a random text
+    (or, for sentence order prediction, when the two texts are swapped).
 
     Args:
       max_seq_length: the padded length.
-      max_predictions_per_seq: the most masked places of one sequence.
+      max_predictions_per_seq: the largest number of masked positions in one sequence.
       with_masks: False for records that are masked while they are read.
-      with_next_sentence: False for records of one running text.
+      with_next_sentence: False for records of one continuous text instead of pairs.
     """
     predictions = (max_predictions_per_seq,)
     features = encoder_features(max_seq_length)

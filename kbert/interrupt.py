@@ -1,7 +1,7 @@
-"""Ctrl-C before a script has begun its work: one line and the shell's exit code. Standard library only.
+"""Ctrl-C while a script starts: prints one line and ends with exit code 130. Standard library only.
 
-Python's own answer is a KeyboardInterrupt in the midst of whatever is being imported: a page of traceback, or
-another error that a half-loaded library makes of it.
+By default Python raises KeyboardInterrupt in the middle of an import. The user then sees a page of traceback,
+or another error that comes from a half-loaded library.
 """
 
 import os
@@ -9,17 +9,17 @@ import signal
 import sys
 import threading
 
-EXIT_CODE = 130  # 128 + SIGINT, as shells have it
+EXIT_CODE = 130  # 128 + SIGINT, as in shells
 MESSAGE = "stopped by Ctrl-C"
 # The folders of this project that hold scripts; where kbert is installed, `export` is called `kbert_export`.
 PACKAGES_OF_SCRIPTS = ("kbert", "tfrecords_tools", "export", "kbert_export", "benchmarks")
 
 
 def is_script_starting() -> bool:
-    """Whether this process is `python -m` one of this project's scripts, and not a program that imports it.
+    """Whether this process runs one of this project's scripts by `python -m`.
 
-    While Python still looks for the script, and imports the packages that it lies in, the program's name is
-    "-m" (documentation of `sys.argv`); afterwards the main module knows its name.
+    While Python looks for the script and imports its parent packages, `sys.argv[0]` is "-m" (documentation of
+    `sys.argv`). Afterwards `__main__.__spec__` has the script's name.
     """
     if getattr(sys, "argv", [])[:1] == ["-m"]:
         return True
@@ -28,9 +28,10 @@ def is_script_starting() -> bool:
 
 
 def end_at_interrupt():
-    """From now on Ctrl-C ends the process at once. Nothing may have been begun that wants to be cleaned up.
+    """From now on Ctrl-C ends the process at once. Call it only before there is anything to clean up.
 
-    Where something else listens already, or Ctrl-C is ignored (nohup), nothing changes.
+    Nothing changes if SIGINT has another handler already, or is ignored (nohup), or in another thread than
+    the main one.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -38,13 +39,13 @@ def end_at_interrupt():
 
 
 def raise_at_interrupt():
-    """Back to Python's own answer, a KeyboardInterrupt, which cleans up on its way."""
+    """From now on Ctrl-C raises KeyboardInterrupt again, as Python does by default, and cleanup code runs."""
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def is_from_interrupt(error: BaseException) -> bool:
-    """Whether an error is a KeyboardInterrupt, or was made of one by a library that was being imported."""
+    """Whether an error is a KeyboardInterrupt, or was caused by one, for example in a half-loaded library."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True
@@ -53,10 +54,11 @@ def is_from_interrupt(error: BaseException) -> bool:
 
 
 def forget_interrupt():
-    """A KeyboardInterrupt that has been handled is no reason any more for this process to end by a signal.
+    """Keeps Python from ending this process by SIGINT after a KeyboardInterrupt that has been handled.
 
-    One that passed through `exec` of a string, as in the making of a named tuple, otherwise is: Python notes
-    it, and forgets it only where it next runs a string (pythonrun.c, `run_eval_code_obj`).
+    When a KeyboardInterrupt passes through `exec` of a string, as in the creation of a named tuple, Python
+    sets a flag, and ends the process by SIGINT at exit. It clears the flag when it next executes a string
+    (pythonrun.c, `run_eval_code_obj`).
     """
     exec("")
 

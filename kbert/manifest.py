@@ -1,4 +1,4 @@
-"""manifest.json: what lies beside a set of TFRecord shards, so that a reader needs nothing else.
+"""manifest.json describes the TFRecord shards in its folder, so that a reader needs no other information.
 
 The manifest is written last: a folder without one holds no finished set. Standard library only.
 """
@@ -22,18 +22,18 @@ from kbert.files.whole_file import write_json
 FILE_NAME = "manifest.json"
 VOCABULARY_FILE_NAME = "vocab.txt"  # copied beside the shards: ids mean nothing without it
 
-# 0: from before there were versions. 1: with the shards' bytes and digests.
+# 0: files without a version number. 1: with the size and digest of each shard.
 FORMAT_VERSION = 1
 
-_LONGEST_NAME = 255  # characters, as file systems have it
-_LARGEST_FEATURE = 1 << 24  # values of one example; TensorFlow makes room for them before it looks
+_LONGEST_NAME = 255  # characters, the limit of most file systems
+_LARGEST_FEATURE = 1 << 24  # values of one example; TensorFlow allocates them before it reads the record
 
 
 @dataclass(frozen=True)
 class Shard:
-    """One TFRecord file, by its name inside the folder, how many examples it holds, and what its bytes are.
+    """One TFRecord file: its name inside the folder, number of examples, size in bytes and SHA-256 digest.
 
-    Records from before there were digests have None as `num_bytes` and `sha256`.
+    `num_bytes` and `sha256` are None for old records, which were written without digests.
     """
 
     file: str
@@ -51,9 +51,9 @@ class Manifest:
       features: name -> `Feature`, as in kbert/features.py.
       shards: the files in order.
       vocabulary: `Vocabulary.describe()`: size, do_lower_case, fingerprint.
-      settings: what the records were made with, by flag name.
-      statistics: counts worth knowing (documents, tokens, masked pieces ...).
-      format_version: of the file that it was read from.
+      settings: the flags that the records were made with, by name.
+      statistics: counts such as documents, tokens and masked pieces.
+      format_version: the format of the file that the manifest was read from.
     """
 
     kind: str
@@ -70,9 +70,9 @@ class Manifest:
 
     @property
     def fingerprint(self) -> str | None:
-        """What tells these records from others: of their bytes, features and vocabulary, not of path or time.
+        """A hash of the records' bytes, features and vocabulary. It does not depend on path or time.
 
-        None for records from before their digests were kept.
+        None for old records, which were written without digests.
         """
         digests = [shard.sha256 for shard in self.shards]
         if None in digests:
@@ -91,7 +91,7 @@ class Manifest:
 
 
 def describe_shards(directory: str | Path, num_examples: Mapping[str, int]) -> tuple[Shard, ...]:
-    """The finished files of a folder, by name, with their sizes and digests.
+    """The shards of a folder, with the sizes and digests of their files.
 
     Args:
       directory: where the files lie.
@@ -103,7 +103,7 @@ def describe_shards(directory: str | Path, num_examples: Mapping[str, int]) -> t
         path = Path(directory) / name
         return Shard(name, number, path.stat().st_size, digest(path))
 
-    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:  # hashing leaves Python's lock to others
+    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:  # hashing releases Python's lock
         return tuple(pool.map(describe, num_examples.items()))
 
 
@@ -114,16 +114,16 @@ def digest(path: str | Path) -> str:
 
 
 def read_manifest(directory: str | Path) -> Manifest:
-    """Reads the manifest of a folder of records, also one of an older format.
+    """Reads the manifest of a folder of records; older formats are read too.
 
     Raises:
-      ValueError: when there is none (the tool that writes it did not finish), when it is broken or of a newer
-        format, or when a shard it names is not there.
+      ValueError: when there is no manifest (the tool that writes it did not finish), when it is broken or has
+        a newer format, or when a shard that it names is missing.
     """
     path = Path(directory) / FILE_NAME
     if not path.is_file():
         raise ValueError(
-            f"{directory} holds no {FILE_NAME}, so no finished set of records; make one with "
+            f"{directory} holds no {FILE_NAME}, so it is no finished set of records; make one with "
             "python -m tfrecords_tools.create_pretraining_data --output_dir=..."
         )
     try:
@@ -135,12 +135,15 @@ def read_manifest(directory: str | Path) -> Manifest:
         raise ValueError(f"{path} is broken ({what}); make the records again.") from None
     if manifest is None:
         raise ValueError(
-            f"{path} has format_version={version}, but this kbert reads up to {FORMAT_VERSION}; take a newer "
-            "kbert, or make the records again with this one."
+            f"{path} has format_version={version}, but this kbert reads up to {FORMAT_VERSION}; install a "
+            "newer kbert, or make the records again with this one."
         )
     for shard in manifest.shards:
         if not (path.parent / shard.file).is_file():
-            raise ValueError(f"{path} names the shard {shard.file}, which is not there.")
+            raise ValueError(
+                f"{path} names the shard {shard.file}, which is not there; copy it back, or make the records "
+                "again."
+            )
     return manifest
 
 
@@ -155,7 +158,7 @@ def _format_version(values):
 def _manifest(values, version):
     missing = {"kind", "features", "shards", "vocabulary", "settings", "statistics"} - set(values)
     if missing:
-        raise ValueError(f"it lacks {', '.join(sorted(missing))}")
+        raise ValueError(f"it has no {', '.join(sorted(missing))}")
     features = _a(dict, values["features"], "features")
     shards = tuple(map(_shard, _a(list, values["shards"], "shards")))
     for name, times in Counter(shard.file for shard in shards).items():
@@ -191,7 +194,7 @@ def _shard(value):
         raise ValueError(f"a shard is {_shown(value)}, expected {sorted(known)}")
     shard = Shard(**value)
     if not _is_plain_name(shard.file):
-        raise ValueError(f"the shard {_shown(shard.file)} is no plain file name of this folder")
+        raise ValueError(f"the shard {_shown(shard.file)} is not a plain file name of this folder")
     _number(shard.num_examples, f"num_examples of {shard.file}")
     if (shard.num_bytes is None) != (shard.sha256 is None):
         raise ValueError(f"the shard {shard.file} needs both num_bytes and sha256")
@@ -212,7 +215,7 @@ def _is_plain_name(name):
 def _vocabulary(values):
     for name, kind in (("size", int), ("do_lower_case", bool), ("fingerprint", str)):
         if name not in values:
-            raise ValueError(f"its vocabulary lacks {name}")
+            raise ValueError(f"its vocabulary has no {name}")
         if kind is int:
             _number(values[name], "the vocabulary's size")
         else:

@@ -1,10 +1,10 @@
-"""Errors raised by Python inside an input pipeline: TensorFlow wraps them into pages of its own."""
+"""Finds errors that Python code raised inside an input pipeline: TensorFlow wraps them in long messages."""
 
 import builtins
 import re
 import sys
 
-# script_ops.py of TensorFlow: "<type>: <sentence>", the traceback, and the same once more.
+# TensorFlow's script_ops.py writes "<type>: <message>", the traceback, and the same again.
 _RAISED = re.compile(r"\b(\w*(?:Error|Exception)): (.*?)\nTraceback \(most recent call last\):\n", re.DOTALL)
 
 
@@ -12,11 +12,11 @@ def error_inside(error: BaseException) -> Exception | None:
     """The built-in exception that was raised in a Python function of a tf.data pipeline.
 
     Args:
-      error: what came out of TensorFlow.
+      error: the exception that TensorFlow raised.
 
     Returns:
-      An exception of the same type and sentence, for example a ValueError; or None when `error` is not one of
-      TensorFlow's or holds no such exception.
+      An exception of the same type with the same message, for example a ValueError; or None when `error` is
+      not one of TensorFlow's or holds no such exception.
     """
     tensorflow = sys.modules.get("tensorflow")
     if tensorflow is None or not isinstance(error, tensorflow.errors.OpError):
@@ -29,5 +29,5 @@ def error_inside(error: BaseException) -> Exception | None:
         return None
     try:
         return kind(match[2])
-    except TypeError:  # it takes more than a sentence
+    except TypeError:  # its constructor needs more than a message
         return ValueError(match[2])

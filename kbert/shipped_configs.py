@@ -1,4 +1,4 @@
-"""Where the configs lie that come with kbert, in a checkout and installed. Standard library only."""
+"""Where to find the configs that come with kbert, in a checkout or installed. Standard library only."""
 
 from pathlib import Path
 
@@ -13,16 +13,16 @@ def configs_directory() -> Path:
 
 
 def find_config(path: str | Path) -> Path:
-    """The config that a flag means.
+    """Finds the config file that a flag names.
 
-    A file that exists is meant. A path that begins with `configs/` and is not there means the config of
-    that name that came with kbert, so that `--config=configs/pretraining/smoke.toml` works in every folder.
+    An existing file is taken as it is. A path that begins with `configs/` and does not exist means the config
+    of that name that comes with kbert. So `--config=configs/pretraining/smoke.toml` works in every folder.
 
     Args:
       path: what the user wrote.
 
     Returns:
-      The file that exists, or `path` as it was given, for the reader to complain about.
+      The existing file; or `path` unchanged, and whoever reads it reports that it does not exist.
     """
     path = Path(path)
     if path.parts[:1] == (FOLDER,) and ".." not in path.parts and not path.exists():

@@ -1,4 +1,7 @@
-"""SIGTERM and Ctrl-C as a wish to stop at the next good place, with all work saved. Standard library only."""
+"""SIGTERM and Ctrl-C as a request to stop at the next safe point, with all work saved.
+
+Standard library only.
+"""
 
 import contextlib
 import os
@@ -9,15 +12,15 @@ import threading
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _ENDING = (signal.SIG_DFL, signal.default_int_handler)  # handlers that end a process
 _SECONDS_TO_END = 1.0
-_AT_ONCE = "stopped at once by the second signal; the same command goes on from the newest checkpoint\n"
+_AT_ONCE = "stopped at once by the second signal; repeat the command to go on from the newest checkpoint\n"
 
 
 class StoppedBySignal(Exception):
-    """Training was asked to stop and did, with everything saved; `exit_code` is the shell's for it.
+    """Training was stopped by a signal, with everything saved. `exit_code` is 128 + the signal's number.
 
     Args:
       signal_number: 15 (SIGTERM, exit code 143) or 2 (Ctrl-C, exit code 130).
-      message: where it stands and how to go on.
+      message: where training stopped and how to continue it; it follows "stopped by SIGTERM".
     """
 
     def __init__(self, signal_number: int, message: str):
@@ -27,7 +30,7 @@ class StoppedBySignal(Exception):
 
 
 class StopSignal:
-    """What has been received while `listening()`.
+    """Records the stop signal that is received while `listening()`.
 
     Attributes:
       received: the first signal's number, or 0.
@@ -38,13 +41,14 @@ class StopSignal:
 
     @contextlib.contextmanager
     def listening(self):
-        """Within it the first SIGTERM or SIGINT is only noted; the second one acts as it did before.
+        """Inside this context the first SIGTERM or SIGINT is only recorded; the second acts as it did before.
 
-        Python runs signal handlers between its own instructions, so within a long call into TensorFlow
-        neither would act. A thread therefore waits for the second one, and where it would have ended the
-        process but has not within a second, ends it: checkpoints are whole or absent at any moment.
+        Python runs signal handlers between its own instructions, so no handler runs during a long call into
+        TensorFlow. A thread therefore waits for the second signal. If that signal should end the process and
+        has not done so within a second, the thread ends it. This is safe at any moment, because a checkpoint
+        is either complete or absent.
 
-        Python hands signals to the main thread alone: elsewhere nothing is noted and nothing changes.
+        Python delivers signals to the main thread only: in other threads nothing is recorded or changed.
         """
         if threading.current_thread() is not threading.main_thread():
             yield self
@@ -57,7 +61,7 @@ class StopSignal:
 
         def restore():
             for number, handler in before.items():
-                # None: a handler that was not set from Python, and cannot be put back from there.
+                # None: the handler was not set from Python, so Python cannot restore it.
                 signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
         with _second_signal_ends_at_once(before):
@@ -71,10 +75,10 @@ class StopSignal:
 
 @contextlib.contextmanager
 def _second_signal_ends_at_once(before):
-    """A thread that hears of every signal as it comes, and ends the process with the second one.
+    """Runs a thread that sees every signal at once, and ends the process at the second one.
 
     Args:
-      before: signal number -> handler. A signal with a handler of somebody's own is left to it.
+      before: signal number -> handler. A signal with a custom handler is left to that handler.
     """
     ended = threading.Event()
     receiver, sender = socket.socketpair()

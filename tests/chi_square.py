@@ -1,7 +1,7 @@
 """Pearson's chi-square test, so that a test can say how unlikely its counts are.
 
-Tests ask for `p > SIGNIFICANCE` with fixed seeds: a right sampler passes for ever, and the sample sizes are
-chosen so that the wrong samplers named beside them fail by far.
+Tests require `p > SIGNIFICANCE` with fixed seeds, so a correct sampler that passes once always passes. Sample
+sizes are large enough that the wrong samplers named in the tests fail clearly.
 """
 
 import math
@@ -34,7 +34,7 @@ def upper_tail(statistic: float, degrees: int) -> float:
 
 
 def goodness_of_fit(counts, probabilities) -> float:
-    """p-value of independent draws that fell into categories `counts` times, under `probabilities`."""
+    """p-value of independent draws that fell `counts` times into categories with these `probabilities`."""
     counts, probabilities = np.asarray(counts, float), np.asarray(probabilities, float)
     assert math.isclose(probabilities.sum(), 1.0, rel_tol=1e-9), "the categories must cover everything"
     expected = counts.sum() * probabilities
@@ -43,9 +43,9 @@ def goodness_of_fit(counts, probabilities) -> float:
 
 
 def same_distribution(first, second) -> float:
-    """p-value of two equally large samples of hashable outcomes, under one distribution for both.
+    """p-value of two equally large samples of hashable outcomes, if both have the same distribution.
 
-    Outcomes seen less than 20 times together are counted as one.
+    All outcomes seen fewer than 20 times in both samples together are merged into one category.
     """
     assert len(first) == len(second)
     outcomes = sorted(set(first) | set(second), key=repr)

@@ -13,7 +13,7 @@ from tests.tfrecords_tools import small_corpus
 # Tests of tiny models: compiling kernels for every shape would take longer than all the rest.
 os.environ.setdefault("KBERT_COMPILE_KERNELS", "0")
 
-# A shell that starts the suite in the background has it ignore Ctrl-C, and so would all that it starts.
+# A shell that starts the suite in the background makes it ignore Ctrl-C, and child processes inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,10 +1,10 @@
-"""What every page that kbert writes has to be."""
+"""A check for every HTML page that kbert writes."""
 
 from html.parser import HTMLParser
 
 
 class Balanced(HTMLParser):
-    """Fails where a tag is not closed by its own kind."""
+    """Fails if a tag is not closed by the matching end tag."""
 
     VOID = {"meta", "img", "rect", "line", "br"}
 

@@ -9,10 +9,10 @@ def check_layer(make_layer, inputs: dict, output_shape: tuple, output_dtype: str
     """Builds, calls, casts, saves and trains a layer.
 
     Args:
-      make_layer: function of keyword arguments (`dtype`) to a fresh layer with its name.
+      make_layer: takes keyword arguments (`dtype`) and returns a new layer.
       inputs: call argument -> NumPy array; float arrays are cast to the layer's compute dtype.
       output_shape: the expected shape.
-      output_dtype: expected dtype whatever the policy; None expects the policy's compute dtype.
+      output_dtype: expected dtype under every policy; None expects the policy's compute dtype.
     """
     layer = make_layer()
     outputs = layer(**_cast(inputs, layer))
@@ -34,7 +34,7 @@ def _cast(inputs, layer):
 
 
 def _check_symbolic_call(layer, inputs, output_shape, output_dtype):
-    """Batch and length left open, as in the functional models; the graph's dims must not be lost."""
+    """With an open batch size, as in functional models, the other dimensions must stay known."""
     symbolic = {
         name: keras.KerasTensor((None, *value.shape[1:]), "float32" if value.dtype.kind == "f" else "int32")
         for name, value in inputs.items()
@@ -76,7 +76,7 @@ def _check_training_step(layer, inputs):
     @tf.function
     def step():
         with tf.GradientTape() as tape:
-            # A product with fixed random numbers: no weight's gradient vanishes by symmetry.
+            # The product with fixed random numbers prevents gradients that vanish by symmetry.
             loss = tf.reduce_sum(tf.cast(layer(**arguments, **_training(layer)), tf.float32) * targets)
         for variable, gradient in zip(variables, tape.gradient(loss, variables), strict=True):
             variable.assign_sub(0.1 * tf.convert_to_tensor(gradient))

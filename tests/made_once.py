@@ -1,4 +1,4 @@
-"""What takes seconds to make is made once for all processes of the suite."""
+"""Files that take seconds to make are made once for all processes of the suite."""
 
 import fcntl
 import os
@@ -10,16 +10,16 @@ from pathlib import Path
 def made_once(tmp_path_factory, name: str, make: Callable[[Path], object]) -> Path:
     """The folder that `make(folder)` has filled: the first worker to ask makes it, the others wait.
 
-    Nobody may change what lies there; a test that must takes a copy.
+    No test may change the files there; a test that has to change them works on a copy.
 
     Args:
       tmp_path_factory: pytest's.
       name: which folder; the same name must mean the same `make`.
-      make: fills the folder, which is there and empty.
+      make: fills the folder, which exists and is empty.
     """
     root = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
-        root = root.parent  # each worker has a folder of its own therein
+        root = root.parent  # each worker has its own folder in it
     folder, done = root / "made_once" / name, root / "made_once" / f"{name}.done"
     folder.parent.mkdir(exist_ok=True)
     with open(folder.with_name(f"{name}.lock"), "w") as lock:

@@ -1,4 +1,4 @@
-"""Many cases in one test: collecting hundreds of tests costs more than they do."""
+"""Names the failing case of a test that runs many: hundreds of tests take longer to collect than to run."""
 
 import contextlib
 

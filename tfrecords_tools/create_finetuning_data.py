@@ -32,7 +32,8 @@ FLAGS = flags.FLAGS
 
 HIGH_UNKNOWN_SHARE = 0.05
 _ROWS_AT_ONCE = 2048
-_SOURCE_EXAMPLES = "source_examples"  # where an example became several rows: how many examples there were
+# How many examples there were, where an example became several rows.
+_SOURCE_EXAMPLES = "source_examples"
 _CHARACTERS_AT_ONCE = 1 << 22  # very long texts are handed out in smaller pieces
 
 

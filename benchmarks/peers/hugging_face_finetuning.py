@@ -1,7 +1,8 @@
 """Hugging Face's fine-tuning of a classifier with dynamic padding; see benchmarks/finetuning.py.
 
-A turn's step is `steps_per_call` optimizer steps. As in its Trainer: DataCollatorWithPadding, fused AdamW,
-linear warm-up and decay, clipping, autocast for bfloat16; `group_by_length` takes its LengthGroupedSampler.
+One step of a turn is `steps_per_call` optimizer steps. As in its Trainer: DataCollatorWithPadding, fused
+AdamW, linear warm-up and decay, clipping, autocast for bfloat16; `group_by_length` uses its
+LengthGroupedSampler.
 """
 
 import csv

@@ -1,6 +1,6 @@
-"""The peer of benchmarks/pretraining_data.py: Hugging Face's road from text to masked arrays.
+"""The peer of benchmarks/pretraining_data.py: text to masked arrays with Hugging Face.
 
-Runs in an environment of its own (tests/peers/requirements.txt) and imports nothing of kbert. As in
+Runs in its own environment (tests/peers/requirements.txt) and imports nothing of kbert. As in
 transformers' run_mlm.py: tokenize every line, join, cut into blocks, mask with the collator, `dupe_factor`
 times over; the arrays are saved as .npy. No sentence pairs: the library makes none.
 """

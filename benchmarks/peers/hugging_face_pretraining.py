@@ -46,7 +46,7 @@ def as_tensors(batch):
 
 
 def losses(outputs, batch):
-    """Masked-LM and next-sentence loss apart, from the logits; the model itself only gives their sum."""
+    """Masked-LM and next-sentence loss, separated by the logits; the model itself returns only their sum."""
     next_sentence = torch.nn.functional.cross_entropy(
         outputs.seq_relationship_logits.detach().float(), batch["next_sentence_label"]
     )

@@ -1,6 +1,6 @@
 """The peer of benchmarks/vocabulary.py: Hugging Face's BertWordPieceTokenizer learns a vocabulary.
 
-Imports nothing of kbert. The trainer's settings are its own (pairs that occur twice, 1,000 characters).
+Imports nothing of kbert. The trainer has its default settings (pairs that occur twice, 1,000 characters).
 """
 
 import argparse

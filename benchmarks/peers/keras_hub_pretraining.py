@@ -1,7 +1,7 @@
 """KerasHub's BertMaskedLM, one training step at a time; see benchmarks/training_step.py.
 
-It has no next-sentence head, so it does a little less. Compiled as its own `compile` does by default, with
-the benchmark's optimizer; `train_on_batch` is `fit` without the progress bar.
+It has no next-sentence head, so it does a little less work. It has the loss and metrics of its own `compile`,
+and the benchmark's optimizer; `train_on_batch` is `fit` without the progress bar.
 """
 
 import keras

@@ -1,7 +1,7 @@
 """Model Garden's masked-LM task with next sentence, one training step at a time.
 
-See benchmarks/training_step.py. Its own task, model (BertPretrainerV2), train step, metrics and "adamw" (a
-fused Adam with weight decay that clips by global norm), in a tf.function as its trainer has it.
+See benchmarks/training_step.py. Runs Model Garden's own task, model (BertPretrainerV2), train step, metrics
+and "adamw" (a fused Adam with weight decay that clips by global norm), in a tf.function as its trainer does.
 """
 
 from importlib.metadata import version
@@ -91,7 +91,7 @@ def name_here(name):
 
 
 def assign(weights):
-    """Gives every variable its start; the encoder's own pooler is used by nothing."""
+    """Gives every variable its first value, except the encoder's own pooler, which nothing uses."""
     variables = {
         variable.name.removesuffix(":0").removeprefix("bert/"): variable
         for variable in model.trainable_variables
@@ -101,7 +101,7 @@ def assign(weights):
         variable.assign(value.reshape(variable.shape))
     left = [name for name in variables if not name.startswith("pooler_transform")]
     if left:
-        raise ValueError(f"variables without a start: {left}")
+        raise ValueError(f"variables without a first value: {left}")
 
 
 def as_tensors(batch):

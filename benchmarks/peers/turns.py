@@ -1,14 +1,14 @@
-"""The worker's side of an alternating benchmark: takes a step when it is told to, and says what it took.
+"""The worker's side of an alternating benchmark: takes steps when told to, and reports their time.
 
-A worker is a process that holds one contestant, ready to go on. It reads JSON lines on standard input and
-answers on standard output, one line each:
+A worker is a process that holds one contestant. It reads JSON lines from standard input and answers each with
+one line on standard output:
 
   its settings                  -> {"ready": ...}
   {"steps": 3}                  -> {"steps": [{"seconds": ..., "cpu_seconds": ..., ...}, ...]}
   {"steps": 3}, its last steps  -> {"steps": [...], "result": {...}}
 
-The end of the input ends the worker. What anything else prints goes to standard error. Standard library
-only: every peer runs this in an environment of its own.
+The worker ends when its input ends. Everything else that is printed goes to standard error. Standard library
+only: every peer runs this in its own environment.
 """
 
 import json
@@ -19,7 +19,7 @@ import time
 
 
 class Turns:
-    """Reads the settings; from then on nothing but answers reaches standard output.
+    """Reads the settings; after that, only answers reach standard output.
 
     Attributes:
       settings: the dict that the other side sent.
@@ -35,14 +35,14 @@ class Turns:
         self._values = {}
 
     def ready(self, **facts):
-        """Says that the contestant is built and warm, and what it is made of."""
+        """Reports that the contestant is built and ready, with facts such as versions."""
         self._answer({"ready": facts})
 
     def next_step(self) -> bool:
-        """Waits until a step may be taken; it lasts until this is called again, or `end_step`.
+        """Waits until a step may be taken. The step ends at the next call of this, or at `end_step`.
 
         Returns:
-          False when there will be none any more.
+          False when there are no more steps to take.
         """
         self.end_step()
         while not self._granted:
@@ -58,16 +58,16 @@ class Turns:
         return True
 
     def report(self, **values: float):
-        """Numbers of the step that is being taken, for example its loss."""
+        """Adds numbers to the report of the current step, for example its loss."""
         self._values |= values
 
     def finish(self, **result):
-        """Says that there are no more steps, and what came out."""
+        """Reports that there are no more steps, and the result."""
         self.end_step()
         self._answer({"steps": self._taken, "result": result})
 
     def end_step(self):
-        """Ends the step now: what comes before the next one is no part of it."""
+        """Ends the current step, so that what follows is not timed as part of it."""
         if self._began is None:
             return
         began, cpu_began = self._began

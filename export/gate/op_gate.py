@@ -1,11 +1,11 @@
-"""The gate before a SavedModel leaves the house: does a stock TensorFlow Serving know its ops?
+"""Checks before an export that a stock TensorFlow Serving knows all ops of a SavedModel.
 
-A server refuses a whole model for one op it does not know ("Op type not registered"), and a
-Python test never sees it, because Python has the newer TensorFlow and TF-Text registered. So the
+A server refuses a whole model for one op that it does not know ("Op type not registered"). No
+Python test notices this, because Python has the ops of a newer TensorFlow and TF-Text. So the
 names in the finished graph are compared to `servable_ops.txt`, the ops of the servers in use.
 
-Only names are compared. That an attribute or a kernel fits is shown by loading the folder
-(`export/gate/session_check.py`), in this TensorFlow and, in CI, in 2.12.1.
+Only names are compared. Loading the folder (`export/gate/session_check.py`) shows whether
+attributes and kernels fit, in this TensorFlow and, in CI, in 2.12.1.
 """
 
 import functools
@@ -34,7 +34,7 @@ def servable_text_ops() -> frozenset[str]:
 
 
 def list_ops(saved_model_dir: str) -> dict[str, list[str]]:
-    """Lists every op of a SavedModel and where it stands.
+    """Lists every op of a SavedModel and where it occurs.
 
     All meta graphs are read, each with its function library: a model saved by TensorFlow 2 keeps
     nearly all its ops in functions.
@@ -71,7 +71,7 @@ def check_servable(saved_model_dir: str) -> dict:
         `{"num_ops": number of different ops, "text_ops": sorted TF-Text ops among them}`.
 
     Raises:
-        ValueError: naming every refused op, who holds it, and the mend.
+        ValueError: naming every refused op, where it occurs, and how to mend it.
     """
     ops = list_ops(saved_model_dir)
     refused = [op for op in ops if op not in servable_ops()]

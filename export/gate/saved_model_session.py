@@ -27,8 +27,8 @@ class RequestError(ValueError):
 class SavedModelSession:
     """Loads a SavedModel through the graph/session loader and runs its signatures.
 
-    `run` may be called from several threads at once. The session lives as long as the object:
-    whoever still runs a request keeps it alive, so nothing has to be closed by hand.
+    `run` may be called from several threads at once. The session lives as long as the object. A
+    thread that still runs a request keeps the object alive, so nothing has to be closed by hand.
 
     Args:
         saved_model_dir: folder that holds `saved_model.pb`.
@@ -116,12 +116,12 @@ def status_name(error: tf.errors.OpError) -> str:
 
 
 def cpp_dtype_name(dtype: tf.DType) -> str:
-    """Returns the dtype's name as the server's messages have it, for example `float`."""
+    """Returns the dtype's name as the server's messages write it, for example `float`."""
     return _CPP_NAMES.get(dtype.name, dtype.name)
 
 
 def _wrong_inputs(received: set[str], expected: set[str]) -> str:
-    # With as many names as expected the server stumbles over the first unknown one instead.
+    # If the number of names is right, the server reports the first unknown name instead.
     if len(received) == len(expected):
         stranger = min(received - expected)
         return (

@@ -1,10 +1,10 @@
-"""Runs a SavedModel on the server's own road, so that what a test sees is what a server does.
+"""Loads and runs a SavedModel as the server does, so that a test sees what a server would do.
 
 `tf.saved_model.load` does not replace this check. It rebuilds Python objects, and each function
 finds its variables through them; the C++ server only restores the graph and runs it in a session.
-A model saved by `tf.saved_model.save` with a Keras 3 object attached answers perfectly on the
-first road and on the second fails with "Could not find variable ...": Keras' wrapper is restored
-into one resource while the functions read another.
+A model saved by `tf.saved_model.save` with a Keras 3 object attached answers correctly after
+`tf.saved_model.load`, but in a session it fails with "Could not find variable ...": Keras' wrapper
+is restored into one resource while the functions read another.
 """
 
 import numpy as np
@@ -25,8 +25,8 @@ def run_signature(saved_model_dir: str, signature: str, inputs: dict) -> dict[st
         Output name -> NumPy array; strings are object arrays of bytes.
 
     Raises:
-        ValueError: opening with the words of the real server, then what the model has and how
-            to mend it.
+        ValueError: its message begins with the real server's words, then says what the model
+            expects and how to mend the request.
     """
     return run_loaded(load_session(saved_model_dir), signature, inputs)
 

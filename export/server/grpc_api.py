@@ -20,8 +20,8 @@ from .servable import Servable
 _NUM_THREADS = 8
 _MAX_MESSAGE = 4000
 _SIGNATURE_DEF = "signature_def"
-# As in the real server a value stands in its own field, not in `tensor_content`, because many
-# clients read `outputs["probabilities"].float_val`.
+# As in the real server, values are in the field of their dtype, not in `tensor_content`, because
+# many clients read `outputs["probabilities"].float_val`.
 _VALUE_FIELDS = {
     tf.float32: "float_val",
     tf.float64: "double_val",
@@ -93,7 +93,7 @@ def predict(servable: Servable, request: predict_pb2.PredictRequest) -> predict_
     """Answers a Predict request, or raises `RequestError`."""
     spec = request.model_spec
     version, model = servable.find(spec.name, requested_version(spec))
-    # The signature comes first: its absence is told before anything about the inputs.
+    # The signature comes first: a missing one is reported before any error of the inputs.
     model.signature(spec.signature_name)
     inputs = {name: _read_tensor(name, proto) for name, proto in request.inputs.items()}
     outputs = model.run(spec.signature_name, inputs, list(request.output_filter))

@@ -18,9 +18,9 @@ _BYTES_SUFFIX = "_bytes"
 
 
 def write_answer(outputs: dict[str, np.ndarray], row_form: bool) -> bytes:
-    """Writes the answer's body in the form in which the request came."""
+    """Writes the answer's body in the request's form, rows or columns."""
     answer = _rows(outputs) if row_form else _columns(outputs)
-    # NaN and Infinity are written as bare words, as the server does and most readers accept.
+    # NaN and Infinity are written without quotes, as the server does and most readers accept.
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogateescape")
 
 

@@ -204,7 +204,7 @@ def _read_base64(value: dict) -> bytes:
 
 
 def _is_object(value) -> bool:
-    """True for a JSON object that is not the stand-in for bytes."""
+    """True for a JSON object, except `{"b64": "..."}`, which stands for bytes."""
     if not isinstance(value, dict):
         return False
     return not (value.keys() == {"b64"} and isinstance(value["b64"], str))

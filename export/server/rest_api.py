@@ -64,7 +64,7 @@ def answer(servable: Servable, method: str, path: str, body: bytes = b"") -> byt
     """Answers one request, or raises `RequestError`.
 
     Args:
-        servable: who answers.
+        servable: the model that answers.
         method: `GET` or `POST`.
         path: path of the URL, for example `/v1/models/sst2:predict`.
         body: JSON of a predict request.
@@ -108,7 +108,7 @@ def _predict(servable: Servable, spec: model_pb2.ModelSpec, body: bytes) -> byte
     document = json_request.parse_body(body)
     _, model = servable.find(spec.name, grpc_api.requested_version(spec))
     name = document.get("signature_name") or DEFAULT_SIGNATURE
-    if name not in model.signatures:  # REST has its own words and status for it
+    if name not in model.signatures:  # REST has its own message and status for this
         raise RequestError("INVALID_ARGUMENT", f'Serving signature name: "{name}" not found in signature def')
     row_form = json_request.is_row_form(document)
     inputs = json_request.read_inputs(document, model.signature(name))
@@ -127,7 +127,7 @@ def _metadata(servable: Servable, spec: model_pb2.ModelSpec) -> bytes:
     response = grpc_api.model_metadata(servable, request)
     signatures = get_model_metadata_pb2.SignatureDefMap()
     response.metadata["signature_def"].Unpack(signatures)
-    # The real server concatenates the two, which is why signature_def stands there twice.
+    # The real server concatenates the two, which is why signature_def occurs twice.
     return _json(
         {
             "model_spec": _as_dict(response.model_spec),
@@ -174,7 +174,7 @@ class _RequestHandler(http.server.BaseHTTPRequestHandler):
             status, text = 200, answer(self.servable, self.command, path, body)
         except RequestError as error:
             status, text = _HTTP_STATUS.get(error.status, 500), _error_body(error)
-        except Exception as error:  # a fault of ours must reach the client, not hang it
+        except Exception as error:  # also an error of this server: the client must not wait for ever
             logging.error("REST %s %s: %s", self.command, path, traceback.format_exc())
             status, text = 500, _error_body(RequestError("INTERNAL", str(error)))
         self._send(status, text)

@@ -13,7 +13,7 @@ from ..gate.saved_model_session import RequestError, SavedModelSession, status_n
 
 @dataclasses.dataclass(frozen=True)
 class VersionStatus:
-    """What `GetModelStatus` tells of one version: `AVAILABLE`, or `END` with the reason."""
+    """What `GetModelStatus` reports of one version: `AVAILABLE`, or `END` with the reason."""
 
     version: int
     state: str
@@ -26,11 +26,11 @@ class Servable:
 
     The base path holds one folder per version, named by an integer; other names are ignored, so
     an exporter may write to `tmp.7` and rename it to `7`. `poll` looks for a newer version and
-    loads it *before* the older one goes: while it loads, and if it cannot be loaded, the older
-    one answers. Requests that began on the older one end on it.
+    loads it *before* the older one is dropped: while it loads, and if it cannot be loaded, the
+    older one answers. A request that began on the older one ends on it.
 
-    Unlike the real server, which by default unloads all but the newest version, an older one is
-    loaded when somebody asks for its number. The real one needs a `model_version_policy` for it.
+    An older version is loaded when a request names its number. The real server does this only
+    with a `model_version_policy`; by default it unloads all but the newest version.
 
     Args:
         base_path: folder of version folders.
@@ -120,15 +120,15 @@ class Servable:
         return [known[number] for number in sorted(wanted, reverse=True)]
 
     def _load(self, version: int, folder: pathlib.Path) -> None:
-        # A broken folder is tried again once something in it has changed (it may have been seen
-        # in the middle of a copy), not each second.
+        # A broken folder is not tried again every second, but only after something in it has changed:
+        # it may have been seen in the middle of a copy.
         contents = _contents(folder)
         if version in self._failures and self._failures[version].contents == contents:
             return
         try:
             check_servable(str(folder))
             model = SavedModelSession(str(folder))
-        except Exception as error:  # whatever is wrong with one version must not stop the other
+        except Exception as error:  # no error of one version may stop the other versions
             self._failures[version] = _Failure(contents, _error_code(error), str(error))
             logging.error("%s version %d cannot be loaded: %s", self.name, version, error)
             return

@@ -1,6 +1,6 @@
-"""Every BERT checkpoint in, every BERT checkpoint out: Google TF1, Hugging Face, KerasHub,
-sentence-transformers, kbert's own runs.
+"""Reads and writes BERT checkpoints: Google TF1, Hugging Face, KerasHub, kbert's own runs.
 
 `formats.read_checkpoint` reads any of them into a `BertCheckpoint`, `formats.write_checkpoint` writes one,
-`model_loading.build_model` makes it a Keras model. docs/checkpoints.md tells the names and the numbers.
+and `model_loading.build_model` turns it into a Keras model. The settings of sentence-transformers folders are
+read as well. docs/checkpoints.md has the tables of names and the comparisons.
 """

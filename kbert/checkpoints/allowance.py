@@ -22,7 +22,7 @@ class Allowance:
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.patterns)
 
     def conflict(self, name: str, sentence: str, report: Report):
-        """A setting that kbert cannot honour, or two that contradict each other.
+        """Reports a setting that kbert cannot follow, or two settings that contradict each other.
 
         Args:
           name: what --allow_unmatched calls it.
@@ -33,5 +33,5 @@ class Allowance:
           ValueError: unless `name` is allowed.
         """
         if name not in self:
-            raise ValueError(f"{sentence}; to go on all the same, say --allow_unmatched={name}.")
+            raise ValueError(f"{sentence}; to go on anyway, pass --allow_unmatched={name}.")
         report.note(f"{sentence} (allowed by --allow_unmatched)")

@@ -1,4 +1,4 @@
-"""The neutral middle: every outside format is read into a `BertCheckpoint` and written from one."""
+"""The common form of all formats: each is read into a `BertCheckpoint` and written from one."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class BertCheckpoint:
-    """A BERT model as data: what it is, its words, and its numbers under kbert's own names.
+    """A BERT model as data: its config, task, vocabulary, and tensors under kbert's own names.
 
     Args:
       source: the path it was read from.
@@ -24,11 +24,11 @@ class BertCheckpoint:
       task: a key of `kbert.tasks.TASKS`.
       labels: label names in id order, for tasks that have labels.
       vocabulary: the tokens with their casing.
-      tensors: kbert name -> float32 tensor, read when asked. Those of the task's model that are missing
-        here have never been trained.
-      max_seq_length: the longest sequence that the source answers.
-      takes_pairs: whether the answers are about pairs of texts; None when the source does not say.
-      report: the account of the reading.
+      tensors: kbert name -> float32 tensor, read when asked for. A variable of the task's model without a
+        tensor here has never been trained.
+      max_seq_length: the longest sequence that the source accepts.
+      takes_pairs: whether the task is about pairs of texts; None when the source does not say.
+      report: what became of each tensor and setting in the reading.
     """
 
     source: str
@@ -43,12 +43,12 @@ class BertCheckpoint:
 
     @property
     def parts(self) -> dict[str, Part]:
-        """What the task's model has on top of the body, by name."""
+        """The pooler and heads that the task's model has on top of the encoder's body, by name."""
         return parts_of(self.task, self.labels)
 
     @property
     def problem_type(self) -> str | None:
-        """How the logits are meant, see `Task.problem_type`."""
+        """What the logits mean, see `Task.problem_type`."""
         return TASKS[self.task].problem_type
 
     @property
@@ -58,11 +58,11 @@ class BertCheckpoint:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The variables of the task's model that no tensor is there for."""
+        """The names of those variables of the task's model that have no tensor."""
         return tuple(name for name in self.shapes if name not in self.tensors)
 
     def complete(self) -> dict[str, StoredTensor]:
-        """A tensor for each variable of the task's model; what is missing gets fresh numbers."""
+        """A tensor for each variable of the task's model; missing ones get fresh initial values."""
         return {
             name: self.tensors.get(name) or self._fresh(name, shape) for name, shape in self.shapes.items()
         }
@@ -74,7 +74,7 @@ class BertCheckpoint:
         return StoredTensor(shape, "float32", read)
 
     def encoder_alone(self) -> "BertCheckpoint":
-        """The same encoder without its heads, which the report then names as left over."""
+        """The same encoder without its heads; the report then lists their tensors as left over."""
         kept = {name: t for name, t in self.tensors.items() if part_of(name) in ("body", POOLER.name)}
         dropped = {name for name in self.tensors if name not in kept}
         report = dataclasses.replace(

@@ -1,4 +1,4 @@
-"""Which format lies at a path, and reading and writing of any of them."""
+"""Detects the format of a checkpoint, and reads and writes every format."""
 
 import dataclasses
 import errno
@@ -26,7 +26,7 @@ _WRITERS = {
     keras_hub.FORMAT: keras_hub.write_keras_hub,
 }
 FORMATS = tuple(_WRITERS)
-# What a name starts with that is no path -> function from the name to a folder on this machine.
+# The start of a name that is not a path -> function that downloads the model and returns its local folder.
 _DOWNLOADS = {
     hub.SCHEME: hub.download,
     keras_hub.PRESET_SCHEME: keras_hub.download_preset,
@@ -35,10 +35,10 @@ _DOWNLOADS = {
 
 
 def local_path(path) -> Path:
-    """A path as it is; a name such as `hf://org/name` as the folder that it is downloaded to.
+    """A path unchanged; for a name such as `hf://org/name`, the folder that the model is downloaded to.
 
     Raises:
-      ValueError: for a name that is not known, or cannot be had.
+      ValueError: for a name that is unknown or cannot be downloaded.
     """
     for scheme, download in _DOWNLOADS.items():
         if str(path).startswith(scheme):
@@ -75,19 +75,20 @@ def detect_format(path) -> str:
 
 
 def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=()) -> BertCheckpoint:
-    """Reads a checkpoint of any format, found from the content. Tensors are read when they are asked for.
+    """Reads a checkpoint; its files show the format. Tensors are read when they are asked for.
 
     Args:
       path: a run directory, a Hugging Face folder, a KerasHub preset, a TF1 checkpoint's folder or prefix;
         or a name, `hf://org/name@revision` or `keras_hub://preset`.
-      do_lower_case: the casing, for a checkpoint that does not say it; it may not contradict one that does.
+      do_lower_case: the casing, needed only if the checkpoint does not say it; it must not contradict the
+        checkpoint.
       allow_unmatched: names and globs of tensors and settings that may differ, see `Allowance`.
 
     Returns:
-      A `BertCheckpoint`; its `report` tells of every name.
+      A `BertCheckpoint`; its `report` lists every tensor.
 
     Raises:
-      ValueError: one sentence for whatever is missing, broken, contradictory or unknown.
+      ValueError: for anything that is missing, broken, contradictory or unknown.
     """
     folder = local_path(path)
     checkpoint = _READERS[detect_format(folder)](folder, do_lower_case, Allowance(allow_unmatched))
@@ -101,17 +102,17 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
 def write_checkpoint(
     checkpoint: BertCheckpoint, path, format: str, allow_unmatched=(), overwrite: bool = False
 ) -> Report:
-    """Writes `checkpoint` as a new folder: aside, then renamed, with the report of both sides in it.
+    """Writes `checkpoint` as a new folder, completely or not at all, with the reports of reading and writing.
 
     Args:
       checkpoint: the model.
       path: the folder to make.
       format: one of FORMATS.
       allow_unmatched: see `read_checkpoint`.
-      overwrite: whether it may take the place of an earlier conversion, once it is whole.
+      overwrite: whether the new folder may replace an earlier conversion, when the new one is complete.
 
     Returns:
-      The account of the writing.
+      The report of the writing.
 
     Raises:
       ValueError: for an unknown format, a path that holds files already, or a model that the format cannot
@@ -134,7 +135,7 @@ def write_checkpoint(
 
 
 def require_free(path, overwrite: bool = False, inputs=()):
-    """Refuses a target that holds something already, but for an earlier conversion if `overwrite` is set.
+    """Refuses a folder that is not empty, except an earlier conversion if `overwrite` is set.
 
     Args:
       path: the folder to make.
@@ -142,14 +143,12 @@ def require_free(path, overwrite: bool = False, inputs=()):
       inputs: paths that are read; none of them may lie in the folder.
 
     Raises:
-      ValueError: one sentence.
+      ValueError: when the folder is refused, or would replace one of the inputs.
     """
     path = Path(path)
     for source in [Path(name) for name in inputs if not str(name).startswith(tuple(_DOWNLOADS))]:
         if source.resolve().is_relative_to(path.resolve()):
-            raise ValueError(
-                f"{path} would take the place of {source}, which is read; choose another folder."
-            )
+            raise ValueError(f"{path} would replace {source}, which is to be read; choose another folder.")
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not overwrite:
@@ -157,9 +156,9 @@ def require_free(path, overwrite: bool = False, inputs=()):
             f"{path} exists and is not empty; choose a new folder, or add --overwrite to replace an earlier "
             "conversion."
         )
-    # A conversion's run that was trained on is more than a conversion.
+    # A converted run that was trained further is more than a conversion.
     if not (path / JSON_FILE).is_file() or (path / "metrics.jsonl").exists():
         raise ValueError(
-            f"{path} holds more than a conversion, which is all that --overwrite replaces; choose a new "
+            f"{path} holds more than a conversion, and --overwrite replaces only a conversion; choose a new "
             "folder."
         )

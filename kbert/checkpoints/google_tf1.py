@@ -1,4 +1,4 @@
-"""Google's TF1 checkpoints in and out, without a graph: bert_model.ckpt.*, bert_config.json, vocab.txt."""
+"""Google's TF1 checkpoints, read and written without a graph: weights, bert_config.json, vocab.txt."""
 
 import dataclasses
 import errno
@@ -29,14 +29,14 @@ FORMAT = "google"
 CONFIG_FILE = "bert_config.json"
 CHECKPOINT_NAME = "bert_model.ckpt"
 _INDEX = ".index"
-# What an optimizer keeps beside each variable: BERT's own (optimization.py, `adam_m`), LAMB's, and
-# TensorFlow's AdamOptimizer; and what training counts.
+# The variables of optimizers: BERT's own (optimization.py, `adam_m`), LAMB's, and those of TensorFlow's
+# AdamOptimizer; and the counters of training.
 _SLOTS = re.compile(r".+/(adam_m|adam_v|lamb_m|lamb_v|Adam|Adam_1)|beta[12]_power")
 _COUNTERS = ("global_step",)
-# tokenization.py, `validate_case_matches_checkpoint`, tells the casing from the folder's name.
+# Like tokenization.py, `validate_case_matches_checkpoint`: the folder's name shows the casing.
 _CASED_FOLDER = re.compile(r"(^|[_-])(multi_)?cased([_-]|$)")
 _UNCASED_FOLDER = re.compile(r"(^|[_-])uncased([_-]|$)|^(multilingual|chinese)_L-")
-# Keys that kbert adds to bert_config.json; the original's reader takes any key and looks at its own.
+# Keys that kbert adds to bert_config.json; the original's reader accepts any key and uses only its own.
 _OWN_KEYS = ("do_lower_case", "labels")
 
 
@@ -70,12 +70,13 @@ def read_google(
 
     Args:
       path: the folder, or the prefix `.../bert_model.ckpt`; bert_config.json and vocab.txt lie beside it.
-      do_lower_case: the casing; without it the folder's name tells it, or the vocabulary.
+      do_lower_case: the casing. If it is None, bert_config.json, the folder's name or the vocabulary shows
+        it.
       allowance: names that may stay unmatched.
 
     Raises:
-      ValueError: one sentence for whatever is missing, broken, or unknown to kbert. Settings are checked
-        before any tensor is read.
+      ValueError: for anything that is missing, broken, or unknown to kbert. Settings are checked before any
+        tensor is read.
     """
     prefix, allowance = checkpoint_prefix(path), allowance or Allowance()
     if prefix is None:
@@ -99,14 +100,15 @@ def read_google(
     labels = json_texts(own, "labels", folder / CONFIG_FILE) or [str(index) for index in range(num_labels)]
     if len(labels) != num_labels:
         raise ValueError(
-            f"{folder / CONFIG_FILE} names {len(labels)} labels, but the classifier has {num_labels} outputs."
+            f"{folder / CONFIG_FILE} names {len(labels)} labels, but the classifier has {num_labels} "
+            "outputs; use config and weights of one model."
         )
     parts = with_pooler(required)
     shapes = body_shapes(config)
     for part in parts.values():
         shapes |= part.shapes(config)
     optional = {
-        name: "not in this checkpoint; initialised afresh where a kbert model has it"
+        name: "not in this checkpoint; initialised if a kbert model has it"
         for part in parts.values()
         if part.name not in required
         for name in part.shapes(config)
@@ -166,7 +168,7 @@ def _read_tensors(prefix):
 
 
 def _require_room(prefix, shapes, dtypes):
-    """No tensor may be larger than the files that hold it: TensorFlow makes room before it reads."""
+    """Refuses a tensor that is larger than the data files: TensorFlow allocates memory before it reads."""
     size = sum(file.stat().st_size for file in prefix.parent.glob(f"{glob.escape(prefix.name)}.data-*"))
     for name, shape in shapes.items():
         if math.prod(shape) * dtypes[name].size > size:
@@ -189,11 +191,11 @@ def _stored(tensors) -> Stored:
 
 
 def _task(stored, report):
-    """(task, its parts, which must be whole, number of labels), from the heads that are there."""
+    """(task, its parts, which must be complete, number of labels), according to the heads in the file."""
     names = stored.tensors
     heads = {part for part in GOOGLE_TF1 if GOOGLE_TF1[part][0].outside in names} - {"body", POOLER.name}
     num_labels = 0
-    for fine_tuned in ({"span"}, {"classification"}):  # heads of pretraining may have been left there
+    for fine_tuned in ({"span"}, {"classification"}):  # pretraining heads may still be in the file
         heads = fine_tuned if fine_tuned <= heads else heads
     if "classification" in heads:
         num_labels = names[GOOGLE_TF1["classification"][0].outside].shape[0]
@@ -201,7 +203,7 @@ def _task(stored, report):
     task = TASKS.of_parts(heads | ({POOLER.name} if reads_pooled else set()))
     if num_labels == 1:
         task = TASKS.with_problem_type(task, "regression")
-    report.note(f"heads: {', '.join(sorted(heads)) or 'none'}; kbert's {task!r}")
+    report.note(f"heads: {', '.join(sorted(heads)) or 'none'}; read as kbert's task {task!r}")
     return task, parts_of(task, tuple(map(str, range(num_labels)))), num_labels
 
 
@@ -212,13 +214,13 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
     """Writes bert_model.ckpt.*, bert_config.json and vocab.txt as google-research/bert reads them.
 
     Args:
-      checkpoint: the model; tensors that it lacks are not written.
+      checkpoint: the model; only the tensors that it has are written.
       folder: an empty folder.
-      allowance: settings that the original's code does not know may pass: `layer_norm_eps`,
-        `hidden_act`, `masked_lm_settings`, and the names of heads it has no variables for.
+      allowance: what the original's code does not have and the user allows: `layer_norm_eps`, `hidden_act`,
+        `masked_lm_settings`, and kbert's names of variables.
 
     Returns:
-      The account of the writing.
+      The report of the writing.
 
     Raises:
       ValueError: for a model whose numbers the original's code would not reproduce.
@@ -255,7 +257,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
 
     values = dataclasses.asdict(config)
     if config.layer_norm_eps == EncoderConfig.layer_norm_eps:
-        del values["layer_norm_eps"]  # no key of the original's
+        del values["layer_norm_eps"]  # the original has no such key
     values = {name: value for name, value in values.items() if value is not None}
     values["do_lower_case"] = checkpoint.vocabulary.do_lower_case
     if checkpoint.labels:
@@ -277,6 +279,6 @@ def _save(prefix, arrays):
             tensors=[tf.constant(arrays[name]) for name in names],
         )
     except tf.errors.OpError as error:  # a full disk, most often
-        # Without the name of TensorFlow's operation before and behind.
+        # Removes the name of TensorFlow's operation at both ends of the message.
         reason = re.sub(r"\{\{.*?\}\} | \[Op:.*?\]", "", _first_line(error))
         raise OSError(errno.EIO, f"the checkpoint could not be written: {reason}") from None

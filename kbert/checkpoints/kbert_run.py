@@ -1,4 +1,4 @@
-"""kbert's own run directories: any run in, and a converted checkpoint out as a run of 0 steps."""
+"""Reads kbert's own run directories, and writes a converted checkpoint as a run of 0 steps."""
 
 from pathlib import Path
 
@@ -17,16 +17,16 @@ RUN_FILE = "run.json"
 def read_kbert_run(
     path, do_lower_case: bool | None = None, allowance: Allowance | None = None
 ) -> BertCheckpoint:
-    """Reads the checkpoint that a run directory hands on, see `RunDirectory.checkpoint`.
+    """Reads the default checkpoint of a run directory, see `RunDirectory.checkpoint`.
 
     Args:
       path: the run directory.
-      do_lower_case: may be given again, but not contradict the run.
-      allowance: see `Allowance`.
+      do_lower_case: may be given, but must agree with the run.
+      allowance: not used: a run has exactly its task's variables.
 
     Raises:
-      ValueError: when there is no run, no checkpoint yet, another vocabulary than the run's, or a model
-        file that is broken or not the config's.
+      ValueError: when there is no run or no checkpoint yet, when vocab.txt has changed, or when the model
+        file is broken or does not fit the config.
     """
     from kbert.runs import checkpoint as training_checkpoint
     from kbert.runs.run_directory import RunDirectory
@@ -53,15 +53,15 @@ def read_kbert_run(
         report=report,
         takes_pairs=getattr(task, "takes_pairs", None),
     )
-    # Numbers that a conversion made up and nothing has trained since are not handed on.
+    # Values that a conversion initialised, and that were never trained, are left out.
     untrained = set(run.details.get("converted", {}).get("initialised", ()))
     stored = read_safetensors(weights)
     for name, shape in result.shapes.items():
         if name not in stored:
-            raise ValueError(f"{weights} lacks {name!r}: it belongs to another model than the run's config.")
+            raise ValueError(f"{weights} has no {name!r}: it belongs to another model than the run's config.")
         if stored[name].shape != shape:
             raise ValueError(
-                f"{weights}: {name} has shape {stored[name].shape}, but the run's config makes it {shape}."
+                f"{weights}: {name} has shape {stored[name].shape}, but the run's config expects {shape}."
             )
         if not stored[name].is_float:
             raise ValueError(f"{weights}: {name} is {stored[name].dtype}, expected float32.")
@@ -72,23 +72,23 @@ def read_kbert_run(
             report.taken.append((name, name, "as it is"))
     strange = [name for name in stored if name not in result.shapes]
     if strange:
-        raise ValueError(f"{weights} holds {strange[0]!r}, which this {task.name} model has no place for.")
+        raise ValueError(f"{weights} holds {strange[0]!r}, which this {task.name} model does not have.")
     return result
 
 
 def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance) -> Report:
-    """Writes a run of 0 steps, which evaluation, prediction, export and --init_checkpoint take.
+    """Writes a run of 0 steps, which evaluation, prediction, export and --init_checkpoint accept.
 
     Args:
-      checkpoint: the model. Variables that it lacks get fresh numbers, and run.json names them.
+      checkpoint: the model. Missing variables get fresh initial values, and run.json lists their names.
       folder: an empty folder.
-      allowance: not asked: every model has its task.
+      allowance: not used: every model has a task of kbert.
 
     Returns:
-      The account of the writing.
+      The report of the writing.
 
     Raises:
-      ValueError: for a model that none of kbert's tasks answers rightly.
+      ValueError: for a model that no task of kbert can represent.
     """
     from kbert.runs import checkpoint as training_checkpoint
     from kbert.runs.run_directory import RunDirectory
@@ -100,7 +100,7 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
             report.taken.append((name, name, "as it is"))
         else:
             report.left_over.append((name, f"kbert's {checkpoint.task} model has no such variable"))
-    report.not_in_file.extend((name, "initialised afresh, named in run.json") for name in checkpoint.missing)
+    report.not_in_file.extend((name, "initialised, listed in run.json") for name in checkpoint.missing)
 
     details = {
         "task": checkpoint.task,
@@ -125,7 +125,7 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
 
 
 def _pairs(checkpoint):
-    """What the task's record says of pairs, where the checkpoint knows."""
+    """The `takes_pairs` entry of the task's config, if the checkpoint says it."""
     return {} if checkpoint.takes_pairs is None else {"takes_pairs": checkpoint.takes_pairs}
 
 

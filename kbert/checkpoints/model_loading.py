@@ -1,4 +1,4 @@
-"""A BertCheckpoint -> a Keras model, or into a model that is there already."""
+"""Builds a Keras model from a BertCheckpoint, or loads one into an existing model."""
 
 import dataclasses
 
@@ -17,7 +17,7 @@ def task_of(checkpoint: BertCheckpoint):
 
 
 def build_model(checkpoint: BertCheckpoint, dtype="float32"):
-    """The checkpoint's model with its weights; variables that it lacks get fresh numbers.
+    """The checkpoint's model with its weights; missing variables get fresh initial values.
 
     Args:
       checkpoint: any `BertCheckpoint`.
@@ -37,10 +37,10 @@ def build_model(checkpoint: BertCheckpoint, dtype="float32"):
 
 
 def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[str]]:
-    """Gives a fresh model all that fits out of a checkpoint, and says loudly what stays fresh.
+    """Loads all that fits from a checkpoint into a new model, and warns about what stays freshly initialised.
 
-    The body is taken whole. A head is taken when the checkpoint has the same head with the same shapes and,
-    if it has labels, the same labels in the same order.
+    The encoder's body is always loaded completely. A head is loaded when the checkpoint has the same head
+    with the same shapes and, if it has labels, the same labels in the same order.
 
     Args:
       model: a task's model, or an encoder.
@@ -77,29 +77,31 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
     fresh = [name for name in variables if name not in taken]
     unused = {part_of(name) for name in checkpoint.tensors} - {part_of(name) for name in variables}
     logging.info(
-        "%d of %d variables from %s (%s)",
+        "loaded %d of %d variables from %s (%s)",
         len(taken),
         len(variables),
         checkpoint.source,
         checkpoint.report.format,
     )
     for part, reason in reasons.items():
-        logging.warning("%s starts fresh: %s", part, reason)
+        logging.warning("%s is freshly initialised: %s", part, reason)
     for part in sorted(unused):
-        logging.info("%s of the checkpoint is left out: this model has no such part", part)
+        logging.info("%s of the checkpoint is not used: this model has no such part", part)
     return {"taken": taken, "fresh": fresh}
 
 
 def agreed_encoder(encoder: EncoderConfig | None, checkpoint: BertCheckpoint) -> EncoderConfig:
-    """The encoder of a training that starts from `checkpoint`: the checkpoint's, but for the dropout and
-    for more positions, which repeat the trained ones (see kbert.checkpoints.conversion.resizing).
+    """The encoder of a training that starts from `checkpoint`.
+
+    It is the checkpoint's. Only the dropout rates may differ, and there may be more positions; the added ones
+    repeat the trained ones (see kbert.checkpoints.conversion.resizing).
 
     Args:
       encoder: the training config's encoder, or None to take the checkpoint's.
       checkpoint: the --init_checkpoint.
 
     Raises:
-      ValueError: when both name another encoder; the differing keys are named.
+      ValueError: when the two encoders differ in other keys; the message names them.
     """
     theirs = checkpoint.encoder
     if encoder is None:

@@ -11,12 +11,12 @@ from kbert.tasks import TASKS
 
 
 def parts_of(task: str, labels: Sequence[str] = ()) -> dict[str, Part]:
-    """The parts of a task's model by name; `labels` are those of the checkpoint, or as many names."""
+    """The parts of a task's model by name. `labels` are the checkpoint's; only their number matters."""
     return {part.name: part for part in TASKS[task].of_labels(tuple(labels)).parts}
 
 
 def with_pooler(parts: dict[str, Part]) -> dict[str, Part]:
-    """The parts and the pooler: it is part of published encoders, also where a task does not need it."""
+    """The parts and the pooler, which published encoders have even if a task does not need it."""
     return parts | {POOLER.name: POOLER}
 
 
@@ -55,7 +55,7 @@ def model_shapes(config: EncoderConfig, parts: Iterable[Part]) -> dict[str, tupl
 
 
 def fresh_value(name: str, shape: tuple[int, ...], initializer_range: float) -> np.ndarray:
-    """float32 numbers for a variable that no file has: as a fresh model's, and the same each time.
+    """Initial float32 values for a variable that is in no file: as in a new model, and the same each time.
 
     Biases and betas are 0, gammas 1, everything else is normal with deviation `initializer_range`, cut at
     two deviations (modeling.py, `create_initializer`); the seed is the variable's name.

@@ -1,4 +1,4 @@
-"""What became of every name, on both sides: for people as text, for programs as JSON."""
+"""The report of a conversion: what became of every name, as text for people and as JSON for programs."""
 
 import dataclasses
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ TEXT_FILE = "conversion_report.txt"
 
 @dataclass
 class Report:
-    """The account of one reading or writing; it is filled while that goes on.
+    """The report of reading or writing one checkpoint; it is filled in the process.
 
     Args:
-      format: "google", "hugging_face" or "kbert".
+      format: "google", "hugging_face", "keras_hub" or "kbert".
       path: where the checkpoint lies.
 
     Attributes:
       taken: (outside name, kbert name, how), how being "as it is", "transposed" and the like.
       left_over: (outside name, why it was not taken).
-      not_in_file: (kbert name, how its numbers came about, or why it was not written).
+      not_in_file: (kbert name, where its values come from, or why it was not written).
       notes: sentences on configuration, casing and what else a reader should know.
     """
 
@@ -58,7 +58,7 @@ class Report:
 
 
 def write_reports(folder: Path, read: Report, written: Report):
-    """Both accounts of a conversion into `folder`, as JSON and as text."""
+    """Writes both reports of a conversion into `folder`, as JSON and as text."""
     values = {"read": read.to_dict(), "written": written.to_dict()}
     write_json(values, folder / JSON_FILE)
     write_text(f"read: {read}\n\nwritten: {written}\n", folder / TEXT_FILE)

@@ -1,7 +1,7 @@
-"""What a run is made of: frozen dataclasses with defaults, their meaning, what they check, and their files.
+"""The settings of a run: frozen dataclasses with defaults, documentation and checks, and their files.
 
-A config file says only what differs from the defaults; unknown keys are errors; one value is changed with
-`--override=path.to.field=value`. Nothing here imports TensorFlow, so a wrong config is reported at once.
+A config file contains only what differs from the defaults. Unknown keys are errors. A single value is changed
+with `--override=path.to.field=value`. Nothing here imports TensorFlow, so a wrong config is reported at once.
 """
 
 from kbert.config.config_file import load_config

@@ -1,9 +1,9 @@
-"""What every config checks of its values; each refusal is one sentence."""
+"""Checks that all configs use; each error is one sentence."""
 
 from kbert.files.json_values import shown
 
-# The largest value of each setting: beyond any use, and small enough that what is computed from them stays an
-# ordinary number. What is larger is a slip, or a file that is to keep a machine busy.
+# The largest accepted value of each setting: beyond any practical use, and small enough that numbers computed
+# from it do not overflow. A larger value is a mistake, or comes from a file made to overload a machine.
 _LARGEST_STEP = 10**12
 _LARGEST_LENGTH = 2**20
 _LARGEST_BATCH = 10**7
@@ -15,7 +15,7 @@ _LARGEST = {
     "intermediate_size": 262_144,
     "max_position_embeddings": _LARGEST_LENGTH,
     "type_vocab_size": 65_536,
-    "learning_rate": 3e38,  # of float32
+    "learning_rate": 3e38,  # the limit of float32
     "weight_decay": 1000,
     "epsilon": 1,
     "decay_power": 100,
@@ -44,7 +44,7 @@ def require(condition: bool, message: str):
 
 
 def check_limits(config, group: str = ""):
-    """Refuses settings that are too large. NaN is left to the checks of what is too small."""
+    """Refuses settings that are too large. NaN passes; the checks for too small values refuse it."""
     for name, value in vars(config).items():
         if name in _LARGEST and value is not None and value > _LARGEST[name]:
             raise ValueError(f"{group}{name}={shown(value)} must be at most {_LARGEST[name]}.")

@@ -1,4 +1,4 @@
-"""A config file: read by its suffix, changed by overrides, checked."""
+"""Reads a config file, TOML or JSON by its suffix, applies overrides and checks the result."""
 
 from pathlib import Path
 
@@ -20,12 +20,13 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
       config_class: PretrainingConfig or FinetuningConfig.
       path: a TOML file, as in configs/, or a JSON file, as runs record their config; the suffix decides.
       overrides: strings such as `optimizer.learning_rate=3e-5`.
-      vocab_size: the size of the vocabulary at hand, for an encoder that names a preset's shape but no
-        `vocab_size` of its own.
+      vocab_size: the number of pieces of the vocabulary that will be used. An encoder without a `vocab_size`
+        of its own gets this one.
 
     Raises:
       ValueError: for a missing file, another suffix, broken TOML or JSON, an unknown key, a value of another
-        type, or values that do not fit together; the sentence names file and key.
+        type, values that do not fit together, or an encoder smaller than the vocabulary; the message names
+        file and key.
     """
     values: dict = _read(find_config(path))
     for override in overrides:

@@ -6,7 +6,7 @@ from kbert.config.checks import check_limits, require
 from kbert.files.json_values import shown
 
 ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh")
-_MOST_NUMBERS = 20 * 10**9  # of an encoder
+_MOST_NUMBERS = 20 * 10**9  # parameters of an encoder
 
 
 @dataclass(frozen=True)
@@ -14,13 +14,13 @@ class EncoderConfig:
     """The shape of a BERT encoder, under the keys of BERT's own `bert_config.json`.
 
     `hidden_act="gelu"` is the tanh approximation, as in the original code (modeling.py, `gelu`);
-    `"gelu_erf"` is the exact form that PyTorch checkpoints use. The initializer, the activation and the
-    epsilon live here alone: layers and heads are handed these numbers. The masked-LM head takes the
+    `"gelu_erf"` is the exact form that PyTorch checkpoints use. The initializer range, the activation and the
+    epsilon are defined only here; layers and heads receive them as arguments. The masked-LM head uses the
     encoder's activation and epsilon, unless `masked_lm_hidden_act` and `masked_lm_layer_norm_eps` give it
-    its own, as KerasHub's models have.
+    others, as in KerasHub's models.
 
     Raises:
-      ValueError: for numbers that make no encoder.
+      ValueError: for values from which no encoder can be built.
 
     Example:
       >>> from kbert import EncoderConfig
@@ -89,7 +89,7 @@ class EncoderConfig:
         require(
             numbers <= _MOST_NUMBERS,
             f"vocab_size={self.vocab_size}, hidden_size={hidden}, num_hidden_layers={layers} make an encoder "
-            f"of {numbers:,} numbers; kbert builds up to {_MOST_NUMBERS:,}.",
+            f"of {numbers:,} parameters; choose smaller ones: kbert builds up to {_MOST_NUMBERS:,}.",
         )
 
     @property

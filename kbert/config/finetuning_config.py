@@ -10,15 +10,15 @@ from kbert.files.json_values import shown
 
 @dataclass(frozen=True)
 class DatasetConfig:
-    """How a labelled file is read: TSV, CSV or JSONL (by its ending), with named columns.
+    """How a labelled file is read: TSV, CSV or JSONL (by its ending, or `file_format`), with named columns.
 
-    `column_names` names the columns of a file that has no header line. TSV files are read with quoting
-    off, as GLUE's are written; CSV files with the usual double quotes. An empty `labels` takes the
-    sorted labels of the training file; the run records them. `positive_label` is what F1 counts for two
-    labels (default: the last); with more labels F1 is the macro average.
+    `text`, `text_pair` and `label` are names of columns. `column_names` names the columns of a file that has
+    no header line. TSV files are read without quoting, as GLUE's are written; CSV files with the usual double
+    quotes. If `labels` is empty, the sorted labels of the training file are used; the run records them. With
+    two labels, F1 is that of `positive_label` (default: the last); with more labels F1 is the macro average.
 
-    `choices` are the columns of the possible answers, for multiple choice. `label_separator` is for
-    multi-label classification: what separates the labels in one cell, for example ";"; JSONL may hold lists
+    `choices` are the columns of the possible answers, for multiple choice. `label_separator` is the text
+    between the labels of one cell, for example ";", for multi-label classification; JSONL may hold lists
     instead.
 
     `tag_scheme` and `document` are for token classification: the scheme of a file's tags ("auto" finds it,
@@ -71,13 +71,14 @@ class DatasetConfig:
 class FinetuningConfig(TrainingConfig):
     """A task on labelled text. Steps = int(examples / batch x epochs), as in the original scripts.
 
-    `dropout_prob` replaces the encoder's dropout rates, for an encoder that was pretrained without.
+    `dropout_prob` replaces the encoder's dropout rates, for an encoder that was pretrained without dropout.
     `pad_to_longest` pads each training batch to its longest text (rounded up to a multiple of 16)
-    instead of `max_seq_length`: less work on a CPU, but shapes vary, so it does not go with
-    `jit_compile`. `task_settings` are what only this task knows, such as the step of its windows; see
-    `Task.settings_class`. Evaluation comes at the end, and before that every `eval_every_steps` steps or
-    `eval_every_epochs` (0.5: twice an epoch). `early_stopping_patience` evaluations in a row that are no
-    better than the best end the training; the best checkpoint is then the run's answer.
+    instead of `max_seq_length`: less work on a CPU, but shapes vary, so it cannot be combined with
+    `jit_compile=true`. `task_settings` are settings of this task alone, such as the step between windows; see
+    `Task.settings_class`. The model is evaluated at the end, and during training every `eval_every_steps`
+    steps or `eval_every_epochs` epochs (0.5: twice per epoch). Training stops early after
+    `early_stopping_patience` evaluations in a row without an improvement; the best checkpoint is then the
+    run's default checkpoint.
     """
 
     task: str = "sequence_classification"
@@ -99,7 +100,7 @@ class FinetuningConfig(TrainingConfig):
             require(value is None or value > 0, f"{name}={shown(value)} must be positive.")
         require(
             self.eval_every_steps is None or self.eval_every_epochs is None,
-            "eval_every_steps and eval_every_epochs say the same: give one of them.",
+            "eval_every_steps and eval_every_epochs both set when to evaluate: give one of them.",
         )
         require(
             bool(self.early_stopping_patience is None or self.eval_every_steps or self.eval_every_epochs),

@@ -15,17 +15,19 @@ DECAYS = ("linear", "polynomial", "cosine", "constant", "budget")
 class OptimizerConfig:
     """How weights are updated, and the learning rate by step or time; formulas in docs/optimizers.md.
 
-    `adam_weight_decay` is the original's Adam (optimization.py: no bias correction), `adamw` corrects, `lamb`
-    is for batches of thousands; `bias_correction` decides otherwise. Variables whose name one of the regular
-    expressions `exclude_from_weight_decay` is found in are not decayed. `layer_decay` below 1 lets a layer
-    learn at that many times the rate of the layer above it.
+    `adam_weight_decay` is the original's Adam (optimization.py), without bias correction. `adamw` is Adam
+    with bias correction. `lamb`, also with it, is for batches of thousands of examples. `bias_correction`
+    switches the correction on or off for each of them. A variable has no weight decay if one of the regular
+    expressions in `exclude_from_weight_decay` is found in its name. With `layer_decay` below 1 the learning
+    rate of each layer is that of the layer above it times `layer_decay`.
 
     The rate rises linearly from 0 to `learning_rate` over the warm-up steps, then follows `decay` to
-    `end_learning_rate`: "linear", "polynomial" (of `decay_power`), "cosine", "constant", or "budget": linear
-    in wall-clock time over `train_minutes`, of which `budget_warmup_proportion` warms up, then training ends.
+    `end_learning_rate`: "linear", "polynomial" (with `decay_power`), "cosine", "constant", or "budget".
+    With "budget" it is linear in wall-clock time over `train_minutes`, and then training ends; warm-up takes
+    the share `budget_warmup_proportion` of that time.
 
-    `global_clipnorm` is the longest that all gradients together may be; null or Infinity (in TOML, which
-    has no null, `inf`) leaves them as they are, and is recorded as null.
+    `global_clipnorm` is the largest norm of all gradients together; longer gradients are scaled down to it.
+    null or Infinity (`inf` in TOML, which has no null) switches clipping off, and is recorded as null.
     """
 
     name: str = "adam_weight_decay"
@@ -36,7 +38,7 @@ class OptimizerConfig:
     epsilon: float = 1e-6
     global_clipnorm: float | None = 1.0
     bias_correction: bool | None = None
-    # optimization.py, `create_optimizer`: searched for in the name.
+    # optimization.py, `create_optimizer`. Searched for anywhere in a variable's name.
     exclude_from_weight_decay: tuple[str, ...] = ("LayerNorm", "layer_norm", "bias")
     layer_decay: float = 1.0
     decay: str = "linear"
@@ -69,14 +71,14 @@ class OptimizerConfig:
                 ) from None
         require(
             0 < self.layer_decay <= 1,
-            f"optimizer.layer_decay={self.layer_decay} must be above 0 and at most 1, which is no decay.",
+            f"optimizer.layer_decay={self.layer_decay} must be above 0 and at most 1 (no decay).",
         )
         self._check_schedule()
 
     def _check_clipnorm(self):
         norm = self.global_clipnorm
         if norm == math.inf:
-            # Infinity is not valid JSON, and 0 * infinity no number: null is the one way to record it.
+            # Infinity is not valid JSON, and 0 * infinity is NaN: so it is recorded as null.
             object.__setattr__(self, "global_clipnorm", None)
             return
         require(
@@ -106,8 +108,8 @@ class OptimizerConfig:
         )
         require(
             (self.train_minutes is not None) == (self.decay == "budget"),
-            f"optimizer.train_minutes={self.train_minutes} does not go with decay={shown(self.decay)}: "
-            'decay="budget" needs train_minutes, and nothing else takes it.',
+            f"optimizer.train_minutes={self.train_minutes} cannot be combined with "
+            f'decay={shown(self.decay)}: decay="budget" needs train_minutes, and no other decay uses it.',
         )
         require(
             self.train_minutes is None or self.train_minutes > 0,
@@ -121,7 +123,7 @@ class OptimizerConfig:
 
     @property
     def corrects_bias(self) -> bool:
-        """Whether moments are corrected for having begun at 0."""
+        """Whether Adam's bias correction is used: it corrects the moments for their start at 0."""
         if self.bias_correction is None:
             return self.name != "adam_weight_decay"
         return self.bias_correction

@@ -1,4 +1,4 @@
-"""Single settings changed from the command line: `--override=path.to.field=value`."""
+"""Changes single settings from the command line: `--override=path.to.field=value`."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ def apply_override(values: dict, override: str):
     """Changes one setting in the values of a config file.
 
     Args:
-      values: the values, changed in place. Objects on the way to the setting are made where they are missing.
+      values: the values, changed in place. Missing objects on the path to the setting are created.
       override: such as `optimizer.learning_rate=3e-5` or `phases.0.num_train_steps=100`.
 
     Raises:
-      ValueError: when it has another form, or names something that holds no settings.
+      ValueError: when it has another form, or its path does not lead to a setting.
     """
     flag = f"--override={shown(override)}"
     name, separator, text = override.partition("=")
@@ -28,15 +28,15 @@ def apply_override(values: dict, override: str):
     for parent in parents:
         if isinstance(values, list):  # phases.0.num_train_steps
             known = parent in map(str, range(len(values)))
-            require(known, f"{flag}: there is no {shown(parent)} in a list of {len(values)}.")
+            require(known, f"{flag}: there is no entry {shown(parent)} in a list of length {len(values)}.")
             child = values[int(parent)]
         else:
             child = values.setdefault(parent, {})
         if isinstance(child, str):  # an encoder preset: keep it and change one of its keys
             child = values[parent] = {"preset": child}
-        require(isinstance(child, dict | list), f"{flag}: {shown(parent)} holds no settings.")
+        require(isinstance(child, dict | list), f"{flag}: {shown(parent)} is not a group of settings.")
         values = child
-    require(isinstance(values, dict), f"{flag} must name a setting, not a list's entry.")
+    require(isinstance(values, dict), f"{flag} must name a setting in a list entry: list.0.setting=...")
     values[leaf] = _override_value(text, flag)
 
 

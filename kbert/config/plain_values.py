@@ -1,4 +1,4 @@
-"""A config as plain values, the ones that JSON and TOML have, and back."""
+"""Converts a config to plain values, those that JSON and TOML have, and back."""
 
 import dataclasses
 import difflib
@@ -71,5 +71,5 @@ def _convert(hint, value, where):
 def _as_float(value):
     try:
         return float(value)
-    except OverflowError:  # more than 1.8e308: the limits refuse it by name
+    except OverflowError:  # more than 1.8e308; check_limits refuses it and names the setting
         return math.inf if value > 0 else -math.inf

@@ -1,4 +1,4 @@
-"""Encoders by name: the files under configs/encoders, in BERT's own JSON."""
+"""Encoder presets: the files in configs/encoders, with the keys of BERT's own bert_config.json."""
 
 from kbert.config.checks import require
 from kbert.files.json_file import read_json_object
@@ -8,8 +8,8 @@ from kbert.shipped_configs import configs_directory
 CONFIGS = configs_directory()
 _DIRECTORY = CONFIGS / "encoders"
 
-# Keys of Google's multilingual and Chinese `bert_config.json` that describe an unused pooler variant;
-# the original reader accepts them and nothing reads them.
+# Keys of Google's multilingual and Chinese `bert_config.json` that describe an unused pooler variant.
+# BERT's original reader accepts them, and no code uses them.
 _UNUSED_BERT_KEYS = (
     "directionality",
     "pooler_fc_size",
@@ -29,7 +29,7 @@ def expand_encoder(values, where: str):
     """Replaces a preset's name, or an object with `preset`, by an object of EncoderConfig's keys.
 
     Args:
-      values: what stands for an encoder in a config; values of other types come back as they are.
+      values: the value of `encoder` in a config; values of other types are returned unchanged.
       where: what to call it in an error.
 
     Raises:

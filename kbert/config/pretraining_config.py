@@ -10,11 +10,11 @@ from kbert.files.json_values import shown
 
 @dataclass(frozen=True)
 class PhaseConfig:
-    """What one phase of a pretraining changes of the run's own settings; null leaves them.
+    """The settings that one phase of a pretraining changes; null keeps the run's own setting.
 
-    Each phase has records, warm-up and decay of its own, over its own `num_train_steps`. `fresh_optimizer`
-    sets the moments to 0 and begins to count updates anew, as where the original recipe started a second
-    run from the first one's weights; without it they go on.
+    Each phase has its own records, and its own warm-up and decay over its own `num_train_steps`.
+    `fresh_optimizer` sets the moments and the count of updates back to 0, as in the original recipe, which
+    started a second run from the weights of the first. Without it the optimizer continues.
     """
 
     num_train_steps: int | None = None
@@ -30,14 +30,16 @@ class PhaseConfig:
 class PretrainingConfig(TrainingConfig):
     """Masked LM + next sentence; lengths come from the records, vocabulary and casing from their manifest.
 
-    `length_buckets` are lengths such as [32, 64, 96, 128]: batches then hold examples of like length, cut to
-    it, and shorter ones more of them, so that each has about as many tokens as `train_batch_size` examples
-    of the longest. Shapes vary, so it does not go with `jit_compile`.
+    `length_buckets` are lengths such as [32, 64, 96, 128]. Each batch then holds examples of similar length,
+    padded only to their bucket's length. Batches of shorter examples hold more of them, so that each batch
+    has about as many tokens as `train_batch_size` examples of the longest length. Shapes vary, so it cannot
+    be combined with `jit_compile=true`.
 
-    `phases`, a list of PhaseConfig's keys, trains several phases in a row, such as 128 and then 512 tokens:
-    steps are counted on, and the run's `num_train_steps` is that of a phase which names none.
+    `phases`, a list of objects with PhaseConfig's keys, trains several phases one after the other, for
+    example with 128 and then with 512 tokens. The step count continues from phase to phase. A phase without
+    `num_train_steps` takes the run's.
 
-    `task` is the objective, a pretraining task's name; null takes what the records are made for.
+    `task` is the name of a pretraining task; null takes the task that the records were made for.
     """
 
     task: str | None = None
@@ -68,8 +70,8 @@ class PretrainingConfig(TrainingConfig):
         )
         require(
             not (self.optimizer.decay == "budget" and self.phases),
-            'optimizer.decay="budget" ends the training with its time, so it does not go with phases: leave '
-            "one of them out.",
+            'optimizer.decay="budget" ends the training after a time, so it cannot be combined with phases: '
+            "leave one of them out.",
         )
         for number, phase in enumerate(self.phases):
             try:
@@ -78,7 +80,7 @@ class PretrainingConfig(TrainingConfig):
                 raise ValueError(f"phases.{number}: {error}") from None
 
     def of_phase(self, phase: PhaseConfig) -> "PretrainingConfig":
-        """The settings of a phase, as of a run of its own."""
+        """The settings of one phase, as if it were a run of its own."""
         changes = {name: value for name, value in vars(phase).items() if value is not None}
         del changes["fresh_optimizer"]
         if "learning_rate" in changes:
@@ -88,7 +90,7 @@ class PretrainingConfig(TrainingConfig):
 
     @property
     def phase_configs(self) -> tuple["PretrainingConfig", ...]:
-        """The settings of every phase in order; those of the run itself where it names no phases."""
+        """The settings of every phase in order; those of the run itself if it has no phases."""
         return tuple(self.of_phase(phase) for phase in self.phases) or (self,)
 
     @property

@@ -1,4 +1,4 @@
-"""What every kind of training has."""
+"""The settings that every kind of training has."""
 
 from dataclasses import dataclass, field
 
@@ -13,24 +13,26 @@ PADDINGS = ("auto", "keep", "pack")
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """What every kind of training has: batches, optimizer, precision, and when to look and save.
+    """The settings that every kind of training has: batches, optimizer, precision, when to log and save.
 
     `encoder` may be a preset's name ("bert_mini"), an object of EncoderConfig's keys, or an object with
-    `preset` and the keys that differ; left out, it comes with the `init_checkpoint`. Steps are optimizer
-    steps; `steps_per_call` of them run in one graph call, which is cut short where an interval ends.
-    `train_batch_size` is the global batch, over all replicas; `gradient_accumulation_steps` cuts it into as
-    many parts that are worked on one after the other, for the memory of one, with the same result.
-    `jit_compile` is XLA: true, false or "auto", see kbert/training/devices/jit.py. The checkpoint with the
-    best `best_metric` on the evaluation data is kept beside the newest; null takes the task's own metric.
-    `deterministic_ops` forbids TensorFlow's kernels to add up in an order that changes from run to run, as
-    some do on a GPU; on a CPU they do not anyway (docs/runs.md).
-    `peak_flops` is the peak FLOP/s of one device, which speed is compared with; left out, it is known by the
-    device's name, or measured.
+    `preset` and the keys that differ. If it is left out, the encoder of the `init_checkpoint` is used.
 
-    `padding` is what becomes of padding inside the encoder, with the same result: "keep", "pack" (several
-    texts in a row; as many rows as each batch needs, or `packed_rows`, for XLA's fixed shapes), or "auto":
-    pack where shapes vary anyway. `recompute_activations` runs each block again for its gradient instead of
-    keeping what is inside: less memory, more work, the same result.
+    Steps are optimizer steps; `steps_per_call` of them run in one call of the graph, or fewer where an
+    interval ends. `train_batch_size` is the global batch, over all replicas. `gradient_accumulation_steps`
+    splits it into that many parts and computes them one after the other: memory for one part only, the same
+    result.
+    `jit_compile` is XLA: true, false or "auto", see kbert/training/devices/jit.py. The checkpoint with the
+    best `best_metric` on the evaluation data is kept in addition to the newest; null takes the task's own
+    metric. `deterministic_ops` makes TensorFlow add numbers in the same order in every run. Some of its GPU
+    kernels otherwise do not; those for CPUs always do (docs/runs.md). `peak_flops` is the peak FLOP/s of one
+    device, with which the speed is compared. If it is left out, it is looked up by the device's name, or
+    measured.
+
+    `padding` says how the encoder treats padding; the result is the same. "keep" computes padding too. "pack"
+    puts several texts into a row: as many rows as each batch needs, or `packed_rows` rows, for the fixed
+    shapes that XLA needs. "auto" packs where shapes vary anyway. `recompute_activations` runs each block
+    again in the backward pass instead of keeping its activations: less memory, more work, the same result.
     """
 
     description: str = ""
@@ -86,8 +88,8 @@ class TrainingConfig:
         )
         require(
             self.packed_rows is None or self.padding == "pack",
-            f"packed_rows={self.packed_rows} does not go with padding={shown(self.padding)}, only with "
-            'padding="pack".',
+            f"packed_rows={self.packed_rows} cannot be combined with padding={shown(self.padding)}, only "
+            'with padding="pack".',
         )
         require(
             self.packed_rows is None or 0 < self.packed_rows <= self.train_batch_size,
@@ -101,11 +103,11 @@ class TrainingConfig:
         )
         require(
             not (self.jit_compile is True and self.padding == "pack" and self.packed_rows is None),
-            'jit_compile=true needs fixed shapes, and padding="pack" takes as many rows as each batch needs: '
+            'jit_compile=true needs fixed shapes, but padding="pack" takes as many rows as each batch needs: '
             "give packed_rows.",
         )
 
     @property
     def fixed_shapes(self) -> bool:
-        """Whether all training batches have the same shape, as XLA wants them."""
+        """Whether all training batches have the same shape, as XLA needs it."""
         return self.padding != "pack" or self.packed_rows is not None

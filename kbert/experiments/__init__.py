@@ -1,5 +1,5 @@
-"""What the scripts do, as functions: trainings, evaluations and answers, each a short list of steps.
+"""The work of the scripts as functions: pretraining, fine-tuning, evaluation and prediction.
 
-Between the engine below and the flags above. Nothing here loads TensorFlow before files and settings have
-been looked at.
+The scripts call these functions with their flags; the functions call kbert.training and kbert.inference. They
+check files and settings as far as possible before they load TensorFlow.
 """

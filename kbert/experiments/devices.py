@@ -1,4 +1,4 @@
-"""Which devices a training takes, as flags say it."""
+"""The devices that a training uses, as given by flags."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ class Devices:
     """The arguments of `kbert.training.devices.distribution.make_strategy`, before TensorFlow is loaded.
 
     Args:
-      strategy, num_devices, cluster, tpu: see there.
+      strategy, num_devices, cluster, tpu: see `make_strategy`; `strategy` is its `name`.
     """
 
     strategy: str = "auto"

@@ -1,4 +1,4 @@
-"""A trained run + held-out data -> metrics, beside the plainest guess."""
+"""A trained run + held-out data -> metrics, with those of the best constant answer for comparison."""
 
 import math
 
@@ -19,20 +19,21 @@ def evaluate(
 
     Args:
       run: a `RunDirectory`.
-      eval_file: a labelled file, for a run that was fine-tuned, or
-      input_dir: a folder of records, of the kind that the run was trained on.
+      eval_file: a labelled file, for a fine-tuned run. Give either this or `input_dir`.
+      input_dir: a folder of records of the kind that the run was trained on.
       batch_size: examples at a time.
-      records_errors: "fail" stops at a damaged record; "skip" looks for them first and goes without.
-      checkpoint: which of the run's, as in `RunDirectory.checkpoint`.
+      records_errors: "fail" stops at a damaged record; "skip" finds damaged records first and leaves them
+        out.
+      checkpoint: which checkpoint of the run, as in `RunDirectory.checkpoint`.
       predictions_dir: where the answers to `eval_file` are written, by `Task.write_predictions`.
       keep_chosen: keep what the evaluation chooses (`Task.chosen`) with the run, for its answers.
 
     Returns:
-      (task, metrics): with the metrics of training, what the best constant answer would score, and
+      (task, metrics): `metrics` has the metrics of training, the scores of the best constant answer, and
       `num_examples`.
 
     Raises:
-      ValueError: for data that do not fit the run.
+      ValueError: when the data do not match the run, or when a loss is not finite.
     """
     import tensorflow as tf
 
@@ -72,12 +73,12 @@ def _require_examples(run, eval_file, predictions_dir, keep_chosen):
 
 
 def _require_finite_losses(run, metrics):
-    """Scores may be undefined, such as a correlation with a constant; a loss never is."""
+    """Checks losses only: a score can be undefined, for example a correlation with a constant."""
     for name, value in metrics.items():
         if name.endswith("loss") and not math.isfinite(value):
             raise ValueError(
-                f"{run.path}: {name} is {value}, no finite number: the weights are damaged or far too large; "
-                "take another checkpoint."
+                f"{run.path}: {name} is {value}, not a finite number: the weights are damaged or far too "
+                "large; use another checkpoint."
             )
 
 
@@ -107,14 +108,14 @@ def _pretraining_records(run, eval_file, input_dir, records_errors):
     if eval_file:
         raise ValueError(
             f"{run.path} is a {run.task().name} run, but --eval_file is for runs on labelled examples; give "
-            "--input_dir, records of create_pretraining_data."
+            "--input_dir with records of create_pretraining_data instead."
         )
     records = PretrainingRecords(input_dir)
     records.require_vocabulary(run.path, run.details["vocabulary"])
     if run.task().next_sentence and not records.next_sentence:
         raise ValueError(
-            f"{input_dir} holds no next_sentence_labels, which {run.path} was trained on; make the records "
-            "with --strategy=sentence_pairs or sentence_order."
+            f"{input_dir} holds no next_sentence_labels, but {run.path} was trained on them; make the "
+            "records with --strategy=sentence_pairs or sentence_order."
         )
     records.require_room(run.config.encoder)
     if records_errors == "skip":

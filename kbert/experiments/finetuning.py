@@ -17,15 +17,17 @@ from kbert.tokenization.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class LabelledPaths:
-    """Where the examples lie: a file or records to train on, and the same to evaluate on, or nothing.
+    """The training data, and optionally the development data: each a labelled file or a folder of records.
 
     Args:
       train_file, dev_file: labelled files with the columns of `config.dataset`.
-      train_dir, dev_dir: records of create_finetuning_data in their place.
-      records_errors: "fail" stops at a damaged record; "skip" looks for them first and goes without.
+      train_dir, dev_dir: folders with records of create_finetuning_data, instead of files.
+      records_errors: "fail" stops at a damaged record; "skip" finds damaged records first and leaves them
+        out.
 
     Raises:
-      ValueError: for both or none of a pair, and for a file that is not there.
+      ValueError: when both or none of `train_file` and `train_dir` are given, when both `dev_file` and
+        `dev_dir` are given, or when a file does not exist.
     """
 
     train_file: str | Path | None = None
@@ -36,9 +38,7 @@ class LabelledPaths:
 
     def __post_init__(self):
         if bool(self.train_file) == bool(self.train_dir):
-            raise ValueError(
-                "give either --train_file or --train_dir, the records of create_finetuning_data."
-            )
+            raise ValueError("give either --train_file or --train_dir (records of create_finetuning_data).")
         if self.dev_file and self.dev_dir:
             raise ValueError("give either --dev_file or --dev_dir, not both.")
         for path in (self.train_file, self.dev_file):
@@ -68,7 +68,7 @@ def run_finetuning(
     cluster="tf_config",
     tpu=None,
 ):
-    """`finetune` with the arguments one by one, as the flags have them."""
+    """`finetune` with one argument for each flag."""
     return finetune(
         config,
         run_dir,
@@ -82,21 +82,22 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     """Fine-tunes as `config` says, from the newest checkpoint in `run_dir` if there is one.
 
     Args:
-      config: a `FinetuningConfig`. With an `init_checkpoint` its encoder may be None or must agree.
-      run_dir: where the run lies.
-      paths: the examples.
-      start: where the training begins.
-      devices: what it runs on.
+      config: a `FinetuningConfig`. With an `init_checkpoint` its encoder must be None or the same as the
+        checkpoint's.
+      run_dir: the folder of the run.
+      paths: the data.
+      start: the weights and vocabulary to start from.
+      devices: the devices to train on.
 
     Returns:
-      (task, metrics): the task, and the metrics on the development data or None.
+      (task, metrics): the task, and the metrics on the development data, or None without such data.
 
     Raises:
-      ValueError: before any heavy work, for files, labels or lengths that do not fit.
+      ValueError: before any heavy work, when files, labels, lengths and the encoder do not match.
     """
     _require_trainable(config, paths)
 
-    # TensorFlow loads here, after what can be wrong without it.
+    # TensorFlow loads here, after all checks that do not need it.
     from kbert.reporting.run_page import write_page_of_run
     from kbert.training.devices.distribution import is_chief, require_whole_shares
     from kbert.training.trainer import open_run, train
@@ -135,7 +136,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
         metrics = train(task, config, plan, run, strategy)
     if is_chief(strategy):
         write_page_of_run(run.path)
-    logging.info("the run lies in %s", run.path)
+    logging.info("the run is in %s", run.path)
     return task, metrics
 
 
@@ -157,7 +158,7 @@ def _open_data(config, paths):
     task_class, settings = TASKS[config.task], _settings(config)
     if not reads_files(task_class):
         able = [name for name in TASKS if reads_files(TASKS[name])]
-        raise ValueError(f"task={config.task!r} cannot be trained here; choose {', '.join(able)}.")
+        raise ValueError(f"task={config.task!r} cannot be fine-tuned; choose one of {', '.join(able)}.")
 
     def open_data(path, directory, dataset):
         if path:
@@ -180,10 +181,11 @@ def _settings(config):
 
 
 def _complete_config(config, point: StartingPoint):
-    """The config with the encoder that is trained."""
+    """The config with the encoder to train."""
     if point.vocabulary is None or point.encoder is None:
         raise ValueError(
-            "nothing to start from: give --init_checkpoint, or --vocab_file and an encoder in the config."
+            "no weights or encoder to start from: give --init_checkpoint, or give --vocab_file and an "
+            "encoder in the config."
         )
     encoder = point.encoder
     if config.dropout_prob is not None:
@@ -200,19 +202,19 @@ def _complete_config(config, point: StartingPoint):
     if len(point.vocabulary) > encoder.vocab_size:
         raise ValueError(
             f"the vocabulary has {len(point.vocabulary)} pieces, but the encoder's vocab_size is "
-            f"{encoder.vocab_size}: ids would fall outside its table."
+            f"{encoder.vocab_size}; use the vocabulary of the checkpoint, or a larger vocab_size."
         )
     return dataclasses.replace(config, encoder=encoder)
 
 
 def _num_train_steps(config, train_data):
-    """As in the original scripts: int(examples / batch x epochs)."""
+    """int(examples / batch size x epochs), as in google-research/bert, run_classifier.py."""
     train_data.require_one_batch(config.train_batch_size)
     number = int(train_data.num_examples / config.train_batch_size * config.num_train_epochs)
     if not number:
         raise ValueError(
             f"{train_data.num_examples} examples in batches of {config.train_batch_size} over "
-            f"{config.num_train_epochs} epochs make no step; lower train_batch_size or raise "
+            f"{config.num_train_epochs} epochs are less than one step; lower train_batch_size or raise "
             "num_train_epochs."
         )
     return number
@@ -227,7 +229,7 @@ def _tokenize(task, config, vocabulary, *data):
 
 
 def _log_examples(task, rows, vocabulary):
-    """Two decoded inputs with their labels, so that a wrong column or vocabulary is seen at once."""
+    """Logs decoded inputs with their labels, so that the user sees a wrong column or vocabulary at once."""
     for number in range(len(rows["input_ids"])):
         for line in task.describe({name: values[number] for name, values in rows.items()}, vocabulary):
             logging.info("%s", line)

@@ -1,4 +1,4 @@
-"""The labelled examples of a file, with the face that records of them have."""
+"""The labelled examples of a file, with the same methods as records of labelled examples."""
 
 import contextlib
 import functools
@@ -7,7 +7,7 @@ from kbert.input_pipelines.labelled_files import fingerprint_of
 
 
 class LabelledFile:
-    """A file's examples, tokenized on the fly; see `LabelledRecords` for the same made beforehand.
+    """The examples of a file, tokenized when they are needed. (`LabelledRecords` reads prepared records.)
 
     Args:
       path: the file.
@@ -20,7 +20,7 @@ class LabelledFile:
       dataset: the `DatasetConfig`, complete.
 
     Raises:
-      ValueError: naming file and line, for whatever does not fit.
+      ValueError: when a line does not have the expected form; the message names file and line.
     """
 
     manifest = None
@@ -37,12 +37,12 @@ class LabelledFile:
         return len(self.examples)
 
     def agreed_dataset(self, dataset):
-        """The complete dataset, made of the examples' own."""
+        """The complete `DatasetConfig`; here always this file's own."""
         del dataset
         return self.dataset
 
     def require_vocabulary(self, owner, vocabulary: dict):
-        """Texts go with any vocabulary."""
+        """Does nothing: texts can be tokenized with any vocabulary."""
 
     def require_one_batch(self, batch_size: int):
         """Raises ValueError when there are fewer examples than one batch."""
@@ -51,7 +51,7 @@ class LabelledFile:
         text_reader.require_one_batch(self.num_examples, batch_size)
 
     def tokenize_with(self, task, text_inputs):
-        """Says how examples become features; that is done when the first are asked for."""
+        """Sets how examples become features; the work is done when features are first needed."""
         self._task, self._text_inputs = task, text_inputs
 
     @functools.cached_property
@@ -59,11 +59,11 @@ class LabelledFile:
         return self._task.examples_to_features(self.examples, self._text_inputs)
 
     def first_rows(self, number: int) -> dict:
-        """The features of the first examples, as arrays."""
+        """The features of the first `number` rows, as arrays."""
         return {name: values[:number] for name, values in self._rows.features.items()}
 
     def evaluated_examples(self):
-        """The examples, and which of them each row belongs to."""
+        """(examples, the index of the example that each row belongs to)."""
         return self.examples, self._rows.owners
 
     def training_batches(self, *arguments, **options):
@@ -79,5 +79,5 @@ class LabelledFile:
         return text_reader.evaluation_batches(self._rows.features, *arguments, **options)
 
     def naming_damaged_records(self):
-        """There are none."""
+        """A context that does nothing, because a file has no records."""
         return contextlib.nullcontext()

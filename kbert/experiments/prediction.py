@@ -1,4 +1,4 @@
-"""A trained run + texts -> answers in words."""
+"""A trained run + texts -> answers, ready for JSON."""
 
 import itertools
 from collections.abc import Iterable, Iterator
@@ -7,16 +7,17 @@ _EXAMPLES_AT_ONCE = 32
 
 
 def answers(run, examples: Iterable[dict], top_k: int = 5, checkpoint=None) -> Iterator[dict]:
-    """Yields one JSON-ready answer an example: the example itself, and what `Task.answer` says of it.
+    """Yields one dict for each example, ready for JSON: the example itself and the result of `Task.answer`.
 
     Args:
       run: a `RunDirectory`.
-      examples: dicts with the inputs that the task names (`Task.inputs`), for example {"text": "..."}.
-      top_k: how many answers to give where the task gives several, as for each [MASK].
-      checkpoint: which of the run's, as in `RunDirectory.checkpoint`.
+      examples: dicts with the keys in `Task.inputs`, for example {"text": "..."}.
+      top_k: how many answers to give if the task gives several, for example tokens for each [MASK].
+      checkpoint: which checkpoint of the run, as in `RunDirectory.checkpoint`.
 
     Raises:
-      ValueError: for a run that answers no texts, and for an example with other inputs, naming it.
+      ValueError: when the task of the run does not answer texts, or when an example has other keys; the
+        message names the example.
     """
     from kbert.inference.loaded_model import LoadedModel
     from kbert.inference.predictor import Predictor
@@ -34,17 +35,17 @@ def answers(run, examples: Iterable[dict], top_k: int = 5, checkpoint=None) -> I
 
 
 def require_answers(run):
-    """Raises ValueError for a run whose task answers no texts."""
+    """Raises ValueError when the task of a run does not answer texts."""
     task = run.task()
     if not task.inputs:
         raise ValueError(f"{run.path} is a {task.name} run, which does not answer texts.")
 
 
 def require_inputs(run, example: dict, place: str):
-    """Raises ValueError unless an example has the inputs that a run's task answers."""
+    """Raises ValueError when the keys of an example are not the inputs of the run's task."""
     expected = run.task().inputs
     if set(example) != set(expected):
         raise ValueError(
-            f"{place}: {run.path} answers {' and '.join(expected)}, but received "
+            f"{place}: {run.path} expects {' and '.join(expected)}, but received "
             f"{' and '.join(example) or 'nothing'}."
         )

@@ -1,4 +1,4 @@
-"""Pretraining records, one folder a phase -> a run directory."""
+"""Pretraining records (one folder for each phase) -> a run directory."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def run_pretraining(
     cluster="tf_config",
     tpu=None,
 ):
-    """`pretrain` with the arguments one by one, as the flags have them."""
+    """`pretrain` with one argument for each flag."""
     return pretrain(
         config,
         run_dir,
@@ -40,26 +40,27 @@ def run_pretraining(
 
 @dataclasses.dataclass(frozen=True)
 class PhaseRecords:
-    """The records of a phase: to train on, and to evaluate on or None."""
+    """The records of a phase: those to train on, and those to evaluate on (or None)."""
 
     train: PretrainingRecords
     held_out: PretrainingRecords | None
 
 
 def open_records(config: PretrainingConfig, input_dir, eval_input_dir=None, records_errors="fail"):
-    """Opens and compares the records of all phases; TensorFlow is not loaded.
+    """Opens and compares the records of all phases. Does not load TensorFlow.
 
     Args:
-      config: the config, which says how many phases there are.
-      input_dir: a folder of records with a manifest, or a list of one for each phase.
-      eval_input_dir: the same, or None; one folder serves all phases.
-      records_errors: "fail" stops at a damaged record; "skip" looks for them now and goes without.
+      config: the config, which defines the number of phases.
+      input_dir: a folder of records with a manifest, or a list with one folder for each phase.
+      eval_input_dir: the same, or None; a single folder is used for all phases.
+      records_errors: "fail" stops at a damaged record during training; "skip" finds damaged records now and
+        leaves them out.
 
     Returns:
       A tuple of `PhaseRecords`.
 
     Raises:
-      ValueError: for records that do not fit each other, or the config's encoder.
+      ValueError: when the records do not match each other or the encoder of the config.
     """
     number = len(config.phase_configs)
     records = [PretrainingRecords(path) for path in _once_a_phase("--input_dir", input_dir, number)]
@@ -93,24 +94,24 @@ def pretrain(
 
     Args:
       config: a complete `PretrainingConfig`; its encoder must have room for the vocabulary. With an
-        `init_checkpoint` the encoder may be None or must agree.
-      run_dir: where the run lies.
+        `init_checkpoint` the encoder must be None or the same as the checkpoint's.
+      run_dir: the folder of the run.
       phases: see `open_records`.
-      start: where the training begins.
-      devices: what it runs on.
+      start: the weights to start from.
+      devices: the devices to train on.
 
     Returns:
-      The last evaluation's metrics, or None.
+      The metrics of the last evaluation, or None without evaluation.
 
     Raises:
-      ValueError: before any heavy work, for records that do not fit the config; later, for a damaged record.
+      ValueError: before any heavy work, when the records do not match the config; later, at a damaged record.
     """
     if config.encoder is None and not start.init_checkpoint:
         raise ValueError('the config names no encoder; add for example encoder = "bert_mini".')
     records = [phase.train for phase in phases]
     vocabulary = read_vocabulary(records[0].directory, records[0].manifest)
 
-    # TensorFlow loads here, after what can be wrong without it.
+    # TensorFlow loads here, after all checks that do not need it.
     from kbert.input_pipelines.records import record_reader
     from kbert.reporting.run_page import write_page_of_run
     from kbert.training.devices.distribution import is_chief
@@ -134,7 +135,7 @@ def pretrain(
         metrics = train(task, config, _plan(config, strategy, phases, point.initialize), run, strategy)
     if is_chief(strategy):
         write_page_of_run(run.path)
-    logging.info("the run lies in %s", run.path)
+    logging.info("the run is in %s", run.path)
     return metrics
 
 
@@ -153,7 +154,7 @@ def _once_a_phase(flag, paths, number):
 
 
 def _task(config, run_dir, records):
-    """The objective: that of the run to go on with, the config's, or what the records are made for."""
+    """The task: that of the run to resume, else the config's, else the one that the records are made for."""
     from kbert.tasks.pretraining import objective_of
 
     run = started_run(run_dir)
@@ -163,11 +164,11 @@ def _task(config, run_dir, records):
     task_class = TASKS[TASKS.require(config.task or own)]
     if not issubclass(task_class.config_class, PretrainingConfig):
         able = [name for name in TASKS if issubclass(TASKS[name].config_class, PretrainingConfig)]
-        raise ValueError(f"task={config.task!r} is no pretraining objective; choose {', '.join(able)}.")
+        raise ValueError(f"task={config.task!r} is not a pretraining task; choose one of {', '.join(able)}.")
     for one in records:
         if task_class.strategy not in (None, TASKS[objective_of(one.manifest)].strategy):
             raise ValueError(
-                f"{one.directory} is made for the objective {objective_of(one.manifest)}, but "
+                f"{one.directory} is made for the task {objective_of(one.manifest)}, but "
                 f"task={task_class.name!r} needs records made with --strategy={task_class.strategy}."
             )
     return task_class()
@@ -188,7 +189,7 @@ def _require_fitting_phases(config, records, strategy):
 
 
 def _details(task, config, phases, start):
-    """What run.json says."""
+    """The content of run.json."""
     records = [phase.train for phase in phases]
     details = {
         **TASKS.record_of(task),
@@ -210,13 +211,13 @@ def _details(task, config, phases, start):
 
 
 def _fingerprints(records):
-    """What the records of every phase hold; None where some are from before their digests were kept."""
+    """The fingerprints of the records of every phase; None if a manifest is too old to hold one."""
     fingerprints = [one.manifest.fingerprint for one in records]
     return None if None in fingerprints else fingerprints
 
 
 def _log_examples(task, records, vocabulary):
-    """Two decoded inputs with their answers, so that a wrong vocabulary is seen at once."""
+    """Logs two decoded inputs with their answers, so that the user sees a wrong vocabulary at once."""
     batch = next(records.evaluation_batches(2).as_numpy_iterator())
     for number in range(len(batch["input_ids"])):
         for line in task.describe({name: values[number] for name, values in batch.items()}, vocabulary):
@@ -241,7 +242,7 @@ def _phase(number, config, phase_config, records, strategy):
     from kbert.training.phases import Phase
 
     def train_batches(consumed, share):
-        # Each phase has an order and masks of its own, also on the same records.
+        # The order and the masks are different in each phase, also on the same records.
         return records.train.training_batches(
             phase_config.train_batch_size,
             phase_config.seed + number,

@@ -1,4 +1,4 @@
-"""The same fine-tuning with several seeds, and what their metrics have in common."""
+"""The same fine-tuning with several seeds, and mean and deviation of their metrics."""
 
 import dataclasses
 from pathlib import Path
@@ -11,32 +11,34 @@ from kbert.reporting.seed_summary import summarize_seeds, write_summary
 
 
 def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
-    """Fine-tunes once for each seed, in `run_dir/seed-N`; finished ones are not trained again.
+    """Fine-tunes once for each seed, in `run_dir/seed-N`. Runs that are finished are not trained again.
 
     Args:
-      config: as of `run_finetuning`; its own seed is not used.
+      config: as for `run_finetuning`; its own seed is not used.
       run_dir: a folder for the runs and, when all are done, summary.json.
-      seeds: whole numbers, each once.
-      arguments: as of `run_finetuning`; there must be data to evaluate on.
+      seeds: whole numbers, all different.
+      arguments: as for `run_finetuning`; there must be data to evaluate on.
 
     Returns:
-      What summary.json holds, see `summarize_seeds`.
+      The content of summary.json, see `summarize_seeds`.
 
     Raises:
-      ValueError: as `run_finetuning` does.
+      ValueError: when a seed is given twice, there are no data to evaluate on, or `run_dir` holds a single
+        run; and as `run_finetuning` does.
     """
     run_dir, seeds = Path(run_dir), list(seeds)
     if len(set(seeds)) < len(seeds):
-        raise ValueError(f"--seeds={','.join(map(str, seeds))} names a seed twice; each gives one run.")
+        raise ValueError(f"--seeds={','.join(map(str, seeds))} names a seed twice; give each seed once.")
     if not (arguments.get("dev_file") or arguments.get("dev_dir")):
-        raise ValueError("--seeds compares metrics: give --dev_file or --dev_dir.")
+        raise ValueError("--seeds needs data to evaluate on: give --dev_file or --dev_dir.")
     if arguments.get("strategy") == "multi_worker":
         raise ValueError(
-            "--seeds trains one run after the other, but --strategy=multi_worker only one a process."
+            "--seeds trains several runs in one process, but --strategy=multi_worker can train only one; "
+            "start one command for each seed."
         )
     if (run_dir / "run.json").is_file():
         raise ValueError(f"--run_dir={run_dir} holds a single run; choose a new folder for several seeds.")
-    configs = [dataclasses.replace(config, seed=seed) for seed in seeds]  # refuses impossible ones at once
+    configs = [dataclasses.replace(config, seed=seed) for seed in seeds]  # checks every seed now
     metrics = {}
     for number, seeded in enumerate(configs, start=1):
         logging.info("seed %d, run %d of %d", seeded.seed, number, len(seeds))

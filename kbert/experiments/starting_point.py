@@ -1,4 +1,4 @@
-"""Where a training begins: a checkpoint, random weights, or where the run itself already is."""
+"""What a training starts from: a checkpoint, random weights, or the newest checkpoint of the run itself."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from kbert.tokenization.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Start:
-    """Where a training shall begin, as flags say it.
+    """What a new training starts from, as given by flags.
 
     Args:
       init_checkpoint: a checkpoint, see `kbert.checkpoints.formats.read_checkpoint`; None for random weights.
-      do_lower_case, allow_unmatched: see there.
-      from_scratch: take vocabulary and encoder shape of `init_checkpoint`, but not its weights.
-      vocabulary: that of a training without `init_checkpoint`.
+      do_lower_case, allow_unmatched: arguments of `read_checkpoint`.
+      from_scratch: use vocabulary and encoder shape of `init_checkpoint`, but not its weights.
+      vocabulary: the vocabulary of a training without `init_checkpoint`.
     """
 
     init_checkpoint: str | Path | None = None
@@ -28,17 +28,17 @@ class Start:
 
     @property
     def details(self) -> dict:
-        """What run.json says of it."""
+        """What run.json records of it."""
         return {"init_checkpoint": str(self.init_checkpoint) if self.init_checkpoint else None}
 
 
 class StartingPoint(NamedTuple):
-    """Where a training begins.
+    """What a training starts from.
 
     Args:
-      vocabulary: the `Vocabulary`.
-      encoder: the `EncoderConfig`.
-      initialize: function that gives a fresh model its weights, or None for random ones.
+      vocabulary: the `Vocabulary`, or None when none was given.
+      encoder: the `EncoderConfig`, or None when none was given.
+      initialize: function that sets the weights of a new model, or None for random weights.
     """
 
     vocabulary: Vocabulary | None
@@ -47,19 +47,19 @@ class StartingPoint(NamedTuple):
 
 
 def find_starting_point(start: Start, run_dir, encoder: EncoderConfig | None, task) -> StartingPoint:
-    """Looks up where a training begins.
+    """Finds what a training starts from.
 
-    A run that has a checkpoint goes on from it: the checkpoint that it once began from is not read again, and
-    need not be there any more.
+    A run that already has a checkpoint resumes from it. Its `init_checkpoint` is then not read again and may
+    have been deleted.
 
     Args:
-      start: what was asked for.
+      start: the start that was asked for.
       run_dir: the folder of the run.
       encoder: the config's encoder, or None to take the checkpoint's.
       task: the `Task`.
 
     Raises:
-      ValueError: when the checkpoint cannot be read, or its encoder is not the config's.
+      ValueError: when the checkpoint cannot be read, or its encoder differs from the config's.
     """
     from kbert.checkpoints import model_loading
     from kbert.checkpoints.formats import read_checkpoint
@@ -79,7 +79,7 @@ def find_starting_point(start: Start, run_dir, encoder: EncoderConfig | None, ta
 
 
 def started_run(run_dir):
-    """The `RunDirectory` in a folder, if it has a checkpoint to go on from; else None.
+    """The `RunDirectory` in a folder, if it has a checkpoint to resume from; else None.
 
     Raises:
       ValueError: when a run there is broken.

@@ -1,1 +1,1 @@
-"""Files at the bottom of everything: whole or absent, JSON, safetensors, and one process to a folder."""
+"""Reading and writing of files: all or nothing, JSON, TOML, safetensors, compressed text, folder locks."""

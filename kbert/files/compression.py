@@ -1,4 +1,4 @@
-"""Compressed files, known by their suffix. Standard library only, but for `.zst`."""
+"""Compressed files, recognized by their suffix. Standard library only, except for `.zst`."""
 
 import bz2
 import gzip
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 _ZSTD_REQUIREMENT = "backports.zstd==1.8.0"
-# Named only to be refused: read as text they would be reported as a page of bytes that are not UTF-8.
+# Listed so that they can be refused clearly: read as text, they would only give an error about UTF-8.
 _UNREAD_SUFFIXES = (".7z", ".br", ".lz4", ".lzma", ".parquet", ".rar", ".tar", ".tgz", ".z", ".zip")
 
 
 class Compression(NamedTuple):
-    """A way to unpack: its `name`, what opens a path or a binary stream, and its errors for damaged files."""
+    """A compression: its `name`, the function that opens such a file, and its errors for damaged files."""
 
     name: str
     open: Callable  # of a path or a binary stream
@@ -41,25 +41,25 @@ def compression_of(path: str | Path) -> Compression | None:
 
 
 def require_read_kind(path: str | Path, what: str):
-    """Refuses archives, and files that are compressed in a way that is not read.
+    """Refuses archives and other formats that kbert does not read.
 
     Args:
-      path: the file; its suffix tells.
-      what: what is wanted instead, for the sentence: "text" or the like.
+      path: the file; only its suffix is checked.
+      what: what is expected instead, for the error message, for example "text".
 
     Raises:
       ValueError: naming the file.
     """
     if Path(path).suffix.lower() in _UNREAD_SUFFIXES:
         raise ValueError(
-            f"{path} is of a kind that is not read; give {what}, plain or compressed as .gz, .bz2, .xz or "
-            ".zst."
+            f"{path} has a format that kbert does not read; give {what}, plain or compressed as .gz, .bz2, "
+            ".xz or .zst."
         )
 
 
 def _import_zstd(path):
-    # The standard library's own module of Python 3.14, for older ones. The package `zstandard` takes a file
-    # that was cut off for one that ends there.
+    # The module of Python 3.14's standard library, for older Pythons. The package `zstandard` does not notice
+    # that a file is cut off.
     try:
         from backports import zstd
     except ImportError:

@@ -1,4 +1,4 @@
-"""One process to a folder: a lock that ends with its process, however that ends."""
+"""A lock that lets one process at a time work in a folder. It ends with its process, even a killed one."""
 
 import errno
 import fcntl
@@ -9,7 +9,7 @@ from pathlib import Path
 from absl import logging
 
 LOCK_FILE = ".lock"
-# What file systems without locks answer: some network file systems, some mounts of object stores.
+# Errors of file systems without locks: some network file systems, some mounts of object stores.
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EBADF)
 
 
@@ -34,16 +34,16 @@ def try_lock(descriptor: int) -> bool | None:
 
 
 def lock_folder(folder: str | Path):
-    """Takes a folder for this process alone.
+    """Locks a folder, so that only this process works in it.
 
     Args:
-      folder: an existing folder; the file `.lock` is made in it, and says who holds it.
+      folder: an existing folder; the file `.lock` is created in it and names this process.
 
     Returns:
-      The open lock file: the lock is gone when it is closed or the process ends. Use it in `with`.
+      The open lock file. The lock is released when the file is closed or the process ends. Use it in `with`.
 
     Raises:
-      BlockingIOError: when another process holds the folder; the sentence says which.
+      BlockingIOError: when another process holds the lock; the message says which.
     """
     path = Path(folder) / LOCK_FILE
     file = open(path, "a+", encoding="utf-8")
@@ -56,7 +56,7 @@ def lock_folder(folder: str | Path):
             )
         if locked is None:
             logging.warning(
-                "the file system of %s has no locks: take care that no other process works there.", folder
+                "the file system of %s has no locks: make sure that no other process works there.", folder
             )
         _name_holder(file)
     except BaseException:
@@ -72,7 +72,7 @@ def _holder(file):
 
 
 def _name_holder(file):
-    """Who holds the lock is there to be read; a full disk is no reason to do without the lock."""
+    """Writes this process's name into the lock file. On a full disk the lock holds without a name."""
     try:
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}\n")

@@ -1,13 +1,13 @@
-"""JSON from outside: read with one sentence for whatever is wrong with it."""
+"""Reads JSON from outside. Anything wrong with it becomes an error of one sentence."""
 
 import json
 from pathlib import Path
 
-_LARGEST = 1 << 28  # bytes; the tokenizers of the largest vocabularies have a tenth of it
+_LARGEST = 1 << 28  # bytes; the tokenizer.json of the largest vocabularies has a tenth of that
 
 
 class NotJson(ValueError):
-    """A text that does not have the form of JSON."""
+    """A text that is not valid JSON."""
 
 
 def parse_json(text: str | bytes, where: str, unique_names: bool = False):
@@ -16,11 +16,12 @@ def parse_json(text: str | bytes, where: str, unique_names: bool = False):
     Args:
       text: the text, or its UTF-8 bytes.
       where: what to call the text in an error, for example a file and a line.
-      unique_names: refuse objects in which a name stands twice, of which Python takes the last.
+      unique_names: refuse objects that have a name twice. Otherwise the last value counts, as in Python.
 
     Raises:
-      NotJson: a ValueError, when it does not have the form of JSON.
-      ValueError: when it is not UTF-8, or nested so deeply that it cannot be read.
+      NotJson: a ValueError, when the text is not valid JSON.
+      ValueError: when it is not UTF-8, is nested too deeply, has a number of thousands of digits, or (with
+        `unique_names`) has a name twice.
     """
     try:
         if isinstance(text, bytes):
@@ -30,7 +31,7 @@ def parse_json(text: str | bytes, where: str, unique_names: bool = False):
         raise ValueError(f"{where} is nested too deeply to be read.") from None
     except json.JSONDecodeError as error:
         raise NotJson(f"{where} is not valid JSON: {error}.") from None
-    except ValueError as error:  # no UTF-8, a number of thousands of digits, a name that stands there twice
+    except ValueError as error:  # not UTF-8, a number of thousands of digits, a repeated name
         raise ValueError(f"{where} is not valid JSON: {error}.") from None
 
 
@@ -39,7 +40,7 @@ def _unique(pairs):
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {twice[:100]!r} stands there twice")
+        raise ValueError(f"the name {twice[:100]!r} appears twice")
     return values
 
 
@@ -53,15 +54,15 @@ def read_json(path: str | Path):
 
 
 def content_of(path: str | Path, kind: str, largest: int) -> bytes:
-    """All bytes of a file of settings.
+    """All bytes of a file.
 
     Args:
       path: the file.
-      kind: what it is, for the sentence.
-      largest: the most bytes that are read.
+      kind: its format, for the error message, for example "JSON".
+      largest: the largest accepted size in bytes.
 
     Raises:
-      ValueError: when it is missing, cannot be read, or is larger.
+      ValueError: when the file is missing, cannot be read, or is larger.
     """
     path = Path(path)
     try:
@@ -76,7 +77,7 @@ def content_of(path: str | Path, kind: str, largest: int) -> bytes:
 
 
 def read_json_object(path: str | Path) -> dict:
-    """The object in a JSON file. Raises ValueError when it is missing, broken or no object."""
+    """The object in a JSON file. Raises ValueError when it is missing, broken or not an object."""
     values = read_json(path)
     if not isinstance(values, dict):
         raise ValueError(f"{path}: expected a JSON object, received {type(values).__name__}.")
@@ -87,19 +88,19 @@ def require_known_format(values: dict, newest: int, where: str | Path):
     """Refuses a file that a newer kbert wrote.
 
     Args:
-      values: the file's content; `format_version` is the number of its format, and files from before there
-        was one lack it.
+      values: the file's content. `format_version` is the number of its format; old files have none, which
+        counts as 0.
       newest: the newest format that this kbert reads.
       where: the file.
 
     Raises:
-      ValueError: when the number is higher, or none.
+      ValueError: when the number is higher, or is not a whole number of at least 0.
     """
     version = values.get("format_version", 0)
     if type(version) is not int or version < 0:
-        raise ValueError(f"{where}: format_version={version!r} is not a number of a format.")
+        raise ValueError(f"{where}: format_version={version!r} should be a whole number of at least 0.")
     if version > newest:
         raise ValueError(
             f"{where} was written by a newer kbert: its format_version is {version}, and this one reads up "
-            f"to {newest}. Install that kbert to use it."
+            f"to {newest}. Install a newer kbert to use it."
         )

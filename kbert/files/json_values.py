@@ -1,4 +1,4 @@
-"""Values of a JSON file from outside: each of the type that it should have, and short in a sentence."""
+"""Values of a JSON file from outside: checks their types, and shortens them for error messages."""
 
 import math
 import reprlib
@@ -19,12 +19,12 @@ _SHORT.maxlevel = 3
 
 
 def shown(value) -> str:
-    """Any value as Python writes it, in one line, cut where it is long or deep."""
+    """The `repr` of any value in one line, shortened where it is long or deeply nested."""
     return _SHORT.repr(value)[:200]
 
 
 def shown_name(name: str) -> str:
-    """A name from outside as it is; quoted and cut where it would break the line or fill it."""
+    """A name from outside: unchanged if it is printable and short, otherwise quoted and shortened."""
     return name if name.isprintable() and 0 < len(name) <= 200 else shown(name)
 
 
@@ -34,7 +34,7 @@ def json_value(values: dict, key: str, kind: type, where, default=None):
     Args:
       values: the object.
       key: its key.
-      kind: bool, int, float, str, list or dict. Whole numbers are numbers too; true and false are not.
+      kind: bool, int, float, str, list or dict. float also accepts whole numbers, but not true and false.
       where: what to call the object in an error.
       default: for a key that is missing or null.
 
@@ -42,7 +42,8 @@ def json_value(values: dict, key: str, kind: type, where, default=None):
       The value, of that type, or `default`.
 
     Raises:
-      ValueError: for a value of another type, a number that is not finite, and half a surrogate pair.
+      ValueError: for a value of another type, a number that is not finite, and a text with half a surrogate
+        pair.
     """
     value = values.get(key)
     if value is None:
@@ -78,7 +79,7 @@ def json_texts(values: dict, key: str, where, default=None):
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text can be written at all: JSON can also say half of a surrogate pair."""
+    """Whether a text can be encoded as UTF-8. Half of a surrogate pair, which JSON can hold, cannot."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

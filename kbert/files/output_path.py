@@ -1,7 +1,7 @@
-"""Where a tool may write: never over what it reads, and over what exists only when asked to.
+"""Checks where a tool may write: never over its input, and over existing files only when asked to.
 
-Links, other spellings of a path and hard links are seen through: files are told apart by what the system
-says of them, not by their names.
+Links, hard links and other spellings of the same path are recognized: files are compared by device and inode,
+not by name.
 """
 
 import os
@@ -10,13 +10,13 @@ from pathlib import Path
 
 
 def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overwrite: bool = False):
-    """Raises unless a tool may write the file `path`. To be asked before any work is done.
+    """Raises an error unless a tool may write the file `path`. Call it before any work is done.
 
     Args:
       path: the file to write.
-      inputs: the files and folders that the tool reads; paths that do not exist are passed over. In a
-        folder among them nothing may be written, old or new: it would be another input the next time. So a
-        run's folder that may take a report is not to be named, but the files that are read in it.
+      inputs: the files and folders that the tool reads; paths that do not exist are ignored. Nothing may be
+        written into an input folder: the next run would read it as input. If a report may be written into a
+        run's folder, name the files that are read there, not the folder.
       overwrite: whether a file that exists may be replaced. It never allows writing over an input.
 
     Raises:
@@ -32,9 +32,9 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
 
 
 def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
-    """Raises unless a tool that reads `inputs` may make or replace the folder `path`.
+    """Raises an error unless a tool that reads `inputs` may create or replace the folder `path`.
 
-    What may be replaced is for the tool to say: it knows what such a folder holds.
+    Whether an existing folder may be replaced is for the tool to check: it knows what its folders contain.
 
     Args:
       path: the folder to make.
@@ -69,13 +69,13 @@ def _refuse_inputs(what, path, inputs):
             )
         if identity in above:
             raise ValueError(
-                f"{what} {path} lies in the input folder {source}, which would be another one the next "
-                "time; choose a place outside it."
+                f"{what} {path} lies in the input folder {source}, so the next run would read it as input; "
+                "choose a place outside it."
             )
 
 
 def _identity(path):
-    """What tells a file or folder from all others, however it is spelled; None when there is none."""
+    """(device, inode) of a file or folder, the same for all its paths; None if it does not exist."""
     try:
         status = os.stat(path)
     except OSError:
@@ -84,7 +84,7 @@ def _identity(path):
 
 
 def _identities_above(path):
-    """The folders around a path, also around one that is not there yet, and around what a link leads to."""
+    """The identities of all folders above a path, which need not exist, and above the target of a link."""
     spelled = Path(os.path.abspath(path))
     folders = {*spelled.parents, *spelled.resolve().parents}
     return {_identity(folder) for folder in folders} - {None}

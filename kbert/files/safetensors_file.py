@@ -1,4 +1,7 @@
-"""safetensors files: names, shapes and types at once, tensors when asked; and written one at a time."""
+"""safetensors files. Reading gives names, shapes and types at once and each tensor when asked for.
+
+Writing holds one tensor in memory at a time.
+"""
 
 import json
 import math
@@ -46,9 +49,10 @@ def read_safetensors(path: Path) -> dict[str, StoredTensor]:
 
 
 def write_safetensors(path: Path, tensors: dict[str, StoredTensor], metadata: dict[str, str]) -> int:
-    """Writes tensors, floats as float32 and the rest as it is, holding no more than one of them in memory.
+    """Writes tensors one after the other, so that only one is in memory. Floats are written as float32.
 
-    The library's own writer takes all tensors at once, and makes files that only their owner can read.
+    The safetensors library's own writer needs all tensors at once, and creates files that only their owner
+    can read.
 
     Returns:
       The CRC-32 of the file.
@@ -74,8 +78,8 @@ def write_safetensors(path: Path, tensors: dict[str, StoredTensor], metadata: di
         for name, tensor in written.items():
             numbers = np.asarray(tensor.read())
             if numbers.shape != tensor.shape:
-                raise ValueError(f"{name} has shape {numbers.shape}, but {tensor.shape} was announced.")
-            # Little-endian, flat: also a scalar has bytes then.
+                raise ValueError(f"{name} has shape {numbers.shape}, but the header says {tensor.shape}.")
+            # Little-endian and flat, so that a scalar can be viewed as bytes too.
             numbers = np.ascontiguousarray(numbers, np.dtype(tensor.dtype).newbyteorder("<")).reshape(-1)
             file.write(numbers.view(np.uint8))
             crc = zlib.crc32(numbers.view(np.uint8), crc)

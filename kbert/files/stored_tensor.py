@@ -1,4 +1,4 @@
-"""A tensor in a file: its shape and dtype at once, its numbers when asked."""
+"""A tensor in a file: shape and dtype are known at once, the numbers are read when asked for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-# Every number of these is exactly a float32.
+# Types whose numbers can all be represented exactly as float32.
 _EXACT = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """A named place in a checkpoint file.
+    """A tensor of a checkpoint file that has not been read yet.
 
     Args:
       shape: the tensor's shape, as stored.
@@ -41,7 +41,7 @@ class StoredTensor:
         """The same as `as_float32`, for numbers from outside: reading them checks them.
 
         Args:
-          what: file and name, for the sentence of an error.
+          what: file and name, for the error message.
           transposed: whether the two axes are exchanged.
 
         Returns:
@@ -50,7 +50,7 @@ class StoredTensor:
 
         def read():
             array = np.asarray(self.read())
-            with np.errstate(over="ignore"):  # told below, with the tensor's name
+            with np.errstate(over="ignore"):  # reported below, with the tensor's name
                 numbers = array.astype(np.float32, copy=False)
             _require_finite(array, numbers, what)
             return np.array(numbers.T if transposed else numbers, order="C", copy=None)
@@ -66,8 +66,8 @@ def _require_finite(array, numbers, what):
     place = np.unravel_index(int(np.argmin(finite)), finite.shape)
     at = f" at {tuple(int(index) for index in place)}" if place else ""
     raise ValueError(
-        f"{what} is {array[place]}{at}; every weight must be a finite number of float32: download it again, "
-        "or take an earlier checkpoint."
+        f"{what} is {array[place]}{at}; every weight must be a finite float32 number: download the file "
+        "again, or take an earlier checkpoint."
     )
 
 

@@ -1,4 +1,4 @@
-"""Text files, plain or compressed, line by line. Standard library only, but for `.zst`."""
+"""Text files, plain or compressed, line by line. Standard library only, except for `.zst`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +12,12 @@ def read_lines(path: str | Path) -> Iterator[str]:
     """Yields the lines of a UTF-8 text file without their line feeds, one at a time.
 
     Args:
-      path: the file; by its name `.gz`, `.bz2`, `.xz` or `.zst` it is unpacked. Only a line feed ends a line,
-        and a byte order mark at the beginning is left out.
+      path: the file. It is unpacked if its name ends in `.gz`, `.bz2`, `.xz` or `.zst`. Only a line feed ends
+        a line. A byte order mark at the beginning is left out.
 
     Raises:
-      ValueError: naming file and line, for bytes that are not UTF-8 or a compressed file that is not whole;
-        and for a file that is missing or of a kind that is not read.
+      ValueError: for bytes that are not UTF-8 and for a damaged compressed file, naming file and line; for a
+        missing file; and for a format that kbert does not read.
     """
     path = Path(path)
     for number, line in enumerate(_byte_lines(path), start=1):
@@ -49,5 +49,5 @@ def _byte_lines(path):
                 raise
             raise ValueError(
                 f"{path} cannot be unpacked after line {number}: not a whole {compression.name} file "
-                f"({error}). Get or pack it anew."
+                f"({error}). Download or compress it again."
             ) from None

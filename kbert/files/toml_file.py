@@ -1,11 +1,11 @@
-"""TOML from outside: read with one sentence, with file and line, for whatever is wrong with it."""
+"""Reads TOML from outside. Anything wrong with it becomes an error of one sentence, with file and line."""
 
 import tomllib
 from pathlib import Path
 
 from kbert.files.json_file import content_of
 
-# Bytes. People write TOML, and Python's reader of it is slow: what is larger is no file of settings.
+# Bytes. Settings are written by hand and are smaller; Python's TOML reader is slow on large files.
 _LARGEST = 1 << 20
 
 
@@ -30,7 +30,7 @@ def parse_toml(text: str | bytes, where: str) -> dict:
         last = f"(at line {text.count(chr(10)) + 1}, the end of the document)"
         problem = str(error).replace("(at end of document)", last)
         raise ValueError(f"{where} is not valid TOML: {problem}.") from None
-    except ValueError as error:  # a number of thousands of digits, a day that there is not
+    except ValueError as error:  # a number of thousands of digits, a date that does not exist
         raise ValueError(f"{where} is not valid TOML: {error}.") from None
 
 

@@ -1,7 +1,7 @@
-"""Files and folders that are whole or absent, never half: written aside, then renamed.
+"""Files and folders that are complete or absent: written under a temporary name, then renamed.
 
-What a killed process left aside is removed by the next one that writes in the same place: whoever is
-writing holds a lock on what it writes, and the lock goes with the process.
+A process that writes holds a lock on its temporary file, and the lock ends with the process. So the next
+process that writes to the same path can recognize and remove what a killed process left behind.
 """
 
 import json
@@ -16,10 +16,10 @@ from kbert.files.folder_lock import try_lock
 
 @contextmanager
 def whole_file(path: str | Path):
-    """Yields a path to write to, beside `path`, whose place it takes when the block ends well.
+    """Yields a temporary path beside `path`; it is renamed to `path` when the block ends without an error.
 
     Raises:
-      OSError: when it cannot be written. What was at `path` before is untouched then.
+      OSError: when the file cannot be written. What was at `path` before is then unchanged.
     """
     path = Path(path)
     aside = _aside(path)
@@ -34,16 +34,17 @@ def whole_file(path: str | Path):
 
 @contextmanager
 def whole_folder(path: str | Path, replace: bool = False):
-    """Yields a new folder to fill, beside `path`, whose place it takes when the block ends well.
+    """Yields a temporary folder beside `path`; it is renamed to `path` when the block ends without an error.
 
-    Folders above `path` are made, and removed again when the block fails.
+    Folders above `path` are created, and removed again when the block fails.
 
     Args:
-      path: where the folder shall be. Nothing, or an empty folder, may be there.
-      replace: whether it may be a folder with content, which then goes away at the end.
+      path: the folder's final path. It must not exist, or be an empty folder, unless `replace` is set.
+      replace: whether `path` may be a folder with content, which is deleted at the end.
 
     Raises:
-      OSError: when it cannot be written, or `path` is taken. What was at `path` before is untouched then.
+      OSError: when the folder cannot be written, or `path` is in use. What was at `path` before is then
+        unchanged.
     """
     path = Path(path)
     aside = _aside(path)
@@ -66,7 +67,7 @@ def whole_folder(path: str | Path, replace: bool = False):
 
 
 def replace_folder(finished: Path, path: Path):
-    """Gives a finished folder the name `path`; a folder that has it now goes away, last of all."""
+    """Renames a finished folder to `path`. A folder that was there before is deleted as the last step."""
     if not path.exists():
         finished.rename(path)
         return
@@ -88,7 +89,7 @@ def write_text(text: str, path: str | Path):
 
 
 def write_json(values, path: str | Path):
-    """Writes JSON that people read as well: indented, every script as it is."""
+    """Writes JSON that people can read: indented, with non-ASCII characters as they are."""
     write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", path)
 
 
@@ -98,7 +99,7 @@ def _aside(path):
 
 @contextmanager
 def _locked(path, make=None):
-    """Holds the lock of a file or folder, which `make` makes first."""
+    """Holds the lock of a file or folder. `make` creates it first."""
     while True:
         if make:
             make()
@@ -106,7 +107,7 @@ def _locked(path, make=None):
         try_lock(descriptor)
         if _is_the_file_of(descriptor, path):
             break
-        os.close(descriptor)  # taken for abandoned by another process, before there was a lock
+        os.close(descriptor)  # another process removed it as abandoned, before it was locked
     try:
         yield
     finally:
@@ -125,9 +126,10 @@ def _is_the_file_of(descriptor, path):
 
 
 def _remove_leftovers(path):
-    """Removes what processes that are no more had begun to write in the place of `path`.
+    """Removes the temporary files and folders for `path` of processes that have ended.
 
-    A folder that was about to be replaced, with nothing in its place, gets its name back.
+    If such a process had moved the old folder away but put nothing in its place, the old folder is moved
+    back.
     """
     pattern = re.compile(re.escape(path.name) + r"(\.old)?\.(\d+)\.tmp")
     for left in list(path.parent.iterdir()) if path.parent.is_dir() else ():

@@ -6,7 +6,7 @@ from kbert.layers.dropout import Dropout
 
 @keras.saving.register_keras_serializable(package="kbert")
 class ClassificationHead(keras.layers.Layer):
-    """Dropout and a dense layer from the pooled output to one logit a label.
+    """Dropout and a dense layer from the pooled output to one logit per label.
 
     With two labels and no dropout it is also the next-sentence head of pretraining.
 

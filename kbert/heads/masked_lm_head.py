@@ -8,7 +8,7 @@ from kbert.layers.flat_dense import FlatDense
 
 @keras.saving.register_keras_serializable(package="kbert")
 class MaskedLMHead(keras.layers.Layer):
-    """Predicts the token at each masked position, with the encoder's own token table as output matrix.
+    """Predicts the token at each masked position; the encoder's own token table is the output matrix.
 
     Args:
       embeddings: the encoder's `BertEmbeddings`, whose token table is shared (tied), not copied.

@@ -26,7 +26,7 @@ class ChoicesAsBatch(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="kbert")
 class MultipleChoiceHead(keras.layers.Layer):
-    """Dropout and a dense layer from each choice's pooled output to one logit, laid out by example.
+    """Dropout and a dense layer from each choice's pooled output to one logit; one row of logits per example.
 
     Args:
       dropout: share of the pooled output dropped in training.
@@ -34,13 +34,13 @@ class MultipleChoiceHead(keras.layers.Layer):
 
     Call arguments:
       pooled_output: tensor of shape `(batch * choices, hidden_size)`, see `ChoicesAsBatch`.
-      input_ids: int tensor of shape `(batch, choices, seq_length)`: how many choices there are.
+      input_ids: int tensor of shape `(batch, choices, seq_length)`; only the number of choices is used.
 
     Returns:
       float32 logits of shape `(batch, choices)`.
 
-    Reference: arXiv 1810.04805, section 4.4 (SWAG). The bias, which a softmax over the choices does not
-    feel, is that of published checkpoints.
+    Reference: arXiv 1810.04805, section 4.4 (SWAG). The bias does not change a softmax over the choices; it
+    is there because published checkpoints have it.
     """
 
     def __init__(self, dropout, initializer_range, **kwargs):

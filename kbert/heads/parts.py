@@ -1,4 +1,4 @@
-"""What stands on an encoder's body, by name and shape alone: no model is built. Standard library only."""
+"""The pooler and the heads of a model by names and shapes; no model is built. Standard library only."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,13 @@ class Part:
     """The pooler, or a head.
 
     Args:
-      name: that of its layer, which the names of its variables begin with.
-      reads: "pooled_output" (a row of numbers for each sequence), "sequence_output" (for each token) or
-        "masked_positions" (for the masked tokens alone).
-      num_outputs: logits for each of them. The pooler has none, and the masked-LM head one for each piece of
-        the vocabulary.
-      has_labels: whether each output stands for a label of the task, so that a trained head is only right
-        for the same labels in the same order.
+      name: the name of its layer; the names of its variables begin with it.
+      reads: "pooled_output" (one vector per sequence), "sequence_output" (one per token) or
+        "masked_positions" (one per masked token).
+      num_outputs: the number of logits for each of these vectors. It is 0 for the pooler, which gives no
+        logits, and for the masked-LM head, which gives one for each piece of the vocabulary.
+      has_labels: whether each output stands for a label of the task. A trained head is then right only for
+        the same labels in the same order.
     """
 
     name: str
@@ -56,10 +56,10 @@ def token_head(name: str, num_outputs: int, has_labels: bool = False) -> tuple[P
 
 
 def dense_shapes(name: str, inputs: int, outputs: int) -> dict[str, tuple[int, ...]]:
-    """Of a dense layer's variables."""
+    """Name -> shape of a dense layer's variables."""
     return {f"{name}/kernel": (inputs, outputs), f"{name}/bias": (outputs,)}
 
 
 def layer_norm_shapes(name: str, width: int) -> dict[str, tuple[int, ...]]:
-    """Of a layer norm's variables."""
+    """Name -> shape of a layer norm's variables."""
     return {f"{name}/gamma": (width,), f"{name}/beta": (width,)}

@@ -7,7 +7,7 @@ from kbert.layers.flat_dense import FlatDense
 
 @keras.saving.register_keras_serializable(package="kbert")
 class TokenClassificationHead(keras.layers.Layer):
-    """Dropout and a dense layer from every token's vector to one logit a label.
+    """Dropout and a dense layer from every token's vector to one logit per label.
 
     Args:
       num_labels: number of labels.

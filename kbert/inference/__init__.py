@@ -1,1 +1,1 @@
-"""A run directory -> answers to texts, in Python."""
+"""Inference in Python: loads a run or a checkpoint, and answers texts with it."""

@@ -1,4 +1,4 @@
-"""Vectors of tokens or texts out of any of the encoder's layers."""
+"""Vectors of tokens or texts, from any layers of the encoder."""
 
 from typing import NamedTuple
 
@@ -15,14 +15,14 @@ COMBINATIONS = ("none", "sum", "concat")
 
 
 class TextFeatures(NamedTuple):
-    """What a `FeatureExtractor` gives for one text.
+    """The features of one text.
 
     Fields:
-      input_ids: int32 array of shape (tokens,), special tokens included, padding not.
-      tokens: the pieces of these ids.
-      values: float32 array. Of shape (tokens, layers, hidden_size); with a pooling the first axis is
-        gone, and with a combination the second: "sum" leaves hidden_size numbers, "concat" layers times
-        as many.
+      input_ids: int32 array of shape (tokens,), with special tokens and without padding.
+      tokens: the tokens of these ids, as strings.
+      values: float32 array of shape (tokens, layers, hidden_size). With pooling there is no axis `tokens`.
+        With a combination there is no axis `layers`: the last axis is hidden_size for "sum", and
+        layers * hidden_size for "concat".
     """
 
     input_ids: np.ndarray
@@ -31,27 +31,28 @@ class TextFeatures(NamedTuple):
 
 
 class FeatureExtractor:
-    """Gives what the encoder's layers hold for texts, as the original's extract_features.py does.
+    """Returns the outputs of the encoder's layers for texts, like the original extract_features.py.
 
     Args:
       model: a `LoadedModel`.
       layers: which layers: -1 is the last, -2 the one before; 0 is the output of the embeddings, 1 the first
         layer.
-      pooling: "none" for a vector a token, or a mode of `SequencePooling` for one vector a text.
-      combine: what becomes of several layers: "none" keeps them apart, "sum" adds them, "concat" lays them
-        one after the other in the order given.
+      pooling: "none" for one vector for each token, or a mode of `SequencePooling` for one vector for each
+        text.
+      combine: how to combine several layers: "none" keeps them apart, "sum" adds them, "concat" concatenates
+        them in the given order.
 
     Call arguments:
       texts: a text or a list of texts.
-      text_pairs: the second texts in the same form, None for a text without one; or None when no text has
-        one.
+      text_pairs: the second texts in the same form, with None for a text without a second one; or None when
+        no text has a second one.
 
     Returns:
-      A list of `TextFeatures`, one a text; the `TextFeatures` of one text by itself.
+      A list with the `TextFeatures` of each text; for a single text (not in a list) its `TextFeatures`.
 
     Raises:
-      ValueError: for a layer that the encoder does not have, another pooling or combination, what is no
-        text, or features that are not finite.
+      ValueError: for a layer that the encoder does not have, an unknown pooling or combination, an input
+        that is not a text, or features that are not finite.
 
     Example:
       >>> import kbert
@@ -69,11 +70,11 @@ class FeatureExtractor:
         for layer in layers:
             if not -number - 1 <= layer <= number:
                 raise ValueError(
-                    f"layers={list(layers)} asks for layer {layer}, but this encoder has {number}: choose "
-                    f"from -1 (the last) to -{number} (the first), or 0 for the embeddings."
+                    f"layers={list(layers)} asks for layer {layer}, but this encoder has {number} layers: "
+                    f"choose from -1 (the last) to -{number} (the first), or 0 for the embeddings."
                 )
         if not layers:
-            raise ValueError("layers is empty; name at least one, for example -1 for the last.")
+            raise ValueError("layers is empty; give at least one, for example -1 for the last.")
         if pooling not in ("none", *POOLINGS):
             raise ValueError(f"pooling={pooling!r} is not known; choose one of none, {', '.join(POOLINGS)}.")
         if combine not in COMBINATIONS:
@@ -90,7 +91,7 @@ class FeatureExtractor:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
         texts, pairs = batch.texts, batch.pairs or [None] * len(batch.texts)
         features: list = [None] * len(texts)
-        # A pair has a separator more than a single text, so the two go through the encoder apart.
+        # A pair has one separator more than a single text, so pairs and single texts are separate batches.
         for paired in (False, True):
             places = [place for place, pair in enumerate(pairs) if (pair is not None) == paired]
             if places:

@@ -1,6 +1,6 @@
-"""Features of texts on disk: JSON lines as the original writes them, a NumPy archive, or TFRecords.
+"""Writes features of texts to a file: JSON lines (as the original does), a NumPy archive, or TFRecords.
 
-Every file is written aside and renamed when it is finished; features are written as they come.
+Features are written text by text to a temporary file, which is renamed when it is complete.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ FORMATS = ("jsonl", "npz", "tfrecord")
 
 @contextlib.contextmanager
 def feature_file(path, format: str, extractor):
-    """A file of features that is there once the block has ended well, and not before.
+    """A file of features. It appears only when the block has ended without an error.
 
     Args:
       path: the file.
@@ -28,7 +28,7 @@ def feature_file(path, format: str, extractor):
       extractor: the `FeatureExtractor` whose features are written.
 
     Yields:
-      A function that takes the place of a text in the input, from 0, and its `TextFeatures`.
+      A function that takes the index of a text in the input, from 0, and its `TextFeatures`.
     """
     writer_class: Any = {"jsonl": _JsonLines, "npz": _NumpyArchive, "tfrecord": _Records}[format]
     with whole_file(path) as aside:
@@ -41,11 +41,12 @@ def feature_file(path, format: str, extractor):
 
 
 class _JsonLines:
-    """One object a line.
+    """One JSON object per line for each text.
 
-    A vector a token and layer has the original's form, extract_features.py: `linex_index`, and `features`
-    with `token` and `layers` of `index` and `values`, rounded to 6 digits. Combined layers have `values`
-    in the place of `layers`; a pooled text has its `layers` or `values` in the place of `features`.
+    Without pooling and combination the format is that of the original extract_features.py: `linex_index`, and
+    `features` with, for each token, `token` and `layers`; each layer has `index` and `values`, rounded to 6
+    decimals. Combined layers have `values` instead of `layers`. A pooled text has its `layers` or `values`
+    instead of `features`.
     """
 
     def __init__(self, path, extractor):
@@ -82,17 +83,17 @@ def _rounded(values):
 
 
 class _NumpyArchive:
-    """What `numpy.load` reads.
+    """A .npz file for `numpy.load`.
 
-    `values` is float32: (texts, ...) for pooled texts, else (all tokens, ...), with `input_ids` (all
-    tokens) and `row_splits` (texts + 1): text i has the tokens row_splits[i] to row_splits[i + 1].
-    `layers` are the layers in order.
+    `values` is float32, of shape (texts, ...) for pooled texts and (all tokens, ...) otherwise. Without
+    pooling there are also `input_ids` (all tokens) and `row_splits` (texts + 1): text i has the tokens
+    row_splits[i] to row_splits[i + 1] - 1. `layers` holds the layers in order.
     """
 
     def __init__(self, path, extractor):
         self._path = path
         self._extractor = extractor
-        # Without a name, so that nothing of it can be left behind.
+        # A file without a name: the system removes it even if the process is killed.
         self._raw = tempfile.TemporaryFile(dir=path.parent)
         self._row_shape = None
         self._rows = 0
@@ -116,7 +117,7 @@ class _NumpyArchive:
             for name, array in arrays.items():
                 with archive.open(f"{name}.npy", "w") as entry:
                     np.lib.format.write_array(entry, array)
-            # The number of rows, which the header names, is known only now.
+            # Only now is the number of rows known, which the header contains.
             with archive.open("values.npy", "w", force_zip64=True) as entry:
                 shape = (self._rows, *(self._row_shape or ()))
                 header = {"descr": "<f4", "fortran_order": False, "shape": shape}
@@ -129,7 +130,7 @@ class _NumpyArchive:
 
 
 class _Records:
-    """One tf.train.Example a text: `linex_index`; `input_ids`, all tokens; `values` in row order; `shape`."""
+    """One tf.train.Example per text: `linex_index`, `input_ids`, `values` in row-major order, `shape`."""
 
     def __init__(self, path, extractor):
         self._writer = tf.io.TFRecordWriter(str(path))

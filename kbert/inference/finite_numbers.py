@@ -1,4 +1,4 @@
-"""No number that is not finite leaves a model as an answer: it would be no JSON, and no answer."""
+"""Checks that the numbers of an answer are finite: NaN and infinity are not valid JSON and mean nothing."""
 
 import numpy as np
 
@@ -8,11 +8,11 @@ def require_finite_answers(values, source, places=None):
 
     Args:
       values: an array or a sequence of arrays, one for each text.
-      source: where the model comes from.
-      places: where the texts stand among those given; by default one after the other.
+      source: the name of the model for the message, for example its folder.
+      places: the index of each text in the caller's list; by default 0, 1, 2 and so on.
 
     Raises:
-      ValueError: naming source and text.
+      ValueError: when a number is not finite; the message names the source and the text.
     """
     for place, row in enumerate(values):
         if not np.isfinite(row).all():

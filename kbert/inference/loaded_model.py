@@ -32,7 +32,7 @@ def load(
       path: a run directory of kbert, a sentence-transformers folder, or any checkpoint that
         `kbert.checkpoints.formats.read_checkpoint` reads: Google's TF1, Hugging Face, KerasHub; or a name,
         `hf://org/name@revision` or `keras_hub://preset`.
-      do_lower_case: the casing, for a checkpoint that does not say it.
+      do_lower_case: the casing, if the checkpoint does not record it.
       allow_unmatched: names and globs of a checkpoint's tensors and settings that may stay unmatched.
       checkpoint: which of a run's checkpoints: "last", "best" or a step; see `RunDirectory.checkpoint`.
 
@@ -40,7 +40,7 @@ def load(
       A `LoadedModel`.
 
     Raises:
-      ValueError: one sentence for whatever is missing, broken, contradictory or unknown.
+      ValueError: when something is missing, broken, contradictory or unknown.
 
     Example:
       >>> import kbert
@@ -55,7 +55,9 @@ def load(
     if (folder / "run.json").is_file():
         loaded = LoadedModel.from_run(RunDirectory(folder), checkpoint)
     elif checkpoint is not None:
-        raise ValueError(f"checkpoint={checkpoint!r} chooses among those of a run, but {path} is no run.")
+        raise ValueError(
+            f"checkpoint={checkpoint!r} chooses a checkpoint of a run, but {path} is not a run; leave it out."
+        )
     elif is_sentence_transformers(folder):
         loaded = _load_sentence_transformers(folder, do_lower_case, allow_unmatched)
     else:
@@ -66,7 +68,7 @@ def load(
 
 
 class LoadedModel:
-    """A trained model with what belongs to it.
+    """A trained model with its task, vocabulary and settings.
 
     Args:
       source: where it was loaded from.
@@ -74,9 +76,9 @@ class LoadedModel:
       model: its Keras model.
       vocabulary: the `Vocabulary` with its casing.
       max_seq_length: the longest sequence in tokens; longer texts are cut.
-      takes_pairs: whether answers are about pairs of texts; None when unknown.
-      pooling: how `embed` makes one vector out of many, see `SequencePooling`.
-      normalize: whether `embed` brings vectors to length 1.
+      takes_pairs: whether the model answers pairs of texts; None when unknown.
+      pooling: how `embed` makes one vector for a text from the vectors of its tokens, see `SequencePooling`.
+      normalize: whether `embed` scales vectors to length 1.
 
     Attributes:
       The arguments, and `text_inputs`, its `TextInputs`; `encoder`, the `BertEncoder` in the model; and
@@ -116,7 +118,7 @@ class LoadedModel:
 
     @classmethod
     def from_run(cls, run: RunDirectory, checkpoint: str | int | None = None) -> "LoadedModel":
-        """A checkpoint of a run directory, see `RunDirectory.checkpoint`."""
+        """Loads a checkpoint of a run directory, see `RunDirectory.checkpoint`."""
         task, model = run.load_model(checkpoint)
         return cls(
             run.path,
@@ -128,10 +130,10 @@ class LoadedModel:
         )
 
     def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":
-        """The same model for texts up to another length.
+        """The same model with another maximum length.
 
         Raises:
-          ValueError: when the encoder has fewer positions, or there is no room for a text.
+          ValueError: when the encoder has fewer positions, or when the length leaves no room for a text.
         """
         if max_seq_length > self.config.max_position_embeddings:
             raise ValueError(
@@ -150,18 +152,18 @@ class LoadedModel:
         )
 
     def inputs(self, texts, text_pairs=None, with_masks=False) -> dict:
-        """Texts as the model's inputs, tokenized, cut to `max_seq_length`, padded to the longest.
+        """Texts as inputs of the model: tokenized, cut to `max_seq_length`, padded to the longest of them.
 
         Args:
-          texts: a text or a list of texts; one text is a batch of one, as the model needs it.
+          texts: a text or a list of texts; a single text becomes a batch of one.
           text_pairs: the second texts in the same form, or None.
-          with_masks: read a literal `[MASK]` as the mask token.
+          with_masks: whether `[MASK]` in a text means the mask token.
 
         Returns:
           dict of int32 tensors of shape (texts, length): input_ids, input_mask, segment_ids.
 
         Raises:
-          ValueError: for what is no text, naming its place.
+          ValueError: when an input is not a text; the message names its index.
         """
         batch = text_batch(texts, text_pairs)
         pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
@@ -169,28 +171,30 @@ class LoadedModel:
         return self.text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
 
     def embed(self, texts, pooling: str | None = None, normalize: bool | None = None) -> np.ndarray:
-        """One vector for each text, to compare texts by.
+        """One vector for each text, for comparing texts with each other.
 
-        By default the mean over all tokens' last vectors, brought to length 1 (so that the dot product of
-        two is their cosine), or what a sentence-transformers folder says. A model that was not trained for
-        it gives vectors that tell topics apart, but no more.
+        By default this is the mean of the last layer's vectors of all tokens, scaled to length 1 (so the dot
+        product of two vectors is their cosine similarity); a sentence-transformers folder may define it
+        differently. The vectors of a model that was not trained for this show only roughly whether two texts
+        have the same topic.
 
         Args:
-          texts: a text, or an iterable of texts. Long lists are taken in batches of like lengths.
-          pooling: "cls", "mean", "max" or "mean_sqrt_len"; None takes the model's own.
-          normalize: None takes the model's own.
+          texts: a text, or an iterable of texts. Long lists are processed in batches of similar lengths.
+          pooling: "cls", "mean", "max" or "mean_sqrt_len"; None uses the model's own.
+          normalize: whether to scale to length 1; None uses the model's own.
 
         Returns:
-          float32 array of shape (texts, hidden_size); (hidden_size,) of one text by itself.
+          float32 array of shape (texts, hidden_size); (hidden_size,) for a single text (not in a list).
 
         Raises:
-          ValueError: for what is no text, naming its place, and for vectors that are not finite.
+          ValueError: when an input is not a text (the message names its index), or when vectors are not
+            finite.
         """
         batch = text_batch(texts)
         embedder = self._embedder(pooling or self.pooling, self.normalize if normalize is None else normalize)
         texts = batch.texts
         embeddings = np.zeros((len(texts), self.config.hidden_size), np.float32)
-        # Texts of like length together: the less padding, the less work.
+        # Texts of similar length go into one batch: less padding means less work.
         order = iter(sorted(range(len(texts)), key=lambda index: len(texts[index])))
         while places := list(itertools.islice(order, _TEXTS_AT_ONCE)):
             values = embedder(tf.constant([texts[place] for place in places], tf.string)).numpy()
@@ -213,7 +217,10 @@ class LoadedModel:
     def embedding_model(self, pooling: str | None = None, normalize: bool | None = None) -> keras.Model:
         """Encoder and pooling as one Keras model: encoder inputs -> float32 (batch, hidden_size).
 
-        It shares the weights: training it, or exporting it, is training or exporting this model.
+        It shares its weights with this model, so training one changes the other too.
+
+        Args:
+          pooling, normalize: as for `embed`.
         """
         layer = SequencePooling(
             pooling or self.pooling,
@@ -226,10 +233,15 @@ class LoadedModel:
 
 
 def load_answering(run: RunDirectory | LoadedModel, answers: tuple[str, ...], need: str) -> LoadedModel:
-    """A run with its weights, or a loaded model as it is, if its task gives one of these answers.
+    """The `LoadedModel` of a run (a loaded model is returned as it is), if its task gives one of `answers`.
+
+    Args:
+      run: a `RunDirectory` or a `LoadedModel`.
+      answers: keys of answers, see `Task.answers`.
+      need: the end of the error message.
 
     Raises:
-      ValueError: for another task, before any weight is read; `need` ends the sentence.
+      ValueError: when the task gives none of the answers, before any weight is read.
     """
     source, task = (run.path, run.task()) if isinstance(run, RunDirectory) else (run.source, run.task)
     if not set(answers) & set(task.answers):
@@ -255,7 +267,7 @@ def _load_sentence_transformers(path, do_lower_case, allow_unmatched):
     checkpoint = read_checkpoint(modules.encoder_folder, do_lower_case, allow_unmatched)
     if modules.do_lower_case and not checkpoint.vocabulary.do_lower_case:
         raise ValueError(
-            f"{path} lower-cases its texts, but its vocabulary is a cased one; kbert cannot do both."
+            f"{path} lower-cases its texts, but its vocabulary is cased; kbert does not support both at once."
         )
     longest = modules.max_seq_length or checkpoint.max_seq_length
     if longest > checkpoint.encoder.max_position_embeddings:

@@ -17,12 +17,12 @@ class MaskFiller:
       top_k: how many tokens to give for each mask, at least one.
 
     Returns:
-      For each text a list with, for each of its masks in order, a list of
-      `{"token": str, "probability": float}`, the most probable first. For one text by itself, its list.
+      A list with one entry for each text; for a single text (not in a list) its entry. An entry has, for each
+      mask of the text in order, a list of `{"token": str, "probability": float}`, the most probable first.
 
     Raises:
-      ValueError: for a run of another task, what is no text, a text without `[MASK]`, one whose `[MASK]`
-        lies beyond the longest sequence, or a model whose answer is no finite number.
+      ValueError: for a run of another task, an input that is not a text, a text without `[MASK]`, a `[MASK]`
+        beyond the maximum length, or an answer that is not finite.
 
     Example:
       >>> import kbert

@@ -1,4 +1,4 @@
-"""Answers in words from any run or checkpoint whose task answers texts."""
+"""Answers from any run or checkpoint whose task answers texts."""
 
 import numpy as np
 import tensorflow as tf
@@ -8,25 +8,25 @@ from kbert.inference.loaded_model import LoadedModel
 
 
 class Predictor:
-    """Asks a model through its `serving_default` signature, the one that an export serves as well.
+    """Calls the `serving_default` signature of a model, which is also the one that an export serves.
 
     Args:
       loaded: a `LoadedModel`.
 
     Attributes:
       loaded: as given.
-      inputs: names of what it takes for each example, for example ("text", "text_pair").
-      settings: names of what it takes once, for example ("top_k",).
+      inputs: the names of the inputs that each example has, for example ("text", "text_pair").
+      settings: the names of the inputs that are given once for all examples, for example ("top_k",).
 
     Call arguments:
-      The inputs by name, each a list with one entry an example, and the settings.
+      The inputs by name, each a list with one entry per example, and the settings by name.
 
     Returns:
-      A list of answers, as `Task.answer` gives them.
+      A list of answers, as `Task.answer` returns them.
 
     Raises:
-      ValueError: when the task answers no texts, an input is missing or not expected, or the answer is no
-        finite number.
+      ValueError: when the task does not answer texts, an input is missing or unexpected, or the answer is
+        not finite.
 
     Example:
       >>> import kbert
@@ -59,12 +59,12 @@ class Predictor:
         ]
 
     def outputs(self, **inputs) -> dict[str, np.ndarray]:
-        """The signature's outputs as they are, finite or not: name -> array with a row for each example."""
+        """The outputs of the signature, finite or not: name -> array with one row for each example."""
         expected = {*self.inputs, *self.settings}
         inputs = {name: value for name, value in inputs.items() if value is not None}
         if set(inputs) != expected:
             raise ValueError(
-                f"{self.loaded.source} answers {', '.join(sorted(expected))}, but received "
+                f"{self.loaded.source} expects {', '.join(sorted(expected))}, but received "
                 f"{', '.join(sorted(inputs)) or 'nothing'}."
             )
         tensors = {
@@ -75,6 +75,6 @@ class Predictor:
 
 
 def _numbers(outputs):
-    """The floating-point outputs of each example, side by side."""
+    """For each example one array with all its floating-point outputs."""
     floats = [value for value in outputs.values() if value.dtype.kind == "f"]
     return [np.concatenate([np.ravel(value[row]) for value in floats]) for row in range(len(floats[0]))]

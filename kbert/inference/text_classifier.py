@@ -11,24 +11,24 @@ _NEED = "classifying texts needs a run that was fine-tuned on texts and labels (
 
 
 class TextClassifier:
-    """Answers texts with a fine-tuned classification run.
+    """Classifies texts with a fine-tuned run.
 
     Args:
-      run: the `RunDirectory` of a run whose task gives each text, or pair of texts, a label or several; or a
-        `LoadedModel` with such a head.
+      run: the `RunDirectory` of a run whose task gives each text, or pair of texts, one label or several; or
+        a `LoadedModel` with such a head.
 
     Call arguments:
       texts: a text or a list of texts.
-      text_pairs: the second texts in the same form, for a run trained on pairs; else None. A checkpoint that
-        does not say what it was trained on takes both.
+      text_pairs: the second texts in the same form, for a run trained on pairs; otherwise None. A checkpoint
+        that does not record what it was trained on accepts both.
 
     Returns:
-      `{"label": str, "probabilities": {label: float}}` for one text, a list of these for a list; with several
-      labels a text, `"labels"` in the place of `"label"`.
+      `{"label": str, "probabilities": {label: float}}` for a single text, a list of these for a list. If a
+      text can have several labels, there is `"labels"` instead of `"label"`.
 
     Raises:
-      ValueError: when the run is of another task, pairs are missing or not expected, something is no text,
-        or the model's answer is no finite number.
+      ValueError: when the run has another task, pairs are missing or unexpected, an input is not a text, or
+        the answer is not finite.
 
     Example:
       >>> import kbert
@@ -57,9 +57,9 @@ class TextClassifier:
         )
 
     def outputs(self, texts, text_pairs=None) -> dict:
-        """The model's own outputs: float32 tensors `logits` and `probabilities`, (batch, labels).
+        """The outputs of the model: float32 tensors `logits` and `probabilities`, both (batch, labels).
 
-        One text is a batch of one. They are what the model gives, finite or not.
+        A single text is a batch of one. It is not checked whether the outputs are finite.
         """
         outputs = self._outputs_of(text_batch(texts, text_pairs))
         return {name: outputs[name] for name in ("logits", "probabilities")}

@@ -1,4 +1,4 @@
-"""What a caller gives as texts -> lists of strings, or one sentence that names what is none."""
+"""Checks the texts that a caller gives and turns them into lists of strings."""
 
 from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
@@ -7,12 +7,12 @@ _SHOWN = 40  # characters of a text in an error
 
 
 class TextBatch(NamedTuple):
-    """Texts as they go to a model together.
+    """A batch of texts.
 
     Fields:
       texts: the texts.
-      pairs: the second texts, None in the place of one that is missing; or None when none was given.
-      is_alone: whether one text was given by itself, and not in a list.
+      pairs: the second texts, with None for each text that has none; or None when none was given.
+      is_alone: whether a single text was given, not in a list.
     """
 
     texts: list[str]
@@ -20,20 +20,21 @@ class TextBatch(NamedTuple):
     is_alone: bool
 
     def answer(self, answers):
-        """All answers, one a text; or the one answer of a text by itself."""
+        """The list of answers, one for each text; or the only answer, if a single text was given."""
         return answers[0] if self.is_alone else answers
 
 
 def text_batch(texts, text_pairs=None, pairs_may_miss: bool = False) -> TextBatch:
-    """One text or several, alone or in pairs, as lists.
+    """One or several texts, or pairs of texts, as lists.
 
     Args:
       texts: a string, or an iterable of strings.
       text_pairs: the second texts, in the same form; or None.
-      pairs_may_miss: whether None may stand in the place of a second text.
+      pairs_may_miss: whether None is allowed instead of a second text.
 
     Raises:
-      ValueError: naming the place of whatever is no text, or numbers of texts that differ.
+      ValueError: when an input is not a text (the message names its index), or when there are not as many
+        second texts as texts.
     """
     is_alone = isinstance(texts, str)
     firsts = _texts(texts, "texts")
@@ -41,22 +42,26 @@ def text_batch(texts, text_pairs=None, pairs_may_miss: bool = False) -> TextBatc
         return TextBatch(firsts, None, is_alone)
     if isinstance(text_pairs, str) != is_alone:
         alone, listed = ("texts", "text_pairs") if is_alone else ("text_pairs", "texts")
-        raise ValueError(f"{alone} is one text, but {listed} is not; give one text each, or a list each.")
+        raise ValueError(
+            f"{alone} is one text, but {listed} is not; give one text for both, or a list for both."
+        )
     seconds = _texts(text_pairs, "text_pairs", pairs_may_miss)
     if len(firsts) != len(seconds):
-        raise ValueError(f"{len(firsts)} texts but {len(seconds)} text_pairs; give one for each.")
+        raise ValueError(
+            f"{len(firsts)} texts but {len(seconds)} text_pairs; give one second text for each text."
+        )
     return TextBatch(firsts, seconds, is_alone)
 
 
 def _texts(texts, name, may_miss=False):
     if isinstance(texts, str):
         return [_text(texts, name)]
-    # A mapping would give its keys, a set an order of its own, and bytes numbers.
+    # Not allowed: iterating a mapping gives its keys, a set has no fixed order, and bytes give numbers.
     if not isinstance(texts, Iterable) or isinstance(texts, Mapping | Set | bytes | bytearray):
         raise ValueError(f"{name} is {_kind(texts)}; expected a text (str) or a list of texts.")
     try:
         given = list(texts)
-    except TypeError:  # an array without axes says only now that it cannot be gone through
+    except TypeError:  # a NumPy array of shape () is an Iterable, but cannot be iterated
         raise ValueError(f"{name} is {_kind(texts)}; expected a text (str) or a list of texts.") from None
     return [
         text if text is None and may_miss else _text(text, f"{name}[{place}]")
@@ -72,9 +77,9 @@ def _text(text, name):
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"{name} is no text that UTF-8 can hold: its character {error.start + 1} is "
+            f"{name} cannot be encoded in UTF-8: its character {error.start + 1} is "
             f"{ascii(text[error.start])}, half of a surrogate pair. Read the text again with the encoding "
-            "that it was written in, or take the character out."
+            "that it was written in, or remove the character."
         ) from None
     return str(text)
 

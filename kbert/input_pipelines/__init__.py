@@ -1,1 +1,1 @@
-"""Records and texts -> batches for training and evaluation, under the names of kbert/features.py."""
+"""Records and texts -> batches for training and evaluation; kbert/features.py names the features."""

@@ -1,4 +1,4 @@
-"""Shuffled epochs without end, which can be entered at any example."""
+"""An endless sequence of shuffled epochs, which can begin at any example."""
 
 import tensorflow as tf
 
@@ -6,16 +6,16 @@ from kbert.features import EXAMPLE_WEIGHTS
 
 
 def endless_epochs(make_epoch, num_examples: int, seed: int, start_example: int) -> tf.data.Dataset:
-    """Chains epochs, each in an order of its own that depends on `seed` and its number alone.
+    """Concatenates epochs. The order of each epoch depends only on `seed` and the number of the epoch.
 
-    So the data position is one number, the examples consumed so far: a resumed run sees exactly the
-    examples that the uninterrupted one would have seen.
+    So a single number, the examples consumed so far, is the position in the data. A resumed run sees exactly
+    the examples that an uninterrupted run would have seen.
 
     Args:
-      make_epoch: function from a scalar int64 tensor, the epoch's seed, to a dataset of its examples.
-      num_examples: examples in one epoch.
+      make_epoch: function from a scalar int64 tensor, the seed of the epoch, to a dataset of its examples.
+      num_examples: the number of examples in one epoch.
       seed: the run's seed.
-      start_example: how many examples have been consumed.
+      start_example: the number of examples that have been consumed.
     """
     first_epoch, skipped = divmod(start_example, num_examples)
 
@@ -27,15 +27,15 @@ def endless_epochs(make_epoch, num_examples: int, seed: int, start_example: int)
 
 
 def pad_last_batch(batches: tf.data.Dataset, batch_size: int, with_fill: bool) -> tf.data.Dataset:
-    """Adds `example_weights`, and fills the last batch up with weightless copies where asked.
+    """Adds `example_weights`. With `with_fill`, fills the last batch up with copies of weight 0.
 
-    Replicas and XLA want whole batches; a single device does without the extra work.
+    Several replicas and XLA need full batches; a single device saves the extra work.
     """
 
     def weigh(batch):
         size = tf.shape(next(iter(batch.values())))[0]
         missing = batch_size - size if with_fill else 0
-        rows = tf.minimum(tf.range(size + missing), size - 1)  # the last row again and again
+        rows = tf.minimum(tf.range(size + missing), size - 1)  # repeats the last row
         weights = tf.cast(tf.range(size + missing) < size, tf.float32)
         filled = {name: tf.gather(value, rows) for name, value in batch.items()} | {EXAMPLE_WEIGHTS: weights}
         if with_fill:

@@ -1,13 +1,13 @@
-"""JSON rows that hold texts: one rule for corpora and labelled files. Standard library only."""
+"""Checks the texts in JSON rows, for corpora and labelled files alike. Standard library only."""
 
 _NAMES = {type(None): "null", bool: "true or false", str: "string", list: "list", dict: "object"}
 
 
 def why_no_text(row: dict, name: str) -> str | None:
-    """What is wrong with the text of a row, to stand behind "FILE line 3 "; None when nothing is.
+    """What is wrong with the text of a row, to be put after "FILE line 3 " in a message; None if nothing is.
 
-    A text is a string that has UTF-8. What stands for no text in other places, null or a number, would
-    become a word of the text here.
+    A text must be a string that can be encoded in UTF-8. Without this check, null or a number would be read
+    as a word.
 
     Args:
       row: the object of one line.
@@ -18,12 +18,12 @@ def why_no_text(row: dict, name: str) -> str | None:
     if not isinstance(row[name], str):
         return f"has a JSON {name_of(row[name])} as {name!r}, not a string"
     if half := _half_of_a_pair(row[name]):
-        return f"has text with half a surrogate pair ({half}) as {name!r}, which has no UTF-8"
+        return f"has text with half a surrogate pair ({half}) as {name!r}, which UTF-8 cannot encode"
     return None
 
 
 def name_of(value) -> str:
-    """What kind of JSON value it is."""
+    """The name of the JSON type of a value, for messages."""
     return _NAMES.get(type(value), "number")
 
 

@@ -15,16 +15,16 @@ from kbert.config import DatasetConfig
 from kbert.files.json_file import parse_json
 from kbert.input_pipelines.json_rows import name_of, why_no_text
 
-# In characters. The csv module's own 131,072 is less than a book has; without any limit, a quote that is
-# never closed would read a whole CSV file as one cell.
+# In characters. The default of the csv module, 131,072, is too small for a book. Without any limit, a quote
+# that is never closed would make one cell of the whole rest of a CSV file.
 _LONGEST_CELL = 1 << 24
 
 
 class LabelledText(NamedTuple):
     """One labelled text, or pair of texts.
 
-    `label` is what the task's label reader made of its column: a string for one class, a float for
-    regression, a tuple of strings for several classes; None where the file holds none.
+    `label` is the result of the task's label reader: a string for one class, a float for regression, a tuple
+    of strings for several classes; None when labels are not read.
     """
 
     text: str
@@ -40,18 +40,18 @@ def read_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True
 def stream_rows(
     path: str | Path, dataset: DatasetConfig, with_labels: bool = True, read_label=None
 ) -> Iterator[LabelledText]:
-    """Yields texts and labels, row by row; one line is held at a time.
+    """Yields texts and labels row by row, with only one line in memory at a time.
 
     Args:
       path: the file.
       dataset: names its columns.
-      with_labels: whether there are labels to read.
-      read_label: function from (record, dataset, place) to a label: `class_label`, which is the default,
+      with_labels: whether to read labels.
+      read_label: function from (record, dataset, place) to a label: `class_label` (the default),
         `number_label` or `label_set`.
 
     Raises:
-      ValueError: as `stream_records` does, and for a text or label of another kind, or (where labels are
-        listed) an unlisted label.
+      ValueError: as `stream_records` does; also for a text or label of the wrong type, and for a label that
+        is not in `dataset.labels` (if that lists any).
     """
     read_label = read_label or class_label
     columns = (dataset.text, dataset.text_pair)
@@ -62,16 +62,16 @@ def stream_rows(
 
 
 def stream_records(path: str | Path, dataset: DatasetConfig, columns) -> Iterator[tuple[str, dict]]:
-    """Yields (place, columns by name) row by row; the place is file and line, for errors.
+    """Yields (place, columns by name) row by row; the place is file and line, for error messages.
 
     Args:
       path: the file.
       dataset: names its columns.
-      columns: those that must be there, before any row is read; None among them are passed over.
+      columns: the columns that must exist, which is checked before any row is read; None entries are ignored.
 
     Raises:
-      ValueError: naming file, line and the mend, for a missing or empty file, bytes that are not UTF-8,
-        a missing or doubled column, or a row of another number of columns.
+      ValueError: for a missing or empty file, bytes that are not UTF-8, a missing or repeated column, or a
+        row with a wrong number of columns; the message names file and line.
     """
     path = Path(path)
     is_empty = True
@@ -83,11 +83,11 @@ def stream_records(path: str | Path, dataset: DatasetConfig, columns) -> Iterato
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{path} is not a whole gzip file ({error}); make it again.") from None
     if is_empty:
-        raise ValueError(f"{path} holds no rows; expected labelled texts, one a line.")
+        raise ValueError(f"{path} holds no rows; expected labelled texts, one per line.")
 
 
 def text_of(record: dict, column: str, place: str) -> str:
-    """The text in a column. Raises ValueError for what is no text."""
+    """The text in a column. Raises ValueError when the value is not a text."""
     require_column(record, column, place)
     if why := why_no_text(record, column):
         raise ValueError(f"{place} {why}; mend the row or leave it out.")
@@ -95,21 +95,21 @@ def text_of(record: dict, column: str, place: str) -> str:
 
 
 def require_column(record, column, place):
-    """Raises ValueError where a record lacks a column."""
+    """Raises ValueError when a record does not have a column."""
     if column not in record:
         raise ValueError(f"{place} has no column {column!r}; it has {_cut(sorted(record))}.")
 
 
 def class_label(record: dict, dataset: DatasetConfig, place: str) -> str:
-    """One class: a string that is not blank, or an integer, which counts as its decimal digits.
+    """The name of one class: a string that is not blank, or an integer, which becomes its decimal digits.
 
     Raises:
-      ValueError: for anything else, and for a class that `dataset.labels` does not list.
+      ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
     """
     column = dataset.label
     require_column(record, column, place)
     label = record[column]
-    if type(label) is int:  # many exports write numbers of classes so; True is no int here
+    if type(label) is int:  # many tools write class numbers like this; the type check excludes True and False
         label = record[column] = str(label)
     if not isinstance(label, str):
         raise ValueError(f"{place} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
@@ -121,10 +121,10 @@ def class_label(record: dict, dataset: DatasetConfig, place: str) -> str:
 
 
 def number_label(record: dict, dataset: DatasetConfig, place: str) -> float:
-    """A number to be learnt: a JSON number, or its decimal text.
+    """The number to learn: a JSON number, or a string with a decimal number.
 
     Raises:
-      ValueError: for anything else, and for infinities and not-a-number.
+      ValueError: for any other value, and for infinity and NaN.
     """
     column = dataset.label
     require_column(record, column, place)
@@ -137,18 +137,19 @@ def number_label(record: dict, dataset: DatasetConfig, place: str) -> float:
         number = None
     if number is None or not math.isfinite(number):
         raise ValueError(
-            f"{place} has {_shown(value)} as its label {column!r}; regression learns a finite number, "
-            "such as 2.5: mend the row or leave it out."
+            f"{place} has {_shown(value)} as its label {column!r}; regression needs a finite number, such "
+            "as 2.5: mend the row or leave it out."
         )
     return number
 
 
 def label_set(record: dict, dataset: DatasetConfig, place: str) -> tuple[str, ...]:
-    """The classes of a text, none or several: a JSON list of strings, or one cell that
-    `dataset.label_separator` cuts; in their order, each once.
+    """The classes of a text, any number of them, in their order and each once.
+
+    The value is a JSON list of strings, or one string that is split at `dataset.label_separator`.
 
     Raises:
-      ValueError: for anything else, and for a class that `dataset.labels` does not list.
+      ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
     """
     column = dataset.label
     require_column(record, column, place)
@@ -163,7 +164,7 @@ def label_set(record: dict, dataset: DatasetConfig, place: str) -> tuple[str, ..
     )
     if not all(isinstance(name, str) and name.strip() for name in names):
         raise ValueError(
-            f"{place} has {_shown(value)} as its label {column!r}; multi-label classification takes a list "
+            f"{place} has {_shown(value)} as its label {column!r}; multi-label classification expects a list "
             "of strings, or names with dataset.label_separator between them."
         )
     return tuple(dict.fromkeys(_listed(name, dataset, place) for name in names))
@@ -177,14 +178,14 @@ def _listed(label, dataset, place):
     return label
 
 
-# What a label is that is no label of a classification, and how to mend it.
+# For each type of value that cannot be a class label: what it is, and how to mend the row.
 _WHOSE_LABEL = {
-    float: "a number for regression to learn; classification takes strings and integers, so write the name "
-    "of a class",
-    list: "which is for multi-label classification; this task gives a text one label, a string or an integer",
+    float: "a number, which is a label for regression; classification expects a string or an integer, so "
+    "write the name of a class",
+    list: "which is for multi-label classification; this task expects one label, a string or an integer",
     bool: "which could be taken for several names of classes; write a string, or 0 and 1",
-    dict: "an object; classification takes strings and integers",
-    type(None): "so none; no task learns from a text without a label: give it one or leave the row out",
+    dict: "an object; classification expects a string or an integer",
+    type(None): "so it has no label; give it one or leave the row out",
 }
 
 
@@ -195,7 +196,7 @@ def _shown(value):
 
 
 def fingerprint_of(examples: Iterable[tuple]) -> str:
-    """What tells these examples from others: of all texts and labels in their order, not of their file."""
+    """SHA-256 of all texts and labels in their order; it does not depend on the format of the file."""
     content = hashlib.sha256()
 
     def add(cell):
@@ -206,7 +207,7 @@ def fingerprint_of(examples: Iterable[tuple]) -> str:
             return
         text = cell if isinstance(cell, str) else repr(cell)
         encoded = b"" if cell is None else text.encode("utf-8", "surrogatepass")
-        # The length first: no other cells give the same bytes.
+        # The length comes first, so that different cells never give the same bytes.
         content.update((b"-" if cell is None else b"%d:" % len(encoded)) + encoded)
 
     for example in examples:
@@ -228,7 +229,7 @@ def _records(path, dataset, columns):
     if not path.is_file():
         raise ValueError(f"labelled file {path} does not exist.")
     file_format = dataset.file_format or _format_of(path)
-    # What ends a line is left to the CSV reader: a quoted cell may hold line ends.
+    # newline="": the CSV reader decides what ends a row, because a quoted cell may contain line ends.
     with _open(path)(path, "rt", encoding="utf-8-sig", newline="") as text:
         if file_format == "jsonl":
             for number, line in enumerate(text, start=1):
@@ -255,7 +256,7 @@ def _cells_by_column(text, file_format, path, dataset, columns):
             if header.count(column) > 1:
                 raise ValueError(
                     f"{path} has {header.count(column)} columns {column!r}; its columns are {_cut(header)}. "
-                    "Give each another name, so that it is clear which one is meant."
+                    "Give each column a different name."
                 )
         for cells in reader:
             if not cells:
@@ -271,7 +272,7 @@ def _cells_by_column(text, file_format, path, dataset, columns):
 
 
 def _cut(what):
-    """So that a cell of a megabyte, which may be what is wrong, is not a page of error."""
+    """Shortens a value for a message: a wrong cell may be very long."""
     return str(what)[:500]
 
 
@@ -285,7 +286,7 @@ def _open(path):
 
 @contextlib.contextmanager
 def _naming_bytes_that_are_not_utf8(path):
-    """Decoding goes by blocks, so its error does not know the line, which is looked for once more."""
+    """Turns a UnicodeDecodeError into an error that names the line. (Decoding works in blocks, not lines.)"""
     try:
         yield
     except UnicodeDecodeError:
@@ -300,7 +301,7 @@ def _first_line_that_is_not_utf8(path):
                 line.decode("utf-8")
             except UnicodeDecodeError:
                 return number
-    raise ValueError(f"{path} changed while it was read; begin again.")
+    raise ValueError(f"{path} changed while it was read; start again.")
 
 
 def _format_of(path):

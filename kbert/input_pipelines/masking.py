@@ -1,9 +1,9 @@
-"""Piece ids -> masked ids, positions and answers for the masked LM, by the original's rules.
+"""Piece ids -> masked ids, positions and answers for the masked LM, by the rules of the original BERT.
 
-The rules are those of google-research/bert, create_pretraining_data.py, `create_masked_lm_predictions`;
-spans are those of google-research/albert's function of the same name. Here they run over a batch of
-sequences at once: records are masked with this when they are made, or anew whenever they are read. NumPy
-only. Letters: B batch, L padded length, P predictions, G groups (pieces or words, at most L in a row).
+The rules are those of google-research/bert, create_pretraining_data.py, `create_masked_lm_predictions`. Spans
+follow the function of the same name in google-research/albert. This code masks a batch of sequences at once.
+It is used either when records are made, or each time they are read. NumPy only. Letters: B batch, L padded
+length, P predictions, G groups (pieces or words, at most L in a row).
 """
 
 from typing import NamedTuple
@@ -15,20 +15,20 @@ from kbert.tokenization.vocabulary import Vocabulary
 _MASKED_SHARE = 0.8
 _UNCHANGED_SHARE = 0.1  # the rest is replaced by a random piece
 
-# A random number in the high bits and a column in the low ones: sorting such keys, which is faster than
-# `argsort`, gives the columns in random order. 48 random bits never tie in practice.
+# A key has a random number in its high bits and a column in its low bits. Sorting the keys gives the columns
+# in random order, and is faster than `argsort`. 48 random bits are practically never equal.
 _COLUMN_BITS = np.uint64(0xFFFF)
-_LAST = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # the key of a column that is no candidate
+_LAST = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # the key of a column that is not a candidate
 
 
 class MaskedPieces(NamedTuple):
-    """What masking makes of a batch.
+    """A masked batch.
 
     Args:
-      input_ids: int32 array (B, L), the ids with the chosen places masked, replaced or kept.
-      positions: int32 array (B, P), the chosen places in rising order, then zeros.
-      answers: int32 array (B, P), what stood there before, then zeros.
-      weights: float32 array (B, P), 1.0 at answers and 0.0 at the zeros that fill up.
+      input_ids: int32 array (B, L), the ids; at the chosen positions they are masked, replaced or kept.
+      positions: int32 array (B, P), the chosen positions in ascending order, then zeros.
+      answers: int32 array (B, P), the original ids at these positions, then zeros.
+      weights: float32 array (B, P), 1.0 for answers and 0.0 for the zeros after them.
     """
 
     input_ids: np.ndarray
@@ -38,35 +38,35 @@ class MaskedPieces(NamedTuple):
 
 
 class PieceMasker:
-    """Chooses places and masks them: 80 % [MASK], 10 % unchanged, 10 % any piece of the vocabulary.
+    """Chooses positions and masks them: 80 % [MASK], 10 % unchanged, 10 % a random piece of the vocabulary.
 
-    Every piece but [CLS] and [SEP] may be chosen. The three fates are drawn piece by piece, within whole
-    words and spans too. Replacements come from the whole vocabulary, special tokens and unused entries
-    included, and may by chance be the piece that stood there: the original draws so, and kbert keeps to it.
+    Every piece except [CLS] and [SEP] may be chosen. One of the three is drawn for each piece separately,
+    also within whole words and spans. Random pieces come from the whole vocabulary, including special tokens
+    and unused entries, and may by chance be the original piece: the original BERT does the same.
 
-    Spans begin at words (or pieces) in random order. Each draws its length n with a probability in
-    proportion to 1/n; it ends early where the text or the segment ends, and is shortened, a word at a time,
-    to what is left of the number to predict. A span that meets one chosen before is passed over.
+    Spans begin at words (or pieces) in random order. The length n of each span is drawn with a probability
+    proportional to 1/n. A span ends early at the end of the text or segment. If it is longer than the number
+    of pieces still to predict, it is shortened word by word. A span that overlaps an earlier one is skipped.
 
     Args:
-      vocabulary: gives the special ids and tells which pieces continue a word.
-      max_predictions_per_seq: the most places of one sequence, and the width P of the answers.
-      masked_lm_prob: the share of a sequence's length, [CLS] and [SEP] counted, that is chosen.
-      do_whole_word_mask: choose a word with all its pieces ("##" pieces join what stands before them) or
-        not at all.
-      max_ngram_size: the longest span, counted in words when `do_whole_word_mask` is set, else in pieces;
-        1 is the original's masking.
+      vocabulary: defines the special ids and the pieces that continue a word.
+      max_predictions_per_seq: the largest number of positions in one sequence; the width P of the answers.
+      masked_lm_prob: the share of the sequence length, including [CLS] and [SEP], that is chosen.
+      do_whole_word_mask: choose all pieces of a word or none ("##" pieces belong to the piece before them).
+      max_ngram_size: the longest span, counted in words if `do_whole_word_mask` is set, otherwise in pieces;
+        1 is the masking of the original BERT.
 
     Call arguments:
       input_ids: int32 array (B, L); L is at most 65,536.
-      lengths: integer array (B,), how many places of each row are real.
+      lengths: integer array (B,), the number of real positions of each row.
       generator: a `numpy.random.Generator`; the same state and batch give the same masks.
 
     Returns:
       `MaskedPieces`.
 
     Raises:
-      ValueError: for settings that make no sense.
+      ValueError: for `max_predictions_per_seq` or `max_ngram_size` below 1, or a `masked_lm_prob` that is
+        not between 0 and 1.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class PieceMasker:
         if not 0.0 < masked_lm_prob < 1.0:
             raise ValueError(f"masked_lm_prob={masked_lm_prob} must be above 0 and below 1; BERT has 0.15.")
         if max_ngram_size < 1:
-            raise ValueError(f"max_ngram_size={max_ngram_size} must be at least 1, which masks no spans.")
+            raise ValueError(f"max_ngram_size={max_ngram_size} must be at least 1 (1 means no spans).")
         self._vocab_size = len(vocabulary)
         self._mask_id = vocabulary.mask_id
         self._may_be_chosen = np.ones(len(vocabulary), bool)
@@ -96,9 +96,9 @@ class PieceMasker:
         self._max_ngram_size = max_ngram_size
 
     def num_to_predict(self, lengths) -> np.ndarray:
-        """How many places of sequences of these lengths are chosen: at least 1, at most P.
+        """The number of positions to choose in sequences of these lengths: at least 1, at most P.
 
-        `np.rint` rounds halves to even like Python 3's `round`, which the original uses.
+        `np.rint` rounds halves to even, like Python 3's `round`, which the original uses.
         """
         wanted = np.rint(np.asarray(lengths) * self._masked_lm_prob).astype(np.int64)
         return np.minimum(self._max_predictions, np.maximum(1, wanted))
@@ -117,13 +117,13 @@ class PieceMasker:
                 taken = _spans(groups, wanted, self._max_ngram_size, generator)
             positions = _places(candidate & np.take_along_axis(taken, groups.of_place, axis=1), wanted)
 
-        # Slots in rising order of place; those that stay empty hold the number `length`.
+        # Chosen positions in ascending order; empty slots hold the number `length`.
         real = np.zeros((batch, self._max_predictions), bool)
         real[:, : positions.shape[1]] = positions < length
         rows = np.nonzero(real)[0]
         columns = positions[positions < length]
 
-        # The three fates, one draw a piece.
+        # For each piece: [MASK], unchanged, or a random piece.
         answers = input_ids[rows, columns]
         fate = generator.random(len(rows))
         any_piece = generator.integers(0, self._vocab_size, len(rows), dtype=np.int32)
@@ -143,7 +143,8 @@ class PieceMasker:
 
 
 def _random_order(exists, generator):
-    """The columns of each row in random order, those that do not exist last, as sorted keys (B, columns)."""
+    """Keys (B, columns) that, once sorted, give the columns of each row in random order; columns that do not
+    exist come last."""
     keys = generator.integers(0, _LAST, exists.shape, dtype=np.uint64, endpoint=True)
     keys = keys & ~_COLUMN_BITS | np.arange(exists.shape[1], dtype=np.uint64)
     keys[~exists] = _LAST
@@ -151,7 +152,7 @@ def _random_order(exists, generator):
 
 
 def _single_pieces(candidate, wanted, max_predictions, generator):
-    """Places of `wanted` candidates of each row: int (B, at most P), rising, filled up with L."""
+    """Positions of `wanted` candidates of each row: int (B, at most P), ascending, filled up with L."""
     length = candidate.shape[1]
     most = min(max_predictions, length)
     keys = _random_order(candidate, generator)
@@ -165,7 +166,7 @@ def _single_pieces(candidate, wanted, max_predictions, generator):
 
 
 def _places(chosen, wanted):
-    """Where `chosen` (B, L) is true: int (B, at most P), rising, filled up with L."""
+    """The positions where `chosen` (B, L) is true: int (B, at most P), ascending, filled up with L."""
     length = chosen.shape[1]
     rows, columns = np.nonzero(chosen)
     per_row = chosen.sum(axis=1)
@@ -176,15 +177,16 @@ def _places(chosen, wanted):
 
 
 class _Groups:
-    """The candidates of each row in groups, numbered from 0: single pieces, or words.
+    """The candidates of each row in groups, numbered from 0. A group is a single piece or a word.
 
-    A "##" piece after [SEP] (its word was cut in front) joins the last word before it, as in the original.
+    A "##" piece after [SEP] (the beginning of its word was cut off) belongs to the last word before it, as in
+    the original.
 
     Attributes:
-      of_place: int (B, L), the group that a place belongs to; without meaning where there is no candidate.
-      sizes: int (B, L), pieces of each group, 0 for groups that do not exist.
-      begins: bool (B, L), the places where a group begins.
-      candidate: bool (B, L).
+      of_place: int (B, L), the group of each position; undefined where there is no candidate.
+      sizes: int (B, L), the number of pieces of each group, 0 for groups that do not exist.
+      begins: bool (B, L), the positions where a group begins.
+      candidate: bool (B, L), the positions that may be chosen.
     """
 
     def __init__(self, candidate, joins_previous, input_ids):
@@ -193,14 +195,14 @@ class _Groups:
         self.begins = candidate
         if joins_previous is not None:
             first = candidate & (np.cumsum(candidate, axis=1, dtype=np.int32) == 1)
-            self.begins = candidate & ~joins_previous[input_ids] | first  # nothing stands before the first
+            self.begins = candidate & ~joins_previous[input_ids] | first  # nothing comes before the first
         numbers = np.cumsum(self.begins, axis=1, dtype=np.int32) - 1
         self.of_place = np.maximum(numbers, 0).astype(np.int64)
         flat = self.of_place + np.arange(batch)[:, np.newaxis] * length
         self.sizes = np.bincount(flat[candidate], minlength=batch * length).reshape(batch, length)
 
     def rest_of_run(self):
-        """int (B, L): how many groups, from each group on, lie side by side without [SEP] between them."""
+        """int (B, L): for each group, how many groups follow without a gap ([SEP]), including itself."""
         batch, length = self.sizes.shape
         after_gap = self.begins.copy()
         after_gap[:, 1:] &= ~self.candidate[:, :-1]
@@ -213,20 +215,20 @@ class _Groups:
 
 
 def _whole_groups(groups, wanted, generator):
-    """Which groups are chosen: bool (B, G); each has its turn, and is taken if it fits into what is left."""
+    """Which groups are chosen: bool (B, G). Tries groups in random order, and takes each that still fits."""
     keys = _random_order(groups.sizes > 0, generator)
     keys.sort(axis=1)
     order = (keys & _COLUMN_BITS).astype(np.int64)
     order[keys == _LAST] = 0
     sizes = np.where(keys == _LAST, 0, np.take_along_axis(groups.sizes, order, axis=1))
 
-    # All groups fit until one does not.
+    # The first groups fit, until one does not.
     total = np.cumsum(sizes, axis=1)
     fits = (total <= wanted[:, np.newaxis]) & (sizes > 0)
     left = wanted - np.where(fits, sizes, 0).sum(axis=1)
     turn = fits.sum(axis=1)
 
-    # From there on, the next that fits, again and again; few rows need it and few groups are found.
+    # After that, finds the next group that fits, repeatedly. Few rows need this, and few groups are found.
     rows = np.flatnonzero((left > 0) & (turn < (sizes > 0).sum(axis=1)))
     while len(rows):
         fitting = (sizes[rows] <= left[rows, np.newaxis]) & (sizes[rows] > 0)
@@ -245,14 +247,14 @@ def _whole_groups(groups, wanted, generator):
 
 
 def span_lengths(shape, max_ngram_size: int, generator: np.random.Generator) -> np.ndarray:
-    """Lengths of spans, n with a probability in proportion to 1/n from 1 to `max_ngram_size`: int array."""
+    """Random span lengths from 1 to `max_ngram_size`, n with a probability proportional to 1/n: int array."""
     up_to = np.cumsum(1.0 / np.arange(1, max_ngram_size + 1))
     drawn = np.searchsorted(up_to / up_to[-1], generator.random(shape), side="right") + 1
     return np.minimum(drawn, max_ngram_size)
 
 
 def _spans(groups, wanted, max_ngram_size, generator):
-    """Which groups are chosen, in spans of neighbours: bool (B, G)."""
+    """Which groups are chosen, in spans of neighbouring groups: bool (B, G)."""
     batch, length = groups.sizes.shape
     keys = _random_order(groups.sizes > 0, generator)
     keys.sort(axis=1)
@@ -263,7 +265,7 @@ def _spans(groups, wanted, max_ngram_size, generator):
     np.cumsum(groups.sizes, axis=1, out=pieces_before[:, 1:])
     num_groups = (groups.sizes > 0).sum(axis=1)
 
-    taken = np.zeros((batch, length + max_ngram_size), bool)  # wider, so that looking ahead stays inside
+    taken = np.zeros((batch, length + max_ngram_size), bool)  # wider, so that start + step stays inside
     left = wanted.copy()
     rows = np.arange(batch)
     for turn in range(length):
@@ -273,7 +275,7 @@ def _spans(groups, wanted, max_ngram_size, generator):
         start = order[rows, turn]
         number = np.minimum(drawn[rows, turn], longest[rows, start])
 
-        # Shortened to what is left.
+        # Shortens each span to the number of pieces that are left to choose.
         before, room = pieces_before[rows, start], left[rows]
         size = pieces_before[rows, start + number] - before
         while (too_long := (size > room) & (number > 1)).any():

@@ -1,6 +1,6 @@
-"""Several texts in a row: where each token of a padded batch goes.
+"""Packs several texts into a row: computes where each token of a padded batch goes.
 
-Letters: B examples of a batch, S their padded length, R rows of L places that they are packed into.
+Letters: B examples of a batch, S their padded length, R rows of L positions that they are packed into.
 """
 
 import numpy as np
@@ -8,27 +8,27 @@ import tensorflow as tf
 
 from kbert.features import PACKED_PLACES
 
-# What the length of rows is a multiple of, where it is free: short texts leave little of such a row empty,
-# and few lengths occur.
+# If the length of rows is not fixed, it is a multiple of this: then short texts leave little of a row empty,
+# and only a few lengths occur.
 _ROW_STEP = 64
-# Attention's own work grows with the length of its rows; from here on longer rows do not pay.
+# The cost of attention grows with the length of its rows. Rows of more than this length are not doubled.
 _LONGEST_WIDENED = 256
-# Longer rows are taken only where they save at least this share of all positions.
+# Rows are doubled in length only if this saves at least this share of all positions.
 _WORTHWHILE = 1 / 8
 
 
 def first_fit(lengths, row_length: int) -> list[list[int]]:
-    """Which examples share a row: longest first, each in the first row that has room.
+    """Decides which examples share a row: longest first, each goes into the first row that has room.
 
-    "First fit decreasing" needs at most 11/9 of the fewest rows possible, plus one (D. S. Johnson,
-    "Near-optimal bin packing algorithms", 1973).
+    "First fit decreasing" needs at most 11/9 of the smallest possible number of rows, plus a constant (D. S.
+    Johnson, "Near-optimal bin packing algorithms", 1973).
 
     Args:
       lengths: int array `(B,)`, none above `row_length`.
       row_length: L.
 
     Returns:
-      for each row the numbers of its examples, in order; at least one row.
+      For each row the indices of its examples, in order; at least one row.
     """
     rows, room = [[]], np.full(len(lengths) + 1, row_length)
     for example in np.argsort(-lengths, kind="stable").tolist():
@@ -41,17 +41,17 @@ def first_fit(lengths, row_length: int) -> list[list[int]]:
 
 
 def packed_places(lengths, seq_length: int, rows, row_length: int, num_rows: int) -> np.ndarray:
-    """Where the tokens of packed rows come from.
+    """For each position of the packed rows, the position of its token in the batch.
 
     Args:
-      lengths: int array `(B,)`, the real tokens of each example, which stand at its beginning.
+      lengths: int array `(B,)`, the number of real tokens of each example, which stand at its beginning.
       seq_length: S.
-      rows: of `first_fit`, at most `num_rows`.
+      rows: the result of `first_fit`, at most `num_rows` rows.
       row_length, num_rows: L and R.
 
     Returns:
-      int32 array `(R, L)`: for each place of the rows the place b * S + s of its token in the flattened
-      batch; B * S where there is none.
+      int32 array `(R, L)`: for each position of the rows, the position b * S + s of its token in the
+      flattened batch; B * S for empty positions.
     """
     places = np.full((num_rows, row_length), len(lengths) * seq_length, np.int32)
     for row, examples in enumerate(rows):
@@ -62,7 +62,7 @@ def packed_places(lengths, seq_length: int, rows, row_length: int, num_rows: int
 
 
 def fixed_rows(lengths, seq_length: int, num_rows: int) -> np.ndarray:
-    """`packed_places` of texts in `num_rows` rows as long as a padded text.
+    """`packed_places` of texts in exactly `num_rows` rows of length `seq_length`.
 
     Raises:
       ValueError: when the texts need more rows.
@@ -71,17 +71,18 @@ def fixed_rows(lengths, seq_length: int, num_rows: int) -> np.ndarray:
     if len(rows) > num_rows:
         raise ValueError(
             f"{len(lengths)} texts with {int(lengths.sum())} tokens do not fit into {num_rows} rows of "
-            f"{seq_length}; raise packed_rows, which may change when a run is taken up again."
+            f"{seq_length}; raise packed_rows, which you may change when you resume a run."
         )
     return packed_places(lengths, seq_length, rows, seq_length, num_rows)
 
 
 def needed_rows(parts, seq_length: int) -> list[np.ndarray]:
-    """`packed_places` of each part of a batch, in as many rows as the fullest part needs, all of one length.
+    """`packed_places` of each part of a batch. All parts get the same number of rows and the same row length.
 
-    Rows are as long as the longest text, up to a multiple of 64, or twice that where it saves an eighth of
-    the places or more (texts a little longer than half a row leave the other half empty). From 32 rows on
-    their number is rounded up, by a sixteenth at most: every shape costs compilations.
+    The number of rows is what the fullest part needs. Rows are as long as the longest text, rounded up to a
+    multiple of 64, or twice as long if this saves at least an eighth of the positions (texts a little longer
+    than half a row leave the other half empty). From 32 rows on, their number is rounded up, by a sixteenth
+    at most, because every new shape costs compilation time.
     """
     longest = max(int(part.max(initial=1)) for part in parts)
     length = -(-longest // _ROW_STEP) * _ROW_STEP
@@ -106,25 +107,25 @@ def needed_rows(parts, seq_length: int) -> list[np.ndarray]:
 
 
 def pack(batches: tf.data.Dataset, num_rows: int | None = None, num_parts: int = 1) -> tf.data.Dataset:
-    """Adds to each batch the feature `packed_places` that a packed encoder takes.
+    """Adds to each batch the feature `packed_places`, which a packed encoder needs.
 
     Args:
-      batches: dicts that hold an `input_mask` `(B, S)`, both fixed where `num_rows` is given.
-      num_rows: rows for the whole batch, each as long as a padded text: for fixed shapes; `num_parts` divides
-        it. By default as many and as long as each batch needs, see `needed_rows`.
-      num_parts: equal parts that the batch will be cut into, each packed by itself.
+      batches: dicts with an `input_mask` `(B, S)`; both sizes must be fixed if `num_rows` is given.
+      num_rows: for fixed shapes: the number of rows for the whole batch, each of length S; it must be
+        divisible by `num_parts`. By default number and length are what each batch needs, see `needed_rows`.
+      num_parts: the number of equal parts that the batch will be cut into; each part is packed separately.
 
     Raises:
-      ValueError: for `num_rows` with shapes that vary, or rows or batches that do not divide; later, in the
-        pipeline, for texts that do not fit.
+      ValueError: when `num_rows` is given and shapes vary, or when `num_rows` or the batch size is not
+        divisible by `num_parts`; later, in the pipeline, when texts do not fit.
     """
     batch_size, seq_length = batches.element_spec["input_mask"].shape
     if num_rows and not (batch_size and seq_length):
         raise ValueError("packed_rows needs batches of one shape: set pad_to_longest=false.")
     if (num_rows or 0) % num_parts or (batch_size or 0) % num_parts:
         raise ValueError(
-            f"packed_rows={num_rows} and batches of {batch_size} must both divide by the {num_parts} parts "
-            "(replicas x gradient_accumulation_steps) that a batch is cut into."
+            f"packed_rows={num_rows} and the batch size {batch_size} must both be divisible by the "
+            f"{num_parts} parts (replicas x gradient_accumulation_steps) that a batch is cut into."
         )
 
     def places_of_batch(lengths, seq_length):

@@ -1,4 +1,4 @@
-"""Labelled rows -> batches, tokenized on the fly by the very tokenizer that is exported."""
+"""Labelled rows -> batches, tokenized in memory with the same tokenizer that is exported."""
 
 import numpy as np
 import tensorflow as tf
@@ -8,12 +8,12 @@ from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
 from kbert.input_pipelines.records.record_shares import WHOLE, require_share
 
 _ROWS_AT_ONCE = 2048
-# Lengths are rounded up so that few shapes occur: each new one is a compilation of the attention.
+# Lengths are rounded up to a multiple of this, so that few shapes occur: each new shape needs a compilation.
 _LENGTH_MULTIPLE = 16
 
 
 def tokenize_rows(rows, text_to_inputs) -> dict[str, np.ndarray]:
-    """Tokenizes all rows once.
+    """Tokenizes all rows.
 
     Args:
       rows: a list of `LabelledText`.
@@ -40,13 +40,14 @@ def training_batches(
     *,
     share=WHOLE,
 ) -> tf.data.Dataset:
-    """Endless batches; every epoch is a new permutation that depends on `seed` and the epoch alone.
+    """Endless batches. Every epoch is a new permutation, which depends only on `seed` and the epoch's number.
 
-    `share` is which of several input pipelines this is (a `Share` or a `tf.distribute.InputContext`): each
-    gives its part of every batch, so that together they give the batches of one.
+    With several input pipelines, `share` (a `Share` or a `tf.distribute.InputContext`) says which one this
+    is. Each gives its part of every batch; together the parts are the batches of a single pipeline.
 
     Raises:
-      ValueError: when there are fewer rows than one batch, or a batch does not divide by the pipelines.
+      ValueError: when there are fewer rows than one batch, or `batch_size` is not divisible by the number of
+        pipelines.
     """
     (num_examples,) = {len(values) for values in features.values()}
     require_one_batch(num_examples, batch_size)
@@ -65,7 +66,7 @@ def training_batches(
 
 
 def require_one_batch(num_examples: int, batch_size: int):
-    """Raises ValueError when the rows are fewer than one batch."""
+    """Raises ValueError when there are fewer rows than one batch."""
     if num_examples < batch_size:
         raise ValueError(
             f"the training file has {num_examples} rows, fewer than one batch of {batch_size}; lower "
@@ -83,7 +84,8 @@ def evaluation_batches(
 ) -> tf.data.Dataset:
     """Every row once, in order, with `example_weights`; see `pad_last_batch` for `with_fill`.
 
-    Several input pipelines (see `training_batches`) give their parts of every batch, the last one filled up.
+    Each of several input pipelines (see `training_batches`) gives its part of every batch; the last batch is
+    then always filled up.
     """
     require_share(share, batch_size)
     (num_examples,) = {len(values) for values in features.values()}
@@ -116,7 +118,7 @@ def _gather(batches, features, pad_to_longest):
 
 
 def trim_padding(batch: dict) -> dict:
-    """Cuts the columns that are padding in every sequence of the batch, up to a multiple of 16."""
+    """Removes columns that are padding in every sequence of the batch; the length stays a multiple of 16."""
     longest = tf.reduce_max(tf.reduce_sum(batch["input_mask"], axis=-1))
     length = (longest + _LENGTH_MULTIPLE - 1) // _LENGTH_MULTIPLE * _LENGTH_MULTIPLE
     return {name: value[..., :length] if name in ENCODER_INPUTS else value for name, value in batch.items()}

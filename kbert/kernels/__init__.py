@@ -1,1 +1,1 @@
-"""Element-wise work of training, each piece as one pass over memory forward and one backward."""
+"""Element-wise operations of training, each as one pass over memory forward and one backward."""

@@ -1,4 +1,4 @@
-"""From the one product of query, key and value to heads, and from heads back to tokens.
+"""From the joined product of query, key and value to heads, and from heads back to tokens.
 
 Letters: B batch, S sequence, N heads, D head size, H = N * D.
 """
@@ -62,5 +62,5 @@ def split_heads(product, bias, heads: int):
 
 
 def merge_heads(context, heads: int):
-    """`(B, N, S, D)` -> `(B, S, H)`, the way back."""
+    """`(B, N, S, D)` -> `(B, S, H)`, the reverse of the split into heads."""
     return _merge_kernel(context, heads=heads)

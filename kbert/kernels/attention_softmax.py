@@ -11,11 +11,11 @@ PADDING_ADDER = -10000.0
 
 
 def mask_adder(input_mask, packed: bool):
-    """What is added to scores (B, N, from, to): 0 where attention may go and -10000 elsewhere, float32.
+    """The mask to add to scores (B, N, from, to): 0 where attention is allowed, -10000 elsewhere, float32.
 
     Args:
-      input_mask: int tensor `(B, S)`: 0 at padding and 1 at tokens; with `packed` the number of the text
-        that a token belongs to, counted from 1, and attention stays within a text.
+      input_mask: int tensor `(B, S)`: 0 at padding and 1 at tokens. With `packed` it is the number of the
+        text that a token belongs to, counted from 1, and attention stays within a text.
       packed: whether rows hold several texts.
     """
     to = input_mask[:, None, None, :]
@@ -62,6 +62,6 @@ def attention_softmax(scores, input_mask, seed, rate: float, packed: bool):
       rate: share of the probabilities dropped.
 
     Returns:
-      Tensor like `scores`; inside all is float32.
+      Tensor like `scores`; computed in float32.
     """
     return _kernel(scores, input_mask, seed, rate=rate, packed=packed)

@@ -1,4 +1,4 @@
-"""A dense layer's bias and activation in one pass; the backward pass starts from the product alone."""
+"""A dense layer's bias and activation in one pass. The backward pass needs only the product and the bias."""
 
 import math
 
@@ -69,6 +69,6 @@ def bias_activation(product, bias, activation: str):
       activation: a name of kbert.config.ACTIVATIONS.
 
     Returns:
-      Tensor like `product`; the sum is made in float32.
+      Tensor like `product`; computed in float32.
     """
     return _kernel(product, bias, activation=activation)

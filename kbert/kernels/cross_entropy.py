@@ -1,4 +1,4 @@
-"""Cross-entropy of logits, whose gradient is made from the logits in one pass."""
+"""Cross-entropy of logits. Its gradient is computed from the logits in one pass."""
 
 from keras import ops
 

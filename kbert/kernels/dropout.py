@@ -1,4 +1,4 @@
-"""Dropout by itself, for what no other kernel takes along."""
+"""Dropout alone, for places where no other kernel includes it."""
 
 from keras import ops
 
@@ -23,5 +23,5 @@ _kernel = Kernel(_forward, _backward)
 
 
 def dropout(x, seed, rate: float):
-    """`x` with a share of `rate` of its elements 0 and the others scaled up; `seed` as for `dropout_mask`."""
+    """Sets a share `rate` of `x`'s elements to 0 and scales up the others; `seed` as for `dropout_mask`."""
     return _kernel(x, seed, rate=rate)

@@ -1,12 +1,12 @@
-"""How a kernel runs: compiled forward and backward passes with a gradient of its own."""
+"""How a kernel runs: compiled forward and backward passes, with a hand-written gradient."""
 
 import os
 from collections.abc import Callable
 
 import keras
 
-# Set to 0, kernels run uncompiled: much slower steps, but no second of compilation for each new shape, which
-# is what tests of tiny models want.
+# If this is 0, kernels are not compiled. Steps are then much slower, but a new shape does not cost a second
+# of compilation. This suits tests of tiny models.
 COMPILE_VARIABLE = "KBERT_COMPILE_KERNELS"
 _TENSORFLOW = keras.backend.backend() == "tensorflow"
 
@@ -14,17 +14,17 @@ _TENSORFLOW = keras.backend.backend() == "tensorflow"
 class Kernel:
     """A function of tensors whose forward and backward pass are compiled, each into few passes over memory.
 
-    A chain of element-wise operations reads and writes its tensors once an operation; between matrix
-    products that is half of a training step's time on a CPU. Compiled by XLA the chain is one loop, and a
-    gradient written by hand keeps only what it cannot cheaply make again. Under TensorFlow the products
-    around it stay TensorFlow's own, which are faster than XLA's on a CPU; where the whole step is compiled,
-    the kernels are compiled into it.
+    A chain of element-wise operations reads and writes its tensors once per operation. Between matrix
+    products this takes half of a training step's time on a CPU. Compiled by XLA, the chain is one loop. A
+    hand-written gradient keeps only what is expensive to compute again. With the TensorFlow backend, the
+    matrix products around the kernels remain TensorFlow's own, which are faster than XLA's on a CPU; if the
+    whole step is compiled, the kernels are compiled into it. With other backends nothing is compiled here.
 
     Args:
       forward: function `(*tensors, **settings) -> (outputs, kept)`: a tensor or a tuple of tensors, and a
         tuple of tensors for the backward pass.
       backward: function `(kept, upstream, **settings) -> gradients`: upstream has the structure of outputs;
-        a gradient for each of forward's tensors, or None for those that have none (integers).
+        a gradient for each of forward's tensors, or None for tensors without a gradient (integers).
 
     Call arguments:
       tensors: as forward takes them, or variables.
@@ -58,7 +58,7 @@ def _value(tensor):
         return keras.ops.convert_to_tensor(tensor)
     import tensorflow as tf
 
-    return tf.convert_to_tensor(tensor)  # Keras's own leaves a variable a variable
+    return tf.convert_to_tensor(tensor)  # Keras's own function returns a variable unchanged
 
 
 def _compiled(function):

@@ -1,4 +1,4 @@
-"""Layer norm and dropout in one pass: what ends the embeddings, and what precedes the output matrix."""
+"""Layer norm and dropout in one pass, at the end of the embeddings and before the output matrix."""
 
 from keras import ops
 
@@ -15,7 +15,7 @@ def normalized(x, epsilon):
 
 
 def normalized_gradient(gradient, scaled, scale):
-    """The gradient for x from that for `normalized(x)`."""
+    """The gradient of x, from the gradient of `normalized(x)` and the two tensors that it returned."""
     mean = ops.mean(gradient, axis=-1, keepdims=True)
     along = ops.mean(gradient * scaled, axis=-1, keepdims=True)
     return scale * (gradient - mean - scaled * along)
@@ -54,6 +54,6 @@ def norm_dropout(x, gamma, beta, seed, rate: float, epsilon: float):
       epsilon: of the layer norm.
 
     Returns:
-      Tensor like `x`; inside all is float32.
+      Tensor like `x`; computed in float32.
     """
     return _kernel(x, gamma, beta, seed, rate=rate, epsilon=epsilon)

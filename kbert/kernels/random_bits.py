@@ -1,4 +1,4 @@
-"""Which elements a dropout keeps: bits from a hash of seed and place, made again rather than stored."""
+"""Dropout masks from a hash of seed and place. They are computed again rather than stored."""
 
 import keras
 from keras import ops
@@ -10,12 +10,13 @@ _FIRST_FACTOR, _SECOND_FACTOR = 0x7FEB352D, 0x846CA68B
 def dropout_mask(shape, rate: float, seed):
     """1 / (1 - rate) at the elements that a dropout keeps and 0 at the others, in float32.
 
-    An element's fate depends on the seed and its place in the tensor alone, so a backward pass makes the
-    same mask again, and neither masks nor random numbers are ever stored. It costs five integer operations
-    an element inside a compiled loop, where a counter-based generator costs ten rounds.
+    Whether an element is kept depends only on the seed and on its place in the tensor. So a backward pass
+    computes the same mask again, and neither masks nor random numbers are ever stored. Inside a compiled loop
+    the hash costs about ten integer operations per element; a counter-based generator takes ten rounds of
+    several each.
 
     Args:
-      shape: static or dynamic shape of at most 2**32 elements.
+      shape: static or dynamic shape of fewer than 2**31 elements (their places are counted in int32).
       rate: share that is dropped, in steps of 2**-32.
       seed: uint32 tensor of shape (2,).
     """
@@ -25,7 +26,7 @@ def dropout_mask(shape, rate: float, seed):
     first, second = _mixed_seed(seed)
     bits = ops.cast(ops.arange(number, dtype="int32"), "uint32") + first
     bits = _multiplied(bits, 16, _FIRST_FACTOR)
-    # Within the hash, so that no two seeds give the same sequence shifted.
+    # Inside the hash, so that the sequence of one seed is never that of another one shifted.
     bits = ops.bitwise_xor(bits, second)
     bits = _multiplied(bits, 15, _SECOND_FACTOR)
     bits = _shift_xor(bits, 16)
@@ -37,9 +38,9 @@ def dropout_mask(shape, rate: float, seed):
 def seed_words(state):
     """The state of a `keras.random.SeedGenerator` as a seed of `dropout_mask`.
 
-    Its second number counts draws, 1,024 for each part of a training step, so that the lower 32 bits come
-    back after 2**22 parts. The upper half of the count therefore goes into both words. While it is 0 the
-    words are the lower halves alone.
+    The state's second number counts draws: 1,024 for each part of a training step, so its lower 32 bits
+    repeat after 2**22 parts. The upper half of the count is therefore mixed into both words. While it is 0,
+    the words are just the lower halves.
 
     Args:
       state: integer tensor of shape (2,); int64 under TensorFlow, 32 bits elsewhere.
@@ -50,7 +51,7 @@ def seed_words(state):
     words = ops.cast(state, "uint32")
     if keras.backend.standardize_dtype(state.dtype) != "int64":
         return words
-    once = _hashed(ops.cast(ops.right_shift(state[1], 32), "uint32"))  # of 0 it is 0
+    once = _hashed(ops.cast(ops.right_shift(state[1], 32), "uint32"))  # the hash of 0 is 0
     return ops.bitwise_xor(words, ops.stack([once, _hashed(once)]))
 
 

@@ -1,4 +1,4 @@
-"""Bias, dropout, residual sum and layer norm in one pass: what follows every block's last product."""
+"""Bias, dropout, residual sum and layer norm in one pass, after attention and after feed-forward."""
 
 from keras import ops
 
@@ -49,6 +49,6 @@ def residual_norm(product, bias, residual, gamma, beta, seed, rate: float, epsil
       epsilon: of the layer norm.
 
     Returns:
-      Tensor like `product`; inside all is float32.
+      Tensor like `product`; computed in float32.
     """
     return _kernel(product, bias, residual, gamma, beta, seed, rate=rate, epsilon=epsilon)

@@ -1,15 +1,16 @@
-"""Rows of a table picked by index, where the way back is a pick as well."""
+"""Picks rows of a table by index. The gradient picks rows too."""
 
 from keras import ops
 
 
 def exchange_rows(table, indices, inverse):
-    """Rows of a table at `indices`, for indices that `inverse` undoes: so its gradient is a gather too.
+    """Rows of a table at `indices`. `inverse` undoes `indices`, so the gradient is a gather too.
 
     Args:
       table: tensor of shape `(rows, width)`.
       indices: int32 tensor of any shape; an index past the end gives zeros. No row is picked twice.
-      inverse: int32 tensor `(rows,)`: where each row went, past the end for those that went nowhere.
+      inverse: int32 tensor `(rows,)`: each row's place in the flattened `indices`, or an index past their end
+        for a row that is not picked.
 
     Returns:
       Tensor of shape `(*indices.shape, width)`.

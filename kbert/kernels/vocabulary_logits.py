@@ -1,4 +1,4 @@
-"""The product with the token table, whose gradients need no transposed copy of anything."""
+"""The product with the token table. Its gradients need no transposed copies."""
 
 from keras import ops
 
@@ -6,9 +6,9 @@ from keras import ops
 def vocabulary_logits(hidden_states, table, bias):
     """`hidden_states @ transpose(table) + bias`.
 
-    Differentiated by TensorFlow, the table's gradient would come out transposed and be turned around: 31
-    megabytes a step for BERT-mini. Here every product reads its operands as they lie, and the bias's gradient
-    is a product with ones, which streams through the logits' gradient three times as fast as a sum over rows.
+    TensorFlow would compute the table's gradient transposed and then transpose it back: 31 megabytes per step
+    for BERT-mini. Here every product reads its operands as they are stored. The bias's gradient is a product
+    with ones, which reads the logits' gradient three times as fast as a sum over rows.
 
     Args:
       hidden_states: tensor `(rows, width)`, in the compute dtype.

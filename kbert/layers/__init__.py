@@ -1,1 +1,1 @@
-"""The encoder's layers, one to a file. They receive plain numbers, never a config, and speak keras.ops."""
+"""The encoder's layers, one per file. They receive plain numbers, never a config, and use keras.ops."""

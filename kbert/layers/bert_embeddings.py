@@ -23,7 +23,7 @@ class BertEmbeddings(keras.layers.Layer):
       input_ids: int tensor of shape `(batch, seq_length)`.
       segment_ids: int tensor of shape `(batch, seq_length)`.
       position_ids: int tensor of shape `(batch, seq_length)`, the row of the position table for each token;
-        by default they count through the row.
+        by default 0, 1, 2 ... in every sequence.
 
     Returns:
       Tensor of shape `(batch, seq_length, hidden_size)`.
@@ -56,9 +56,9 @@ class BertEmbeddings(keras.layers.Layer):
             return self.add_weight(
                 name=name,
                 shape=(rows, self.hidden_size),
-                # A fresh initializer each: one instance would give every table the same numbers.
+                # A new initializer for each table: one instance would give every table the same numbers.
                 initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
-                # Rows are looked up first and cast after: casting a whole table costs more than a batch.
+                # Rows are looked up first and then cast: casting a whole table costs more than a batch.
                 autocast=False,
             )
 
@@ -74,7 +74,7 @@ class BertEmbeddings(keras.layers.Layer):
 
     def call(self, input_ids, segment_ids, position_ids=None, training=False):
         embeddings = ops.take(self.word_embeddings, input_ids, axis=0)  # (B, S, H)
-        # A product with one-hot rows, as in the original: its gradient is a product too, where that of a
+        # A product with one-hot rows, as in the original: its gradient is a product too. The gradient of a
         # lookup in a table of two rows would be one long sum.
         segments = ops.one_hot(segment_ids, self.type_vocab_size, dtype="float32")
         embeddings += flat_matmul(segments, self.token_type_embeddings)

@@ -6,7 +6,7 @@ from kbert.kernels.random_bits import seed_words
 
 @keras.saving.register_keras_serializable(package="kbert")
 class Dropout(keras.layers.Layer):
-    """Drops a share of the elements in training, by bits that a seed and a place determine.
+    """Drops a share of the elements in training; a seed and an element's place decide on each.
 
     Args:
       rate: share of the elements that become 0; the others are scaled by 1 / (1 - rate).
@@ -27,7 +27,7 @@ class Dropout(keras.layers.Layer):
         self.built = True
 
     def next_seed(self):
-        """uint32 tensor of shape (2,), another one at every call: for a kernel that drops on its own."""
+        """A new seed at every call, uint32 of shape (2,), for a kernel that applies dropout itself."""
         return seed_words(self.seed_generator.next())
 
     def call(self, inputs, training=False):

@@ -8,8 +8,8 @@ from kbert.layers.activation import activation
 def flat_matmul(inputs, matrix):
     """`inputs @ matrix` for inputs of shape `(..., m)` and a matrix `(m, n)`, as one flat product.
 
-    Batched, TensorFlow would give the matrix a gradient for every row of the batch and add those up: for
-    an output matrix of 30,522 tokens that is a gigabyte a step, and half of its time.
+    For a batched product TensorFlow would compute one gradient of the matrix for every row of the batch, and
+    then add them up. For an output matrix of 30,522 tokens that is a gigabyte per step, and half of its time.
     """
     *leading, width = ops.shape(inputs)
     product = ops.matmul(ops.reshape(inputs, (-1, width)), matrix)
@@ -44,7 +44,7 @@ class FlatDense(keras.layers.Layer):
             shape=(input_shape[-1], self.units),
             initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
         )
-        # Not cast with the kernel: where training adds it, it does so in float32.
+        # Not cast automatically: in training the bias is added in float32.
         self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros", autocast=False)
         self.built = True
 

@@ -8,17 +8,17 @@ from kbert.kernels.rows import exchange_rows
 class PackedRows(keras.layers.Layer):
     """A padded batch -> rows that hold several texts each, with fixed shapes.
 
-    Letters: B batch, S sequence, R rows that the texts of the batch fit into, at most B.
+    Letters: B batch, S sequence, R number of rows into which the texts of the batch fit, at most B.
 
     Call arguments:
-      packed_places: int32 `(R, S)`: for each place of the rows the place of its token in the flattened
-        batch, and B * S where there is none. See kbert.input_pipelines.packing.
+      packed_places: int32 `(R, S)`: for each place of the rows, the place of its token in the flattened
+        batch, or B * S where there is no token. See kbert.input_pipelines.packing.
       input_ids, segment_ids: int32 `(B, S)`.
 
     Returns:
-      dict of int32 tensors, `(R, S)` but for the last: `input_ids`, `segment_ids`, `position_ids` that
-      count through each text, `text_numbers`, counted from 1 and 0 at padding, and `rows` `(B, S)`, where
-      in the rows each place of the batch went, R * S for padding.
+      dict of int32 tensors. Of shape `(R, S)`: `input_ids`; `segment_ids`; `position_ids`, counted from 0 in
+      each text; `text_numbers`, counted from 1, and 0 at padding. Of shape `(B, S)`: `rows`, the place in the
+      flattened rows of each token of the batch, and R * S at padding.
     """
 
     def call(self, packed_places, input_ids, segment_ids):
@@ -28,7 +28,7 @@ class PackedRows(keras.layers.Layer):
         places = ops.minimum(packed_places, end - 1)
         flat = ops.reshape(packed_places, (-1,))
         number = ops.shape(flat)[0]
-        # Where each place went; what stands at `end` for padding is written into one more place and cut off.
+        # The new place of each token. Padding has index `end`: one extra place, which is cut off again.
         rows = ops.scatter_update(
             ops.broadcast_to(ops.cast(number, "int32"), (end + 1,)),
             ops.expand_dims(flat, -1),
@@ -52,12 +52,13 @@ class PackedRows(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="kbert")
 class PaddedOutput(keras.layers.Layer):
-    """Hidden states of tokens that lie elsewhere, brought back to the places of the padded batch.
+    """Brings the hidden states of packed tokens back to their places in the padded batch.
 
     Call arguments:
       hidden_states: tensor `(..., hidden_size)`, T tokens in all.
-      places: int32, T in all: the place of each token in the flattened batch, past its end for none.
-      rows: int32 `(batch, seq_length)`: where the token of each place lies, T at padding.
+      places: int32, T in all: the place of each token in the flattened batch, or an index past its end where
+        there is no token.
+      rows: int32 `(batch, seq_length)`: the index of each place's token among the T tokens, T at padding.
 
     Returns:
       Tensor of shape `(batch, seq_length, hidden_size)`, zeros at padding.

@@ -13,7 +13,7 @@ from kbert.layers.flat_dense import FlatDense, flat_matmul
 class SelfAttention(keras.layers.Layer):
     """Multi-head scaled dot-product self-attention with its output projection.
 
-    Query, key and value keep a kernel each, as in every published BERT, and are applied as one product.
+    Query, key and value have one kernel each, as in every published BERT, and are computed as one product.
 
     Args:
       hidden_size: width of input and output.
@@ -24,13 +24,13 @@ class SelfAttention(keras.layers.Layer):
 
     Call arguments:
       hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
-      input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding, which
-        nobody attends to. A row of padding alone gives finite numbers.
-      with_probabilities: also return how much each position attends to each, before dropout.
+      input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding. No token
+        attends to padding. A row with nothing but padding gives finite numbers.
+      with_probabilities: also return the attention probabilities, before dropout.
 
     Returns:
-      Tensor like `hidden_states`; with `with_probabilities` a pair of it and a float32 tensor of shape
-      `(batch, heads, from_length, to_length)`.
+      Tensor like `hidden_states`; with `with_probabilities` a pair of this tensor and a float32 tensor of
+      shape `(batch, heads, from_length, to_length)`.
 
     Reference: google-research/bert, modeling.py, `attention_layer`.
     """
@@ -89,11 +89,11 @@ class SelfAttention(keras.layers.Layer):
         return (context, probabilities) if with_probabilities else context
 
     def trained_context(self, hidden_states, input_mask, seed):
-        """What training gives to the output projection, by kernels with gradients of their own.
+        """The input of the output projection in training, computed by kernels with hand-written gradients.
 
         Args:
           hidden_states, input_mask: as for a call.
-          seed: of the dropout, uint32 `(2,)`.
+          seed: the seed of the dropout, uint32 `(2,)`.
 
         Returns:
           Tensor like `hidden_states`.

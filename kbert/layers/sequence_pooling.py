@@ -6,7 +6,7 @@ POOLINGS = ("cls", "mean", "max", "mean_sqrt_len")
 
 @keras.saving.register_keras_serializable(package="kbert")
 class SequencePooling(keras.layers.Layer):
-    """One vector for a sequence out of its tokens' vectors, without weights, in float32.
+    """Pools the vectors of a sequence's tokens into one vector, without weights, in float32.
 
     Args:
       mode: "cls" takes the first token's vector; "mean" and "max" go over the real tokens, special tokens
@@ -15,8 +15,8 @@ class SequencePooling(keras.layers.Layer):
 
     Call arguments:
       sequence_output: tensor of shape `(batch, seq_length, hidden_size)`.
-      input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding. A row of
-        padding alone gives zeros ("cls" alone does not look at the mask).
+      input_mask: int tensor of shape `(batch, seq_length)`, 1 at real tokens and 0 at padding. A row with
+        nothing but padding gives zeros, except with "cls", which ignores the mask.
 
     Returns:
       float32 tensor of shape `(batch, hidden_size)`.
@@ -55,7 +55,7 @@ class SequencePooling(keras.layers.Layer):
             return hidden[:, 0]
         number = ops.maximum(ops.sum(mask, axis=1), 1.0)  # (B, 1)
         if self.mode == "max":
-            # Any finite number below all others; a row without real tokens would show it, so that is 0.
+            # -3e38 is finite and below all real values. A row without real tokens would return it: 0 instead.
             largest = ops.max(ops.where(mask > 0, hidden, -3e38), axis=1)
             return ops.where(ops.sum(mask, axis=1) > 0, largest, 0.0)
         total = ops.sum(hidden * mask, axis=1)

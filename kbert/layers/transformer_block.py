@@ -21,8 +21,8 @@ class TransformerBlock(keras.layers.Layer):
       layer_norm_eps: epsilon of both layer norms.
       initializer_range: standard deviation of the truncated normal initializer.
       packed: whether `input_mask` numbers several texts in a row, see `mask_adder`.
-      recompute: keep only the block's input in training and run it again for its gradient: a third more
-        work for a tenth of the memory (arXiv 1604.06174).
+      recompute: keep only the block's input in training and run the block again in the backward pass: a third
+        more work for a tenth of the memory (arXiv 1604.06174).
 
     Call arguments:
       hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
@@ -30,8 +30,8 @@ class TransformerBlock(keras.layers.Layer):
       with_probabilities: also return the attention probabilities, see `SelfAttention`.
 
     Returns:
-      Tensor of shape `(batch, seq_length, hidden_size)`; with `with_probabilities` a pair of it and a
-      float32 tensor of shape `(batch, heads, from_length, to_length)`.
+      Tensor of shape `(batch, seq_length, hidden_size)`; with `with_probabilities` a pair of this tensor and
+      a float32 tensor of shape `(batch, heads, from_length, to_length)`.
 
     Reference: google-research/bert, modeling.py, `transformer_model`.
     """
@@ -111,9 +111,9 @@ class TransformerBlock(keras.layers.Layer):
         return (hidden_states, probabilities) if with_probabilities else hidden_states
 
     def _trained(self, hidden_states, input_mask):
-        """The same by kernels with gradients of their own."""
+        """The same computation for training, by kernels with hand-written gradients."""
         shape = ops.shape(hidden_states)
-        # Drawn before the work, so that work done again draws nothing new.
+        # Drawn before the block runs, so that running it again (`recompute`) uses the same seeds.
         seeds = (
             self.attention.dropout_layer.next_seed(),
             *(self.dropout_layer.next_seed() for _ in range(2)),

@@ -1,4 +1,4 @@
-"""The quickstart: kbert's own commands from raw text to answers, what they measured, and its report.
+"""The quickstart: runs kbert's own commands from raw text to answers, measures them, and writes a report.
 
-Like the scripts, it stands on top of everything, the exporters included; nobody imports it but its script.
+Like the scripts, it may use every other package, including the exporters. Only its script imports it.
 """

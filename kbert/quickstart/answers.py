@@ -1,4 +1,4 @@
-"""The same sentence answered in every way there is, and how long each takes."""
+"""Classifies one sentence in every way that kbert offers, and measures the time of each."""
 
 import importlib
 import statistics
@@ -19,17 +19,18 @@ _REFERENCE, _INT8 = "Keras (Python)", "LiteRT dynamic int8"
 
 
 def ask_every_way(at: dict[str, Path], logs: Path) -> dict:
-    """The sentence through Keras, the SavedModel, the server's two doors, and LiteRT.
+    """Classifies the sentence with Keras, the SavedModel, the server's two interfaces, and LiteRT.
 
     Args:
       at: see `commands.paths_in`.
       logs: the folder for the server's log.
 
     Returns:
-      `text`; `rows` of `road`, `label`, `probability` and `latency_ms`; and by how much the probabilities
-      differ from Keras's at most.
+      A dict with `text`; `rows`, each with `road` (the way of asking), `label`, `probability` and
+      `latency_ms`; `max_difference` and `max_difference_int8`, the largest differences of a probability from
+      Keras's.
     """
-    print(f"\n     The same sentence on every road: {_QUESTION!r}", flush=True)
+    print(f"\n     The same sentence, answered in every way: {_QUESTION!r}", flush=True)
     run, name = RunDirectory(at["classifier run"]), at["SavedModel"].name
     session_check, litert_model, client = map(
         _exporter, ("gate.session_check", "litert_model", "serving_client")
@@ -57,7 +58,7 @@ def ask_every_way(at: dict[str, Path], logs: Path) -> dict:
 
 
 def _timed(ask):
-    """(answer, median seconds of one call), after a warm-up."""
+    """(answer, median seconds of one call); the first call is not timed."""
     answer = ask()
     seconds = []
     for _ in range(_TIMED_CALLS):
@@ -87,5 +88,5 @@ def _differences(timed):
 
 
 def _exporter(name):
-    """A module of the exporters, which have another name where kbert is installed."""
+    """A module of the exporters; their package has another name in an installed kbert."""
     return importlib.import_module(f"{export_package()}.{name}")

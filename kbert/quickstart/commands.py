@@ -87,7 +87,7 @@ def train(road: Road, at: dict[str, Path]):
 
 
 def evaluate_pretraining(road: Road, at: dict[str, Path]) -> tuple[dict, list[dict]]:
-    """(metrics on held-out text, what the model puts in the place of some masks)."""
+    """(metrics on held-out text, the tokens that the model predicts for some masks)."""
     metrics = road.step(
         "Evaluation: masked LM on held-out text",
         "kbert.scripts.run_evaluation",
@@ -119,7 +119,7 @@ def evaluate_classifiers(road: Road, at: dict[str, Path]) -> dict[str, dict]:
 
 
 def export(road: Road, at: dict[str, Path]) -> tuple[dict, dict]:
-    """What the two exporters report: (of the SavedModel, of the LiteRT files)."""
+    """The reports of the two exporters: (SavedModel, LiteRT files)."""
     saved_model = road.step(
         "Export: a SavedModel with tokenization in the graph",
         f"{export_package()}.export_savedmodel",
@@ -137,12 +137,12 @@ def export(road: Road, at: dict[str, Path]) -> tuple[dict, dict]:
 
 
 def _json_lines(output):
-    """The lines of what a command said that are JSON objects; its log lines are none."""
+    """The JSON objects in the output of a command: all lines that begin with "{"; log lines do not."""
     lines = [line for line in output.splitlines() if line.startswith("{")]
-    return [parse_json(line, f"what the command says, {line[:60]!r},") for line in lines]
+    return [parse_json(line, f"the output of the command, {line[:60]!r},") for line in lines]
 
 
 def _config(name):
-    """A config's path as one would type it: from the current folder, where it lies below that."""
+    """The path of a config as a user would type it: relative to the current folder if it is in it."""
     path, here = CONFIGS / name, Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path

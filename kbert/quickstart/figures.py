@@ -1,4 +1,4 @@
-"""What the quickstart measured: from what its commands say, and from their files."""
+"""The figures of the quickstart, from the output and the files of its commands."""
 
 import math
 import statistics
@@ -16,8 +16,8 @@ def figures_of(at: dict[str, Path], masked_lm: dict, filled: list[dict], tests: 
 
     Args:
       at: see `commands.paths_in`.
-      masked_lm: the pretraining's metrics on held-out text.
-      filled: masks and what the model puts there.
+      masked_lm: the metrics of the pretraining on held-out text.
+      filled: texts with masks, and the tokens that the model predicts for them.
       tests: the metrics of both classifiers, by the run's name in the report.
     """
     manifest = read_manifest(at["records"] / "train")
@@ -35,11 +35,11 @@ def figures_of(at: dict[str, Path], masked_lm: dict, filled: list[dict], tests: 
 
 
 def sizes_of(at: dict[str, Path], saved_model: dict, litert: dict) -> list[dict]:
-    """How large the classifier is, in each of its forms.
+    """The size of the classifier in bytes, in each of its formats.
 
     Args:
       at: see `commands.paths_in`.
-      saved_model, litert: what the exporters report.
+      saved_model, litert: the reports of the exporters.
     """
     weights = RunDirectory(at["classifier run"]).checkpoint() / WEIGHTS_FILE
     return [

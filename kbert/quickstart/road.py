@@ -1,4 +1,4 @@
-"""Commands run one after the other, each in a process of its own, as a user would type it."""
+"""Runs commands one after the other, each in its own process, as a user would type them."""
 
 import subprocess
 import sys
@@ -7,14 +7,14 @@ from pathlib import Path
 
 
 class Road:
-    """Runs the steps one by one, each a command of its own.
+    """Runs the steps of the quickstart one by one. Each step is one command.
 
     Args:
-      directory: where the steps write; what they say goes to the folder `logs` in it.
+      directory: the folder that the steps write to; their output goes to the folder `logs` in it.
 
     Attributes:
       directory, logs: the two folders.
-      steps: of each step so far its title, command, seconds and log file; plain JSON values.
+      steps: for each step so far a dict with title, command, seconds and log file, ready for JSON.
     """
 
     def __init__(self, directory: Path):
@@ -23,10 +23,10 @@ class Road:
         self._began = time.monotonic()
 
     def step(self, title: str, module: str, *arguments: str) -> str:
-        """Runs `python -m module arguments`, shows what it says, and returns it.
+        """Runs `python -m module arguments`, prints its output, and returns it.
 
         Raises:
-          ValueError: when the command fails; its log is named.
+          ValueError: when the command fails; the message names its log.
         """
         number = len(self.steps) + 1
         shown = f"python -m {module} {' '.join(_quoted(argument) for argument in arguments)}"
@@ -50,12 +50,12 @@ class Road:
 
     @property
     def total_seconds(self) -> float:
-        """Since this object was made."""
+        """Seconds since this object was made."""
         return time.monotonic() - self._began
 
 
 def _run(command, log):
-    """(exit code, all that the command says); `log` gets it, and the terminal line by line as it comes."""
+    """Runs a command, writes its output to `log` and to the terminal line by line; (exit code, output)."""
     lines = []
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"

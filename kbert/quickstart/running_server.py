@@ -1,4 +1,4 @@
-"""The development server in a process of its own, as a user would start it."""
+"""Runs the development server in its own process, as a user would start it."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from kbert.export_package import export_package
 
 
 class RunningServer:
-    """A development server for the length of a `with` block.
+    """A development server that runs during a `with` block.
 
     Args:
       model_base_path: the folder of the SavedModel's versions.
@@ -16,10 +16,10 @@ class RunningServer:
       logs: the folder for the server's log.
 
     Attributes:
-      grpc, rest: where it listens, as host and port.
+      grpc, rest: the addresses of the server, as host:port.
 
     Raises:
-      ValueError: on entering, when the server does not start; its log is named.
+      ValueError: at the start of the block, when the server does not start; the message names its log.
     """
 
     def __init__(self, model_base_path: Path, name: str, logs: Path):

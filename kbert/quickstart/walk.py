@@ -1,6 +1,6 @@
-"""The quickstart from its first step to its report.
+"""The quickstart, from its first step to its report.
 
-What needs TensorFlow is imported where it is needed, so that the first step is under way at once.
+Modules that need TensorFlow are imported only when they are used, so that the first step starts at once.
 """
 
 import importlib.metadata
@@ -14,17 +14,17 @@ from kbert.files.whole_file import write_json
 from kbert.quickstart import commands
 from kbert.quickstart.road import Road
 
-_MARKER = ".kbert_quickstart"  # says that a folder is ours to write anew
+_MARKER = ".kbert_quickstart"  # a folder with this file is an earlier quickstart and may be replaced
 
 
 def quickstart(directory: Path) -> dict:
-    """Walks the whole road.
+    """Runs all steps and writes the report.
 
     Args:
       directory: a new or empty folder, or that of an earlier quickstart, which is removed.
 
     Returns:
-      What was measured, as it is also written to `directory/results.json`.
+      The results as a dict; they are also written to `directory/results.json`.
 
     Raises:
       ValueError: when the folder holds something else, or a step fails.

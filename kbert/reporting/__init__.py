@@ -1,1 +1,1 @@
-"""What a person looks at when a run is over: curves as a picture, the quickstart as one page."""
+"""Reports for people: HTML pages and pictures of runs, the page of the quickstart, tables of seeds."""

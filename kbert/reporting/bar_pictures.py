@@ -1,6 +1,6 @@
-"""Bars as inline SVG for the pages: how a number is spread, how often something happens, shares side by side.
+"""Bar charts as inline SVG for the pages: histograms, rates by position, and shares.
 
-Places across are in percent, so that letters keep their size on a phone; colours are the page's own.
+Horizontal positions are in percent, so that letters keep their size on a phone. The page defines the colours.
 """
 
 from html import escape
@@ -12,12 +12,12 @@ _PLOT_HEIGHT, _ABOVE, _BELOW = 140, 18, 24  # pixels
 
 
 def histogram(counts, caption: str, unit: str) -> str:
-    """How a number is spread: a bar for each value, or for a few neighbouring ones.
+    """A histogram: a bar for each value, or for a few neighbouring values.
 
     Args:
-      counts: how often each value occurs, index = value.
-      caption: what the bars say.
-      unit: what the values count, for example "tokens".
+      counts: how often each value occurs; the index is the value.
+      caption: the caption of the chart.
+      unit: the unit of the values, for example "tokens".
     """
     counts = np.asarray(counts)
     starts, width = _bins(len(counts))
@@ -31,13 +31,13 @@ def histogram(counts, caption: str, unit: str) -> str:
 
 
 def rates(hits, present, caption: str) -> str:
-    """The share of `hits` among what is `present`, by place; both are counts, index = place."""
+    """The share `hits / present` by position; both are counts, and the index is the position."""
     hits, present = np.asarray(hits), np.asarray(present)
     starts, width = _bins(len(hits))
     hits, present = np.add.reduceat(hits, starts), np.add.reduceat(present, starts)
     shares = hits / np.maximum(1, present)
     titles = [
-        f"place {_range(start, start + width)}: {percent(share)} of {total:,}"
+        f"position {_range(start, start + width)}: {percent(share)} of {total:,}"
         for start, share, total in zip(starts, shares, present, strict=True)
     ]
     return _plot(shares, titles, starts, width, caption)
@@ -53,11 +53,11 @@ def _range(start, end):
 
 
 def _plot(shares, titles, starts, width, caption):
-    """Bars as inline SVG; places across in percent let letters keep their size on a phone."""
+    """Bars as inline SVG; horizontal positions in percent keep the size of letters on a phone."""
     top = _nice_ceiling(max(shares, default=0.0))
     step = 100 / len(shares)
     base = _ABOVE + _PLOT_HEIGHT
-    parts, labels = [], []  # labels lie in front of the bars
+    parts, labels = [], []  # labels are drawn over the bars
     for level in (top, top / 2, 0.0):
         y = base - level / top * _PLOT_HEIGHT
         parts.append(f"<line x1='0' x2='100%' y1='{y:.1f}' y2='{y:.1f}'/>")
@@ -87,13 +87,13 @@ def _tick_indices(number):
 
 
 def _nice_ceiling(value):
-    """The next of 1, 2, 5 times a power of ten, so that the lines have round labels; at least 0.001."""
+    """`value` (at least 0.001) rounded up to 1, 2 or 5 times a power of ten, so that labels are round."""
     power = 10.0 ** np.floor(np.log10(max(value, 1e-3)))
     return float(next(power * factor for factor in (1, 2, 5, 10) if power * factor >= value * 0.9999))
 
 
 def bars(shares) -> str:
-    """Bars of 0 to 1, each below its name; `shares` are tuples (name, share, CSS colour)."""
+    """Horizontal bars of shares from 0 to 1, each below its name; `shares`: (name, share, CSS colour)."""
     height = 46
     parts = []
     for index, (name, share, colour) in enumerate(shares):

@@ -1,4 +1,4 @@
-"""metrics.jsonl -> a picture of the training: losses and scores by step, one row a run."""
+"""metrics.jsonl -> a picture of the training: losses and scores by step, one row for each run."""
 
 import io
 from pathlib import Path
@@ -8,11 +8,11 @@ from kbert.reporting.run_metrics import RunMetrics, is_loss, is_score, words
 _WIDTH_INCHES = 12
 _DOTS_PER_INCH = 100
 _TITLE_INCHES = 0.45
-# A row is as high as its panels, its name and legend above them, and the steps below.
+# The height of a row: its panels, the name and legend above them, and the steps below.
 _PANEL_INCHES, _LEGEND_INCHES, _STEPS_INCHES = 2.4, 0.6, 0.55
 _ROW_INCHES = _PANEL_INCHES + _LEGEND_INCHES + _STEPS_INCHES
 
-# Okabe and Ito's palette, told apart by every kind of colour vision; yellow is too pale for a line.
+# Okabe and Ito's palette, which people with any colour vision can tell apart; without yellow (too pale).
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9")
 _INK = "#333333"
 _PALE = "#999999"
@@ -21,8 +21,8 @@ _PALE = "#999999"
 def draw_curves(runs: dict[str, str | Path], title: str) -> bytes:
     """Draws the training curves and evaluation points of one or several runs.
 
-    Every run is a row of its own, with its losses on the left, the learning rate thin behind them, and
-    its scores (accuracy, F1) on the right. Lines are means over a log interval of training; points are
+    Every run is one row. Its losses are on the left, with the learning rate as a thin line behind them; its
+    scores (accuracy, F1) are on the right. Lines are means over a log interval of training; points are
     evaluations.
 
     Args:
@@ -33,13 +33,13 @@ def draw_curves(runs: dict[str, str | Path], title: str) -> bytes:
       The bytes of a PNG, 1200 pixels wide.
 
     Raises:
-      ValueError: when there is no run, or a folder holds no metrics yet; it names the folder.
+      ValueError: when there is no run, or a folder holds no metrics yet; the message names the folder.
     """
     if not runs:
         raise ValueError("there is no run to draw; give at least one run folder.")
     read = [RunMetrics.read(folder, name) for name, folder in runs.items()]
 
-    # Late: matplotlib takes a while to load. Without pyplot, no global state and no display is touched.
+    # Imported here because matplotlib loads slowly. Without pyplot there is no global state and no display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -72,7 +72,7 @@ def _draw_panel(axes, run, names, label, title):
     has_evaluation = False
     for name, colour in zip(names, _COLOURS, strict=False):
         steps, values = run.training(name)
-        # A run with a single log interval has a point, not a line.
+        # With only one or two log intervals a line would hardly be visible, so points are drawn too.
         axes.plot(steps, values, color=colour, linewidth=1.8, label=words(name),
                   marker="." if len(steps) < 3 else None)  # fmt: skip
         steps, values = run.evaluations(name)
@@ -94,7 +94,7 @@ def _draw_learning_rate(losses, run):
     if not steps:
         return
     axes = losses.twinx()
-    # The losses lie in front, on a see-through ground.
+    # The losses are drawn in front, on a transparent background.
     losses.set_zorder(axes.get_zorder() + 1)
     losses.patch.set_visible(False)
     axes.plot(steps, rates, color=_PALE, linewidth=0.7)
@@ -119,5 +119,5 @@ def _plain_axes(axes, label):
 
 
 def _literal(text):
-    """Text as it stands: matplotlib would read what is between two dollar signs as a formula."""
+    """Escapes dollar signs: matplotlib reads text between two of them as a formula."""
     return text.replace("$", r"\$")

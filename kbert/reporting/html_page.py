@@ -1,6 +1,6 @@
-"""The parts of a page to look at: one HTML file with its styles inside, no scripts, nothing to load.
+"""The parts of an HTML page: one file with its styles inside, without scripts or anything else to load.
 
-All text that is handed in as a name, a cell or a title is escaped; what is called a body is HTML already.
+Arguments that are names, cells or titles are plain text and are escaped here. A body is already HTML.
 """
 
 import textwrap
@@ -8,14 +8,14 @@ from html import escape
 
 
 def page(title: str, lead: str, note: str, sections, style: str = "") -> str:
-    """A whole page.
+    """A complete page.
 
     Args:
-      title: plain text, heading and name of the tab.
-      lead: HTML of the sentence that says the most important thing.
+      title: plain text, for the heading and the name of the tab.
+      lead: HTML of the first sentence, which states the main result.
       note: HTML of the small print below it.
-      sections: HTML parts, as of `section`.
-      style: CSS rules of this page alone.
+      sections: HTML parts, as returned by `section`.
+      style: additional CSS rules for this page.
     """
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -33,7 +33,7 @@ def section(title: str, body: str) -> str:
 
 
 def facts(values: dict[str, str]) -> str:
-    """A few numbers side by side, each over its name."""
+    """A few values side by side, each above its name; `values`: name -> value."""
     items = "".join(
         f"<div><dd>{escape(value)}</dd><dt>{escape(name)}</dt></div>" for name, value in values.items()
     )
@@ -41,7 +41,7 @@ def facts(values: dict[str, str]) -> str:
 
 
 def table(heads, rows, num_text_columns: int = 1) -> str:
-    """A table whose first columns are words and whose others are numbers."""
+    """A table; the first `num_text_columns` columns are text, the others are numbers."""
 
     def cells(tag, values):
         kinds = ["" if index < num_text_columns else " class='number'" for index in range(len(values))]
@@ -56,7 +56,7 @@ def table(heads, rows, num_text_columns: int = 1) -> str:
     )
 
 
-# The colours are Okabe and Ito's, as in the curves: told apart by every kind of colour vision.
+# The colours are Okabe and Ito's, as in the curves: people with any colour vision can tell them apart.
 _STYLE = textwrap.dedent("""
     :root { color-scheme: light dark; --ink: #222; --paper: #fff; --pale: #6b6b6b; --faint: #ececec;
             --first: #0072b2; --second: #d55e00; --third: #009e73; --mark: #fff0b8; }

@@ -1,7 +1,7 @@
-"""Curves over training steps as inline SVG for the pages: lines, points, and a reading under the pointer.
+"""Line charts over training steps as inline SVG for the pages, with the values under the mouse pointer.
 
-No scripts: the reading is a text that CSS shows while the pointer is in its column. Places across are in
-percent or in a stretched inner picture, so that letters keep their size at every width.
+There are no scripts: CSS shows the text with the values of a column while the pointer is in it. Horizontal
+positions are in percent, or in a stretched inner picture, so that letters keep their size at every width.
 """
 
 import bisect
@@ -13,22 +13,22 @@ from html import escape
 
 import numpy as np
 
-_READING, _PLOT, _BELOW = 24, 170, 22  # pixels: the line of numbers above, the plot, the steps below
-_SCALE = 50  # pixels for the numbers at the left
-_UNITS = 1000  # of the stretched picture, both ways
-_MOST_POINTS = 400  # of a line; more would be finer than the screen
-_MOST_COLUMNS = 48  # with a reading of their own
+_READING, _PLOT, _BELOW = 24, 170, 22  # heights in pixels: line of values above, plot, steps below
+_SCALE = 50  # width in pixels of the scale on the left
+_UNITS = 1000  # width and height of the stretched picture in its own units
+_MOST_POINTS = 400  # points of a line; a screen cannot show more
+_MOST_COLUMNS = 48  # columns that show their values under the pointer
 NUM_COLOURS = 8
 
 
 @dataclass(frozen=True)
 class Series:
-    """One run's numbers in a chart.
+    """The values of one run in a chart.
 
     Args:
       colour: index of its colour, below NUM_COLOURS.
-      steps, values: the line, steps rising.
-      point_steps, point_values: what is drawn as points (evaluations).
+      steps, values: the line, with ascending steps.
+      point_steps, point_values: the points (evaluations).
     """
 
     colour: int
@@ -40,13 +40,13 @@ class Series:
 
 @dataclass(frozen=True)
 class Kind:
-    """How numbers of a kind are shown.
+    """How to show the values of a kind of metric.
 
     Args:
-      text: function from a value to its reading.
-      tick: function from a value to its short form at the left.
+      text: function from a value to the text under the pointer.
+      tick: function from a value to its short form on the scale.
       from_zero: whether the scale begins at 0.
-      cut_spikes: whether rare values far above the others leave the picture.
+      cut_spikes: whether rare values far above the others are cut off.
     """
 
     text: Callable
@@ -56,17 +56,17 @@ class Kind:
 
 
 def thin(steps, values, most: int = _MOST_POINTS):
-    """A long line -> a short one that looks the same.
+    """Reduces a long line to fewer points that look the same.
 
-    The steps are cut into `most` equal stretches; each gives the mean of its values in its middle, and the
-    lowest and highest of them.
+    The range of steps is cut into `most` equal intervals. Each interval with values gives one point: the mean
+    of its steps and the mean, lowest and highest of its values.
 
     Args:
-      steps, values: numbers, steps rising.
-      most: how many points may stay.
+      steps, values: numbers, with ascending steps.
+      most: the largest number of points.
 
     Returns:
-      Four NumPy arrays: steps, means, lowest, highest; a line that is short enough stays as it is.
+      Four NumPy arrays: steps, means, lowest, highest. A line with at most `most` points is unchanged.
     """
     steps, values = np.asarray(steps, float), np.asarray(values, float)
     if len(steps) <= most:
@@ -79,14 +79,14 @@ def thin(steps, values, most: int = _MOST_POINTS):
 
 
 def chart(title: str, series: list[Series], kind: Kind, last_step: int, phases=()) -> str:
-    """One metric by step, for one or several runs.
+    """A chart of one metric by step, for one or several runs, as HTML.
 
     Args:
       title: plain text.
-      series: the runs' numbers, at least one of them not empty.
-      kind: how the numbers are shown.
-      last_step: where the picture ends at the right; it begins at step 0.
-      phases: pairs (step, name) where another phase begins.
+      series: the values of the runs, at least one of them not empty.
+      kind: how to show the values.
+      last_step: the step at the right edge; the left edge is step 0.
+      phases: a pair (step, name) for each step where a new phase begins.
     """
     lines = [thin(one.steps, one.values) for one in series]
     low, high, ticks = _scale(series, lines, kind)
@@ -102,7 +102,7 @@ def chart(title: str, series: list[Series], kind: Kind, last_step: int, phases=(
     for one, line in zip(series, lines, strict=True):
         inner.append(_paths(one.colour, line, last_step, low, high))
         dots = list(zip(one.point_steps, one.point_values, strict=True))
-        if len(line[0]) < 3:  # too few for a line to be seen
+        if len(line[0]) < 3:  # too few for a visible line
             points += [_point(x(s), y(v), one.colour, 2.5) for s, v in zip(line[0], line[1], strict=True)]
         radius = 4 if len(dots) <= 30 else 2.5
         points += [_point(x(step), y(value), one.colour, radius) for step, value in dots]
@@ -139,7 +139,7 @@ def short_number(value: float) -> str:
 
 
 def _scale(series, lines, kind):
-    """(lowest, highest, ticks) of the picture."""
+    """(lowest value, highest value, ticks) of the scale."""
     shown = np.concatenate(
         [line[1] for line in lines] + [np.asarray(one.point_values, float) for one in series]
     )
@@ -149,12 +149,12 @@ def _scale(series, lines, kind):
     if high <= low:
         high = low + (abs(low) or 1.0) * 0.1
     ticks = _ticks(low, high, 4)
-    room = 0.05 * (high - low)  # so that no line runs along the edge
+    room = 0.05 * (high - low)  # margin, so that no line is drawn on the edge
     return low if kind.from_zero else low - room, high + room, ticks
 
 
 def _ticks(low, high, number):
-    """About `number` round values from `low` or just above to `high`."""
+    """About `number` round values between `low` and `high`."""
     raw = (high - low) / number
     if raw <= 0:
         return [low]
@@ -191,8 +191,8 @@ def _point(x, y, colour, radius):
 def _phase_lines(phases, x, kind):
     parts = []
     for step, name in phases:
-        # Where curves leave room: losses fall, the others rise. Near the right edge the name stands before
-        # its line.
+        # The name goes where curves leave room: below for rising curves, above for losses, which fall. Near
+        # the right edge it goes to the left of its line.
         y = _READING + (_PLOT - 8 if kind.from_zero else 14)
         side = "dx='5'" if x(step) < 80 else "dx='-5' text-anchor='end'"
         parts.append(
@@ -204,7 +204,7 @@ def _phase_lines(phases, x, kind):
 
 
 def _readings(series, lines, kind, x):
-    """Columns that show their numbers while the pointer is in them; without pointer, the last ones."""
+    """Columns that show their values while the pointer is in them; otherwise the last values are shown."""
     steps = sorted({int(step) for line in lines for step in line[0]} | _point_steps(series))
     if len(steps) > _MOST_COLUMNS:
         wanted = np.linspace(steps[0], steps[-1], _MOST_COLUMNS)
@@ -233,7 +233,7 @@ def _point_steps(series):
 
 
 def _reading(series, lines, kind, step, reach):
-    """ "step 1,000  5.31  o 5.40" with the numbers in their runs' colours."""
+    """ "step 1,000  5.31  ● 5.40", with the values in the colours of their runs; "●": an evaluation."""
     parts = [f"step {step:,}"]
     for one, line in zip(series, lines, strict=True):
         for steps, values, sign in ((line[0], line[1], ""), (one.point_steps, one.point_values, "● ")):
@@ -257,7 +257,7 @@ def _anchor(percent):
     return "start" if percent < 3 else "end" if percent > 97 else "middle"
 
 
-# Okabe and Ito's colours first, as everywhere; lighter ones on dark ground.
+# Okabe and Ito's colours come first, as in all pages; on a dark background they are lighter.
 STYLE = textwrap.dedent("""
     :root { --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #b4548c; --c4: #2f9bd6; --c5: #b8860b;
             --c6: #6a51a3; --c7: #555; }

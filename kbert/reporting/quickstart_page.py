@@ -1,7 +1,7 @@
-"""The results of a quickstart -> one HTML page to look at, and a closing table for the terminal.
+"""The results of a quickstart -> an HTML page, and a table for the terminal.
 
-Both read the same dictionary, which kbert/quickstart fills with what it measured. The page is
-one file that needs nothing else: styles and picture are inside, and there are no scripts.
+Both read the same dictionary of results, which kbert/quickstart makes. The page is one file that needs
+nothing else: styles and picture are inside, and there are no scripts.
 """
 
 import base64
@@ -18,18 +18,18 @@ _COLUMNS = 99
 
 
 def write_page(results: dict, curves_png: bytes, path: str | Path):
-    """Writes the page; the file is whole or absent, never half.
+    """Writes the page. The file appears only when it is complete.
 
     Args:
-      results: what the quickstart measured; plain JSON values.
-      curves_png: the picture of the pretraining's curves.
+      results: the results of the quickstart, ready for JSON.
+      curves_png: the picture of the training curves.
       path: the .html file to write.
     """
     write_text(_page(results, curves_png), path)
 
 
 def results_table(results: dict) -> str:
-    """The closing table in plain text, under 100 columns but for the paths at its end, which stay whole."""
+    """The results as plain text, less than 100 columns wide except for the paths at its end (never cut)."""
     corpus, pretraining = results["corpus"], results["pretraining"]
     classifier, answers = results["classifier"], results["answers"]
     rows = [
@@ -148,10 +148,10 @@ def _page(results, curves_png):
         section("Pretraining", _pretraining_section(results["pretraining"], curves_png)),
         section("Fill-mask", _fill_mask_section(results["fill_mask"])),
         section("Classifier", _classifier_section(results["classifier"])),
-        section("One sentence, every road", _answers_section(results["answers"])),
+        section("One sentence, every way", _answers_section(results["answers"])),
         section("Sizes", _sizes_section(results["sizes"])),
         section("Commands", _commands_section(results["steps"])),
-        section("Where everything lies", _paths_section(results)),
+        section("Where everything is", _paths_section(results)),
     ]
     note = f"{_CAUTION} {escape(_versions(results))}."
     return page("kbert quickstart", _summary(results), note, sections, _STYLE)
@@ -159,7 +159,7 @@ def _page(results, curves_png):
 
 _CAUTION = (
     "Every number on this page was measured once, by this run, on this machine. It is a small demonstration "
-    "that the whole road works, not a benchmark: model, text and test set are tiny."
+    "that every stage works, not a benchmark: model, text and test set are tiny."
 )
 
 
@@ -167,8 +167,8 @@ def _summary(results):
     pretraining, classifier = results["pretraining"], results["classifier"]
     seconds, scratch = readable_seconds(results["total_seconds"]), classifier["from_scratch"]
     return (
-        f"In <b>{seconds}</b> on {results['cores']} cores, from plain text to answers on "
-        f"{len(results['answers']['rows'])} roads: a BERT of {pretraining['num_parameters']:,} "
+        f"In <b>{seconds}</b> on {results['cores']} cores, from plain text to answers in "
+        f"{len(results['answers']['rows'])} ways: a BERT of {pretraining['num_parameters']:,} "
         f"parameters, pretrained for {pretraining['num_train_steps']:,} steps, finds "
         f"<b>{_percent(pretraining['masked_lm_accuracy'])}</b> of the masked words (always answering "
         f"“{escape(pretraining['baseline_token'])}” finds {_percent(pretraining['baseline_accuracy'])}), and "
@@ -219,7 +219,7 @@ def _pretraining_section(pretraining, curves_png):
 
 
 def _fill_mask_section(examples):
-    blocks = ["<p>What the pretrained model puts in the place of a mask, with its probabilities.</p>"]
+    blocks = ["<p>The tokens that the pretrained model predicts for a mask, with their probabilities.</p>"]
     for example in examples:
         sentence = escape(example["text"]).replace("[MASK]", "<mark>[MASK]</mark>")
         blocks.append(f"<p class='sentence'>{sentence}</p>")
@@ -248,8 +248,8 @@ def _classifier_section(classifier):
         f"<p>{escape(_classifier_data(classifier))}. Accuracy on the test passages:</p>\n"
         + bars(shares)
         + table(["", "accuracy", "F1", "loss"], scores)
-        + "<p>What the pretrained classifier answered: a row is a true label, a column an answer, a cell the "
-        + "number of test passages.</p>\n"
+        + "<p>The answers of the pretrained classifier: each row is a true label, each column an answer, and "
+        + "each cell a number of test passages.</p>\n"
         + _confusion_table(classifier["labels"], pretrained["confusion"])
     )
 
@@ -274,8 +274,8 @@ def _answers_section(answers):
     ]
     return (
         f"<p class='sentence'>{escape(answers['text'])}</p>\n"
-        + table(["road", "answer", "probability", "time"], rows, num_text_columns=2)
-        + f"<p>The probabilities of the roads differ by {escape(_differences(answers))}.</p>"
+        + table(["way", "answer", "probability", "time"], rows, num_text_columns=2)
+        + f"<p>The probabilities differ from those of Keras by {escape(_differences(answers))}.</p>"
     )
 
 
@@ -296,7 +296,7 @@ def _commands_section(steps):
 
 
 def _unbroken_words(command):
-    """Keeps a flag in one piece where a long command wraps: browsers would break it at its hyphens."""
+    """Keeps each flag in one piece when a long command wraps: browsers would break it at its hyphens."""
     return " ".join(f"<span>{escape(word)}</span>" for word in command.split(" "))
 
 

@@ -1,4 +1,4 @@
-"""What a run has left behind -> the series of numbers that pictures and pages show."""
+"""The files of a run -> the series of numbers that pictures and pages show."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,13 +12,13 @@ _SCORES = ("accuracy", "f1")
 
 @dataclass(frozen=True)
 class RunMetrics:
-    """The metrics of one run, and what its folder says about it.
+    """The metrics and settings of one run.
 
     Args:
-      name: how the run is called.
+      name: the name to show.
       lines: the lines of metrics.jsonl.
-      config: the content of config.json, or {} where there is none.
-      details: the content of run.json, or {}.
+      config: the content of config.json, or {} if there is none.
+      details: the content of run.json, or {} if there is none.
     """
 
     name: str
@@ -28,17 +28,17 @@ class RunMetrics:
 
     @classmethod
     def read(cls, folder: str | Path, name: str) -> "RunMetrics":
-        """Reads a run's folder, also while the run goes on.
+        """Reads the folder of a run, which may still be training.
 
         Raises:
-          ValueError: when it holds no metrics yet, or broken files; folder or file are named.
+          ValueError: when it holds no metrics yet, or a broken file; the message names the folder or file.
         """
         metrics_file, config_file, details_file = (Path(folder) / name for name in READ_FILES)
         if not metrics_file.is_file():
             raise ValueError(f"{folder} holds no metrics.jsonl; give the --run_dir of a training.")
         lines = read_metrics(metrics_file)
         if not lines:
-            raise ValueError(f"{metrics_file} holds no metrics yet; let its training reach a log interval.")
+            raise ValueError(f"{metrics_file} holds no metrics yet; wait for the end of a log interval.")
         return cls(name, lines, _object_if_there(config_file), _object_if_there(details_file))
 
     def names(self, is_wanted) -> list[str]:
@@ -58,7 +58,7 @@ class RunMetrics:
         return next((line[name] for line in reversed(self.lines) if line.get(name) is not None), None)
 
     def phases(self) -> list[tuple[int, str]]:
-        """(last step before it, name) of every phase but the first; [] where lines name no phases."""
+        """(last step before the phase, name) of every phase except the first; [] if lines name no phases."""
         changes, phase, step = [], None, 0
         for line in self.lines:
             if line["split"] != "train" or "phase" not in line:
@@ -82,12 +82,12 @@ def is_loss(name: str) -> bool:
 
 
 def is_score(name: str) -> bool:
-    """Accuracy and the like: between 0 and 1, more is better."""
+    """Whether a metric is a score such as accuracy: between 0 and 1, higher is better."""
     return name.endswith(_SCORES) and not name.startswith("baseline")
 
 
 def words(name: str) -> str:
-    """masked_lm_accuracy -> "masked LM accuracy"."""
+    """The name of a metric as words: masked_lm_accuracy -> "masked LM accuracy"."""
     return name.replace("_", " ").replace(" lm ", " LM ").replace("f1", "F1")
 
 

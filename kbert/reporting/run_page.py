@@ -1,6 +1,6 @@
-"""The folder of a run, or of several to compare -> one HTML page: summary, curves, settings.
+"""The folders of one or several runs -> an HTML page with summary, curves and settings.
 
-The page is one file without scripts that needs nothing else; it can be written at any time of a run.
+The page is one file without scripts that needs nothing else. It can be written at any time during a run.
 """
 
 import json
@@ -34,13 +34,13 @@ _SPEEDS = {
     "token_share": _SCORE,
 }
 _TITLES = {
-    "token_share": "Real tokens among all places (the rest is padding)",
+    "token_share": "Real tokens among all positions (the rest is padding)",
     "share_of_peak": "Share of peak FLOP/s",
 }
 
 
 def write_run_page(runs: dict[str, str | Path], path: str | Path, title: str | None = None):
-    """Writes the page of one run, or of several side by side; the file is whole or absent, never half.
+    """Writes the page of one or several runs. The file appears only when it is complete.
 
     Args:
       runs: the name to show -> the run's folder, which holds a metrics.jsonl.
@@ -48,14 +48,14 @@ def write_run_page(runs: dict[str, str | Path], path: str | Path, title: str | N
       title: the heading; by default the names.
 
     Raises:
-      ValueError: when there is no run, more runs than colours, or a folder that holds no metrics yet; it
-        names the folder.
+      ValueError: when there is no run, there are more runs than colours, or a folder holds no metrics yet;
+        the message names the folder.
     """
     if not runs:
         raise ValueError("there is no run to draw; give at least one run folder.")
     if len(runs) > NUM_COLOURS:
         raise ValueError(
-            f"{len(runs)} runs are more than a picture can tell apart; give {NUM_COLOURS} or fewer."
+            f"{len(runs)} runs are more than a picture has colours for; give {NUM_COLOURS} or fewer."
         )
     read = [RunMetrics.read(folder, name) for name, folder in runs.items()]
     html = _page(read, title or ", ".join(runs))
@@ -64,12 +64,12 @@ def write_run_page(runs: dict[str, str | Path], path: str | Path, title: str | N
 
 
 def write_page_of_run(folder: str | Path):
-    """Writes curves.html into the folder of a run that has ended; what hinders it is only logged."""
+    """Writes curves.html into the folder of a run that has ended. A failure is only logged as a warning."""
     folder = Path(folder)
     try:
         write_run_page({folder.resolve().name: folder}, folder / PAGE_FILE)
     except (OSError, ValueError) as error:
-        logging.warning("no page of the curves: %s", error)
+        logging.warning("curves.html was not written: %s", error)
 
 
 def _page(runs, title):
@@ -96,7 +96,7 @@ def _page(runs, title):
 _NOTE = (
     "Lines are means over log intervals of training, with dropout; in a long run a line joins the means of "
     "several intervals, and the pale band around it holds them all. Points are evaluations on held-out data. "
-    "Point at a curve to read its numbers."
+    "Move the pointer over a curve to read its values."
 )
 
 
@@ -146,7 +146,7 @@ def _lead(run):
 
 
 def _num_train_steps(config):
-    """Those of a whole pretraining; None for a fine-tuning, whose config counts epochs."""
+    """The number of steps of a whole pretraining; None for a fine-tuning, whose config has epochs."""
     own = config.get("num_train_steps")
     phases = config.get("phases")
     return sum(phase.get("num_train_steps") or own for phase in phases) if phases else own
@@ -172,7 +172,7 @@ def _facts_of_run(run):
 
 
 def _typical(run, field):
-    """The last value; of a rate the median, since one interval may have shared its processor."""
+    """The last value, or the median for a rate: a single interval may be slow because of other programs."""
     if field in ("step", "elapsed_seconds", "tokens_seen"):
         return run.last(field)
     values = sorted(run.training(field)[1])
@@ -180,14 +180,14 @@ def _typical(run, field):
 
 
 def _evaluated(run):
-    """Names of losses and scores that were evaluated."""
+    """The names of the losses and scores that have evaluations."""
     return [
         name for name in run.names(lambda name: is_loss(name) or is_score(name)) if run.evaluations(name)[0]
     ]
 
 
 def _evaluations(runs):
-    """A table of the evaluations of one run: last and best."""
+    """A table with the last and best evaluation of one run."""
     (run,) = runs
     rows = []
     for name in _evaluated(run):
@@ -237,7 +237,7 @@ def _best_and_step(name, steps, values):
 
 
 def _settings(run):
-    """What shaped the run in a few words, and everything folded up."""
+    """The most important settings, and all settings in a closed <details> element."""
     if not run.config:
         return ""
     config, rows = run.config, {}

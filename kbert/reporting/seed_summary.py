@@ -1,4 +1,4 @@
-"""What several runs that differ in nothing but their seed say together. Standard library only."""
+"""Summarizes several runs that differ only in their seed. Standard library only."""
 
 import statistics
 from pathlib import Path
@@ -9,14 +9,14 @@ FILE_NAME = "summary.json"
 
 
 def summarize_seeds(metrics_by_seed: dict[int, dict]) -> dict:
-    """Mean and deviation of every metric that is one number.
+    """Mean and deviation of every metric that is a float.
 
     Args:
       metrics_by_seed: seed -> metrics of its run.
 
     Returns:
-      {"seeds": [...], "metrics": {name: {"mean", "deviation", "values"}}}; the deviation is that of a sample,
-      sqrt(sum (x - mean)^2 / (n - 1)), and None for a single seed.
+      {"seeds": [...], "metrics": {name: {"mean", "deviation", "values"}}}. The deviation is the sample
+      standard deviation, sqrt(sum (x - mean)^2 / (n - 1)), and None for a single seed.
     """
     runs = list(metrics_by_seed.values())
     names = [name for name, value in runs[0].items() if isinstance(value, float)]
@@ -29,7 +29,7 @@ def summarize_seeds(metrics_by_seed: dict[int, dict]) -> dict:
 
 
 def seed_table(summary: dict) -> str:
-    """A row for each seed, then mean and deviation, a column for each metric."""
+    """A text table: a row for each seed, then mean and deviation; a column for each metric."""
     names = list(summary["metrics"])
     columns = [summary["metrics"][name] for name in names]
     rows = [["seed", *names]]

@@ -1,1 +1,1 @@
-"""What a training leaves behind: below the engine, which writes it, and all that read it."""
+"""The run directory and its files, which training writes and everything after it reads."""

@@ -1,4 +1,4 @@
-"""The best evaluation so far: which checkpoint it belongs to, and whether there is hope for a better one."""
+"""The best evaluation so far: which checkpoint it belongs to, and whether training should stop early."""
 
 import math
 from pathlib import Path
@@ -15,11 +15,11 @@ class BestCheckpoint:
 
     Args:
       metric: the metric's name.
-      higher_is_better: whether more of it is better.
-      patience: evaluations in a row without a better one after which training may stop; None: never.
+      higher_is_better: whether a larger value is better.
+      patience: after this many evaluations in a row without an improvement training should stop; None: never.
 
     Attributes:
-      step: that of the best evaluation, or None before there is one.
+      step: the step of the best evaluation, or None before there is one.
       metrics: its metrics.
     """
 
@@ -30,7 +30,7 @@ class BestCheckpoint:
         self.forget()
 
     def forget(self):
-        """Begins anew."""
+        """Forgets all evaluations."""
         self.step: int | None = None
         self.metrics: Any = None  # a dict once there is a best
         self._phase = self._observed_step = None
@@ -45,13 +45,13 @@ class BestCheckpoint:
             )
 
     def observe(self, step: int, metrics: dict, phase: int = 0) -> bool:
-        """Takes an evaluation in; whether it is the best so far (of equals, the first is).
+        """Records an evaluation. Returns whether it is the best so far; of equal ones the first is the best.
 
-        The first evaluation of a phase is better than those of the phases before: on other data, numbers do
-        not compare. The same step again, after a resume, changes nothing.
+        The first evaluation of a phase counts as better than those of earlier phases, because numbers on
+        other data cannot be compared. Observing the same step again, after a resume, changes nothing.
 
         Raises:
-          ValueError: when the metric is not among them.
+          ValueError: when the metric is not among the metrics.
         """
         self.require_metric(metrics)
         if step != self._observed_step:
@@ -65,13 +65,13 @@ class BestCheckpoint:
     def _is_better(self, value, phase):
         if self.step is None or phase != self._phase:
             return math.isfinite(value)
-        return self._sign * value > self._sign * self.metrics[self.metric]  # never so for not-a-number
+        return self._sign * value > self._sign * self.metrics[self.metric]  # False for NaN
 
     def without_checkpoint(self, before: dict):
-        """Goes back to `before`, what `state` gave before the newest evaluation.
+        """Goes back to `before`, the result of `state()` before the newest evaluation.
 
-        For a best evaluation whose checkpoint could not be kept. It was better all the same, so patience
-        begins anew.
+        This is for a best evaluation whose checkpoint could not be kept. It was an improvement nevertheless,
+        so the count for `patience` starts again.
         """
         observed_step = self._observed_step
         self.restore(before)
@@ -83,11 +83,11 @@ class BestCheckpoint:
 
     @property
     def patience_is_spent(self) -> bool:
-        """Whether patience is at its end."""
+        """Whether there were `patience` evaluations in a row without an improvement."""
         return self._patience is not None and self._fruitless >= self._patience
 
     def state(self) -> dict:
-        """JSON-ready, for `restore`."""
+        """The state as JSON-ready values, for `restore`."""
         return {
             "step": self.step,
             "metrics": self.metrics,
@@ -97,7 +97,7 @@ class BestCheckpoint:
         }
 
     def restore(self, state: dict):
-        """Takes up where `state` was taken."""
+        """Goes back to a state that `state()` returned."""
         self.step, self.metrics = state["step"], state["metrics"]
         self._phase, self._observed_step = state["phase"], state["observed_step"]
         self._fruitless = state["fruitless"]
@@ -132,7 +132,7 @@ def read_index(directory) -> dict | None:
 
 
 def indexed_step(directory) -> int | None:
-    """The step that `directory/best.json` names; None where there is none that can be read."""
+    """The step that `directory/best.json` names; None if there is no file or it is broken."""
     try:
         index = read_index(directory)
     except ValueError:

@@ -1,9 +1,9 @@
-"""Checkpoints: one folder a step, tensors by name in safetensors files, whole or absent.
+"""Checkpoints: one folder per step with tensors in safetensors files. A checkpoint is complete or absent.
 
 checkpoints/step-NNNNNNNN/
   model.safetensors       the weights
   optimizer.safetensors   the optimizer's variables
-  state.json              the step and whatever else training needs to go on, and each file's size and CRC-32
+  state.json              the step, all else that training needs to continue, and each file's size and CRC-32
 """
 
 import errno
@@ -25,7 +25,7 @@ from kbert.files.stored_tensor import StoredTensor
 WEIGHTS_FILE = "model.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
 STATE_FILE = "state.json"
-FORMAT_VERSION = 1  # of state.json; checkpoints from before there was a number say nothing
+FORMAT_VERSION = 1  # of state.json; older checkpoints have no number
 _FOLDER = re.compile(r"step-(\d{8,})")
 _UNFINISHED, _DAMAGED = ".tmp", ".damaged"  # endings that no finished checkpoint has
 _BYTES_AT_ONCE = 1 << 22
@@ -38,19 +38,19 @@ class DamagedCheckpoint(ValueError):
 def save_checkpoint(
     directory, step: int, weights: dict, slots: dict, state: dict, keep: int, spared=()
 ) -> Path:
-    """Writes `directory/step-NNNNNNNN/` aside, brings it to the disk, renames it, and deletes older ones.
+    """Writes `directory/step-NNNNNNNN/` under a temporary name, syncs and renames it, and deletes older ones.
 
     Args:
       directory: the folder of checkpoints.
       step: optimizer steps taken.
       weights: name -> variable of the model, or `StoredTensor`.
-      slots: the same of the optimizer.
+      slots: the same for the optimizer's variables.
       state: JSON-ready values; `format_version`, `step` and `files` are added.
       keep: how many of the newest checkpoints stay.
-      spared: steps whose checkpoints stay as well.
+      spared: steps whose checkpoints stay in addition.
 
     Raises:
-      OSError: when it cannot be written. Nothing of it remains then, and the older ones are untouched.
+      OSError: when it cannot be written. Nothing of it remains then, and older checkpoints are unchanged.
     """
     directory = Path(directory)
     for leftover in directory.glob(f"step-*{_UNFINISHED}"):
@@ -81,15 +81,15 @@ def save_checkpoint(
 
 
 def folder_of(directory, step: int) -> Path:
-    """Where the checkpoint of a step lies."""
+    """The folder of a step's checkpoint."""
     return Path(directory) / f"step-{step:08d}"
 
 
 def step_of(checkpoint) -> int:
-    """The step in the name of a checkpoint's folder."""
+    """The step in the name of a checkpoint's folder. Raises ValueError for another name."""
     match = _FOLDER.fullmatch(Path(checkpoint).name)
     if match is None:
-        raise ValueError(f"{checkpoint} is not the folder of a checkpoint: step- and its number.")
+        raise ValueError(f"{checkpoint} is not a checkpoint's folder; expected a name like step-00001000.")
     return int(match[1])
 
 
@@ -107,8 +107,8 @@ def newest_whole_checkpoint(directory, set_aside: bool = True) -> Path | None:
 
     Args:
       directory: the folder of checkpoints.
-      set_aside: rename newer, damaged ones to `step-NNNNNNNN.damaged`, so that they take no good one's
-        place. Several workers on one folder leave that to one of them.
+      set_aside: rename newer, damaged checkpoints to `step-NNNNNNNN.damaged`, so that they do not count among
+        those to keep. If several workers share a folder, only one of them should do this.
 
     Raises:
       ValueError: when there are checkpoints, but none of them can be read.
@@ -135,10 +135,10 @@ def newest_whole_checkpoint(directory, set_aside: bool = True) -> Path | None:
 
 
 def verify(checkpoint, names=(WEIGHTS_FILE, OPTIMIZER_FILE)):
-    """Reads files of a checkpoint once and compares their sizes and CRC-32 with those written.
+    """Reads files of a checkpoint once and compares their sizes and CRC-32 with those in state.json.
 
     Raises:
-      DamagedCheckpoint: saying what is wrong.
+      DamagedCheckpoint: when they differ or a file cannot be read; the message says what is wrong.
     """
     checkpoint = Path(checkpoint)
     files = read_state(checkpoint).get("files")
@@ -168,7 +168,7 @@ def read_state(checkpoint) -> dict:
     """The state.json of a checkpoint: at least `step`.
 
     Raises:
-      DamagedCheckpoint: when it is not whole.
+      DamagedCheckpoint: when it is missing or damaged.
       ValueError: when a newer kbert wrote it.
     """
     path = Path(checkpoint) / STATE_FILE
@@ -186,7 +186,7 @@ def read_state(checkpoint) -> dict:
 
 
 def restore(path, variables: dict, allow_unused: bool = False):
-    """Assigns every variable its tensor of the same name; all names and shapes are checked first.
+    """Assigns to every variable the tensor of its name; all names and shapes are checked first.
 
     Args:
       path: a safetensors file.
@@ -195,7 +195,8 @@ def restore(path, variables: dict, allow_unused: bool = False):
 
     Raises:
       ValueError: for a missing or broken file, a missing tensor, a tensor of another shape, or (unless
-        allowed) a tensor that nothing takes; nothing is assigned then. Also for a tensor with NaN.
+        allowed) a tensor that no variable asks for; nothing is assigned then. Also for a tensor with NaN or
+        infinity; the tensors before it are assigned by then.
     """
     path = Path(path)
     if not path.is_file():
@@ -222,8 +223,8 @@ def _check(path, shapes, variables, allow_unused):
     missing = [name for name in variables if name not in shapes]
     if missing:
         raise ValueError(
-            f"{path} lacks {len(missing)} of {len(variables)} tensors, for example {missing[0]!r}: it "
-            "belongs to another model."
+            f"{path} has no tensor for {len(missing)} of {len(variables)} variables, for example "
+            f"{missing[0]!r}: it belongs to another model."
         )
     for name, variable in variables.items():
         if shapes[name] != tuple(variable.shape):
@@ -233,13 +234,13 @@ def _check(path, shapes, variables, allow_unused):
             )
     unused = [name for name in shapes if name not in variables]
     if unused and not allow_unused:
-        raise ValueError(f"{path} holds tensors that this model has no place for, for example {unused[0]!r}.")
+        raise ValueError(f"{path} holds tensors that this model does not have, for example {unused[0]!r}.")
 
 
 def _stored(value) -> StoredTensor:
     if isinstance(value, StoredTensor):
         return value
-    dtype = getattr(value.dtype, "name", value.dtype)  # TensorFlow's and NumPy's have a name, Keras's is one
+    dtype = getattr(value.dtype, "name", value.dtype)  # a Keras dtype is itself a name
     return StoredTensor(tuple(value.shape), dtype, value.numpy)
 
 
@@ -261,7 +262,7 @@ def _crc32(path):
 
 
 def _bring_to_disk(path):
-    """fsync: after it, a power cut cannot take the file, or a folder's list of names, away again."""
+    """fsync: afterwards a power failure cannot lose the file, or a folder's list of names."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -274,7 +275,7 @@ def _bring_to_disk(path):
 
 def _delete_old(directory, newest_step, keep, spared):
     old = [path for path in list_checkpoints(directory)[:-keep] if step_of(path) not in spared]
-    # A damaged one is not needed any more when there is a newer whole one.
+    # A damaged checkpoint is not needed any more when there is a newer complete one.
     damaged = [
         path
         for path in directory.glob(f"step-*{_DAMAGED}")
@@ -282,7 +283,7 @@ def _delete_old(directory, newest_step, keep, spared):
     ]
     replaced = list(directory.glob(f"step-*.replaced{_UNFINISHED}"))
     try:
-        for path in old:  # never half a checkpoint under a finished one's name
+        for path in old:  # so that no half-deleted checkpoint has a finished one's name
             path.rename(path.with_name(path.name + _UNFINISHED))
         for path in [*(path.with_name(path.name + _UNFINISHED) for path in old), *damaged, *replaced]:
             shutil.rmtree(path)

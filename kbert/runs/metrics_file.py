@@ -1,7 +1,7 @@
-"""metrics.jsonl: one line of JSON a log interval and evaluation, whatever happens to the disk.
+"""metrics.jsonl: one line of JSON per log interval and per evaluation.
 
-Training does not depend on it: a line that cannot be written waits for the next one, and a damaged file
-costs the lines that cannot be read, which is said.
+Training does not depend on this file. A line that cannot be written is kept and written with the next one.
+Damaged lines are left out, with a warning.
 """
 
 import json
@@ -29,27 +29,27 @@ class MetricsFile:
     def append(self, line: dict):
         """Adds a line; one that cannot be written now is kept, and written with the next.
 
-        Infinities and not-a-number, which JSON cannot say, become null.
+        Infinity and NaN, which JSON does not have, become null.
         """
         self._waiting.append(json.dumps(json_ready(line), allow_nan=False) + "\n")
         self.write_waiting()
 
     def write_waiting(self):
-        """Writes the lines that could not be written so far; a warning where that fails again."""
+        """Writes the lines that could not be written so far; logs a warning if that fails again."""
         if not self._waiting:
             return
         try:
             _append(self.path, "".join(self._waiting))
         except OSError as error:
             logging.warning(
-                "METRICS NOT WRITTEN (%s): %d line(s) wait for room in %s; training goes on.",
+                "METRICS NOT WRITTEN (%s): %d line(s) are kept and written to %s later; training goes on.",
                 error.strerror or error, len(self._waiting), self.path,
             )  # fmt: skip
             return
         self._waiting.clear()
 
     def bring_to_disk(self):
-        """fsync: what was measured is then as safe as what was learnt."""
+        """fsync: the metrics are then as safe as the checkpoint."""
         self.write_waiting()
         if self.path.is_file():
             with self.path.open("rb") as file:
@@ -67,13 +67,13 @@ class MetricsFile:
             self._write([line for line in lines if _stays(line, step, with_evaluation)])
 
     def restore(self, step: int, num_lines: int | None, best_metrics: tuple[int, dict] | None):
-        """Brings the file to where a checkpoint is, and says what of it is gone.
+        """Cuts the file back to a checkpoint's step, and warns if lines before it are missing.
 
         Args:
-          step: that of the checkpoint.
-          num_lines: how many lines there were when it was written, without an evaluation of that step; None
-            where it does not say.
-          best_metrics: step and metrics of the best evaluation, whose line is written anew if it is gone.
+          step: the step of the checkpoint.
+          num_lines: the number of lines when the checkpoint was written, without an evaluation at that step;
+            None if the checkpoint does not say.
+          best_metrics: step and metrics of the best evaluation, whose line is written again if it is missing.
         """
         self.forget_after(step)
         kept = read_metrics(self.path) if self.path.is_file() else []
@@ -81,14 +81,14 @@ class MetricsFile:
         if gone <= 0:
             return
         logging.warning(
-            "%s lacks %d of the %d lines from before step %d: they are gone, and curves will show a gap. The "
-            "training itself is not touched.", self.path, gone, num_lines, step,
+            "%s: %d of the %d lines from before step %d are missing, so curves will show a gap. The training "
+            "itself is not affected.", self.path, gone, num_lines, step,
         )  # fmt: skip
         if best_metrics and not any(_is_evaluation(line, best_metrics[0]) for line in kept):
             best = {"step": best_metrics[0], "split": "eval"} | best_metrics[1]
             before = [line for line in kept if line["step"] <= best["step"]]
             self._write([*before, best, *kept[len(before) :]])
-            logging.info("the line of its best evaluation, at step %d, was written anew", best["step"])
+            logging.info("the line of its best evaluation, at step %d, was written again", best["step"])
 
     def _write(self, lines):
         write_text("".join(json.dumps(json_ready(line), allow_nan=False) + "\n" for line in lines), self.path)
@@ -132,7 +132,7 @@ def _is_evaluation(line, step=None):
 
 
 def _append(path, text):
-    """All of the text or nothing of it."""
+    """Appends all of the text or nothing."""
     with open(path, "ab") as file:
         end = file.tell()
         try:
@@ -144,7 +144,7 @@ def _append(path, text):
 
 
 def json_ready(value):
-    """The value with None, JSON's null, in the place of what JSON cannot say: infinities, not-a-number."""
+    """The value with None (JSON's null) in place of infinity and NaN, which JSON does not have."""
     if isinstance(value, dict):
         return {name: json_ready(item) for name, item in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What a run leaves behind and how to load it: the handshake between training and everything after it.
+"""The folder of a run, and how to load a run from it. Everything after training needs only this folder.
 
 run_dir/
   config.json     the whole config; can be passed back as --config
@@ -6,8 +6,8 @@ run_dir/
   vocab.txt
   .lock           held by the process that trains in the folder
   checkpoints/    step-NNNNNNNN/ {model,optimizer}.safetensors, state.json; best.json names the best of them
-  chosen.json     what an evaluation chose for the answers, where it was told to keep it
-  metrics.jsonl   one line a log interval and evaluation
+  chosen.json     what an evaluation chose for the answers, if it was told to keep it
+  metrics.jsonl   one line per log interval and per evaluation
   curves.html     the same as a page, when training has ended
   events/         the same for TensorBoard, where it is installed
 """
@@ -30,9 +30,9 @@ from kbert.tasks import TASKS
 from kbert.tasks.task import Task
 from kbert.tokenization.vocabulary import Vocabulary
 
-FORMAT_VERSION = 1  # of run.json; runs from before there was a number say nothing
-# What may change when a run is taken up again. The first do not touch the numbers that come out; the second
-# change them by rounding, and by which numbers dropout draws, as another number of devices does.
+FORMAT_VERSION = 1  # of run.json; older runs have no number
+# Settings that may change when a run is resumed. The first do not change its results. The second change them
+# by rounding, and by the random numbers that dropout draws, as another number of devices does.
 _FREE_KEYS = (
     "description",
     "steps_per_call",
@@ -60,7 +60,7 @@ class RunDirectory:
 
     Attributes:
       path: the folder as a `Path`.
-      config: the run's config, complete, of the class that its task trains by.
+      config: the run's complete config, an instance of its task's config class.
       details: the content of run.json; `details["task"]` names the task.
 
     Raises:
@@ -89,19 +89,19 @@ class RunDirectory:
 
     @classmethod
     def create_or_resume(cls, path, config: TrainingConfig, details: dict, vocabulary: Vocabulary):
-        """Opens a new run, or the one in `path` if it is the very same.
+        """Creates a new run, or opens the run in `path` if it has the same settings.
 
         Args:
           path: the folder.
           config: the complete config.
-          details: JSON-ready facts for run.json: `task` and what `TASKS.recorded` needs beside it;
-            `data`, the fingerprints of the content of the training data ("train") and of the evaluation data
-            ("eval"). The complete `task_config`, the vocabulary's facts and `format_version` are added.
+          details: JSON-ready facts for run.json: `task` and what else `TASKS.recorded` needs; `data`, the
+            fingerprints of the content of the training data ("train") and of the evaluation data ("eval").
+            The complete `task_config`, the vocabulary's facts and `format_version` are added.
           vocabulary: copied into the folder.
 
         Raises:
           ValueError: when `path` holds another run (the differing keys are named) or other files.
-          OSError: when it cannot be written; the same call goes on from what is there.
+          OSError: when it cannot be written; the same call, repeated, continues from what is there.
         """
         path = Path(path)
         record = TASKS.record_of(TASKS.recorded(details, config))
@@ -122,18 +122,18 @@ class RunDirectory:
                 f"--run_dir={path} holds other files, not a kbert run; choose a new or empty folder."
             )
         path.mkdir(parents=True, exist_ok=True)
-        # The lock is the first file: a folder with it is kbert's own, also when the next ones fail.
+        # The lock file comes first: it marks the folder as kbert's own, even if writing the next files fails.
         with lock_folder(path):
             vocabulary.write(path / "vocab.txt")
             write_json(to_dict(config), path / "config.json")
             write_json(details, path / "run.json")  # last: with it, the run exists
 
     def lock(self):
-        """Takes the run for this process, to train in it.
+        """Locks the run, so that only this process trains in it.
 
         Returns:
-          What `kbert.files.folder_lock.lock_folder` does: the run is free again when it is closed, or when
-          the process ends.
+          The open lock file, see `kbert.files.folder_lock.lock_folder`. The lock is released when it is
+          closed, or when the process ends.
 
         Raises:
           BlockingIOError: when another process trains in it.
@@ -142,7 +142,7 @@ class RunDirectory:
 
     def _refuse_other(self, config, details):
         was, now = to_dict(self.config) | self.details, to_dict(config) | json.loads(json.dumps(details))
-        was["format_version"] = now["format_version"]  # what the two mean is the same
+        was["format_version"] = now["format_version"]  # both formats mean the same
         was |= TASKS.record_of(self.task())
         for word in TASKS.old_words:
             was.pop(word, None)
@@ -151,8 +151,8 @@ class RunDirectory:
         differing = differing_keys(was, now)
         if rounding and not differing:
             logging.warning(
-                "%s goes on with %s: its numbers are those of the uninterrupted run but for rounding and "
-                "what dropout draws.", self.path, "; ".join(rounding),
+                "%s goes on with changed settings, %s: its results will differ from those of the unchanged "
+                "run by rounding and by what dropout draws.", self.path, "; ".join(rounding),
             )  # fmt: skip
         if differing:
             raise ValueError(
@@ -161,12 +161,12 @@ class RunDirectory:
             )
 
     def _compare_data(self, was, now):
-        """Refuses other training data under the same name; takes the same under another name."""
+        """Refuses other training data under the same name; accepts the same data under another name."""
         data_was, data_now = was.pop("data", {}), now.pop("data", {})
         if not (data_was.get("train") and data_now.get("train")):
             logging.warning(
-                "%s: whether its training data are the same as before cannot be checked: the run or its "
-                "records are from before that was noted.", self.path,
+                "%s: cannot check whether the training data are the same as before, because the run or its "
+                "records are too old to have a fingerprint of the data.", self.path,
             )  # fmt: skip
         elif data_was["train"] == data_now["train"]:
             was.pop("train_file", None), now.pop("train_file", None)
@@ -178,7 +178,7 @@ class RunDirectory:
         if data_was.get("eval") and data_now.get("eval") and data_was["eval"] != data_now["eval"]:
             logging.warning(
                 "%s was evaluated on other data so far: the content of its evaluation data has changed, so "
-                "evaluations before and after do not compare.", self.path,
+                "evaluations before and after cannot be compared.", self.path,
             )  # fmt: skip
 
     @property
@@ -190,7 +190,7 @@ class RunDirectory:
         return self.path / "metrics.jsonl"
 
     def vocabulary(self) -> Vocabulary:
-        """The run's vocabulary, with its casing; refused when the file no longer is the one trained with."""
+        """The run's vocabulary, with its casing. Raises ValueError if vocab.txt has changed."""
         recorded = self.details["vocabulary"]
         vocabulary = Vocabulary.from_file(self.path / "vocab.txt", recorded["do_lower_case"])
         if vocabulary.fingerprint != recorded["fingerprint"]:
@@ -218,8 +218,9 @@ class RunDirectory:
         """The folder of a checkpoint.
 
         Args:
-          which: "last"; "best", by the run's `best_metric` on its evaluation data; or a step. None is "best"
-            for a run with early stopping, whose last one is by design not its best, and else "last".
+          which: "last"; "best", by the run's `best_metric` on its evaluation data; or a step. None means
+            "best" for a run with early stopping, whose last checkpoint is by design not its best, and "last"
+            for all other runs.
 
         Raises:
           ValueError: when there is no such checkpoint (yet).
@@ -228,7 +229,7 @@ class RunDirectory:
             which = "best" if getattr(self.config, "early_stopping_patience", None) else "last"
         there = checkpoint.list_checkpoints(self.checkpoints)
         if not there:
-            raise ValueError(f"{self.path} holds no checkpoint yet; let its training run reach one.")
+            raise ValueError(f"{self.path} holds no checkpoint yet; train until the first one is saved.")
         if which == "last":
             return there[-1]
         steps = [checkpoint.step_of(path) for path in there]
@@ -282,7 +283,7 @@ def holds_run(path) -> bool:
 
 
 def differing_keys(was: dict, now: dict, free=_FREE_KEYS + _ROUNDING_KEYS) -> list[str]:
-    """Where two configs differ: "key (was 1, now 2)", but for the keys that may."""
+    """Where two configs differ: "key (was 1, now 2)", without the keys in `free`, which may differ."""
     was, now = _flatten(was), _flatten(now)
     return [
         f"{key} (was {was.get(key)!r}, now {now.get(key)!r})"

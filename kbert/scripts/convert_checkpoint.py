@@ -1,4 +1,4 @@
-r"""Script: a BERT checkpoint of any format -> one of another, with an account of every name.
+r"""Script: converts a BERT checkpoint to another format, and reports what became of every tensor.
 
   python -m kbert.scripts.convert_checkpoint --from=uncased_L-12_H-768_A-12 --to=runs/base --format=kbert
   python -m kbert.scripts.convert_checkpoint --from=runs/sst2 --to=sst2_hf --format=hugging_face
@@ -6,9 +6,9 @@ r"""Script: a BERT checkpoint of any format -> one of another, with an account o
   python -m kbert.scripts.convert_checkpoint --from=hf://org/name --to=runs/name
   python -m kbert.scripts.convert_checkpoint --from=runs/sst2 --to=sst2_preset --format=keras_hub
 
-The format of --from is found from its content: a run directory of kbert, a Hugging Face folder, a KerasHub
-preset, or a TF1 checkpoint (its folder, or .../bert_model.ckpt); or it is a name, hf://org/name@revision or
-keras_hub://preset. The report is printed and lies in the new folder.
+--from is a run directory of kbert, a Hugging Face folder, a KerasHub preset or a TF1 checkpoint (its folder,
+or .../bert_model.ckpt); the script recognises the format by the content. It can also be a name:
+hf://org/name@revision or keras_hub://preset. The report is printed and also written to the new folder.
 """
 
 import dataclasses
@@ -26,23 +26,25 @@ FLAGS = flags.FLAGS
 def define_flags():
     flags.DEFINE_string("from", None, "The checkpoint to read.")
     flags.DEFINE_string("to", None, "The folder to make.")
-    flags.DEFINE_enum("format", "kbert", FORMATS, "What to write.")
+    flags.DEFINE_enum("format", "kbert", FORMATS, "The format to write.")
     flags.DEFINE_list(
         "allow_unmatched",
         [],
         "Names or globs of tensors, and names of settings, that may be left over, missing or different; "
-        "error messages say which.",
+        "the error messages name the tensors and settings that do not match.",
     )
-    flags.DEFINE_bool("do_lower_case", None, "The casing, where the checkpoint does not say it.")
-    flags.DEFINE_bool("encoder_only", False, "Leave all heads out.")
-    flags.DEFINE_bool("takes_pairs", None, "A classifier of pairs of texts; only runs of kbert record it.")
+    flags.DEFINE_bool("do_lower_case", None, "The casing, if the checkpoint does not record it.")
+    flags.DEFINE_bool("encoder_only", False, "Leave out all heads.")
+    flags.DEFINE_bool(
+        "takes_pairs", None, "Whether a classifier takes pairs of texts; only runs of kbert record this."
+    )
     flags.DEFINE_integer(
-        "max_position_embeddings", None, "Another longest sequence; new positions repeat the trained ones."
+        "max_position_embeddings", None, "A new maximum length; additional positions repeat the trained ones."
     )
     flags.DEFINE_string(
-        "vocab_file", None, "Another vocabulary, of the same casing; new tokens start as the mean of the old."
+        "vocab_file", None, "A new vocabulary, of the same casing; new tokens get the mean of the old ones."
     )
-    flags.DEFINE_bool("overwrite", False, "Replace an earlier conversion that is in --to, once it is whole.")
+    flags.DEFINE_bool("overwrite", False, "Replace an earlier conversion in --to.")
     flags.mark_flags_as_required(["from", "to"])
 
 
@@ -58,13 +60,13 @@ def convert_checkpoint(
     vocab_file=None,
     overwrite=False,
 ):
-    """Reads `source`, writes `target`; see the flags.
+    """Reads the checkpoint `source` and writes it to `target`. The other arguments are those of the flags.
 
     Returns:
       (report of the reading, report of the writing).
 
     Raises:
-      ValueError, OSError: one sentence; `target` is then what it was before.
+      ValueError, OSError: when the conversion fails; `target` is then unchanged.
     """
     require_free(target, overwrite, inputs=[path for path in (source, vocab_file) if path is not None])
     checkpoint = read_checkpoint(source, do_lower_case, allow_unmatched)

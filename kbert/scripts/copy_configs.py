@@ -1,10 +1,10 @@
-r"""Script: the configs that come with kbert, listed, or copied to be changed.
+r"""Script: lists the configs that come with kbert, or copies them so that you can change them.
 
   python -m kbert.scripts.copy_configs
   python -m kbert.scripts.copy_configs --output_dir=my_configs
 
-Where kbert is installed without its checkout, `--config=configs/pretraining/smoke.toml` means the one that
-came with it; a copy is for changing more than `--override` should.
+If kbert is installed as a package, `--config=configs/pretraining/smoke.toml` names the config inside the
+package. To change one value use `--override`; to change more, copy the configs.
 """
 
 import shutil
@@ -20,7 +20,7 @@ FLAGS = flags.FLAGS
 
 
 def define_flags():
-    flags.DEFINE_string("output_dir", None, "A new folder for copies; left out, the configs are listed.")
+    flags.DEFINE_string("output_dir", None, "A new folder for the copies. Without it the configs are listed.")
 
 
 def main(argv):
@@ -32,7 +32,7 @@ def main(argv):
         return
     output_dir = Path(FLAGS.output_dir)
     if output_dir.exists():
-        raise ValueError(f"--output_dir={output_dir} exists already; name a new folder for the copies.")
+        raise ValueError(f"--output_dir={output_dir} exists already; choose a new folder for the copies.")
     with whole_folder(output_dir) as aside:
         shutil.copytree(directory, aside, dirs_exist_ok=True)
     print(f"Configs copied to {output_dir}.")

@@ -1,14 +1,14 @@
-r"""Script: the metrics of a run, or of several to compare -> a page or a picture of their curves.
+r"""Script: the metrics of one or several runs -> a page or a picture of their curves.
 
   python -m kbert.scripts.draw_curves --run_dir=runs/phase1
   python -m kbert.scripts.draw_curves --run_dir=runs/scratch --run_dir=runs/pretrained \
       --output_file=both.html
 
-A run that is still going on may be drawn at any time. The page (.html) holds losses, scores, learning rate,
-gradient norm and speed by step, the results and the settings, all in one file without scripts; several runs
-share its pictures. A picture (.png) holds losses and scores alone, several runs below one another.
+You can also draw a run that is still training. The page (.html) shows losses, scores, learning rate, gradient
+norm and speed by step, the results and the settings, all in one file without scripts; several runs are drawn
+into the same pictures. A picture (.png) shows only losses and scores, with several runs below one another.
 
-curves.html in a run's folder belongs to the run, which draws it anew itself; any other file that exists is
+curves.html in the folder of a run is always replaced, as the run does itself. Any other file that exists is
 replaced only with --overwrite.
 """
 
@@ -37,14 +37,14 @@ def main(argv):
     del argv
     folders = [Path(folder) for flag in FLAGS.run_dir for folder in flag.split(",")]
     if len(folders) > 1 and not FLAGS.output_file:
-        raise ValueError("several runs need --output_file: there is no one folder to put curves.html in.")
+        raise ValueError("several runs need --output_file: curves.html cannot be in the folders of all runs.")
 
     from kbert.reporting.run_metrics import READ_FILES
     from kbert.reporting.run_page import PAGE_FILE, write_run_page
 
     output_file = Path(FLAGS.output_file or folders[0] / PAGE_FILE)
     if output_file.suffix not in (".html", ".png"):
-        raise ValueError(f"--output_file={output_file} should end in .html or .png, the kinds written.")
+        raise ValueError(f"--output_file={output_file} must end in .html or .png.")
     names = [folder.resolve().name for folder in folders]
     if len(set(names)) < len(names):  # runs/a/scratch and runs/b/scratch
         names = [str(folder) for folder in folders]
@@ -59,7 +59,7 @@ def main(argv):
     else:
         from kbert.reporting.curves import draw_curves
 
-        # A row's name would only repeat the title of a single run.
+        # With a single run, the name of its row would only repeat the title.
         png = draw_curves(dict(zip(names if len(names) > 1 else [""], folders, strict=True)), title)
         output_file.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(output_file) as aside:

@@ -1,10 +1,11 @@
-r"""Script: a config -> how much memory its training needs, without training.
+r"""Script: a config -> an estimate of the memory that its training needs. Nothing is trained.
 
   python -m kbert.scripts.estimate_memory --config=configs/pretraining/phase1_seq128.toml --length=128,512
   python -m kbert.scripts.estimate_memory --config=configs/finetuning/sst2.toml --override=encoder=bert_base \
       --batch=16 --memory_gib=16
 
-It prints a column for each length, without and with recomputation, and the largest batch that fits.
+It prints two columns for each length, without and with recomputation of activations. The last row is the
+largest batch that fits.
 """
 
 import math
@@ -25,25 +26,25 @@ from kbert.training.measuring.training_flops import Heads
 
 FLAGS = flags.FLAGS
 
-_DEFAULT_LENGTH = 128  # of pretraining records, whose length a config does not know
+_DEFAULT_LENGTH = 128  # for pretraining: the config does not hold the length of the records
 
 
 def define_flags():
     flags.DEFINE_string("config", None, "Config file (.toml or .json) of a pretraining or fine-tuning.")
-    flags.DEFINE_multi_string("override", [], "One changed number, for example encoder=bert_large.")
+    flags.DEFINE_multi_string("override", [], "One changed value, for example encoder=bert_large.")
     flags.DEFINE_integer(
         "batch", None, "Examples that a device works on at a time; by default the config's train_batch_size "
-        "over its gradient_accumulation_steps.", lower_bound=1,
+        "divided by its gradient_accumulation_steps.", lower_bound=1,
     )  # fmt: skip
-    flags.DEFINE_list("length", None, "Tokens of a sequence; several are separated by commas.")
+    flags.DEFINE_list("length", None, "Tokens of a sequence; separate several lengths with commas.")
     flags.DEFINE_integer(
         "predictions", None, "Masked positions of a sequence; by default 15% of its length.", lower_bound=0
     )
-    flags.DEFINE_integer("num_labels", 2, "Labels of a fine-tuning.", lower_bound=1)
+    flags.DEFINE_integer("num_labels", 2, "Number of labels, for a fine-tuning.", lower_bound=1)
     flags.DEFINE_float(
         "memory_gib",
         None,
-        "Memory of the device; by default that of the GPU here, or what this CPU has left.",
+        "Memory of the device in GiB; by default that of this machine's GPU, or the free main memory.",
     )
     flags.mark_flags_as_required(["config"])
 
@@ -65,7 +66,7 @@ def _memory():
 
 
 def _load_config(path, overrides):
-    """A config of either kind: a pretraining, unless only a fine-tuning knows one of the file's keys."""
+    """The config as a pretraining config or, if that fails, as a fine-tuning config."""
     try:
         return load_config(PretrainingConfig, path, overrides)
     except ValueError as as_pretraining:
@@ -87,7 +88,9 @@ def _shapes(config) -> list[TrainingShape]:
         raise ValueError(f"--length={longest}, but the encoder has only max_position_embeddings={room}.")
     shortest = min(map(int, lengths))
     if pretrains and (FLAGS.predictions or 0) > shortest:
-        raise ValueError(f"--predictions={FLAGS.predictions} is more than the {shortest} tokens of one.")
+        raise ValueError(
+            f"--predictions={FLAGS.predictions} is more than the {shortest} tokens of a sequence."
+        )
     heads = Heads(masked_lm=True, pooled_labels=2) if pretrains else Heads(pooled_labels=FLAGS.num_labels)
     return [
         TrainingShape(
@@ -117,7 +120,7 @@ def memory_table(encoder, shapes: list[TrainingShape], memory: DeviceMemory) -> 
     ]
     for name, _ in estimates[0].rows():
         rows.append([name, *(readable_bytes(getattr(estimate, name)) for estimate in estimates)])
-    rows.append(["at the worst moment", *(readable_bytes(estimate.total) for estimate in estimates)])
+    rows.append(["peak", *(readable_bytes(estimate.total) for estimate in estimates)])
     rows.append(["fits", *("yes" if one.total <= memory.available else "NO" for one in estimates)])
     rows.append(["largest batch", *(f"{largest_batch(encoder, s, memory.available)}" for s in shapes)])
     left = max(len(row[0]) for row in rows)

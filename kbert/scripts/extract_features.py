@@ -1,12 +1,12 @@
-r"""Script: a model + a file of texts, one a line -> vectors of tokens or texts.
+r"""Script: a model + a file with one text per line -> vectors of tokens or texts.
 
   python -m kbert.scripts.extract_features --run_dir=runs/phase1 --input_file=texts.txt \
       --output_file=features.jsonl --layers=-1,-2,-3,-4
   python -m kbert.scripts.extract_features --run_dir=runs/phase1 --input_file=texts.txt \
       --output_file=vectors.npz --format=npz --pooling=mean
 
-" ||| " in a line stands between the two texts of a pair. The JSON lines are those of the original
-extract_features.py; docs/api.md tells what the other files hold.
+" ||| " in a line separates the two texts of a pair. The JSON lines have the format of the original
+extract_features.py; docs/api.md describes the other formats.
 """
 
 import glob
@@ -24,32 +24,33 @@ from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
 
 FLAGS = flags.FLAGS
-_LONGEST = 128  # tokens, as of the original, where the model has so many
+_LONGEST = 128  # tokens, the default of the original extract_features.py
 _NUM_LAYERS = 4
 _SECONDS_BETWEEN_LINES = 5.0
-_PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples`: the last one splits
+_PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples`: the last ||| separates
 
 
 def define_flags():
     flags.DEFINE_string("run_dir", None, "The model: a run directory, or any checkpoint that kbert reads.")
-    flags.DEFINE_string("input_file", None, "Texts, one a line; ' ||| ' between the two texts of a pair. "
-                        "It may be compressed: .gz, .bz2, .xz, .zst.")  # fmt: skip
+    flags.DEFINE_string("input_file", None, "One text per line; ' ||| ' separates the two texts of a pair. "
+                        "The file may be compressed: .gz, .bz2, .xz, .zst.")  # fmt: skip
     flags.DEFINE_string("output_file", None, "The file to write.")
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
     flags.DEFINE_list(
-        "layers", None, "Layers; -1 is the last, 0 the embeddings. By default the last four, or all of fewer."
+        "layers", None, "Layers; -1 is the last, 0 the embeddings. By default the last four, or all if fewer."
     )
     flags.DEFINE_enum("pooling", "none", ["none", "cls", "mean", "max", "mean_sqrt_len"],
-                      "none: a vector for each token; else one for each text.")  # fmt: skip
-    flags.DEFINE_enum("combine", "none", ["none", "sum", "concat"], "What becomes of several layers.")
-    flags.DEFINE_enum("format", "jsonl", ["jsonl", "npz", "tfrecord"], "The kind of file.")
+                      "none: a vector for each token; otherwise one vector for each text.")  # fmt: skip
+    flags.DEFINE_enum("combine", "none", ["none", "sum", "concat"], "How to combine several layers.")
+    flags.DEFINE_enum("format", "jsonl", ["jsonl", "npz", "tfrecord"], "The format of the output file.")
     flags.DEFINE_integer(
         "max_seq_length",
         None,
-        f"Longest sequence in tokens; longer ones are cut. By default {_LONGEST}, or what the model has.",
+        f"Longest sequence in tokens; longer ones are cut. By default {_LONGEST}, or less if the model "
+        "has fewer positions.",
     )
-    flags.DEFINE_integer("batch_size", 32, "Texts at once.", lower_bound=1)
-    flags.DEFINE_bool("do_lower_case", None, "The casing, for a checkpoint that does not say it.")
+    flags.DEFINE_integer("batch_size", 32, "Texts at a time.", lower_bound=1)
+    flags.DEFINE_bool("do_lower_case", None, "The casing, if the checkpoint does not record it.")
     flags.mark_flags_as_required(["run_dir", "input_file", "output_file"])
 
 
@@ -60,18 +61,19 @@ def extract_features(
 
     Args:
       extractor: a `FeatureExtractor`.
-      input_file: UTF-8 text, plain or compressed, one text or pair a line; an empty line is a text too.
-      output_file: the file to write; it appears when it is complete.
+      input_file: UTF-8 text, plain or compressed, with one text or pair per line; an empty line is a text
+        too.
+      output_file: the file to write; it appears only when it is complete.
       format: "jsonl", "npz" or "tfrecord", see kbert.inference.feature_files.
-      batch_size: texts at once.
-      overwrite: whether an output_file that exists may be replaced; never the input.
+      batch_size: texts at a time.
+      overwrite: whether an output_file that exists may be replaced; the input_file is never replaced.
 
     Returns:
-      How many texts there were.
+      The number of texts.
 
     Raises:
-      ValueError: for an input_file that is no text file or not UTF-8, and one that is the output_file.
-      FileExistsError: for an output_file that exists.
+      ValueError: when the input_file is not a text file in UTF-8, or is the same file as the output_file.
+      FileExistsError: when the output_file exists and `overwrite` is not set.
     """
     check_output_file(output_file, [input_file], overwrite)
     num_texts = count_texts(input_file)
@@ -97,7 +99,7 @@ def extract_features(
 
 
 def count_texts(input_file) -> int:
-    """The number of lines; what keeps the file from being read to its end is found here, before any work."""
+    """The number of lines. Reads the whole file, so that an error in it is found before other work begins."""
     return sum(1 for _ in read_lines(input_file))
 
 
@@ -114,12 +116,12 @@ def default_layers(config) -> list[int]:
 
 
 def default_length(config) -> int:
-    """128 tokens, or as many as a smaller encoder has positions."""
+    """128 tokens, or the number of positions of the encoder if that is smaller."""
     return min(_LONGEST, config.max_position_embeddings)
 
 
 def _model_files(path):
-    """The files that a model may be read from: those of its folder, or those that begin with its name."""
+    """The files that the model is read from: all in its folder, or those whose names begin with `path`."""
     path = Path(path)
     return path.rglob("*") if path.is_dir() else path.parent.glob(f"{glob.escape(path.name)}*")
 
@@ -131,15 +133,17 @@ def main(argv):
     except ValueError:
         raise ValueError(f"--layers={','.join(FLAGS.layers)}: expected numbers such as -1,-2.") from None
     if not Path(FLAGS.input_file).is_file():
-        raise ValueError(f"--input_file={FLAGS.input_file} does not exist; give a file of texts, one a line.")
+        raise ValueError(
+            f"--input_file={FLAGS.input_file} does not exist; give a file of texts, one per line."
+        )
     check_output_file(FLAGS.output_file, [FLAGS.input_file, *_model_files(FLAGS.run_dir)], FLAGS.overwrite)
     if not Path(FLAGS.output_file).absolute().parent.is_dir():
-        raise ValueError(f"--output_file={FLAGS.output_file}: its folder does not exist; make it first.")
+        raise ValueError(f"--output_file={FLAGS.output_file}: its folder does not exist; create it first.")
     if not is_sentence_transformers(FLAGS.run_dir):
-        detect_format(FLAGS.run_dir)  # refuses a path without a model
+        detect_format(FLAGS.run_dir)  # raises an error when there is no model
     count_texts(FLAGS.input_file)
 
-    # TensorFlow loads here, after everything that can be wrong without it.
+    # TensorFlow loads here, after all checks that do not need it.
     from kbert.inference.feature_extractor import FeatureExtractor
     from kbert.inference.loaded_model import load
 

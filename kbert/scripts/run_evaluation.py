@@ -1,4 +1,4 @@
-r"""Script: a run directory + held-out data -> metrics, beside the plainest guess.
+r"""Script: a run directory + held-out data -> metrics, with those of the best constant answer.
 
   python -m kbert.scripts.run_evaluation --run_dir=runs/sst2 --eval_file=sst2/dev.tsv
   python -m kbert.scripts.run_evaluation --run_dir=runs/sst2 --input_dir=records/sst2_dev
@@ -6,8 +6,8 @@ r"""Script: a run directory + held-out data -> metrics, beside the plainest gues
   python -m kbert.scripts.run_evaluation --run_dir=runs/squad_v2 --eval_file=squad_v2/dev-v2.0.json \
       --predictions_dir=runs/squad_v2/dev --keep_chosen
 
-Prints one JSON line. `baseline_accuracy` is what always answering the most frequent label (or masked
-token) of these very data would score: the best that a constant answer can do.
+Prints one JSON line. `baseline_accuracy` is the accuracy of always answering the most frequent label (or
+masked token) of the same data: no constant answer can do better.
 """
 
 import json
@@ -24,8 +24,8 @@ FLAGS = flags.FLAGS
 
 def define_flags():
     flags.DEFINE_string("run_dir", None, "The run to evaluate.")
-    flags.DEFINE_string("eval_file", None, "Labelled file, for a run that was fine-tuned.")
-    flags.DEFINE_string("input_dir", None, "Records, for a run of either kind.")
+    flags.DEFINE_string("eval_file", None, "Labelled file, for a fine-tuned run.")
+    flags.DEFINE_string("input_dir", None, "Folder of records, for a pretraining or a fine-tuned run.")
     define_records_errors_flag()
     define_checkpoint_flag()
     flags.DEFINE_string(

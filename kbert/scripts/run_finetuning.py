@@ -4,14 +4,14 @@ r"""Script: a labelled file + a pretrained checkpoint -> the run directory of a 
       --train_file=sst2/train.tsv --dev_file=sst2/dev.tsv \
       --config=configs/finetuning/sst2.toml --init_checkpoint=runs/phase1 --run_dir=runs/sst2
 
---seeds=1,2,3 trains once for each and gives mean and deviation of every metric.
+--seeds=1,2,3 trains once for each seed and reports mean and deviation of every metric.
 
---init_checkpoint takes a run of kbert, a Hugging Face folder or a TF1 checkpoint of Google's, found from
-its content; a head that fits is taken too. Without it the encoder starts from random weights: give
---vocab_file, and an `encoder` in the config.
+--init_checkpoint is a run of kbert, a Hugging Face folder or Google's TF1 checkpoint; the script recognises
+the format by the content. The head of the checkpoint is used too if it matches the task. Without
+--init_checkpoint the encoder starts from random weights: give --vocab_file, and an `encoder` in the config.
 
-Records of tfrecords_tools.create_finetuning_data may stand in the place of the files: --train_dir and
---dev_dir. They bring their vocabulary.
+Instead of files you can give records of tfrecords_tools.create_finetuning_data: --train_dir and --dev_dir.
+The records contain their vocabulary.
 """
 
 import json
@@ -40,7 +40,7 @@ FLAGS = flags.FLAGS
 def define_flags():
     define_training_flags()
     flags.DEFINE_string("train_file", None, "Labelled TSV, CSV or JSONL file.")
-    flags.DEFINE_string("dev_file", None, "The same for evaluation after training.")
+    flags.DEFINE_string("dev_file", None, "Labelled file for evaluation.")
     flags.DEFINE_string("train_dir", None, "Instead of --train_file: records of create_finetuning_data.")
     flags.DEFINE_string("dev_dir", None, "Instead of --dev_file: records of create_finetuning_data.")
     define_records_errors_flag()
@@ -48,15 +48,15 @@ def define_flags():
     flags.DEFINE_bool(
         "from_scratch",
         False,
-        "Take vocabulary and shape of --init_checkpoint but not its weights: the control that shows what "
-        "pretraining is worth.",
+        "Use vocabulary and encoder shape of --init_checkpoint but not its weights: a control experiment "
+        "that shows how much pretraining helps.",
     )
-    flags.DEFINE_string("vocab_file", None, "Vocabulary, when starting from random weights.")
+    flags.DEFINE_string("vocab_file", None, "Vocabulary, for a start from random weights.")
     flags.DEFINE_list(
         "seeds",
         [],
-        "Train once for each of these, for example 1,2,3, in --run_dir/seed-N; mean and deviation of every "
-        "metric are printed and written to --run_dir/summary.json.",
+        "Train once for each of these seeds, for example 1,2,3, in --run_dir/seed-N. Mean and deviation of "
+        "every metric are printed and written to --run_dir/summary.json.",
     )
 
 
@@ -65,10 +65,14 @@ def main(argv):
     vocabulary = None
     if FLAGS.vocab_file and FLAGS.init_checkpoint:
         raise ValueError(
-            "--vocab_file goes without --init_checkpoint: a checkpoint brings its own vocabulary."
+            "--vocab_file and --init_checkpoint cannot be combined: a checkpoint has its own vocabulary; "
+            "leave one of them out."
         )
     if FLAGS.vocab_file and FLAGS.train_dir:
-        raise ValueError("--vocab_file goes without --train_dir: records bring their own vocabulary.")
+        raise ValueError(
+            "--vocab_file and --train_dir cannot be combined: records have their own vocabulary; leave one "
+            "of them out."
+        )
     if FLAGS.vocab_file:
         vocabulary = Vocabulary.from_file(FLAGS.vocab_file, FLAGS.do_lower_case is not False)
     elif FLAGS.train_dir and not FLAGS.init_checkpoint:

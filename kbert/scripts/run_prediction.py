@@ -1,4 +1,4 @@
-r"""Script: a run directory + texts -> answers, one JSON line a text.
+r"""Script: a run directory + texts -> answers, one JSON line for each text.
 
   python -m kbert.scripts.run_prediction --run_dir=runs/sst2 --text='a gorgeous, witty film'
   python -m kbert.scripts.run_prediction --run_dir=runs/phase1 \
@@ -7,11 +7,12 @@ r"""Script: a run directory + texts -> answers, one JSON line a text.
   python -m kbert.scripts.run_prediction --run_dir=runs/squad_v1 --question='Who wrote it?' \
       --context="$(cat page.txt)"
 
-Without --text or --question, texts are read from standard input, one a line (a tab between the two texts of a
-pair), or as JSON lines where an example has more: {"text": "...", "choices": ["...", "..."]} for multiple
-choice, {"question": "...", "context": "..."} for a question about a text.
-A classification run gives label and probabilities, a regression a number, a pretraining run the top tokens
-for each [MASK], a run on questions the answer and where it stands.
+Without --text or --question, texts are read from standard input: one text per line, or two texts with a tab
+between them for a run on pairs, or JSON lines if an example has other parts, for example
+{"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...", "context": "..."} for
+a question about a text. A classification run answers with label and probabilities, a regression run with a
+number, a pretraining run with the top tokens for each [MASK], a question answering run with the answer and
+its place in the context.
 """
 
 import json
@@ -28,19 +29,21 @@ FLAGS = flags.FLAGS
 
 
 def define_flags():
-    flags.DEFINE_string("run_dir", None, "The run that answers.")
+    flags.DEFINE_string("run_dir", None, "The run to predict with.")
     define_checkpoint_flag()
     flags.DEFINE_multi_string("text", [], "A text; may be given several times.")
     flags.DEFINE_multi_string("text_pair", [], "The second text of each --text, for a run on pairs.")
-    flags.DEFINE_multi_string("choice", [], "For multiple choice: once for each choice of a single --text.")
+    flags.DEFINE_multi_string(
+        "choice", [], "For multiple choice: repeat it for each choice of a single --text."
+    )
     flags.DEFINE_multi_string("question", [], "A question about a text; may be given several times.")
-    flags.DEFINE_multi_string("context", [], "The text of the --question; one for all, or one for each.")
+    flags.DEFINE_multi_string("context", [], "The text of the --question: one for all, or one for each.")
     flags.DEFINE_integer("top_k", 5, "Tokens to show for each [MASK].", lower_bound=1)
     flags.mark_flags_as_required(["run_dir"])
 
 
 def lines_of_standard_input():
-    """Its lines, whatever the system's encoding: UTF-8, as everywhere."""
+    """The lines of standard input, read as UTF-8 whatever the encoding of the system is."""
     for number, line in enumerate(sys.stdin.buffer, start=1):
         try:
             yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
@@ -52,16 +55,20 @@ def lines_of_standard_input():
 
 
 def _examples_of_flags(run):
-    """The examples that --text and its companions spell."""
+    """The examples given by --text, --text_pair and --choice."""
     texts, pairs, choices = FLAGS.text, FLAGS.text_pair, FLAGS.choice
     if FLAGS.question or FLAGS.context:
         return _questions_of_flags(run)
     if (pairs or choices) and not texts:
         raise ValueError("--text_pair or --choice without --text; give the first text of each as --text.")
     if pairs and len(pairs) != len(texts):
-        raise ValueError(f"{len(texts)} --text but {len(pairs)} --text_pair; give one for each.")
+        raise ValueError(
+            f"{len(texts)} --text but {len(pairs)} --text_pair; give one --text_pair for each --text."
+        )
     if choices and len(texts) > 1:
-        raise ValueError("--choice goes with a single --text; for more, give JSON lines on standard input.")
+        raise ValueError(
+            "--choice needs a single --text; for several texts, give JSON lines on standard input."
+        )
     examples = [{"text": text} for text in texts]
     for example, pair in zip(examples, pairs, strict=False):
         example["text_pair"] = pair
@@ -89,7 +96,7 @@ def _questions_of_flags(run):
 
 
 def _examples_of_lines(inputs, lines):
-    """The examples on standard input."""
+    """The examples in the lines of standard input."""
     for number, line in enumerate(lines, start=1):
         if inputs == ("text",):
             yield {"text": line}

@@ -1,13 +1,13 @@
-r"""Script: pretraining records -> a run directory, with masked LM and, on pairs of texts, next sentence.
+r"""Script: pretraining records -> a run directory. Trains masked LM and, on pairs of texts, next sentence.
 
   python -m kbert.scripts.run_pretraining \
       --input_dir=records/train --eval_input_dir=records/heldout \
       --config=configs/pretraining/phase1_seq128.toml --run_dir=runs/phase1
 
-The same command again resumes at the newest checkpoint. A config with several phases takes --input_dir once
-for each, in order, and --eval_input_dir once for each or once for all. --init_checkpoint goes on from a
-published model: a run of kbert, a Hugging Face folder or a TF1 checkpoint of Google's; the records must have
-been made with its vocabulary.
+The same command again resumes from the newest checkpoint. For a config with several phases, give --input_dir
+once for each phase, in order, and --eval_input_dir once for each phase or once for all. --init_checkpoint
+starts from a trained model: a run of kbert, a Hugging Face folder or Google's TF1 checkpoint; the records
+must have been made with its vocabulary.
 """
 
 import json
@@ -38,7 +38,7 @@ def define_flags():
     flags.DEFINE_multi_string(
         "eval_input_dir",
         None,
-        "Held-out records, evaluated during and after training; for several phases once for all or for each.",
+        "Held-out records, evaluated during and after training; once for all phases, or once for each.",
     )
     define_records_errors_flag()
     flags.mark_flags_as_required(["input_dir"])

@@ -1,9 +1,9 @@
-"""The kinds of task: one file and one line here for each."""
+"""The table of tasks: each task has one line here and is defined in a file of this folder."""
 
 from kbert.tasks.task_table import TaskTable
 
-# The name, as configs, records and runs have it -> where its class is, from this package on. A class loads
-# when it is first asked for.
+# The name that configs, records and runs use -> where its class is, relative to this package. A class is
+# imported when it is first used.
 TASKS = TaskTable(
     {
         "masked_lm": ".pretraining.MaskedLM",

@@ -1,11 +1,11 @@
-"""A bare encoder: no head, no loss, no answer but the vectors themselves."""
+"""An encoder without a head: it has no loss, and its outputs are the only answers."""
 
 from kbert.heads.parts import POOLER
 from kbert.tasks.task import Task
 
 
 class Encoding(Task):
-    """The encoder alone, as a checkpoint without heads holds it: to take features from, and to start from."""
+    """The encoder alone, for checkpoints without heads: to extract features, or to start a training from."""
 
     name = "encoder"
     architecture = "BertModel"

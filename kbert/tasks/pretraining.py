@@ -14,15 +14,15 @@ from kbert.tasks.task import Signature, Task, correct, cross_entropies, example_
 from kbert.tasks.task_model import TaskModel
 from kbert.tokenization.vocabulary import MASK_TOKEN
 
-# run_pretraining.py, `get_masked_lm_output`: keeps a batch without predictions from dividing by 0.
+# Prevents a division by 0 in a batch without predictions; run_pretraining.py, `get_masked_lm_output`.
 _MASKED_LM_EPSILON = 1e-5
 
 
 class MaskedLM(Task):
-    """Predict masked tokens (RoBERTa, arXiv 1907.11692, section 4.2): without a second head, and without the
-    pooler, which nothing else trains.
+    """Predicts masked tokens, and nothing else (RoBERTa, arXiv 1907.11692, section 4.2).
 
-    Its records are those of create_pretraining_data; labels of sentence pairs in them are not looked at.
+    There is no pooler, because this loss would not train it. Records come from create_pretraining_data;
+    labels of sentence pairs in them are ignored.
 
     Example:
       >>> import keras
@@ -44,17 +44,17 @@ class MaskedLM(Task):
     answers = ("masks",)
     architecture = "BertForMaskedLM"
     parts: tuple[Part, ...] = (MASKED_LM,)
-    # How records of the objective are made: --strategy of create_pretraining_data; None: in any way.
+    # The --strategy of create_pretraining_data that makes records for this task; None: any strategy.
     strategy: str | None = None
 
     @classmethod
     def of_old_run(cls, details, config):
-        """Runs from before objectives were tasks say it by `next_sentence`."""
+        """The task of an older run, which records `next_sentence` instead of `task_config`."""
         return cls()
 
     @property
     def next_sentence(self) -> bool:
-        """Whether there is a head for what two texts are to each other."""
+        """Whether there is a second head, for the relation of two texts (next sentence or order)."""
         return len(self.parts) > 1
 
     def describe(self, row, vocabulary):
@@ -67,8 +67,8 @@ class MaskedLM(Task):
 
     def build_model(self, encoder):
         """Features `input_ids`, `input_mask`, `segment_ids`, `masked_lm_positions` -> float32
-        `masked_lm_logits` (batch, predictions, vocab_size) and, with a head for it, `next_sentence_logits`
-        (batch, 2)."""
+        `masked_lm_logits` (batch, predictions, vocab_size) and, if there is a second head,
+        `next_sentence_logits` (batch, 2)."""
         config = encoder.config
         if not self.next_sentence:
             encoder = encoder.with_outputs("sequence_output")
@@ -111,7 +111,7 @@ class MaskedLM(Task):
         return {"masked_lm_accuracy": (ops.sum(masked_lm * predictions), ops.sum(predictions))}
 
     def baseline(self, batches, vocabulary):
-        """Always answering the token that is masked most often: `baseline_accuracy` and that token."""
+        """`baseline_accuracy` of always answering the token that is masked most often; `baseline_token`."""
         counts = np.zeros(len(vocabulary))
         for batch in batches:
             np.add.at(counts, batch["masked_lm_ids"], batch["masked_lm_weights"])
@@ -122,8 +122,8 @@ class MaskedLM(Task):
 
     def signatures(self, model, text_inputs):
         """`serving_default`: `text` (string [batch]) with `[MASK]`s, and `top_k` (int32 scalar) -> for every
-        mask of a text, padded to the most masks of one, `tokens` (string) and `probabilities` (float32),
-        [batch, masks, top_k], the most probable first; `num_masks` (int32 [batch])."""
+        mask `tokens` (string) and `probabilities` (float32), [batch, masks, top_k], the most probable first,
+        where `masks` is the largest number of masks of a text; and `num_masks` (int32 [batch])."""
         vocabulary = text_inputs.vocabulary
 
         def fill(text, top_k):
@@ -131,7 +131,7 @@ class MaskedLM(Task):
             positions, num_masks = _places_of(inputs["input_ids"], vocabulary.mask_id)
             inputs["masked_lm_positions"] = positions
             logits = model(inputs, training=False)["masked_lm_logits"]
-            # The table may have more rows than there are tokens.
+            # The embedding table may have more rows than the vocabulary has tokens.
             probabilities = tf.nn.softmax(logits[..., : len(vocabulary)])
             best, ids = tf.math.top_k(probabilities, k=tf.minimum(top_k, len(vocabulary)))
             tokens = tf.gather(tf.constant(vocabulary.tokens), ids)
@@ -143,11 +143,12 @@ class MaskedLM(Task):
     def check_inputs(self, inputs):
         if MASK_TOKEN not in inputs["text"]:
             raise ValueError(
-                f"no {MASK_TOKEN} in {inputs['text'][:60]!r}; write one where a token is to be guessed."
+                f"no {MASK_TOKEN} in {inputs['text'][:60]!r}; write one where the model should fill in a "
+                "token."
             )
 
     def answer(self, outputs, inputs):
-        """`masks`: for each mask in order a list of `{"token": str, "probability": float}`."""
+        """`masks`: for each mask, in order, a list of `{"token": str, "probability": float}`."""
         if outputs["num_masks"] < inputs["text"].count(MASK_TOKEN):
             raise ValueError(
                 f"the {MASK_TOKEN} of {inputs['text'][:60]!r}... lies beyond the longest sequence of this "
@@ -166,7 +167,7 @@ class MaskedLM(Task):
 
 
 class Pretraining(MaskedLM):
-    """Predict masked tokens, and whether the second text is a random one (label 1) or the real next (0).
+    """Predicts masked tokens, and whether the second text is a random one (label 1) or the real next one (0).
 
     The training loss is the sum of both means, as in google-research/bert, run_pretraining.py.
 
@@ -210,10 +211,10 @@ class Pretraining(MaskedLM):
 
 
 class SentenceOrder(Pretraining):
-    """Predict masked tokens, and whether two texts that follow each other were exchanged (label 1).
+    """Predicts masked tokens, and whether two consecutive texts were swapped (label 1) or not (0).
 
-    ALBERT's objective (arXiv 1909.11942, section 3.1). It trains the head of the next sentence, under the
-    same names: only the records differ.
+    This is the objective of ALBERT (arXiv 1909.11942, section 3.1). Model, losses and metrics are those of
+    `Pretraining`, also their names (`next_sentence_...`); only the records differ.
     """
 
     name = "sentence_order"
@@ -229,7 +230,7 @@ def objective_of(manifest) -> str:
 
 
 def _places_of(input_ids, token_id):
-    """The places of a token in each row, padded with 0 to the most of one row; and how many there are."""
+    """The positions of a token in each row, padded with 0 to the longest row; and their number per row."""
     found = input_ids == token_id  # (B, S)
     num_found = tf.reduce_sum(tf.cast(found, tf.int32), axis=1)
     places = tf.RaggedTensor.from_row_lengths(tf.cast(tf.where(found)[:, 1], tf.int32), num_found)

@@ -1,4 +1,4 @@
-"""The contract between a kind of task and everything that trains, judges, answers and serves it."""
+"""The base class of tasks: the methods that training, evaluation, prediction and serving use."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ class ExampleFeatures(NamedTuple):
 
     Args:
       features: name -> array of shape (rows, *shape of the feature).
-      owners: int array of shape (rows,): the place of the example that each row belongs to. An example may
-        become several rows, such as the windows of a long text; rows of one example follow each other.
+      owners: int array of shape (rows,): the index of the example that each row belongs to. An example may
+        become several rows, for example the windows of a long text; they are consecutive rows.
     """
 
     features: dict[str, np.ndarray]
@@ -28,7 +28,7 @@ class ExampleFeatures(NamedTuple):
 
 
 class Predictions(NamedTuple):
-    """What a model said of all rows of an evaluation, in their order.
+    """The predictions of a model for all rows of an evaluation, in the order of the rows.
 
     Args:
       values: name -> array of shape (rows, ...): the outputs and features that `Task.collected` names.
@@ -40,11 +40,12 @@ class Predictions(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """A function that a model is asked through, in Python and in a SavedModel alike.
+    """A function for calling a model, the same in Python and in a SavedModel.
 
     Args:
       inputs: name -> (dtype, shape), for example {"text": ("string", (None,))}.
-      function: takes tensors by these names; gives a dict of tensors whose first axis is the batch.
+      function: takes tensors with these names as arguments; returns a dict of tensors whose first axis is
+        the batch.
     """
 
     inputs: dict[str, tuple[str, tuple]]
@@ -57,15 +58,15 @@ class NoSettings:
 
 
 class Task:
-    """What a kind of task knows: its examples and features, its model, its scores and its answers.
+    """A kind of task: defines its examples and features, its model, its metrics and its answers.
 
-    Scripts, trainer, evaluation, checkpoints, statistics and exporters speak to a task through these methods
-    alone, and never ask which it is. docs/add_a_task.md walks through a whole one.
+    Scripts, trainer, evaluation, checkpoints, statistics and exporters use a task only through these methods,
+    never through its name or class. docs/add_a_task.md explains a complete example.
 
-    Sums and weights are kept apart so that any number of replicas and batches adds up to the same mean: every
-    training loss is `loss_sums[name] / loss_weights[name]` over the global batch, and every metric of
-    `metric_sums` the quotient of two sums over all batches. What does not add up, such as a rank
-    correlation, comes from `score`, which sees the predictions of a whole evaluation.
+    Sums and weights are separate, so that the mean does not depend on the number of replicas and batches:
+    every training loss is `loss_sums[name] / loss_weights[name]` over the global batch, and every metric of
+    `metric_sums` is the quotient of two sums over all batches. A metric that is not such a quotient, for
+    example a rank correlation, comes from `score`, which receives the predictions of the whole evaluation.
 
     Example, a regression without its data:
       >>> import numpy as np
@@ -89,22 +90,22 @@ class Task:
     Attributes:
       name: the task's key in `TASKS`.
       config_class: the config that trains it.
-      settings_class: a frozen dataclass of what `task_settings` of a config may say; its `__post_init__`
+      settings_class: a frozen dataclass with the `task_settings` that a config may give; its `__post_init__`
         checks the values.
-      row_settings: the names of those settings that change the rows; records must have been made with the
-        same.
-      best_metric: what tells the best of several checkpoints, unless a config names another.
-      collected: names of outputs and features that `score` needs of every row. Outputs along a sequence
-        are as long as their batch; they come with zeros behind, to one length.
-      can_pack: whether several texts may share a row of a batch; not where the inputs of an example are more
-        than one sequence.
-      inputs: what "serving_default" takes for each example; none where the task answers nobody.
-      answers: the keys of what `answer` gives.
-      chooses: the names of what `chosen` chooses.
-      prediction_files: the names of the files that `write_predictions` writes, if it does.
-      architecture: the class of Hugging Face's library that this task's models are, or None.
-      problem_type: what that library calls the meaning of the logits, where one class has several.
-      has_labels: whether the outputs stand for labels, which a checkpoint names.
+      row_settings: the names of the settings that change the rows; records must have been made with the same
+        values.
+      best_metric: the metric that decides which checkpoint is the best, unless a config names another one.
+      collected: the names of the outputs and features that `score` needs from every row. Outputs along a
+        sequence are as long as their batch; zeros are appended to give all the same length.
+      can_pack: whether several texts may share a row of a batch. False if an example has more than one
+        sequence.
+      inputs: the inputs of "serving_default" for each example; empty if the task does not answer texts.
+      answers: the keys of the dict that `answer` returns.
+      chooses: the names of the values that `chosen` returns.
+      prediction_files: the names of the files that `write_predictions` writes; empty if it writes none.
+      architecture: the class of Hugging Face's library for models of this task, or None.
+      problem_type: Hugging Face's `problem_type`, if the same class serves several tasks; else None.
+      has_labels: whether each output stands for a label, whose name a checkpoint holds.
     """
 
     name: str
@@ -125,7 +126,7 @@ class Task:
     # ------------------------------------------------------------------------------- itself
 
     def get_config(self) -> dict:
-        """The constructor's arguments, JSON-ready: a run records them, and `TASKS` builds the task again."""
+        """The arguments of the constructor, ready for JSON. A run records them to make the task again."""
         return {}
 
     @classmethod
@@ -153,17 +154,17 @@ class Task:
 
     @classmethod
     def of_old_run(cls, details: dict, config) -> "Task":
-        """The task of a run from before `get_config` was recorded."""
+        """The task of an older run, which does not record `get_config`."""
         return cls.of_dataset(config.dataset, cls.read_settings(config.task_settings))
 
     @classmethod
     def of_labels(cls, labels: tuple[str, ...]) -> "Task":
-        """The task of a checkpoint that has these labels, or none."""
+        """The task for a checkpoint with these labels (empty for none)."""
         return cls.of_dataset(DatasetConfig(labels=labels))
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What the model has on top of the encoder's body: pooler and heads."""
+        """The parts that the model has on top of the encoder's layers: pooler and heads."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------------------- examples
@@ -173,25 +174,25 @@ class Task:
         """The examples of a file as picklable tuples, one at a time; their last field is the label.
 
         Raises:
-          ValueError: naming file and line, for whatever does not fit `dataset`.
+          ValueError: when a line does not match `dataset`; the message names file and line.
         """
         raise NotImplementedError
 
     @classmethod
     def complete_dataset(cls, dataset: DatasetConfig, examples: Iterable) -> DatasetConfig:
-        """The dataset with what only the examples know (labels), where it does not say so itself."""
+        """The dataset; if it lists no labels, with the labels found in the examples."""
         return dataset
 
     def features(self, max_seq_length: int) -> dict[str, Feature]:
-        """name -> `Feature` of a row, answers included."""
+        """The features of a row, including labels: name -> `Feature`."""
         raise NotImplementedError
 
     def examples_to_features(self, examples: list, text_inputs) -> ExampleFeatures:
-        """Examples -> rows; `text_inputs` tokenizes and packs, to at most its `max_seq_length`."""
+        """Examples -> rows of features; `text_inputs` tokenizes texts and cuts them to `max_seq_length`."""
         raise NotImplementedError
 
     def describe(self, row: dict, vocabulary) -> list[str]:
-        """A row of features as lines for a person: the tokens, and what the answer is."""
+        """A row of features as readable lines: the tokens and the right answer."""
         tokens = (vocabulary.tokens[i] for i in row["input_ids"][row["input_mask"] > 0])
         return [f"example: {' '.join(tokens)}"]
 
@@ -202,21 +203,21 @@ class Task:
         raise NotImplementedError
 
     def loss_weights(self, batch) -> dict:
-        """name -> scalar, the weight that a loss of this batch is divided by (before any model runs)."""
+        """name -> scalar: the weight that a loss sum of this batch is divided by. Needs no model outputs."""
         raise NotImplementedError
 
     def loss_sums(self, outputs, batch) -> dict:
-        """name -> scalar, the weighted sum of a loss; the same names as `loss_weights`."""
+        """name -> scalar: the weighted sum of a loss. The names are those of `loss_weights`."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------------------- scores
 
     def metric_sums(self, outputs, batch) -> dict:
-        """name -> (sum, weight); a weight of 0 asks for the sum itself, which may be an array of counts."""
+        """name -> (sum, weight). With weight 0 the sum itself is reported; it may be an array of counts."""
         return {}
 
     def summarize(self, means: dict) -> dict:
-        """Turns means of losses and metrics into what is reported; by default just that."""
+        """Turns the means of losses and metrics into the metrics to report; by default unchanged."""
         return means
 
     def collect(self, outputs, batch) -> dict:
@@ -228,12 +229,11 @@ class Task:
         return {name: outputs[name] if name in outputs else batch[name] for name in self.collected}
 
     def score(self, examples: list | None, predictions: Predictions) -> dict:
-        """The metrics that do not add up over batches.
+        """The metrics that cannot be computed from sums over batches.
 
         Args:
-          examples: those that were evaluated; None where the evaluation read records, which hold features
-            alone.
-          predictions: what was said of all of their rows.
+          examples: the evaluated examples; None when the evaluation read records, which hold only features.
+          predictions: the predictions for all rows of the evaluation.
 
         Returns:
           name -> float.
@@ -262,43 +262,43 @@ class Task:
         return {}
 
     def higher_is_better(self, metric: str) -> bool:
-        """Whether more of a metric is better: of everything but losses."""
+        """Whether higher values of a metric are better: true for everything except losses."""
         return not metric.endswith("loss")
 
     def baseline(self, batches: Iterable[dict], vocabulary) -> dict:
-        """What the best constant answer would score on these very batches (of arrays)."""
+        """The scores of the best constant answer on these batches (dicts of arrays): name -> float or str."""
         return {}
 
     def report(self, metrics: dict) -> str:
-        """What a person wants to see of an evaluation beside the numbers, as text; may be empty."""
+        """A text to print after an evaluation, for example a confusion table; may be empty."""
         return ""
 
     # ------------------------------------------------------------------------------- answers
 
     def signatures(self, model, text_inputs) -> dict[str, Signature]:
-        """name -> `Signature`: "serving_default" takes text, "ids" what a client has tokenized itself.
+        """name -> `Signature`: "serving_default" takes texts, "ids" takes texts that are already tokenized.
 
         Args:
-          model: what `build_model` made.
+          model: the model that `build_model` returned.
           text_inputs: the `TextInputs` of the run.
 
         Raises:
-          ValueError: where the task answers nobody.
+          ValueError: when the task does not answer texts.
         """
         raise ValueError(f"a model for {self.name} does not answer texts.")
 
     def check_inputs(self, inputs: dict):
-        """Raises ValueError for an example, given by the names of "serving_default", that has no answer."""
+        """Raises ValueError for an example (a dict of the inputs of "serving_default") without an answer."""
 
     def answer(self, outputs: dict, inputs: dict) -> dict:
-        """One answer in words, JSON-ready.
+        """The answer to one example as a dict, ready for JSON.
 
         Args:
-          outputs: what "serving_default" said of one example; strings are bytes.
-          inputs: that example.
+          outputs: the outputs of "serving_default" for this example; strings are bytes.
+          inputs: the example.
 
         Raises:
-          ValueError: when the example could not be answered as a whole.
+          ValueError: when only a part of the example could be answered, for example because it was cut.
         """
         raise NotImplementedError
 
@@ -309,21 +309,21 @@ def reads_files(task_class: type[Task]) -> bool:
 
 
 def example_weights(batch):
-    """float32 tensor of shape (batch,): 1 for real examples, 0 for those that fill the last batch."""
+    """float32 tensor of shape (batch,): 1 for real examples, 0 for those that only fill the last batch."""
     if EXAMPLE_WEIGHTS in batch:
         return batch[EXAMPLE_WEIGHTS]
     return ops.ones(ops.shape(batch["input_ids"])[:1], dtype="float32")
 
 
 def cross_entropies(logits, labels):
-    """Per-element cross-entropy in float32; logits (..., classes), int labels (...)."""
+    """Cross-entropy of each element, float32 of shape (...); logits (..., classes), int labels (...)."""
     flat = ops.reshape(ops.cast(logits, "float32"), (-1, ops.shape(logits)[-1]))
     losses = cross_entropy(flat, ops.reshape(ops.cast(labels, "int32"), (-1,)))
     return ops.reshape(losses, ops.shape(labels))
 
 
 def correct(logits, labels):
-    """1.0 where no logit is larger than the label's, else 0.0."""
+    """float32: 1.0 where no logit is larger than that of the label, else 0.0."""
     chosen = ops.take_along_axis(logits, ops.expand_dims(ops.cast(labels, "int32"), -1), axis=-1)
-    # Not argmax, which is a slow sum of pairs on a CPU.
+    # Argmax is not used, because it is slow on a CPU.
     return ops.cast(chosen[..., 0] >= ops.max(logits, axis=-1), "float32")

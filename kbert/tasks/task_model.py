@@ -8,12 +8,12 @@ from kbert.tasks.task import Task
 
 @keras.saving.register_keras_serializable(package="kbert")
 class TaskModel(keras.Model):
-    """A functional model from a dict of features to a dict of outputs, made of an encoder and a head.
+    """A functional model from a dict of features to a dict of outputs, made of an encoder and heads.
 
     `save`, `load_model`, `summary`, composition with other layers, `compile` and `fit` are Keras's own.
-    Compiled without a loss, it trains on its task's: `fit` then takes a dataset of dicts that hold the
-    features and the labels under the names that the task reads. For several devices, clipping after the
-    all-reduce and resuming use kbert.training, not `fit`.
+    If it is compiled without a loss, it trains on the loss of its task: `fit` then takes a dataset of dicts
+    that hold the features and the labels under the task's names. Use kbert.training instead of `fit` for
+    several devices, for clipping after the all-reduce, and for resuming.
 
     Args:
       task: the `Task` that built it.
@@ -45,11 +45,11 @@ class TaskModel(keras.Model):
         self.encoder = encoder
 
     def call(self, inputs, training=None, mask=None):
-        # A batch may bring its labels along.
+        # A batch may also contain labels, which are not inputs.
         return super().call({name: inputs[name] for name in self.input}, training=training, mask=mask)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """The compiled loss, or without one the task's: the sum over its losses of sum / weight.
+        """The compiled loss; if there is none, the sum over the task's losses of sum / weight.
 
         Raises:
           ValueError: when the labels are not in the batch.
@@ -65,8 +65,8 @@ class TaskModel(keras.Model):
             sums = self.task.loss_sums(y_pred, batch)
         except KeyError as missing:
             raise ValueError(
-                f"the {self.task.name} loss needs {missing} in each batch, which holds {', '.join(batch)}; "
-                "add it, or compile the model with a loss of your own."
+                f"the {self.task.name} loss needs {missing} in each batch, but a batch has "
+                f"{', '.join(batch)}; add it, or compile the model with your own loss."
             ) from None
         return sum(sums[name] / weights[name] for name in sums)
 

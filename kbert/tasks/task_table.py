@@ -1,4 +1,4 @@
-"""The table of tasks: names at once, classes when asked for. Standard library only."""
+"""A table of tasks that imports each class only when it is used. Standard library only."""
 
 import difflib
 import importlib
@@ -7,10 +7,10 @@ from typing import Any
 
 
 class TaskTable(MutableMapping):
-    """A mapping from names to task classes, which are imported when they are first asked for.
+    """A mapping from names to task classes. A class is imported when it is first used.
 
-    To see which tasks there are costs nothing; a class brings TensorFlow along. A task of one's own is added
-    as to any dict: `TASKS[MyTask.name] = MyTask`.
+    Listing the names is fast, whereas importing a class imports TensorFlow too. Add your own task as to any
+    dict: `TASKS[MyTask.name] = MyTask`.
 
     Args:
       places: name -> ".module.Class" (from this package on) or "module.Class", or the class itself.
@@ -39,10 +39,10 @@ class TaskTable(MutableMapping):
         return len(self._places)
 
     def require(self, name: str) -> str:
-        """The name, if there is a task of it.
+        """Returns the name if there is a task with this name.
 
         Raises:
-          ValueError: with the names there are, and the one that was perhaps meant.
+          ValueError: otherwise; the message lists the known names and suggests a similar one.
         """
         if name not in self._places:
             close = difflib.get_close_matches(str(name), self._places, n=1)
@@ -50,23 +50,22 @@ class TaskTable(MutableMapping):
             raise ValueError(f"task={name!r} is not known.{hint} Tasks: {', '.join(self._places)}.")
         return name
 
-    # What run.json said of a task before there was `task_config`.
+    # Keys of run.json that described a task before `task_config` was introduced.
     old_words = ("next_sentence",)
 
     def record_of(self, task) -> dict:
-        """What a run's run.json says of a task, for `recorded` to make it again."""
+        """The entries of run.json from which `recorded` makes a task again."""
         return {"task": task.name, "task_config": task.get_config()}
 
     def recorded(self, details: dict, config):
-        """The task of a run, as its run.json and config.json have it.
+        """The task of a run, made from its run.json and config.json.
 
         Args:
-          details: the content of run.json: `task`, and `task_config`, which runs from before it was written
-            lack.
+          details: the content of run.json, with `task` and `task_config` (which older runs do not have).
           config: the run's config.
 
         Raises:
-          ValueError: when there is no such task, or its record does not make one.
+          ValueError: when the task is not known, or `task_config` does not match its constructor.
         """
         task_class = self[self.require(details["task"])]
         if "task_config" not in details:
@@ -75,14 +74,14 @@ class TaskTable(MutableMapping):
             return task_class(**details["task_config"])
         except TypeError as error:
             raise ValueError(
-                f"task_config={details['task_config']!r} makes no {details['task']}: {error}."
+                f"task_config={details['task_config']!r} does not match the task {details['task']}: {error}."
             ) from None
 
     def of_parts(self, names: set[str]) -> str:
-        """The name of the first task whose model has just these parts.
+        """The name of the first task whose model has exactly these parts.
 
         Raises:
-          ValueError: when there is none.
+          ValueError: when there is no such task.
         """
         for name in self:
             if {part.name for part in self[name].of_labels(("0", "1")).parts} == names:
@@ -90,10 +89,10 @@ class TaskTable(MutableMapping):
         raise ValueError(f"no task has the parts {', '.join(sorted(names))}.")
 
     def with_problem_type(self, name: str, problem_type: str | None) -> str:
-        """The task of the same class of Hugging Face's library whose logits have this meaning.
+        """The task with the same class in Hugging Face's library as task `name`, and this `problem_type`.
 
         Raises:
-          ValueError: when there is none.
+          ValueError: when there is no such task.
         """
         known = self.of_architecture(self[name].architecture, problem_type)
         if known is None:
@@ -101,7 +100,7 @@ class TaskTable(MutableMapping):
         return known
 
     def of_architecture(self, architecture: str, problem_type: str | None = None) -> str | None:
-        """The name of the first task whose models are of this class of Hugging Face's library, or None."""
+        """The name of the first task with this Hugging Face class (and problem type), or None."""
         for name in self:
             task = self[name]
             if (task.architecture, task.problem_type) == (architecture, problem_type):

@@ -91,15 +91,17 @@ def spans(texts, do_lower_case, characters, pieces, piece_characters, word_of_pi
     code_points = tf.strings.unicode_decode(texts, "UTF-8", errors="ignore")  # [batch, (code points)]
     fates = _fates(code_points.flat_values, do_lower_case)
     kept = tf.maximum(fates, 0)
-    sources = tf.cast(tf.where(tf.sequence_mask(kept))[:, 0], tf.int32)  # of each character of the words
-    with tf.control_dependencies([_check_counts(characters, sources)]):
+    # For each character of the words: its source, and whether it is the first or a later one from there.
+    origins = tf.cast(tf.where(tf.sequence_mask(kept)), tf.int32)
+    with tf.control_dependencies([_check_counts(characters, origins)]):
         piece_ends = tf.cumsum(piece_characters)
+    sources, ranks = origins[:, 0], origins[:, 1]
     firsts = tf.gather(sources, piece_ends - piece_characters)
     lasts = tf.gather(sources, piece_ends - 1)
 
-    # What was deleted inside of a word belongs to the character before. The next one is not the next of the
-    # word where one becomes several.
-    following = tf.gather(tf.cumsum(kept), lasts)
+    # What was deleted inside of a word belongs to the character before, which ends where the next begins: at
+    # the first character of the words that has another source.
+    following = piece_ends - 1 - tf.gather(ranks, piece_ends - 1) + tf.gather(kept, lasts)
     is_inside = following < tf.gather(tf.cumsum(characters), word_of_piece)
     next_sources = tf.gather(sources, tf.minimum(following, tf.size(sources) - 1))
     own_ends = tf.gather(_ends_with_accents(fates, code_points.row_splits), lasts)
@@ -143,10 +145,10 @@ def _ends_with_accents(fates, row_splits):
     return tf.tensor_scatter_nd_max(ends, bases[:, tf.newaxis], tf.cast(accents, tf.int32) + 1)
 
 
-def _check_counts(characters, sources):
+def _check_counts(characters, origins):
     return tf.debugging.assert_equal(
         tf.reduce_sum(characters),
-        tf.size(sources),
+        tf.shape(origins)[0],
         "The words of the texts have another number of characters than the characters of the texts leave one "
         "by one, so offsets would be wrong. Please report the texts.",
     )

@@ -64,7 +64,7 @@ def evaluate_batches(
       batches: all batches of the evaluation, or only the first few.
       examples: the examples that the rows were made from, or None.
       owners: the index of the example that each row belongs to. By default row i belongs to example i.
-      predictions_dir: where `Task.write_predictions` writes; None for nowhere.
+      predictions_dir: the folder for the files of `Task.write_predictions`; None writes nothing.
 
     Raises:
       ValueError: when there is no batch.

@@ -162,51 +162,61 @@ class _Training:
     def _enter(self, number, phase: Phase, path):
         """Makes schedule, training step, evaluation and data of a phase; `path`: the checkpoint or None."""
         self._number, self._phase, before = number, phase, self._step_function
-        state, task, strategy = self._state, self._task, self._strategy
-        jit_compile = resolve_jit(phase.config, strategy)
+        self._make_step()
+        self._restore_optimizer(path, before)
+        self._schedule.start()
+        if path and self._chief and phase.make_eval_batches and self._evaluation_is_due():
+            self._metrics_file.forget_after(self._state.step, with_evaluation=True)
+        self._make_progress()
+        self._make_evaluation(require_metric=not path)
+        self._open_training_data()
+
+    def _make_step(self):
+        phase, strategy = self._phase, self._strategy
         with strategy.scope():
             self._schedule = make_schedule(
                 phase.config.optimizer, phase.num_train_steps, phase.num_warmup_steps
             )
+        self._jit_compile = resolve_jit(phase.config, strategy)
         self._step_function = TrainStep(
-            task, self._model, self._optimizer, self._learning_rate, self._global_step, strategy, jit_compile,
-            self._config.seed, phase.config.gradient_accumulation_steps, self._config.precision,
-            first_update=self._plan.first_update_of(number),
+            self._task, self._model, self._optimizer, self._learning_rate, self._global_step, strategy,
+            self._jit_compile, self._config.seed, phase.config.gradient_accumulation_steps,
+            self._config.precision, first_update=self._plan.first_update_of(self._number),
         )  # fmt: skip
+
+    def _restore_optimizer(self, path, before):
+        """Takes the optimizer's state from the checkpoint, or from the step function of the phase before."""
         if path:
-            self._schedule.restore(state.read_optimizer(path, self._step_function.state()))
-        elif phase.fresh_optimizer:
+            self._schedule.restore(self._state.read_optimizer(path, self._step_function.state()))
+        elif self._phase.fresh_optimizer:
             for slot in self._optimizer.slots().values():
                 slot.assign(tf.zeros_like(slot))
         elif before:
             for name, variable in self._step_function.state().items():
                 variable.assign(before.state()[name].read_value())
-        self._schedule.start()
 
-        if path and self._chief and phase.make_eval_batches and self._evaluation_is_due():
-            self._metrics_file.forget_after(state.step, with_evaluation=True)
-        before = self._progress.state(state.step) if self._progress else state.progress
+    def _make_progress(self):
+        step = self._state.step
+        before = self._progress.state(step) if self._progress else self._state.progress
         self._progress = make_progress(
-            task,
-            self._config,
-            self._plan,
-            number,
-            self._run,
-            strategy,
-            self._metrics_file,
-            state.step,
-            before,
-        )
+            self._task, self._config, self._plan, self._number, self._run, self._strategy,
+            self._metrics_file, step, before,
+        )  # fmt: skip
+
+    def _make_evaluation(self, require_metric):
         self._evaluate = None
-        if phase.make_eval_batches:
-            self._evaluate = EvaluationStep(task, self._model, strategy, jit_compile)
-            if self._config.best_metric and not path:
+        if self._phase.make_eval_batches:
+            self._evaluate = EvaluationStep(self._task, self._model, self._strategy, self._jit_compile)
+            if self._config.best_metric and require_metric:
                 some = itertools.islice(self._evaluation_batches(), 1)
                 self._best.require_metric(self._metrics_of(some))
-        consumed = (state.step - phase.first_step) * phase.config.train_batch_size
+
+    def _open_training_data(self):
+        phase = self._phase
+        consumed = (self._state.step - phase.first_step) * phase.config.train_batch_size
         make_batches = functools.partial(phase.make_train_batches, consumed)
         self._batches = iter(
-            distribute(strategy, make_batches, self._packing(phase.config.gradient_accumulation_steps))
+            distribute(self._strategy, make_batches, self._packing(phase.config.gradient_accumulation_steps))
         )
 
     def _packing(self, num_parts=1, whole_batches=False):

@@ -1,4 +1,4 @@
-"""Makes one fault after the other in a copy of the repository and sees whether the tests notice.
+"""Makes one fault after the other in a copy of the repository, and checks that the tests notice it.
 
   python -m tests.deliberate_faults [--only=PART_OF_A_NAME ...] [--nowithout] [--jobs=2]
 

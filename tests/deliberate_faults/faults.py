@@ -1,7 +1,7 @@
-"""Faults of one line, as slips of the hand make them, and the tests that must notice each.
+"""Faults of one line, such as slips while typing, and the tests that must notice each.
 
-A fault says where it is, what stands there, and what is put in its place; what stands there must occur once
-in the file. Where code moves, its faults move with it. The tests are chosen small: a round takes minutes.
+A fault names a file, the old text and the new text; the old text must occur exactly once in the file. When
+code moves, move its faults with it. The tests are chosen small: a round takes minutes.
 """
 
 from typing import NamedTuple
@@ -13,8 +13,8 @@ class Fault(NamedTuple):
     Fields:
       name: what went wrong, for the table and `--only`.
       file: where, from the top of the repository.
-      old: what stands there, once in the file.
-      new: what is put in its place.
+      old: the right text, which occurs once in the file.
+      new: the wrong text that replaces it.
       tests: files, folders or single tests, one of which must fail.
     """
 

@@ -5,7 +5,7 @@ from tests.export import small_models
 
 @pytest.fixture(scope="session")
 def run_with_nan(finetuned_run, tmp_path_factory):
-    """A classifier of which the weights of one token, which no text that is tried holds, are no numbers."""
+    """A classifier in which the embedding of one token is NaN; no check text has this token."""
     from tests.kbert.inference.broken_run import copy_with_nan
 
     return copy_with_nan(finetuned_run, tmp_path_factory.mktemp("nan") / "run", "jump")

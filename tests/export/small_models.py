@@ -1,4 +1,4 @@
-"""Tiny SavedModels: a good one, one the gate refuses, one that breaks in a session."""
+"""Tiny SavedModels: good ones, one that the op gate refuses, and one that fails in a session."""
 
 import keras
 import tensorflow as tf
@@ -8,7 +8,7 @@ TEXT = tf.TensorSpec([None], tf.string, name="text")
 
 
 class TextLength(tf.Module):
-    """Text -> probabilities of short and long, and the label; a bias tells versions apart."""
+    """Text -> probabilities of short and long, and the label; versions differ in their bias."""
 
     def __init__(self, bias: float = 0.0):
         super().__init__()
@@ -91,7 +91,7 @@ def save_with_keras_attached(folder: str) -> str:
 
 
 def save_with_export_archive(folder: str) -> str:
-    """The house's own road: ExportArchive without track()."""
+    """As kbert exports: ExportArchive without track()."""
     inputs = keras.Input([4])
     model = keras.Model(inputs, keras.layers.Dense(2)(inputs))
     archive = keras.export.ExportArchive()

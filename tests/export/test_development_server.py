@@ -320,7 +320,7 @@ def test_client_says_what_is_wrong(server, predict):
         predict("localhost:1", MODEL, text)
     with pytest.raises(ValueError, match="has no model named 'x' .*--model_name"):
         predict(address, "x", text)
-    with pytest.raises(ValueError, match=r"(text_pair.*Sent were: text <U1 \[1\])"):
+    with pytest.raises(ValueError, match=r"(text_pair.*The request had: text <U1 \[1\])"):
         predict(address, MODEL, text, "pair")
 
 

@@ -77,7 +77,7 @@ def test_an_occupied_folder_and_another_task_are_refused(exported, pretraining_r
     with pytest.raises(ValueError, match="exists; choose another, or give --overwrite"):
         export_tflite(run, output_dir, ["float32"])
     assert before == {path: path.read_bytes() for path in output_dir.iterdir()}
-    with pytest.raises(ValueError, match="is a pretraining run; LiteRT export takes runs that give"):
+    with pytest.raises(ValueError, match="is a pretraining run; LiteRT export needs a run that gives"):
         export_tflite(pretraining_run, tmp_path / "model", ["float32"])
 
 

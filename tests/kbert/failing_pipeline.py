@@ -1,4 +1,4 @@
-"""Run in a process of its own: a script in whose input pipeline something is wrong."""
+"""Run in a process of its own: a script whose input pipeline fails."""
 
 from kbert import command_line
 

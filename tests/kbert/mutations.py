@@ -43,7 +43,7 @@ def _nested(depth):
 
 
 def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
-    """The same file with some bytes changed, lost, doubled, or its end cut off."""
+    """The same file with some bytes changed, removed, inserted or zeroed, or with its end cut off."""
     kind, place = rng.randrange(6), rng.randrange(len(data) + 1)
     if kind == 0:
         return data[:place]
@@ -60,7 +60,7 @@ def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def mutate_json(text: str, rng: random.Random) -> str:
-    """The same JSON with one value that is another one, lost, or put into a list; or with one key more."""
+    """The same JSON with one value replaced, removed or put into a list, or with an additional key."""
     root = [json.loads(text)]
     holder, key = rng.choice(list(_places(root)))
     kind = rng.randrange(8)

@@ -35,9 +35,9 @@ def test_exit_codes_and_sentences(body, exit_code, standard_error):
 def test_an_error_inside_an_input_pipeline_is_its_own_sentence():
     result = warm_processes.run_script("tests.kbert.failing_pipeline")
     sentence = (
-        "3 texts with 24 tokens do not fit into 1 rows of 8; raise packed_rows, which may change when a "
+        "3 texts with 24 tokens do not fit into 1 rows of 8; raise packed_rows, which you may change when "
     )
-    assert (result.returncode, result.stderr) == (1, f"error: {sentence}run is taken up again.\n")
+    assert (result.returncode, result.stderr) == (1, f"error: {sentence}you resume a run.\n")
 
 
 def test_a_defect_keeps_its_traceback():

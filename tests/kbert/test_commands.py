@@ -62,7 +62,7 @@ def test_docs_name_the_same_scripts():
             ["--run_dir=a", "pretrain"],
             1,
             "",
-            "error: '--run_dir=a' stands before the command; flags come after it: kbert pretrain --help.\n",
+            "error: expected a command before the flag '--run_dir=a', for example: kbert pretrain --help.\n",
         ),
     ],
 )

@@ -40,7 +40,7 @@ def test_the_file_can_be_read_by_a_person(tmp_path):
 
 
 def test_a_folder_without_a_manifest_is_no_finished_set(tmp_path):
-    with pytest.raises(ValueError, match=r"holds no manifest\.json, so no finished set of records; make one"):
+    with pytest.raises(ValueError, match=r"holds no manifest\.json, so it is no finished set of records"):
         read_manifest(tmp_path)
 
 
@@ -70,7 +70,7 @@ def test_a_shard_is_a_plain_file_name_in_its_folder(tmp_path, name):
     name = name.format(elsewhere=other / "b.tfrecord") if isinstance(name, str) else name
     change(folder, shards=[{"file": name, "num_examples": 2}])
 
-    with pytest.raises(ValueError, match="is broken .*is no plain file name") as error:
+    with pytest.raises(ValueError, match="is broken .*is not a plain file name") as error:
         read_manifest(folder)
     assert repr(name)[:200] in str(error.value)
 
@@ -89,7 +89,7 @@ def test_the_format_has_a_version_and_a_newer_one_is_refused(tmp_path):
 
     newer = FORMAT_VERSION + 1
     change(tmp_path, format_version=newer, shards="of another form")
-    sentence = f"has format_version={newer}, but this kbert reads up to {FORMAT_VERSION}; take a newer kbert"
+    sentence = f"has format_version={newer}, but this kbert reads up to {FORMAT_VERSION}; install a"
     with pytest.raises(ValueError, match=sentence):
         read_manifest(tmp_path)
     for wrong in ("1", -1, 1.5, True, None):

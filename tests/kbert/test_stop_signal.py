@@ -77,7 +77,7 @@ def test_the_second_signal_ends_a_process_within_a_long_call(first, second, code
         process.send_signal(second)
         assert process.wait(10) == code
         assert process.stderr.read() == (
-            "stopped at once by the second signal; the same command goes on from the newest checkpoint\n"
+            "stopped at once by the second signal; repeat the command to go on from the newest checkpoint\n"
         )
     finally:
         process.kill()

@@ -1,4 +1,4 @@
-"""What several tests of the tools share: a disk that is full."""
+"""A fixture that several tests of the tools share: a full disk."""
 
 import contextlib
 import resource
@@ -8,9 +8,9 @@ import pytest
 
 @pytest.fixture
 def largest_file():
-    """A function of a number of bytes, for `with`: there, no file of this process can grow beyond it.
+    """A context manager that takes a number of bytes: inside it, no file of this process can grow larger.
 
-    The system then answers as a full disk does, at the same places.
+    Writing beyond that fails at the same places as on a full disk.
     """
 
     @contextlib.contextmanager

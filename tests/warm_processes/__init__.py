@@ -1,8 +1,8 @@
 """`python -m MODULE` in a process of its own, without the seconds in which TensorFlow loads.
 
-A server, one for each worker of the suite, has loaded it and is forked. Everything else is that of a new
-process: command line, environment, streams, signals, exit code. What happens before TensorFlow is there, or
-while it loads, needs a process of the usual kind.
+A server, one for each worker of the suite, has loaded TensorFlow, and each process is a fork of it.
+Everything else is as in a new process: command line, environment, streams, signals, exit code. Tests of what
+happens before TensorFlow is loaded, or while it loads, need an ordinary process.
 """
 
 import atexit

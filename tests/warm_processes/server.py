@@ -1,7 +1,7 @@
 """Loads TensorFlow once, then forks a process for every script that it is asked to run.
 
-Its orders come as lines of JSON on the standard input; it ends with that. Nothing of TensorFlow is used
-before a fork, so that no thread of it is lost.
+Its orders are lines of JSON on the standard input; it ends when that is closed. Nothing of TensorFlow is used
+before a fork, because a fork would lose TensorFlow's threads.
 """
 
 import json
@@ -26,7 +26,7 @@ def serve():
 
 
 def _guard(order):
-    """Forks the script's process, and writes down how it ended."""
+    """Forks the script's process, and writes its exit code to a file."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     folder = Path(order["folder"])
     process = os.fork()

@@ -1,4 +1,4 @@
-"""Paths that a checkpoint's files name: they stay in the checkpoint's folder."""
+"""Paths that a checkpoint's files name: they must stay in the checkpoint's folder."""
 
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -8,24 +8,24 @@ _LONGEST_NAME = 255  # bytes; of most file systems
 
 
 def path_inside(folder: Path, name: str, named_by: Path, kind: str) -> Path:
-    """The place that `name` stands for, below `folder`.
+    """The path inside `folder` that `name` stands for.
 
     Args:
       folder: the checkpoint's folder.
-      name: a relative path as it stands in a file; "" is the folder itself.
-      named_by: that file, for the sentence of an error.
-      kind: "file" or "folder", for the same.
+      name: a relative path as written in a file; "" is the folder itself.
+      named_by: that file, for the error message.
+      kind: "file" or "folder", for the error message.
 
     Returns:
-      The path, whether or not something is there. A file may be a link to elsewhere, as all are in the hub's
-      cache; a folder may not.
+      The path; it need not exist. A file may be a link to a place outside, as all files are in the cache of
+      huggingface_hub; a folder may not.
 
     Raises:
       ValueError: for a path that leaves the folder.
     """
     parts = PurePosixPath(name).parts
     lexically = not PurePosixPath(name).is_absolute() and ".." not in parts
-    # A backslash or a drive would be one only elsewhere, and a checkpoint is the same everywhere.
+    # Backslashes and drives mean something only on Windows, but a checkpoint must mean the same everywhere.
     portable = name.isprintable() and "\\" not in name and not PureWindowsPath(name).drive
     short = all(len(part.encode("utf-8", "replace")) <= _LONGEST_NAME for part in parts)
     if lexically and portable and short:
@@ -34,5 +34,6 @@ def path_inside(folder: Path, name: str, named_by: Path, kind: str) -> Path:
         if inside.resolve().is_relative_to(folder.resolve()):
             return path
     raise ValueError(
-        f"{named_by} names the {kind} {shown(name)}, which is not in its own folder; take the whole model."
+        f"{named_by} names the {kind} {shown(name)}, which is not in its own folder; use a complete copy "
+        "of the model."
     )

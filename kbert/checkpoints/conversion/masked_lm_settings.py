@@ -1,4 +1,4 @@
-"""A masked-LM head with an activation and an epsilon of its own, as KerasHub's have."""
+"""Masked-LM heads whose activation and epsilon may differ from the encoder's, as in KerasHub."""
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
@@ -9,11 +9,13 @@ MASKED_LM_KEYS = ("masked_lm_hidden_act", "masked_lm_layer_norm_eps")
 
 
 def require_encoder_settings(checkpoint: BertCheckpoint, house: str, allowance: Allowance, report: Report):
-    """Refuses a masked-LM head that computes otherwise than the encoder, for a format that has one for both.
+    """Refuses a masked-LM head whose activation or epsilon is not the encoder's.
+
+    This is for formats that have one setting for both.
 
     Args:
       checkpoint: the model to write.
-      house: whose code will read it, for the sentence.
+      house: whose code will read it, for the error message.
       allowance, report: see `Allowance.conflict`; the setting is called `masked_lm_settings`.
 
     Raises:
@@ -26,12 +28,12 @@ def require_encoder_settings(checkpoint: BertCheckpoint, house: str, allowance: 
 def require_settings(
     checkpoint: BertCheckpoint, theirs: tuple[str, float], house: str, allowance: Allowance, report: Report
 ):
-    """The same for a format whose head takes `theirs`: (activation, epsilon)."""
+    """The same for a format whose masked-LM head always uses `theirs`: (activation, epsilon)."""
     settings = checkpoint.encoder.masked_lm_settings
     if MASKED_LM.name in checkpoint.parts and settings != theirs:
         ours, other = (f"{name} and epsilon {eps:g}" for name, eps in (settings, theirs))
         allowance.conflict(
             "masked_lm_settings",
-            f"the masked-LM head takes {ours}, but {house} gives it {other} and would give other logits",
+            f"the masked-LM head uses {ours}, but {house} uses {other} and would give other logits",
             report,
         )

@@ -1,4 +1,4 @@
-"""Outside names against kbert's: every name is taken, or told why not, or an error."""
+"""Matches a file's names with kbert's: every name is taken, left over with a reason, or an error."""
 
 from dataclasses import dataclass, field
 
@@ -15,12 +15,12 @@ _EXAMPLES = 4
 
 @dataclass
 class Stored:
-    """What a file holds, on its way into kbert.
+    """The tensors of a file that is being read.
 
     Args:
-      tensors: name in the table's words -> tensor.
-      originals: the same name -> the name as it stands in the file, where that differs.
-      ignored: name -> why it carries nothing that kbert needs.
+      tensors: name as in the name table -> tensor.
+      originals: the same name -> the name in the file, where that differs.
+      ignored: name -> why kbert does not need it.
       tied: name -> name of the tensor that it must equal, because kbert has only one of the two.
     """
 
@@ -48,17 +48,18 @@ def match(
       stored: the file's tensors.
       rows: the name table of the model at hand.
       shapes: kbert name -> shape that the config gives it.
-      may_be_missing: kbert name -> what becomes of it when the file lacks it.
-      what: what the file should be, for the sentence of an error: "BertForMaskedLM".
+      may_be_missing: kbert name of a variable that the file need not have -> what happens then, for the
+        report.
+      what: what the file should be, for the error message, for example "BertForMaskedLM".
       allowance: names that may stay unmatched.
-      report: filled with the account.
+      report: takes what became of every name.
 
     Returns:
-      kbert name -> float32 tensor in kbert's layout, for all that the file has.
+      kbert name -> float32 tensor in kbert's layout, for every variable that the file has.
 
     Raises:
-      ValueError: one sentence for tensors of another shape or type, tensors that are missing, or tensors
-        that have no place, unless they are allowed.
+      ValueError: for tensors of another shape or type, missing tensors, and tensors that the model does not
+        have, unless they are allowed.
     """
     by_outside = {row.outside: row for row in rows}
     found: dict[str, StoredTensor] = {}
@@ -69,10 +70,10 @@ def match(
         if name in stored.ignored:
             report.left_over.append((original, stored.ignored[name]))
         elif name in stored.tied:
-            continue  # after all others: its twin is looked up then
+            continue  # compared with its twin after all others have been found
         elif row is None:
             if original in allowance:
-                report.left_over.append((original, "no place in kbert's model; allowed"))
+                report.left_over.append((original, "kbert's model has no variable for it; allowed"))
             else:
                 homeless.append(original)
         else:
@@ -94,13 +95,13 @@ def match(
     missing = _missing(stored, rows, found, may_be_missing, allowance, report)
     if missing:
         raise ValueError(
-            f"{report.path} lacks {len(missing)} tensors of a {what}: {_some(missing)}; take the whole "
-            "checkpoint, or say --allow_unmatched with their names to have them initialised."
+            f"{report.path} has no tensors for {len(missing)} variables of a {what}: {_some(missing)}; use "
+            "the complete checkpoint, or pass --allow_unmatched with their names to have them initialised."
         )
     if homeless:
         raise ValueError(
-            f"{report.path} holds {len(homeless)} tensors that have no place in a {what}: "
-            f"{_some(homeless)}; if they are not needed, say --allow_unmatched with their names or globs."
+            f"{report.path} holds {len(homeless)} tensors that a {what} does not have: "
+            f"{_some(homeless)}; if they are not needed, pass --allow_unmatched with their names or globs."
         )
     _check_tied(stored, by_outside, found, allowance, report)
     return found
@@ -114,7 +115,7 @@ def _missing(stored, rows, found, may_be_missing, allowance, report):
         if row.kbert in may_be_missing:
             report.not_in_file.append((row.kbert, may_be_missing[row.kbert]))
         elif row.outside in allowance or row.kbert in allowance or _left(stored, row, report):
-            report.not_in_file.append((row.kbert, "initialised afresh; allowed"))
+            report.not_in_file.append((row.kbert, "initialised; allowed"))
         else:
             missing.append(row.outside)
     known = {row.kbert for row in rows}
@@ -142,7 +143,7 @@ def _check_tied(stored, by_outside, found, allowance, report):
         else:
             raise ValueError(
                 f"{report.path}: {original} differs from {stored.original(twin)}, but kbert's masked-LM head "
-                "has one tensor for both; to take the second for both, say "
+                "has one tensor for both; to use the second for both, pass "
                 f"--allow_unmatched={original}."
             )
 
@@ -155,12 +156,12 @@ def _how(tensor, transposed):
     how = "transposed" if transposed else "as it is"
     if tensor.dtype == "float32":
         return how
-    return f"{how}, {tensor.dtype} {'rounded' if tensor.dtype == 'float64' else 'made'} to float32"
+    return f"{how}, {tensor.dtype} {'rounded' if tensor.dtype == 'float64' else 'converted'} to float32"
 
 
 def _refuse(path, wrong, what, pair):
     if wrong:
-        raise ValueError(f"{path} has {what}: {_joined(wrong, '; ')}; take {pair} of one model.")
+        raise ValueError(f"{path} has {what}: {_joined(wrong, '; ')}; use {pair} of one model.")
 
 
 def _some(names):

@@ -1,7 +1,7 @@
-"""The name tables: what each variable of kbert is called elsewhere, and whether it lies there transposed.
+"""The name tables: what each variable of kbert is called elsewhere, and whether it is transposed there.
 
 PyTorch keeps the kernel of a dense layer as (outputs, inputs); kbert, Keras and TF1 keep (inputs, outputs).
-TF1's two classifier matrices, `output_weights`, are the exception: they lie as (labels, hidden). `{layer}`
+TF1's classifier matrices, `output_weights`, are the exception: they are stored as (labels, hidden). `{layer}`
 stands for the layer's number.
 
 Sources: google-research/bert, modeling.py, run_pretraining.py, run_classifier.py, run_squad.py; the
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class NameRow(NamedTuple):
-    """One variable: kbert's name, the other house's, and whether the two axes are exchanged there."""
+    """One variable: kbert's name, the other format's, and whether the two axes are exchanged there."""
 
     kbert: str
     outside: str
@@ -151,8 +151,8 @@ def _keras_layer_norm(kbert, keras_hub):
 
 
 _KH_LAYER = "transformer_layer_{layer}"
-# Paths of the variables. Attention lies there with its heads apart: (hidden, heads, head size), output
-# (heads, head size, hidden); the order of the numbers is the same.
+# Paths of the variables. Attention kernels have an axis for the heads there: (hidden, heads, head size), and
+# (heads, head size, hidden) for the output. The order of the numbers is the same.
 KERAS_HUB = {
     "body": (
         NameRow("embeddings/word_embeddings", "token_embedding/embeddings"),
@@ -183,7 +183,7 @@ KERAS_HUB = {
 def rows(table: dict[str, tuple[NameRow, ...]], parts, num_layers: int) -> list[NameRow]:
     """The rows of "body" and of `parts`, with a row for each layer in place of `{layer}`.
 
-    A part that the table lacks has no rows: the other house has no such variables.
+    A part that is not in the table has no rows: the other format has no such variables.
     """
     found = []
     for part in ("body", *parts):

@@ -1,6 +1,6 @@
-"""The keys that kbert adds to another house's config file, for what that file has no word for.
+"""The keys that kbert adds to the config file of another format, for what that format has no key for.
 
-transformers and google-research/bert keep keys that they do not know and look at their own alone.
+transformers and google-research/bert accept unknown keys and do not use them.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ UNTRAINED = "kbert_untrained"
 
 @dataclass(frozen=True)
 class OwnKeys:
-    """What kbert wrote down.
+    """The values of kbert's own keys.
 
     Args:
-      vocabulary_size: the number of pieces, beside a larger token table; None when not recorded.
+      vocabulary_size: the number of pieces, if the token table has more rows; None when not recorded.
       untrained: kbert names of variables that were never trained and so are not in the file.
     """
 
@@ -25,7 +25,7 @@ class OwnKeys:
     untrained: tuple[str, ...] = ()
 
     def may_be_missing(self) -> dict[str, str]:
-        return {name: "never trained, says the config" for name in self.untrained}
+        return {name: "never trained, according to the config" for name in self.untrained}
 
 
 def take_own_keys(values: dict, path) -> OwnKeys:

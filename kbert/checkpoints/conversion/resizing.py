@@ -1,6 +1,7 @@
 """More positions, or another vocabulary, for a model that is trained already.
 
-First checkpoints; below them the tables themselves, as arrays by their names in a checkpoint.
+The first functions work on checkpoints, the others on the tables themselves: arrays by their names in a
+checkpoint.
 """
 
 import dataclasses
@@ -21,13 +22,13 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
 
     Args:
       checkpoint: any checkpoint.
-      max_position_embeddings: rows of the new position table; more of them repeat the trained ones.
+      max_position_embeddings: rows of the new position table; added rows repeat the trained ones.
 
     Raises:
-      ValueError: for a length below 1, or beyond what `EncoderConfig` takes.
+      ValueError: for a length below 1, or above the limit of `EncoderConfig`.
     """
     had = checkpoint.encoder.max_position_embeddings
-    # The config knows how many there may be, and is asked before the table is made.
+    # The config comes first, because it checks the number of positions before the table is made.
     encoder = dataclasses.replace(checkpoint.encoder, max_position_embeddings=max_position_embeddings)
     arrays = resize_positions(_read(checkpoint, POSITION_TABLE), max_position_embeddings)
     longest = checkpoint.max_seq_length
@@ -42,7 +43,7 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
 
 
 def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: Vocabulary) -> BertCheckpoint:
-    """The same model for another vocabulary: tokens of both keep their numbers, new ones get the mean.
+    """The same model for another vocabulary: tokens of both keep their rows, new ones get the mean row.
 
     Args:
       checkpoint: any checkpoint.
@@ -55,7 +56,7 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: Vocabulary) -> BertC
     if vocabulary.do_lower_case != old.do_lower_case:
         raise ValueError(
             f"the new vocabulary has do_lower_case={vocabulary.do_lower_case}, {checkpoint.source} has "
-            f"{old.do_lower_case}: the same words would be other pieces; keep the casing."
+            f"{old.do_lower_case}: the same words would become other pieces; give one of the same casing."
         )
     kept = sum(token in old.ids for token in vocabulary.tokens)
     if 2 * kept < len(vocabulary):
@@ -87,9 +88,10 @@ def _with_tables(checkpoint, arrays, note, **changes):
 def resize_positions(weights: dict, max_position_embeddings: int) -> dict:
     """Gives the position table another length.
 
-    A longer table repeats the trained rows from the start: place 512 begins as place 0, so that neighbours
-    stay neighbours everywhere but at the seams (Longformer, arXiv 2004.05150, section 5, found this far
-    better than fresh rows). A shorter one drops the rows at the end. Train on before longer texts count.
+    A longer table repeats the trained rows from the start: position 512 starts as a copy of position 0, so
+    neighbouring rows stay neighbours except where a copy begins (Longformer, arXiv 2004.05150, section 5,
+    found this far better than freshly initialised rows). A shorter table drops the rows at the end. Train the
+    model further before you use it on longer texts.
 
     Args:
       weights: name -> array; must hold `embeddings/position_embeddings`.
@@ -109,11 +111,11 @@ def resize_positions(weights: dict, max_position_embeddings: int) -> dict:
 
 
 def resize_vocabulary(weights: dict, old_tokens, new_tokens) -> dict:
-    """Gives the token table the rows of another vocabulary, and the masked-LM bias its places.
+    """Gives the token table and the masked-LM bias the rows of another vocabulary.
 
-    A token of both vocabularies keeps its row, wherever it stands now. A new token gets the mean of the
-    old rows and the mean of the old biases: its logit then is the mean of all old logits, whatever the
-    text, so that it neither crowds out the others nor has to be unlearned.
+    A token of both vocabularies keeps its row, whatever its new id. A new token gets the mean of the old rows
+    and the mean of the old biases. Its logit is then the mean of all old logits for every text, so the new
+    token starts neither too likely nor too unlikely.
 
     Args:
       weights: name -> array; must hold `embeddings/word_embeddings` and may hold `masked_lm/output_bias`.
@@ -125,7 +127,7 @@ def resize_vocabulary(weights: dict, old_tokens, new_tokens) -> dict:
       A new dict; the other arrays are the same objects.
 
     Raises:
-      ValueError: when the table has fewer rows than there are old tokens, or a token stands twice.
+      ValueError: when the table has fewer rows than there are old tokens, or a new token appears twice.
     """
     table = np.asarray(weights[WORD_TABLE])
     if len(table) < len(old_tokens):
@@ -134,7 +136,7 @@ def resize_vocabulary(weights: dict, old_tokens, new_tokens) -> dict:
             "vocabulary; give the vocabulary that these weights were trained with."
         )
     if len(set(new_tokens)) < len(new_tokens):
-        raise ValueError("the new vocabulary repeats a token; every token may stand once.")
+        raise ValueError("the new vocabulary repeats a token; every token may appear once.")
     rows = {token: row for row, token in enumerate(old_tokens)}
     sources = [rows.get(token) for token in new_tokens]
     resized = {WORD_TABLE: _picked(table[: len(old_tokens)], sources)}

@@ -1,11 +1,11 @@
-"""Casing, and the vocabulary against the config: what must agree before any tensor is read."""
+"""Checks of the casing and of the vocabulary's size, before any tensor is read."""
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.tokenization.vocabulary import Vocabulary
 
-# Tables are often padded so that their rows divide well on accelerators: to a multiple of one of these.
+# The rows of a table are often padded to a multiple of one of these, for speed on accelerators.
 _PADDED_TO = (8, 16, 32, 64, 128)
 
 
@@ -18,18 +18,19 @@ def decide_casing(
     allowance: Allowance,
     report: Report,
 ) -> Vocabulary:
-    """The vocabulary with its casing, from what the folder says, the user's flag, and the pieces themselves.
+    """The vocabulary with its casing, decided by the user's flag, the checkpoint, or the pieces themselves.
 
     Args:
       tokens: the pieces in id order.
       source: the file they come from.
-      declared: `do_lower_case` as the checkpoint's own files have it, or None.
-      declared_by: where they say so.
+      declared: `do_lower_case` as the checkpoint says it, or None.
+      declared_by: the file or name that says it.
       asked: the user's --do_lower_case, or None.
       allowance, report: see `Allowance.conflict`; the setting is called `do_lower_case`.
 
     Raises:
-      ValueError: when flag and folder contradict each other, or the pieces speak against both.
+      ValueError: when flag and checkpoint contradict each other, or the pieces contradict the casing, unless
+        allowed.
     """
     if declared is not None and asked is not None and declared != asked:
         allowance.conflict(
@@ -42,7 +43,7 @@ def decide_casing(
     elif declared is not None:
         decided, reason = declared, declared_by
     else:
-        # Told by the pieces: an uncased vocabulary has (almost) no piece with an upper-case letter.
+        # The pieces decide: an uncased vocabulary has (almost) no piece with an upper-case letter.
         decided = Vocabulary(tokens, True, source).casing_warning() is None
         reason = f"the pieces of {source}, as nothing in the checkpoint says it"
     vocabulary = Vocabulary(tokens, decided, source)
@@ -63,14 +64,14 @@ def check_sizes(
     allowance: Allowance,
     report: Report,
 ):
-    """Refuses a vocabulary that is not the one of the token table.
+    """Refuses a vocabulary whose size does not fit the token table.
 
-    More pieces than rows is an error for good: ids would fall outside the table. Fewer pieces are accepted
-    where the rows are the pieces rounded up to a multiple of 8 to 128, or where the checkpoint records the
-    number of pieces itself.
+    More pieces than rows are always an error: ids would fall outside the table. Fewer pieces are accepted if
+    the number of rows is the number of pieces rounded up to a multiple of 8, 16, 32, 64 or 128, if the
+    checkpoint itself records the number of pieces, or if `vocab_size` is allowed.
 
     Raises:
-      ValueError: as said, unless `vocab_size` is allowed for the second kind.
+      ValueError: when the vocabulary is refused.
     """
     rows, pieces = config.vocab_size, len(vocabulary)
     if pieces == rows:
@@ -82,7 +83,7 @@ def check_sizes(
         )
     if recorded_size == pieces or rows in {-(-pieces // step) * step for step in _PADDED_TO}:
         report.note(
-            f"the token table has {rows - pieces} rows more than there are pieces ({pieces}): padding"
+            f"the token table has {rows - pieces} more rows than there are pieces ({pieces}): padding"
         )
         return
     allowance.conflict(

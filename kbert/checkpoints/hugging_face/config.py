@@ -28,8 +28,8 @@ _PROBLEM_TYPES = ("single_label_classification", "multi_label_classification", "
 
 
 BARE_ENCODER = "BertModel"
-# Of DistilBERT's classes, those with a pooler have another one (another layer, and ReLU in the place of
-# tanh), which has no place in kbert: their encoder is read.
+# The DistilBERT classes with a pooler have another one than BERT (another layer, and ReLU in place of tanh).
+# kbert does not have it, so only their encoder is read.
 _DISTIL_CLASSES = {
     "DistilBertModel": BARE_ENCODER,
     "DistilBertForMaskedLM": "BertForMaskedLM",
@@ -41,13 +41,13 @@ _DISTIL_CLASSES = {
 
 
 def architectures() -> list[str]:
-    """The classes of transformers that kbert reads: each task says its own."""
+    """The classes of transformers that kbert reads; each task names its own."""
     own = dict.fromkeys(TASKS[name].architecture for name in TASKS if TASKS[name].architecture)
     return [BARE_ENCODER, *(name for name in own if name != BARE_ENCODER), *_DISTIL_CLASSES]
 
 
 def task_of_architecture(name: str, problem_type: str | None = None) -> str:
-    """kbert's task for a class of transformers, or for what its logits mean there."""
+    """kbert's task for a class of transformers; `problem_type` says what the class's logits mean."""
     name = _DISTIL_CLASSES.get(name, name)
     return TASKS.of_architecture(name, problem_type) or TASKS.of_architecture(name) or ""
 
@@ -78,10 +78,10 @@ class HuggingFaceConfig:
     Args:
       encoder: the encoder's shape.
       model_type: "bert" or "distilbert".
-      architecture: a key of ARCHITECTURES, or None when the file names none.
+      architecture: one of `architectures()`, or None when the file names none.
       labels: the names of `id2label` in order, or None when the file has none.
-      problem_type: as in the file, or "regression" for one single label.
-      own: what kbert wrote down beside it.
+      problem_type: "regression" or "multi_label_classification" as in the file, otherwise None.
+      own: the values of kbert's own keys.
     """
 
     encoder: EncoderConfig
@@ -96,15 +96,15 @@ def parse_config(values: dict, path, allowance: Allowance, report: Report) -> Hu
     """Reads the object of a `config.json`.
 
     Raises:
-      ValueError: for another architecture, a decoder, relative positions, or anything else that changes
-        the numbers and that kbert has not; the sentence names the key.
+      ValueError: for another architecture, a decoder, relative positions, or any other setting that changes
+        the results and that kbert does not have; the message names the key.
     """
     own = take_own_keys(values, path)
     architecture = _architecture(values, path, report)
     model_type = json_value(values, "model_type", str, path)
     if model_type is None:
         model_type = "distilbert" if (architecture or "").startswith("Distil") else "bert"
-        report.note(f"config.json names no model_type; taken for {model_type!r}")
+        report.note(f"config.json names no model_type; read as {model_type!r}")
     if model_type not in ("bert", "distilbert"):
         raise ValueError(
             f"{path} is of model_type {shown(model_type)}; kbert reads 'bert' and 'distilbert' encoders."
@@ -138,19 +138,19 @@ def _refuse_variants(values, path, allowance, report):
     absolute = json_value(values, "position_embedding_type", str, path, "absolute")
     if absolute != "absolute":
         raise ValueError(
-            f"{path}: position_embedding_type={shown(absolute)}, but kbert's positions are 'absolute': its "
-            "numbers would be other ones."
+            f"{path}: position_embedding_type={shown(absolute)}, but kbert's positions are 'absolute' and "
+            "would give other results."
         )
     for key in ("is_decoder", "add_cross_attention"):
         if json_value(values, key, bool, path, False):
-            raise ValueError(f"{path}: {key}=true, but kbert's BERT is an encoder: it attends both ways.")
+            raise ValueError(f"{path}: {key}=true, but kbert's BERT is a bidirectional encoder.")
     if values.get("pruned_heads"):
         raise ValueError(f"{path}: pruned_heads are set, but kbert's layers have all their heads.")
     if values.get("quantization_config"):
         raise ValueError(f"{path}: the weights are quantized (quantization_config); take float weights.")
     embedding_size = json_value(values, "embedding_size", int, path)
     if embedding_size not in (None, values.get("hidden_size")):
-        raise ValueError(f"{path}: embedding_size={shown(embedding_size)} is not hidden_size.")
+        raise ValueError(f"{path}: embedding_size={shown(embedding_size)} should equal hidden_size.")
     head_dropout = json_value(values, "classifier_dropout", float, path)
     if head_dropout not in (None, values.get("hidden_dropout_prob", 0.1)):
         report.note(
@@ -169,7 +169,7 @@ def _encoder_config(values, model_type, path, report):
     theirs = json_value(found, "hidden_act", str, path, "gelu")
     if theirs not in _ACTIVATIONS:
         raise ValueError(
-            f"{path}: hidden_act={shown(theirs)} is not known to kbert; it has {', '.join(_ACTIVATIONS)}."
+            f"{path}: hidden_act={shown(theirs)} is not known to kbert; it knows {', '.join(_ACTIVATIONS)}."
         )
     found["hidden_act"] = _ACTIVATIONS[theirs]
     report.note(f"hidden_act {theirs!r} there is {found['hidden_act']!r} in kbert")
@@ -200,7 +200,7 @@ def _problem_type(values, path):
 
 
 def architecture_of(checkpoint: BertCheckpoint) -> str:
-    """The class of transformers that a checkpoint's model is."""
+    """The class of transformers for a checkpoint. Raises ValueError if there is none for its task."""
     name = TASKS[checkpoint.task].architecture
     if name is None:
         raise ValueError(f"Hugging Face has no class for kbert's task {checkpoint.task!r}.")
@@ -233,11 +233,11 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
     for name in MASKED_LM_KEYS:  # read back by kbert alone
         if getattr(encoder, name) is not None:
             values[name] = getattr(encoder, name)
-    # Without a name for its one output, that library would give a regression two.
+    # Without a name for its one output, transformers would give a regression two.
     labels = checkpoint.labels or (("LABEL_0",) if checkpoint.problem_type == "regression" else ())
     if labels:
         values["id2label"] = {str(index): name for index, name in enumerate(labels)}
         values["label2id"] = {name: index for index, name in enumerate(labels)}
-    if TASKS.of_architecture(values["architectures"][0], "regression"):  # so its logits have several meanings
+    if TASKS.of_architecture(values["architectures"][0], "regression"):  # its logits may mean several things
         values["problem_type"] = checkpoint.problem_type or "single_label_classification"
     return values | own_keys(checkpoint)

@@ -1,4 +1,4 @@
-"""Hugging Face folders: BERT and DistilBERT in, BERT out; neither torch nor transformers is needed."""
+"""Reads BERT and DistilBERT from Hugging Face folders and writes BERT, without torch and transformers."""
 
 from pathlib import Path
 
@@ -37,15 +37,15 @@ WEIGHT_FILES = (
 )
 _OTHER_WEIGHT_FILES = ("tf_model.h5", "flax_model.msgpack", "model.onnx", "model.ckpt.index")
 _BUFFERS = {
-    "embeddings.position_ids": "a buffer (0, 1, 2 ...), no weight",
-    "embeddings.token_type_ids": "a buffer of zeros, no weight",
+    "embeddings.position_ids": "a buffer (0, 1, 2 ...), not a weight",
+    "embeddings.token_type_ids": "a buffer of zeros, not a weight",
 }
 _TIED = {
     "cls.predictions.decoder.weight": "embeddings.word_embeddings.weight",
     "cls.predictions.decoder.bias": "cls.predictions.bias",
     "vocab_projector.weight": "embeddings.word_embeddings.weight",
 }
-_FRESH = "not in this architecture; initialised afresh where a kbert model has it"
+_FRESH = "not in this architecture; initialised if a kbert model has it"
 
 
 def read_hugging_face(
@@ -54,14 +54,14 @@ def read_hugging_face(
     """Reads a folder as transformers writes it.
 
     Args:
-      path: the folder: config.json, the vocabulary, and weights in safetensors or PyTorch's format, whole
-        or in shards.
-      do_lower_case: the casing, where the folder does not say it.
+      path: the folder: config.json, the vocabulary, and weights in safetensors or PyTorch's format, in one
+        file or in shards.
+      do_lower_case: the casing, needed only if the folder does not say it.
       allowance: names that may stay unmatched.
 
     Raises:
-      ValueError: one sentence for whatever is missing, broken, or unknown to kbert. Settings are checked
-        before any tensor is read.
+      ValueError: for anything that is missing, broken, or unknown to kbert. Settings are checked before any
+        tensor is read.
     """
     folder, allowance = Path(path), allowance or Allowance()
     report = Report(FORMAT, str(path))
@@ -80,14 +80,14 @@ def read_hugging_face(
     stored = _stored(_read_weights(folder, report), config)
     name = config.architecture or _guess_architecture(stored, config, report)
     if name == "BertForMaskedLM" and "cls.seq_relationship.weight" in stored.tensors:
-        report.note("config.json says BertForMaskedLM, but the next-sentence head is there as well: taken")
+        report.note("config.json says BertForMaskedLM, but there is a next-sentence head: it is read too")
         name = "BertForPreTraining"
     labels = _labels(config, task_of_architecture(name), stored, folder, allowance, report)
     task = task_of_architecture(name, config.problem_type or ("regression" if len(labels) == 1 else None))
 
     parts = own = parts_of(task, labels)
     if "pooler.dense.weight" in stored.tensors:
-        parts = with_pooler(parts)  # perhaps of no use to this task, but part of the encoder
+        parts = with_pooler(parts)  # part of the encoder, even if this task does not use it
     shapes = body_shapes(config.encoder)
     for part in parts.values():
         shapes |= part.shapes(config.encoder)
@@ -102,7 +102,7 @@ def read_hugging_face(
     tensors = match(stored, table_rows, shapes, optional, name, allowance, report)
     if config.model_type == "distilbert":
         tensors["embeddings/token_type_embeddings"] = zeros(shapes["embeddings/token_type_embeddings"])
-    report.note(f"architecture {name}: kbert's {task!r}")
+    report.note(f"architecture {name}, read as kbert's task {task!r}")
     return BertCheckpoint(
         source=str(path),
         encoder=config.encoder,
@@ -125,7 +125,7 @@ def _read_weights(folder, report):
         found = f"; {others[0]} is not read: save the model with safetensors" if others else ""
         raise ValueError(f"{folder} holds no weights ({' or '.join(WEIGHT_FILES)}){found}.")
     for name in there[1:]:
-        report.note(f"{name} is not read: {there[0]} comes first")
+        report.note(f"{name} is not read, because {there[0]} is there too")
     if there[0].endswith(".index.json"):
         return _read_shards(folder, there[0], report)
     read = read_safetensors if there[0].endswith(".safetensors") else read_torch_file
@@ -158,7 +158,7 @@ def _read_shards(folder, index_name, report):
 
 
 def _stored(tensors, config) -> Stored:
-    """Names without the model's prefix, and with the norms' present names."""
+    """Removes the model's prefix from the names, and gives old names of layer norms their present form."""
     prefix = f"{config.model_type}."
     plain, originals = {}, {}
     for original, tensor in tensors.items():
@@ -167,7 +167,7 @@ def _stored(tensors, config) -> Stored:
             if name.endswith(f"LayerNorm{old}"):
                 name = name.removesuffix(old) + new
         if name in plain:
-            raise ValueError(f"two tensors are the same one: {shown(original)} and {shown(originals[name])}.")
+            raise ValueError(f"{shown(original)} and {shown(originals[name])} are names of the same tensor.")
         plain[name] = tensor
         originals[name] = original
     # Some files keep the output bias only under the decoder's name.
@@ -179,7 +179,7 @@ def _stored(tensors, config) -> Stored:
 
 
 def _guess_architecture(stored, config, report):
-    """For old files whose config names none: from the heads that are there."""
+    """The class of an old checkpoint whose config names none, according to the heads in the file."""
     kind = "DistilBert" if config.model_type == "distilbert" else "Bert"
     names = stored.tensors
     if "cls.predictions.bias" in names:
@@ -207,7 +207,7 @@ def _labels(config, task, stored, folder, allowance, report):
         if rows_there not in (None, len(config.labels)):
             raise ValueError(
                 f"{folder}: config.json names {len(config.labels)} labels (id2label), but the classifier has "
-                f"{rows_there} outputs; take config and weights of one model."
+                f"{rows_there} outputs; use config and weights of one model."
             )
         return config.labels
     count = rows_there or 2
@@ -222,15 +222,16 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, allowance: Allo
     """Writes what `transformers` loads with `AutoModel...` and `AutoTokenizer.from_pretrained(folder)`.
 
     Args:
-      checkpoint: the model; tensors that it lacks are not written.
+      checkpoint: the model; only the tensors that it has are written.
       folder: an empty folder.
-      allowance: `masked_lm_settings`, the one thing that has no form there.
+      allowance: `masked_lm_settings`, the only setting that this format cannot express.
 
     Returns:
-      The account of the writing.
+      The report of the writing.
 
     Raises:
-      ValueError: for a masked-LM head with another activation or epsilon than the encoder's.
+      ValueError: for a masked-LM head with another activation or epsilon than the encoder's, and for a task
+        that has no class in transformers.
     """
     report = Report(FORMAT, str(folder))
     require_encoder_settings(checkpoint, "transformers", allowance, report)

@@ -1,6 +1,6 @@
-"""`hf://org/name@revision`: a model of the Hugging Face hub -> a folder on this machine.
+"""`hf://org/name@revision`: downloads a model of the Hugging Face hub into a folder on this machine.
 
-Through the package huggingface_hub, an optional extra, with its cache and its environment variables:
+This uses the package huggingface_hub, an optional extra, with its cache and its environment variables:
 HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE, HF_TOKEN, HF_ENDPOINT.
 """
 
@@ -11,7 +11,7 @@ SCHEME = "hf://"
 INSTALL = "pip install huggingface_hub==2.4.0"
 _NAME = re.compile(r"hf://(?P<repository>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?")
 
-# Only what some reader of kbert opens; models lie beside many other files.
+# Only files that kbert reads; a model's repository often holds many others.
 _SMALL_FILES = (
     "config.json",
     "vocab.txt",
@@ -31,8 +31,8 @@ _SMALL_FILES = (
     # Google
     "bert_config.json",
 )
-# In order of preference. The next is asked for when a model has none of these: a pickle, though it is read
-# without being run, only where there is nothing else.
+# In order of preference. A group is downloaded only if the model has no file of the groups before it. So a
+# pickle is read only when there is no better file, although kbert reads pickles without running them.
 _WEIGHTS = (
     (
         "model.safetensors",
@@ -50,18 +50,18 @@ def download(name: str) -> Path:
     """Downloads a model's files, or finds them in the cache.
 
     Args:
-      name: "hf://org/name", with "@" and a branch, tag or commit at the end if it is not to be the newest.
+      name: "hf://org/name", or "hf://org/name@" and a branch, tag or commit; the default is the main branch.
 
     Returns:
       The folder in huggingface_hub's cache; its own name is the commit.
 
     Raises:
-      ValueError: one sentence for a name that is none, a model or revision that the hub does not have or
-        does not give away, and a model that is not in the cache when there is no network.
+      ValueError: for an invalid name, a model or revision that the hub does not have or does not give access
+        to, and a model that is not in the cache when there is no network.
     """
     found = _NAME.fullmatch(name)
     if found is None:
-        raise ValueError(f"{name} is no name of a model; expected hf://org/name or hf://org/name@revision.")
+        raise ValueError(f"{name} is not a model's name; expected hf://org/name or hf://org/name@revision.")
     try:
         import huggingface_hub
     except ImportError as error:
@@ -81,15 +81,14 @@ def download(name: str) -> Path:
             if any(found for pattern in weights for found in Path(folder).glob(pattern)):
                 break
     except errors.HFValidationError as error:
-        raise ValueError(f"{name} is no name of a model: {_one_line(error)}.") from None
+        raise ValueError(f"{name} is not a model's name: {_one_line(error)}.") from None
     except errors.GatedRepoError:
         raise ValueError(
-            f"{name} is only given to those who have accepted its terms: do so on its page, then `hf auth "
-            "login`, or set HF_TOKEN."
+            f"{name} is gated: accept its terms on its page, then run `hf auth login` or set HF_TOKEN."
         ) from None
     except errors.RepositoryNotFoundError:
         raise ValueError(
-            f"{name}: the hub has no model {repository}, or it is private; check the name, or `hf auth "
+            f"{name}: the hub has no model {repository}, or it is private; check the name, or run `hf auth "
             "login`."
         ) from None
     except errors.RevisionNotFoundError:
@@ -99,8 +98,8 @@ def download(name: str) -> Path:
     except errors.LocalEntryNotFoundError as error:
         raise ValueError(
             f"{name} is not in the cache ({huggingface_hub.constants.HF_HUB_CACHE}) and could not be "
-            f"downloaded ({_one_line(error.__cause__ or error)}); connect, unset HF_HUB_OFFLINE, or give a "
-            "folder."
+            f"downloaded ({_one_line(error.__cause__ or error)}); check the network, unset "
+            "HF_HUB_OFFLINE, or give a folder."
         ) from None
     except (OSError, errors.HfHubHTTPError) as error:
         raise ValueError(f"{name} could not be downloaded ({_one_line(error)}); try again.") from None

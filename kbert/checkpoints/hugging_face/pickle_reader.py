@@ -1,9 +1,9 @@
 """Reading a pickle without running it: its instructions one by one, as data.
 
-A pickle is a program: it names callables, has them called, and sets the state of what they made. Here names
-mean what a table says and nothing else; instructions that no list of tensors has are refused. Objects are
-never hashed, compared or shown as wholes, so that a small pickle of much-repeated parts stays small; how many
-instructions and bytes there may be is limited.
+A pickle is a program: it names functions, calls them, and sets the state of the objects that they return.
+Here a name can mean only what a table says, and instructions that a list of tensors does not need are
+refused. The number of instructions and bytes is limited. Objects are never hashed, compared or printed as a
+whole, because a small pickle can describe a huge object by repeating its parts.
 
 Source: Python's pickletools, which describes every instruction.
 """
@@ -20,7 +20,7 @@ _MOST_BYTES = 1 << 25
 
 
 class RefusedPickle(Exception):
-    """The pickle holds something that it may not hold, or asks for too much work."""
+    """The pickle holds something that is not allowed, or asks for too much work."""
 
 
 class PickleReader:
@@ -28,7 +28,7 @@ class PickleReader:
 
     Args:
       names: "module name" -> what it stands for.
-      callables: those of them that may be called, with whatever arguments; each checks its own.
+      callables: the functions among them that may be called; each one checks its own arguments.
       persistent: function from a persistent id to what it stands for.
     """
 
@@ -38,10 +38,11 @@ class PickleReader:
         self._work = 0
 
     def read(self, file):
-        """The object that a pickle describes; the file is left behind the pickle's last byte.
+        """The object that a pickle describes. Afterwards the file stands just after the pickle.
 
         Raises:
-          RefusedPickle: see above. A pickle that is broken may raise anything.
+          RefusedPickle: for an instruction, name or object that is not allowed, and for too much work. A
+            broken pickle may raise any exception.
         """
         for code, argument, _ in pickletools.genops(_Limited(file)):  # type: ignore[arg-type]  # it reads no more
             self._spend(1)
@@ -108,7 +109,7 @@ class PickleReader:
 
     def _extend(self, values):
         if type(self._stack[-1]) is not list:
-            raise RefusedPickle("an entry for what is no list")
+            raise RefusedPickle("an entry for something that is not a list")
         self._stack[-1].extend(values)
 
     def _dict(self, _):
@@ -132,18 +133,18 @@ class PickleReader:
     def _stack_name(self, _):
         module, name = self._last(2)
         if type(module) is not str or type(name) is not str:
-            raise RefusedPickle("a name that is no text")
+            raise RefusedPickle("a name that is not a text")
         self._name(f"{module} {name}")
 
     def _call(self, _):
         function, arguments = self._last(2)
         if not any(function is known for known in self._callables) or type(arguments) is not tuple:
-            raise RefusedPickle("a call of what is no function")
+            raise RefusedPickle("a call of something that is not a function")
         self._spend(sum(len(value) for value in arguments if type(value) in (list, tuple)))
         self._stack.append(function(*arguments))
 
     def _build(self, _):
-        """A state dict has its versions as an attribute; nobody looks at them here."""
+        """A state dict has its version numbers as an attribute; they are not needed here."""
         thing, _ = self._last(2)
         if type(thing) is not OrderedDict:
             raise RefusedPickle(f"a state for a {type(thing).__name__}")
@@ -154,31 +155,31 @@ class PickleReader:
 
 
 def set_items(dictionary, items):
-    """Puts keys and values, which follow each other in `items`, into a dictionary that was made here."""
+    """Puts keys and values, which alternate in `items`, into a dictionary that this reader created."""
     keys = items[::2]
     if type(dictionary) not in (dict, OrderedDict):
-        raise RefusedPickle("an entry for what is no dictionary")
+        raise RefusedPickle("an entry for something that is not a dictionary")
     if len(items) % 2 or not all(type(key) in (str, int) for key in keys):
-        raise RefusedPickle("a dictionary with keys that are no names")
+        raise RefusedPickle("a dictionary with keys that are not names")
     dictionary.update(zip(keys, items[1::2], strict=True))
 
 
 class _Limited:
-    """A file of which only so many bytes may be read: a length in a pickle may be anything."""
+    """A file of which only a limited number of bytes can be read: a pickle may claim any length."""
 
     def __init__(self, file):
         self._file, self._left = file, _MOST_BYTES
 
     def read(self, size):
         if size > self._left:
-            raise RefusedPickle(f"more than {_MOST_BYTES} bytes that are no numbers")
+            raise RefusedPickle(f"more than {_MOST_BYTES} bytes outside the tensors")
         self._left -= size
         return self._file.read(size)
 
     def readline(self):
         line = self._file.readline(self._left + 1)
         if len(line) > self._left:
-            raise RefusedPickle(f"more than {_MOST_BYTES} bytes that are no numbers")
+            raise RefusedPickle(f"more than {_MOST_BYTES} bytes outside the tensors")
         self._left -= len(line)
         return line
 

@@ -1,7 +1,7 @@
 """Unpickling that builds tensors and nothing else.
 
-Five names are known, none of which can do anything but describe a tensor; the pickle is not run but read, see
-`pickle_reader`.
+The known names are OrderedDict, two functions of torch._utils and torch's storage classes. Here they can only
+describe a tensor. The pickle is not run but read, see `pickle_reader`.
 
 Source: torch/_utils.py, `_rebuild_tensor_v2`; torch/serialization.py, the persistent ids of storages.
 """
@@ -31,7 +31,7 @@ _LARGEST_NUMBER = 1 << 48
 
 
 class BrokenPickle(Exception):
-    """The bytes are no whole pickle."""
+    """The bytes are not a whole pickle."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class StorageClass:
 
 @dataclass(frozen=True)
 class Storage:
-    """A run of numbers elsewhere in the file: its key, type and count."""
+    """A sequence of numbers elsewhere in the file: its key, type and count."""
 
     key: str
     dtype: str
@@ -102,13 +102,13 @@ def _rebuild_tensor(storage, offset, shape, strides, requires_grad=False, hooks=
 def _rebuild_parameter(data, requires_grad=True, hooks=None):
     del requires_grad, hooks
     if not isinstance(data, TorchTensor):
-        raise RefusedPickle("a parameter that is no tensor")
+        raise RefusedPickle("a parameter that is not a tensor")
     return data
 
 
 def _ordered_dict(pairs=()):
     if type(pairs) not in (list, tuple) or not all(type(pair) in (list, tuple) for pair in pairs):
-        raise RefusedPickle("a dictionary that is none")
+        raise RefusedPickle("a dictionary that is not made of pairs")
     ordered = OrderedDict()
     for pair in pairs:
         set_items(ordered, pair)
@@ -118,7 +118,7 @@ def _ordered_dict(pairs=()):
 def _storage(place):
     # ("storage", class, key, device, count) and in old files a view, always None in a state dict
     if type(place) is not tuple or len(place) not in (5, 6) or type(place[0]) is not str:
-        raise RefusedPickle("a persistent id that is no storage")
+        raise RefusedPickle("a persistent id that is not a storage")
     kind, storage_class, key, _, count = place[:5]
     if len(place) == 6 and place[5] is not None:
         raise RefusedPickle("a storage that is a view of another one")
@@ -140,12 +140,12 @@ def load_restricted(file: IO[bytes]):
     """Reads one object made of plain values, OrderedDict, `Storage` and `TorchTensor`.
 
     Args:
-      file: a binary file; it is left behind the pickle's last byte.
+      file: a binary file; afterwards it stands just after the pickle.
 
     Raises:
       RefusedPickle: when the pickle holds anything else, or asks for more work than a list of tensors does.
-        Nothing of it has run then.
-      BrokenPickle: when the bytes are no whole pickle.
+        None of its code has run then.
+      BrokenPickle: when the bytes are not a whole pickle.
     """
     try:
         return PickleReader(_NAMES, _CALLABLES, _storage).read(file)

@@ -1,7 +1,7 @@
-"""What a sentence-transformers folder says beyond its BERT: where that lies, pooling, normalization, length.
+"""The settings of a sentence-transformers folder: where its BERT is, pooling, normalization, length.
 
-The folder lists its modules in modules.json; each is a folder with a config.json of its own. Read without
-the sentence-transformers package; its classes Transformer, Pooling and Normalize are known.
+The folder lists its modules in modules.json; each is a folder of its own. The package sentence-transformers
+is not needed. Its classes Transformer, Pooling and Normalize are known.
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ def read_sentence_modules(path) -> SentenceModules:
     if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         raise ValueError(
             f"{folder / MODULES_FILE} lists the modules {shown_name(', '.join(kinds) or '(none)')}; kbert "
-            "knows a Transformer, then a Pooling, then perhaps a Normalize."
+            "reads a Transformer, then a Pooling, then optionally a Normalize."
         )
     encoder_folder = path_inside(folder, listed[0]["path"], folder / MODULES_FILE, "folder")
     pooling_folder = path_inside(folder, listed[1]["path"], folder / MODULES_FILE, "folder")

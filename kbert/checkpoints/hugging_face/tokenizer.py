@@ -1,7 +1,7 @@
-"""Vocabulary, casing and longest input of a Hugging Face folder, in and out.
+"""Reads and writes vocabulary, casing and longest input of a Hugging Face folder.
 
-transformers' BERT tokenizer is the original's but for a few corners (docs/checkpoints.md): settings that
-would give other ids for ordinary text are refused by name.
+transformers' BERT tokenizer equals the original's except in rare cases (docs/checkpoints.md). Settings that
+would give other ids for ordinary text are refused; the error names them.
 """
 
 from pathlib import Path
@@ -42,14 +42,14 @@ def read_tokenizer(
     Args:
       folder: holds `vocab.txt` or `tokenizer.json`, and perhaps `tokenizer_config.json` and
         `added_tokens.json`.
-      do_lower_case: the user's word, or None.
+      do_lower_case: the user's flag, or None.
       allowance: settings that may differ: `do_lower_case`, `strip_accents`, `tokenize_chinese_chars`,
         `added_tokens`, `tokenizer_class`, `special_tokens`, `normalizer`, `pre_tokenizer`,
         `do_basic_tokenize`, `never_split`.
       report: takes notes.
 
     Raises:
-      ValueError: for a missing or contradictory vocabulary, or a setting that kbert cannot honour.
+      ValueError: for a missing or contradictory vocabulary, or a setting that kbert cannot follow.
     """
     whole = _read_if_there(folder / "tokenizer.json")
     settings = _read_if_there(folder / "tokenizer_config.json") or {}
@@ -110,7 +110,7 @@ def _tokens(folder, whole):
         inside = _in_id_order(json_value(model, "vocab", dict, f"{path}: model"), path)
     if listed is None and inside is None:
         raise ValueError(
-            f"{folder} holds neither vocab.txt nor tokenizer.json; copy the model's vocabulary in."
+            f"{folder} holds neither vocab.txt nor tokenizer.json; copy the model's vocabulary there."
         )
     if listed is not None and inside is not None and list(listed) != list(inside):
         raise ValueError(
@@ -128,7 +128,7 @@ def _in_id_order(ids, source):
 
 
 def _with_added_tokens(folder, whole, settings, tokens, allowance, report):
-    """Tokens that were added beside WordPiece: in kbert they can only be ordinary pieces."""
+    """The tokens with those that were added to the WordPieces; in kbert they become ordinary pieces."""
     added = _added_tokens(folder, whole or {}, settings)
     known = {token: index for index, token in enumerate(tokens)}
     strange = {token: index for token, index in added.items() if token not in SPECIAL_TOKENS}
@@ -137,8 +137,8 @@ def _with_added_tokens(folder, whole, settings, tokens, allowance, report):
     names = ", ".join(shown_name(token) for token in sorted(strange)[:4])
     allowance.conflict(
         "added_tokens",
-        f"{folder} has {len(strange)} added tokens ({names}), which its tokenizer takes whole from the text; "
-        "in kbert they would be ordinary pieces",
+        f"{folder} has {len(strange)} added tokens ({names}), which its tokenizer never splits; in kbert "
+        "they would be ordinary pieces",
         report,
     )
     new = sorted((index, token) for token, index in strange.items() if token not in known)
@@ -189,14 +189,14 @@ def _refuse_other_rules(folder, settings, normalizer, vocabulary, allowance, rep
         if accents is not None and accents != lower:
             allowance.conflict(
                 "strip_accents",
-                f"{folder / file}: strip_accents={accents} with do_lower_case={lower}; kbert, as the "
+                f"{folder / file}: strip_accents={accents} with do_lower_case={lower}; kbert, like the "
                 "original, strips accents exactly when it lower-cases",
                 report,
             )
         if json_value(values, chinese, bool, folder / file) is False:
             allowance.conflict(
                 "tokenize_chinese_chars",
-                f"{folder / file}: {chinese}=false; kbert, as the original, makes a word of every Chinese "
+                f"{folder / file}: {chinese}=false; kbert, like the original, makes a word of every Chinese "
                 "character",
                 report,
             )
@@ -226,7 +226,7 @@ def write_tokenizer(folder: Path, vocabulary: Vocabulary, max_seq_length: int):
 
 def _tokenizer_config(vocabulary, max_seq_length):
     return {
-        # BertTokenizer builds its rules anew, with 100 letters a word; this class takes tokenizer.json.
+        # BertTokenizer makes its own rules, with 100 letters per word; this class uses tokenizer.json.
         "tokenizer_class": "PreTrainedTokenizerFast",
         "do_lower_case": vocabulary.do_lower_case,
         "strip_accents": None,
@@ -283,7 +283,7 @@ def _tokenizer_json(vocabulary):
             "type": "WordPiece",
             "unk_token": "[UNK]",
             "continuing_subword_prefix": "##",
-            # As the original and kbert; transformers' own default is 100.
+            # As in the original and in kbert; transformers' own default is 100.
             "max_input_chars_per_word": 200,
             "vocab": vocabulary.ids,
         },

@@ -1,8 +1,8 @@
 """`pytorch_model.bin` without PyTorch: both of its layouts, tensors read when asked.
 
 Since PyTorch 1.6 the file is a zip archive: a pickle of the state dict (`*/data.pkl`) and a file for each
-storage (`*/data/<key>`). Before, it was a row of pickles (magic number, protocol, system, state dict, list
-of keys) with the storages behind them, each with its count of elements in front.
+storage (`*/data/<key>`). Before, it was a sequence of pickles (magic number, protocol, system, state dict,
+list of keys), followed by the storages, each after its number of elements.
 
 Source: torch/serialization.py, `_save`, `_legacy_save`.
 """
@@ -43,7 +43,7 @@ def read_torch_file(path: Path) -> dict[str, StoredTensor]:
     """The tensors of a PyTorch state dict by name.
 
     Raises:
-      ValueError: one sentence for a truncated file, one that is no state dict, and one that names code.
+      ValueError: for a truncated file, a file that is not a state dict, and a file that names code.
     """
     with _told_in_one_sentence(path):
         if zipfile.is_zipfile(path):
@@ -58,7 +58,7 @@ def _told_in_one_sentence(path):
     except RefusedPickle as error:
         raise ValueError(
             f"{path} is refused: besides tensors it holds {error}, and kbert runs no code from a "
-            "checkpoint; take the model's safetensors file."
+            "checkpoint; use the model's safetensors file."
         ) from None
     except (BrokenPickle, *_DAMAGE) as error:
         raise ValueError(f"{path} is not a whole PyTorch file ({error}); download it again.") from None
@@ -73,7 +73,7 @@ def _read_zip(path):
             raise ValueError(f"{path} is a zip archive without a PyTorch state dict.")
         root = pickles[0].removesuffix("data.pkl")
         if f"{root}byteorder" in names and not _is_little_endian(archive, f"{root}byteorder"):
-            raise ValueError(f"{path} was written on a big-endian machine; save it again on a common one.")
+            raise ValueError(f"{path} was written on a big-endian machine; save it on a little-endian one.")
         with archive.open(pickles[0]) as file:
             state = load_restricted(file)
         sizes = {info.filename: info.file_size for info in archive.infolist()}
@@ -93,11 +93,11 @@ def _read_zip(path):
 
 
 def _refuse_compressed(path, archive):
-    """Without compression nothing is larger in memory than in the file."""
+    """Refuses compressed archives. Without compression nothing is larger in memory than in the file."""
     for info in archive.infolist():
         if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
             raise ValueError(
-                f"{path} holds compressed parts ({shown(info.filename)}); torch.save writes none: take the "
+                f"{path} holds compressed parts ({shown(info.filename)}); torch.save writes none: use the "
                 "file as it was saved, or the model's safetensors file."
             )
 
@@ -114,7 +114,7 @@ def _read_legacy(path):
             raise ValueError(f"{path} is a pickle, but not a PyTorch file of tensors.")
         system = load_restricted(file)
         if not isinstance(system, dict) or not system.get("little_endian"):
-            raise ValueError(f"{path} was written on a big-endian machine; save it again on a common one.")
+            raise ValueError(f"{path} was written on a big-endian machine; save it on a little-endian one.")
         state = load_restricted(file)
         tensors = _tensors(path, state)
         keys = load_restricted(file)
@@ -157,7 +157,8 @@ def _tensors(path, state) -> dict[str, TorchTensor]:
     ]
     if strange:
         raise ValueError(
-            f"{path} is no plain state dict: {shown(strange[0])} is no tensor; save model.state_dict() alone."
+            f"{path} is not a plain state dict: {shown(strange[0])} is not a tensor; save "
+            "only model.state_dict()."
         )
     return {str(name): value for name, value in state.items()}
 

@@ -20,7 +20,7 @@ TASK_FILE = "task.json"
 PREPROCESSOR_FILE = "preprocessor.json"
 METADATA_FILE = "metadata.json"
 
-# KerasHub's arguments -> kbert's. Its one `dropout` is that of the attention as well.
+# KerasHub's arguments -> kbert's. KerasHub has a single `dropout`, for the attention as well.
 _BACKBONE = {
     "vocabulary_size": "vocab_size",
     "num_layers": "num_hidden_layers",
@@ -31,7 +31,7 @@ _BACKBONE = {
     "max_sequence_length": "max_position_embeddings",
     "num_segments": "type_vocab_size",
 }
-# Written into the code of BertBackbone, BertMaskedLM and MaskedLMHead; a preset cannot say otherwise.
+# Fixed in the code of BertBackbone, BertMaskedLM and MaskedLMHead; a preset cannot change them.
 FIXED = {"hidden_act": "gelu", "layer_norm_eps": 1e-12, "initializer_range": 0.02}
 MASKED_LM_SETTINGS = ("gelu_erf", 1e-5)
 
@@ -43,7 +43,7 @@ _TASKS = {
     "BertMaskedLM": ("BertMaskedLM", MASKED_LM.name),
     "BertTextEmbedder": ("BertBackbone", None),
 }
-_PACKAGES = ("keras_hub", "keras_nlp")  # the second is the first's name of before 2024
+_PACKAGES = ("keras_hub", "keras_nlp")  # KerasHub was called keras_nlp until 2024
 
 # kbert's own keys, in metadata.json: KerasHub writes that file and never reads it.
 _ENCODER, _LABELS, _PROBLEM_TYPE = "kbert_encoder", "kbert_labels", "kbert_problem_type"
@@ -59,10 +59,10 @@ class KerasHubConfig:
       encoder: the encoder's shape.
       backbone: the arguments of `BertBackbone`.
       class_name: "BertBackbone", "BertTextClassifier" or "BertMaskedLM".
-      task: kbert's name of the model.
-      labels: the outputs of a classifier.
+      task: a key of `kbert.tasks.TASKS`.
+      labels: the names of a classifier's outputs.
       max_seq_length: the preprocessor's length, or None.
-      own: what kbert wrote down beside it.
+      own: the values of kbert's own keys.
     """
 
     encoder: EncoderConfig
@@ -106,7 +106,7 @@ def registered_class(values: dict, path) -> str:
     """The class of a serialized object, without its package.
 
     Raises:
-      ValueError: for an object that is not KerasHub's own, whose code kbert does not look for.
+      ValueError: for an object that is not KerasHub's own; kbert does not search for the code of others.
     """
     registered = json_value(values, "registered_name", str, path, "")
     package, _, name = registered.partition(">")
@@ -143,13 +143,11 @@ def parse_preset(folder: Path, allowance: Allowance, report: Report) -> KerasHub
         found |= dict(zip(MASKED_LM_KEYS, MASKED_LM_SETTINGS, strict=True))
     for name, value in kept.items():
         if name != "attention_probs_dropout_prob":
-            report.note(
-                f"{name}={value!r} as kbert wrote it down; KerasHub computes with {found.get(name)!r}"
-            )
+            report.note(f"{name}={value!r} as kbert recorded it; KerasHub computes with {found.get(name)!r}")
     encoder = from_dict(EncoderConfig, found | kept, where=str(folder / CONFIG_FILE))
     if head == MASKED_LM.name and encoder.masked_lm_settings == MASKED_LM_SETTINGS:
         report.note(
-            f"KerasHub's masked-LM head takes {MASKED_LM_SETTINGS[0]} and epsilon {MASKED_LM_SETTINGS[1]:g}: "
+            f"KerasHub's masked-LM head uses {MASKED_LM_SETTINGS[0]} and epsilon {MASKED_LM_SETTINGS[1]:g}: "
             "kept, as masked_lm_hidden_act and masked_lm_layer_norm_eps"
         )
     labels = _labels(metadata, settings, folder, report) if head == CLASSIFICATION else ()
@@ -166,7 +164,7 @@ def parse_preset(folder: Path, allowance: Allowance, report: Report) -> KerasHub
 
 
 def _kbert_task(head, labels, metadata, path):
-    """kbert's name of the model."""
+    """The key of the model's task in TASKS."""
     if head is None:
         return TASKS.of_parts({POOLER.name})
     if head != CLASSIFICATION:
@@ -206,7 +204,7 @@ def _backbone(values, path):
     lacking, strange = sorted(_BACKBONE.keys() - config.keys()), sorted(config.keys() - _BACKBONE.keys())
     if lacking or strange:
         what = (
-            f"lacks {lacking[0]!r}"
+            f"has no key {lacking[0]!r}"
             if lacking
             else f"has the key {shown(strange[0])}, which kbert does not know"
         )
@@ -225,12 +223,12 @@ def _task(values, folder, backbone, allowance, report):
     settings = values["config"]
     inner = settings.get("backbone")
     if not isinstance(inner, dict) or _backbone(inner, path) != backbone:
-        raise ValueError(f"{path} has another backbone than {CONFIG_FILE}; take the files of one preset.")
+        raise ValueError(f"{path} has another backbone than {CONFIG_FILE}; use the files of one preset.")
     class_name, head = _TASKS[name]
     if head == CLASSIFICATION:
         activation = json_value(settings, "activation", str, path) or "linear"
         if activation == "softmax":
-            report.note("the classifier gives softmax's probabilities there; kbert gives logits and them")
+            report.note("KerasHub's classifier gives probabilities; kbert gives logits and probabilities")
         elif activation != "linear":
             allowance.conflict(
                 "activation", f"{path}: the classifier's activation is {shown(activation)}", report
@@ -241,8 +239,8 @@ def _task(values, folder, backbone, allowance, report):
     if name == "BertTextEmbedder":
         report.note(
             f"a sentence embedder: pooling_mode={shown(settings.get('pooling_mode'))}, "
-            f"normalize={shown(settings.get('normalize'))}, which kbert.load(...).embed takes over and a "
-            "checkpoint cannot hold"
+            f"normalize={shown(settings.get('normalize'))}, which kbert.load(...).embed uses; a "
+            "checkpoint cannot hold them"
         )
     return class_name, head, settings
 
@@ -304,13 +302,13 @@ def backbone_arguments(encoder: EncoderConfig) -> dict:
 
 
 def add_own_keys(folder: Path, checkpoint: BertCheckpoint, head: str | None, untrained, report: Report):
-    """Writes down in metadata.json what a preset has no word for, so that kbert reads its own back.
+    """Records in metadata.json what a preset has no key for, so that kbert can read it back.
 
     Args:
       folder: a preset, written by KerasHub.
       checkpoint: what it was written from.
       head: the head that was written, or None.
-      untrained: kbert names of the variables that got made-up numbers.
+      untrained: kbert names of the variables that were initialised and never trained.
       report: takes a note of what KerasHub does not know.
     """
     encoder = checkpoint.encoder

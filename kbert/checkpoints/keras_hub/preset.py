@@ -1,7 +1,7 @@
-"""KerasHub presets, both ways: the one place of kbert that imports keras_hub, and only when it is needed.
+"""Reads and writes KerasHub presets: the only place in kbert that imports keras_hub, and only when needed.
 
-The numbers go through KerasHub's own loader and saver. Its `from_preset` is not used for reading: where a
-task's weights are missing it gives random ones without a word, and it builds whatever class a file names.
+The weights go through KerasHub's own loader and saver. Its `from_preset` is not used for reading: where a
+task's weights are missing it silently gives random ones, and it builds any class that a file names.
 """
 
 import errno
@@ -62,12 +62,12 @@ def read_keras_hub(
 
     Args:
       path: the folder, as `save_to_preset` writes it, with the tokenizer.
-      do_lower_case: may be given again, but not contradict the preset.
+      do_lower_case: may be given, but must agree with the preset.
       allowance: names that may stay unmatched.
 
     Raises:
-      ValueError: one sentence for whatever is missing, broken, or unknown to kbert. Settings are checked
-        before keras_hub is imported and any tensor is read.
+      ValueError: for anything that is missing, broken, or unknown to kbert. Settings are checked before
+        keras_hub is imported and any tensor is read.
     """
     folder, allowance = Path(path), allowance or Allowance()
     report = Report(FORMAT, str(path))
@@ -83,7 +83,7 @@ def read_keras_hub(
     variables = _load(folder, preset.class_name, model, allowance, report)
 
     places = {row.outside: row.kbert for row in table_rows}
-    made_up = {name: "made up at a conversion, never trained" for name in preset.own.untrained}
+    made_up = {name: "initialised at a conversion, never trained" for name in preset.own.untrained}
     stored = Stored(
         {
             name: _stored_tensor(variable, shapes.get(places.get(name), tuple(variable.shape)))
@@ -96,7 +96,7 @@ def read_keras_hub(
         stored, table_rows, shapes, preset.own.may_be_missing(), preset.class_name, allowance, report
     )
     report.taken[:] = [(name, kbert, _how(variables[name], shapes[kbert])) for name, kbert, _ in report.taken]
-    report.note(f"class {preset.class_name}: kbert's {preset.task!r}")
+    report.note(f"class {preset.class_name}, read as kbert's task {preset.task!r}")
     return BertCheckpoint(
         source=str(path),
         encoder=preset.encoder,
@@ -115,13 +115,13 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     A classifier is written as BertTextClassifier, a masked LM as BertMaskedLM, all else as BertBackbone.
 
     Args:
-      checkpoint: the model. Variables that it lacks get fresh numbers, which metadata.json names.
+      checkpoint: the model. Missing variables get fresh initial values; metadata.json lists their names.
       folder: an empty folder.
-      allowance: `hidden_act`, `layer_norm_eps`, `masked_lm_settings`: KerasHub will compute with its own;
-        and the names of heads that it has no class for.
+      allowance: `hidden_act`, `layer_norm_eps`, `masked_lm_settings`, for which KerasHub then uses its own
+        values; and kbert's names of variables that KerasHub does not have.
 
     Returns:
-      The account of the writing.
+      The report of the writing.
 
     Raises:
       ValueError: for a model whose numbers KerasHub would not reproduce.
@@ -145,7 +145,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
             allowance.conflict(name, f"KerasHub has no variable for {name}", report)
             report.left_over.append((name, "KerasHub has no variable for it; allowed"))
     untrained = [name for name in shapes if name not in checkpoint.tensors]
-    report.not_in_file.extend((name, "made up, named in metadata.json") for name in untrained)
+    report.not_in_file.extend((name, "initialised, listed in metadata.json") for name in untrained)
 
     keras_hub = _import_keras_hub()
     class_name = _CLASSES[head] if head else None
@@ -179,7 +179,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
         model.save_to_preset(str(folder))
         if class_name is None:
             preprocessor.save_to_preset(str(folder))
-    except (OSError, RuntimeError) as error:  # HDF5 tells of a full disk in several lines, of either kind
+    except (OSError, RuntimeError) as error:  # HDF5 reports a full disk by either, in several lines
         number = getattr(error, "errno", None) or errno.EIO
         raise OSError(number, f"the preset could not be written: {_one_line(error)}") from None
     vocabulary.write(folder / VOCABULARY_FILE)  # KerasHub writes an empty line for the token "" of Chinese
@@ -190,7 +190,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
 
 
 def _require_room_for(variables, folder):
-    """On a disk that is full HDF5 does not fail, it crashes: so the room is asked for first."""
+    """Checks for room first, because on a full disk HDF5 crashes instead of raising an error."""
     arrays = [math.prod(variable.shape) for variable in variables]
     size = 4 * sum(arrays) + _HDF5_OVERHEAD * (len(arrays) + 100)
     if not hasattr(os, "posix_fallocate"):  # macOS
@@ -225,7 +225,7 @@ def download_preset(name: str) -> Path:
         presets = keras_hub.models.BertBackbone.presets
         preset = presets.get(name.removeprefix(PRESET_SCHEME))
         if preset is None:
-            raise ValueError(f"{name} is no BERT preset of KerasHub; it has {', '.join(sorted(presets))}.")
+            raise ValueError(f"{name} is not a BERT preset of KerasHub; it has {', '.join(sorted(presets))}.")
         handle = preset["kaggle_handle"].removeprefix(KAGGLE_SCHEME)
     try:
         return Path(kagglehub.model_download(handle))
@@ -262,7 +262,7 @@ def _build(class_name, backbone_arguments, num_labels, **task_arguments):
 
 
 def _load(folder, class_name, model, allowance, report):
-    """Loads what the preset's weight files hold: path -> variable of `model` that has got its numbers."""
+    """Loads the preset's weight files. Returns path -> variable for the loaded variables of `model`."""
     backbone = model if class_name == "BertBackbone" else model.backbone
     variables = {variable.path: variable for variable in backbone.weights}
     file = folder / BACKBONE_WEIGHTS
@@ -280,9 +280,9 @@ def _load(folder, class_name, model, allowance, report):
 
 
 def _check_weight_files(folder, preset, shapes):
-    """Before a model of the size that the config asks for is built: its numbers must be there."""
+    """Checks that the files hold enough numbers, before a model of the config's size is built."""
     if not (folder / BACKBONE_WEIGHTS).is_file():
-        raise ValueError(f"{folder} holds no {BACKBONE_WEIGHTS}; take the whole preset.")
+        raise ValueError(f"{folder} holds no {BACKBONE_WEIGHTS}; use the complete preset.")
     heads = {name for name in shapes if part_of(name) not in ("body", "pooler")}
     _check_room(folder / BACKBONE_WEIGHTS, [shapes[name] for name in shapes if name not in heads])
     if preset.class_name != "BertBackbone" and (folder / TASK_WEIGHTS).is_file():
@@ -301,7 +301,7 @@ def _check_room(file, shapes):
 
 def _broken(file, error):
     return ValueError(
-        f"{file} is broken or not of the model that {file.parent} describes ({_one_line(error)}); take the "
+        f"{file} is broken or not of the model that {file.parent} describes ({_one_line(error)}); use the "
         "files of one preset."
     )
 

@@ -1,8 +1,8 @@
-"""Vocabulary and casing of a KerasHub preset, in.
+"""Reads vocabulary and casing of a KerasHub preset.
 
-KerasHub's tokenizer is its own: it folds compatibility characters and case by NFKC and takes control
-characters for spaces, where the original drops them. kbert tokenizes as the original does, so ids differ in
-such places (docs/checkpoints.md counts them).
+KerasHub's tokenizer differs from the original: it folds compatibility characters and case by NFKC, and treats
+control characters as spaces, where the original drops them. kbert tokenizes as the original does, so ids
+differ in such places (docs/checkpoints.md counts them).
 """
 
 from pathlib import Path
@@ -26,13 +26,13 @@ def read_preset_tokenizer(
 
     Args:
       folder: holds tokenizer.json and assets/tokenizer/vocabulary.txt.
-      do_lower_case: the user's word, or None.
+      do_lower_case: the user's flag, or None.
       allowance: settings that may differ: `do_lower_case`, `strip_accents`, `split`, `suffix_indicator`,
         `oov_token`, `special_tokens`, `tokenizer_class`.
       report: takes notes.
 
     Raises:
-      ValueError: for a missing or contradictory vocabulary, or a setting that kbert cannot honour.
+      ValueError: for a missing or contradictory vocabulary, or a setting that kbert cannot follow.
     """
     path = folder / TOKENIZER_FILE
     if not path.is_file():
@@ -67,7 +67,7 @@ def read_preset_tokenizer(
     if strip and not lowercase:
         allowance.conflict(
             "strip_accents",
-            f"{path}: strip_accents=true with lowercase=false; kbert, as the original, strips accents "
+            f"{path}: strip_accents=true with lowercase=false; kbert, like the original, strips accents "
             "exactly when it lower-cases",
             report,
         )
@@ -84,14 +84,14 @@ def read_preset_tokenizer(
 
 
 def _tokens(path):
-    """Pieces in id order. KerasHub strips lines at the end and counts the empty ones."""
+    """Pieces in id order. KerasHub strips white space at the ends of lines, and counts empty lines."""
     if not path.is_file():
-        raise ValueError(f"{path} does not exist; a preset's vocabulary lies there, one WordPiece a line.")
+        raise ValueError(f"{path} does not exist; expected a vocabulary, one WordPiece per line.")
     try:
         lines = path.read_bytes().decode("utf-8").removeprefix("\ufeff").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path} is not UTF-8 (byte {error.start}); expected one WordPiece a line."
+            f"{path} is not UTF-8 (byte {error.start}); expected one WordPiece per line."
         ) from None
     if not lines[-1]:
         lines.pop()

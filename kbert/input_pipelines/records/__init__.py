@@ -1,1 +1,1 @@
-"""Folders of TFRecords: opened, checked, shared out, read."""
+"""Folders of TFRecords: opens, checks, divides between workers, and reads them."""

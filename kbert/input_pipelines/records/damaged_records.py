@@ -1,9 +1,9 @@
-"""Damaged TFRecord files: which records are lost, where they lie, and all the others.
+"""Reads damaged TFRecord files: finds which records are lost, and reads all the others.
 
-A record is framed as length (8 bytes), masked CRC of the length (4), data, masked CRC of the data (4); all
-little-endian, the CRC being CRC-32C (tensorflow/core/lib/io/record_writer.h). TensorFlow's own reader ends
-at the first damage and names no file; here a file is gone through by its frames, and where a length is
-broken the next one that agrees with its CRC is looked for. No TensorFlow.
+A record is stored as a frame: length (8 bytes), masked CRC of the length (4), data, masked CRC of the data
+(4), all little-endian, with CRC-32C (tensorflow/core/lib/io/record_writer.h). TensorFlow's own reader stops
+at the first damage and does not name the file. This module reads a file frame by frame. If a length is
+damaged, it searches for the next complete frame. No TensorFlow.
 """
 
 import contextlib
@@ -29,14 +29,14 @@ _DAMAGES_TO_LOG = 5
 
 
 class Record(NamedTuple):
-    """A whole record: where its frame begins in the (decompressed) file, and its data."""
+    """A complete record: the offset of its frame in the (decompressed) file, and its data."""
 
     offset: int
     data: bytes
 
 
 class Damage(NamedTuple):
-    """Bytes of a file that hold no whole record: from `offset` to `end` of the (decompressed) file."""
+    """Bytes of a file without a complete record: from `offset` to `end` of the (decompressed) file."""
 
     file: str
     offset: int
@@ -48,18 +48,18 @@ class Damage(NamedTuple):
 
 
 class ShardCheck(NamedTuple):
-    """What one file holds: how many whole records, and what is damaged."""
+    """The number of complete records in one file, and its damages."""
 
     num_records: int
     damages: tuple[Damage, ...]
 
 
 def scan(path: str | Path) -> Iterator[Record | Damage]:
-    """Yields all whole records of a file, and what lies between them if anything does.
+    """Yields all complete records of a file, and a `Damage` for everything between them.
 
     Args:
-      path: a TFRecord file; by its name `.gz` it is decompressed first, and offsets are those of the
-        decompressed bytes. What follows a break in the gzip stream itself is lost.
+      path: a TFRecord file. A file whose name ends in `.gz` is decompressed first; offsets are those of the
+        decompressed bytes. Everything after a damage of the gzip stream itself is lost.
     """
     with _content(Path(path)) as (content, gzip_problem):
         size, offset = len(content), 0
@@ -69,7 +69,7 @@ def scan(path: str | Path) -> Iterator[Record | Damage]:
                 yield Record(offset, content[offset + _HEADER : end - _FOOTER])
                 offset = end
                 continue
-            # A frame that leads to another one is trusted, even when its data are not.
+            # If the length is valid and another frame follows, only the data of this frame are damaged.
             if end is None or (end < size and _frame_length(content, end) is None):
                 end = _next_frame(content, offset + 1)
             if end == size and gzip_problem:
@@ -81,12 +81,12 @@ def scan(path: str | Path) -> Iterator[Record | Damage]:
 
 
 def whole_records(path: str | Path) -> Iterator[bytes]:
-    """Yields the data of all whole records of a file."""
+    """Yields the data of all complete records of a file."""
     return (found.data for found in scan(path) if isinstance(found, Record))
 
 
 def check_shard(path: str | Path) -> ShardCheck:
-    """Counts the whole records of a file and lists its damages."""
+    """Counts the complete records of a file and lists its damages."""
     num_records, damages = 0, []
     for found in scan(path):
         if isinstance(found, Record):
@@ -97,7 +97,8 @@ def check_shard(path: str | Path) -> ShardCheck:
 
 
 def problems(directory: str | Path, manifest: Manifest) -> Iterator[str]:
-    """Yields a sentence for each damage in a set of records, and for each shard of another size than told."""
+    """Yields a sentence for each damage in a set of records, and for each shard with a wrong number of
+    records."""
     for shard in manifest.shards:
         path = Path(directory) / shard.file
         check = check_shard(path)
@@ -107,14 +108,14 @@ def problems(directory: str | Path, manifest: Manifest) -> Iterator[str]:
 
 
 def leave_out_damaged(directory: str | Path, manifest: Manifest) -> tuple[Manifest, frozenset[str]]:
-    """Goes through all shards, and counts what can be read of them.
+    """Checks all shards and counts the records that can be read. Logs how many are lost.
 
     Returns:
-      (manifest, damaged): the manifest with the numbers of whole records, and the names of the damaged
-      shards, which need `whole_records`; TensorFlow reads the others. What is lost is logged.
+      (manifest, damaged): the manifest with the numbers of complete records, and the names of the damaged
+      shards, which must be read with `whole_records`; TensorFlow can read the others.
 
     Raises:
-      ValueError: when no whole record is left.
+      ValueError: when no complete record is left.
     """
     shards, damages = [], []
     for shard in manifest.shards:
@@ -123,7 +124,7 @@ def leave_out_damaged(directory: str | Path, manifest: Manifest) -> tuple[Manife
         damages += check.damages
     left = dataclasses.replace(manifest, shards=tuple(shards))
     if not left.num_examples:
-        raise ValueError(f"{directory} holds no whole record; make the records again.")
+        raise ValueError(f"{directory} holds no complete record; make the records again.")
     if lost := manifest.num_examples - left.num_examples:
         logging.warning(
             "%s: %d of %d records are lost; the others are used.", directory, lost, manifest.num_examples
@@ -160,7 +161,7 @@ def _frame_end(content, offset):
 
 
 def _frame_length(content, offset):
-    """The length that the header at `offset` tells, or None when it does not agree with its CRC."""
+    """The data length in the header at `offset`, or None when it does not agree with its CRC."""
     header = content[offset : offset + _HEADER]
     if len(header) < _HEADER:
         return None
@@ -169,14 +170,14 @@ def _frame_length(content, offset):
 
 
 def _masked(crc):
-    """The CRC as it is stored (tensorflow/core/lib/hash/crc32c.h), so that it does not look like its own."""
+    """The CRC in the masked form in which it is stored (tensorflow/core/lib/hash/crc32c.h)."""
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 def _next_frame(content, offset):
-    """Where, from `offset` on, the next whole record begins; else the end.
+    """The offset of the next complete record at or after `offset`, or the size of the content.
 
-    The header alone does not tell: eight bytes of data with their CRC look like one.
+    It checks the data too: a header alone proves nothing, as data may contain eight bytes with their CRC.
     """
     size = len(content)
     for start in range(offset, size - _HEADER - _FOOTER + 1, _SEARCH_BYTES):
@@ -192,7 +193,7 @@ def _agreeing_headers(part):
     places = len(part) - _HEADER + 1
     crc = np.zeros(places, np.uint32)
     for index in range(8):
-        start = 0xFF if index < 4 else 0  # the CRC's register begins as 32 ones
+        start = 0xFF if index < 4 else 0  # the register of the CRC starts with 32 ones
         crc ^= _CRC_TABLES[7 - index][part[index : index + places] ^ start]
     crc = ~crc
     masked = (crc >> 15 | crc << 17) + np.uint32(0xA282EAD8)
@@ -219,7 +220,7 @@ _CRC_TABLES = _crc_tables()
 
 @contextlib.contextmanager
 def _content(path):
-    """(bytes of a file, decompressed, as something to slice; what is wrong with the gzip stream or None)."""
+    """(the decompressed bytes of a file as a sliceable object, a problem of the gzip stream or None)."""
     with contextlib.ExitStack() as stack:
         file, problem = stack.enter_context(open(path, "rb")), None
         if path.suffix == ".gz":
@@ -234,7 +235,7 @@ def _content(path):
 
 
 def _decompress(file, plain):
-    """Writes what can be read of a gzip file into `plain`; what is wrong with it, or None."""
+    """Writes everything that can be read from a gzip file to `plain`; returns what is wrong, or None."""
     stream = _gzip_stream()
     while chunk := file.read(_READ_BYTES):
         while chunk:
@@ -242,14 +243,14 @@ def _decompress(file, plain):
             try:
                 plain.write(stream.decompress(chunk))
             except zlib.error as error:
-                # Up to the very byte that breaks it: what came out before is whole.
+                # Decompresses byte by byte up to the damage: everything before it is intact.
                 with contextlib.suppress(zlib.error):
                     for index in range(len(chunk)):
                         plain.write(before.decompress(chunk[index : index + 1]))
                 return f"the gzip stream is broken ({error})"
             chunk = stream.unused_data
             if stream.eof and chunk:
-                stream = _gzip_stream()  # several streams one after the other are a gzip file as well
+                stream = _gzip_stream()  # a gzip file may consist of several streams
     return None if stream.eof else "the gzip stream breaks off"
 
 

@@ -1,4 +1,4 @@
-"""Records without masks -> masked batches, anew in every epoch, by the very function that masks records."""
+"""Records without masks -> batches with new masks in every epoch, by the same code that masks records."""
 
 import numpy as np
 import tensorflow as tf
@@ -17,7 +17,7 @@ _MASKING = {
 
 
 def has_dynamic_masks(manifest: Manifest) -> bool:
-    """Whether these are pretraining records that hold no masks."""
+    """Whether these are pretraining records without masks."""
     return manifest.kind == PRETRAINING_RECORDS and MASK_FEATURES[0] not in manifest.features
 
 
@@ -31,12 +31,12 @@ def batch_features(manifest: Manifest) -> dict[str, Feature]:
 
 
 def masking_settings(manifest: Manifest) -> dict:
-    """How records without masks are masked: arguments of `PieceMasker`.
+    """How to mask records without masks: arguments of `PieceMasker`.
 
     Raises:
-      ValueError: when the manifest does not say.
+      ValueError: when the manifest does not hold these settings, or holds one of the wrong type.
     """
-    settings = {"max_ngram_size": 1} | manifest.settings  # records from before spans have none
+    settings = {"max_ngram_size": 1} | manifest.settings  # older records do not have max_ngram_size
     for name, kinds in _MASKING.items():
         if type(settings.get(name)) not in kinds:
             raise ValueError(
@@ -47,15 +47,15 @@ def masking_settings(manifest: Manifest) -> dict:
 
 
 class DynamicMasks:
-    """Masks batches as the manifest's settings say.
+    """Masks batches with the settings in the manifest.
 
-    The masks of a batch depend on `seed` and the batch's position alone: a resumed run sees the very masks
-    that the uninterrupted one would have seen.
+    The masks of a batch depend only on `seed` and the position of the batch. So a resumed run sees the same
+    masks that an uninterrupted run would have seen.
 
     Args:
-      manifest: of records without masks.
-      vocabulary: theirs.
-      seed: a tuple of integers that are not negative.
+      manifest: the manifest of records without masks.
+      vocabulary: the vocabulary of these records.
+      seed: a tuple of non-negative integers.
     """
 
     def __init__(self, manifest: Manifest, vocabulary: Vocabulary, seed: tuple[int, ...]):
@@ -69,7 +69,7 @@ class DynamicMasks:
         Args:
           batches: a dataset of dicts with `input_ids` and `input_mask`, int32 (batch, seq_length).
           first: the position of the first batch.
-          step: how far the positions of neighbours are apart.
+          step: the difference between the positions of two consecutive batches.
           deterministic: whether batches keep their order.
         """
         return batches.enumerate().map(
@@ -86,7 +86,7 @@ class DynamicMasks:
             [getattr(tf, self._features[name].dtype) for name in names],
             stateful=False,
         )
-        # What comes out of Python has no shape of its own, and XLA needs one.
+        # Tensors from `numpy_function` have no static shape, and XLA needs one.
         arrays[0].set_shape(batch["input_ids"].shape)
         for name, array in zip(MASK_FEATURES, arrays[1:], strict=True):
             array.set_shape([batch["input_ids"].shape[0], *self._features[name].shape])

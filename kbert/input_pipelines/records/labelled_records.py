@@ -1,4 +1,4 @@
-"""Records of labelled texts -> the batches that training and evaluation on live text would see."""
+"""Records of labelled texts -> the same batches that a file of labelled texts gives."""
 
 import dataclasses
 
@@ -9,24 +9,24 @@ from kbert.manifest import FILE_NAME
 
 
 class LabelledRecords(RecordFolder):
-    """A folder that tfrecords_tools.create_finetuning_data has made.
+    """A folder of records made by tfrecords_tools.create_finetuning_data.
 
     Args:
       directory: the folder.
-      task_class: the class of `Task` that they are for.
-      max_seq_length: the length that the model is for.
-      errors: "fail" stops at a damaged record; "skip" looks for them now and goes without.
-      settings: the `settings_class` of the run's task; None where it has none.
+      task_class: the class of `Task` that the records are for.
+      max_seq_length: the maximum length of the run.
+      errors: "fail" stops at a damaged record; "skip" finds damaged records now and leaves them out.
+      settings: the `settings_class` of the run's task; None takes its defaults.
 
     Attributes:
       directory, manifest: as given and read.
-      dataset: the `DatasetConfig` that the records were made with, labels included.
-      num_examples: how many there are; where examples became several rows, such as windows of a long text,
-        how many examples, by which steps are counted.
+      dataset: the `DatasetConfig` that the records were made with, including labels.
+      num_examples: the number of examples. If examples became several rows, such as the windows of a long
+        text, it counts the examples, and training counts its steps by them.
 
     Raises:
-      ValueError: when the folder holds no finished set of records, records of another kind or length, or
-        none at all.
+      ValueError: when the folder holds no complete set of records, records of another kind or length, or no
+        examples.
     """
 
     def __init__(self, directory, task_class, max_seq_length: int, errors: str = "fail", settings=None):
@@ -34,7 +34,7 @@ class LabelledRecords(RecordFolder):
         if self.manifest.kind != task_class.name:
             raise ValueError(
                 f"{directory} holds {self.manifest.kind} records, but the task is {task_class.name}; make "
-                "some with python -m tfrecords_tools.create_finetuning_data."
+                "records for this task with python -m tfrecords_tools.create_finetuning_data."
             )
         length = self.length
         self.dataset = from_dict(
@@ -46,13 +46,13 @@ class LabelledRecords(RecordFolder):
         if length != max_seq_length:
             raise ValueError(
                 f"{directory} was made with max_seq_length={length}, but this run has "
-                f"max_seq_length={max_seq_length}; make the records again, or a run of that length."
+                f"max_seq_length={max_seq_length}; make the records again, or use {length} for the run."
             )
         self._all_rows = self.manifest.num_examples
         if errors == "skip":
             self.leave_out_damaged()
         if not self.num_examples:
-            raise ValueError(f"{directory} holds no examples; make records of a file that has rows.")
+            raise ValueError(f"{directory} holds no examples; make the records from a file with rows.")
 
     @property
     def num_examples(self) -> int:
@@ -74,16 +74,16 @@ class LabelledRecords(RecordFolder):
                 )
 
     def agreed_dataset(self, dataset: DatasetConfig) -> DatasetConfig:
-        """The dataset of a run on these records: its own, with the records' labels.
+        """The `DatasetConfig` of a run on these records: `dataset`, with the labels of the records.
 
         Raises:
-          ValueError: when it lists other labels, or pairs where the records have single texts.
+          ValueError: when `dataset` lists other labels, or when only one of the two has pairs of texts.
         """
         theirs = self.dataset
         if dataset.labels and dataset.labels != theirs.labels:
             raise ValueError(
                 f"{self.directory} was made with the labels {list(theirs.labels)}, but this run has "
-                f"{list(dataset.labels)}; make the records again, or let the config list the same labels."
+                f"{list(dataset.labels)}; make the records again, or list the same labels in the config."
             )
         if bool(dataset.text_pair) != bool(theirs.text_pair):
             kinds = {True: "pairs of texts", False: "single texts"}
@@ -93,19 +93,19 @@ class LabelledRecords(RecordFolder):
             )
         return dataclasses.replace(dataset, labels=theirs.labels)
 
-    # The face that a file of labelled examples has as well, see kbert/experiments/labelled_file.py.
+    # `LabelledFile` (kbert/experiments/labelled_file.py) has the same methods.
     @property
     def fingerprint(self) -> str | None:
         return self.manifest.fingerprint
 
     def require_one_batch(self, batch_size: int):
-        """Raises ValueError when they are fewer than one batch."""
+        """Raises ValueError when there are fewer records than one batch."""
         from kbert.input_pipelines.records import record_reader
 
         record_reader.require_one_batch(self.directory, self.manifest, batch_size)
 
     def tokenize_with(self, task, text_inputs):
-        """They have been tokenized."""
+        """Does nothing: the records are already tokenized."""
 
     def first_rows(self, number: int) -> dict:
         """The features of the first records, as arrays."""

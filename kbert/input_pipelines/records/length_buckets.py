@@ -1,6 +1,7 @@
-"""Batches of examples of like length, cut to that length.
+"""Batches of examples of similar length, with padding cut to the length of their bucket.
 
-Shapes vary from bucket to bucket, and the last batches of an epoch are smaller: for one device, without XLA.
+Shapes differ between buckets, and the last batches of an epoch are smaller. So this is for one device without
+XLA.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,18 +14,18 @@ _LENGTH_FEATURE = "input_mask"
 
 
 class LengthBuckets:
-    """Sorts examples into buckets by their length; each bucket gives batches of a size of its own.
+    """Sorts examples into buckets by their length; each bucket has its own batch size.
 
     Args:
-      lengths: rising lengths, for example (32, 64, 96, 128); the longest sequence is added when it is
-        missing. A mapping from length to batch size gives the sizes; else every bucket has about the tokens
-        of `batch_size` examples of the longest sequence.
-      features: name -> `Feature` of the examples; those whose last axis is as long as that of `input_ids`
+      lengths: ascending lengths, for example (32, 64, 96, 128); the length of the records is added if it is
+        missing. A mapping from length to batch size sets the batch sizes. Otherwise a batch of every bucket
+        has about as many tokens as `batch_size` examples of full length.
+      features: name -> `Feature` of the examples; features whose last axis is as long as that of `input_ids`
         are cut.
-      batch_size: the batch size of the longest sequences.
+      batch_size: the batch size for sequences of full length.
 
     Raises:
-      ValueError: for lengths that do not rise or do not fit, or sizes below 1.
+      ValueError: for lengths that are not ascending or longer than the records, or batch sizes below 1.
     """
 
     def __init__(
@@ -33,11 +34,11 @@ class LengthBuckets:
         longest = features["input_ids"].shape[-1]
         bounds = list(lengths)
         if not bounds or bounds[0] < 1 or any(a >= b for a, b in zip(bounds, bounds[1:], strict=False)):
-            raise ValueError(f"length_buckets={bounds} must be rising lengths, for example 32,64,96,128.")
+            raise ValueError(f"length_buckets={bounds} must be ascending lengths, for example 32,64,96,128.")
         if bounds[-1] > longest:
             raise ValueError(
-                f"length_buckets={bounds} goes beyond max_seq_length={longest} of the records; the longest "
-                "bucket holds the longest sequences."
+                f"length_buckets={bounds} goes beyond max_seq_length={longest} of the records; leave out "
+                f"lengths above {longest}."
             )
         if bounds[-1] < longest:
             bounds.append(longest)
@@ -50,7 +51,7 @@ class LengthBuckets:
         self._cut = [name for name, feature in features.items() if feature.shape[-1:] == (longest,)]
 
     def batches(self, examples: tf.data.Dataset) -> tf.data.Dataset:
-        """Every example once: single examples -> batches, the smaller rests of the buckets last."""
+        """Single examples -> batches, every example once; the smaller last batches of buckets at the end."""
         bounds = list(self.batch_sizes)
         grouped = examples.bucket_by_sequence_length(
             _length,
@@ -61,7 +62,7 @@ class LengthBuckets:
         return grouped.map(self._trim, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
 
     def num_batches(self, batches: tf.data.Dataset) -> int:
-        """How many batches `self.batches` makes of an epoch, by one pass over it.
+        """The number of batches that `self.batches` makes of an epoch. Reads the epoch once.
 
         Args:
           batches: the epoch in batches of any size; only its lengths are read.
@@ -82,11 +83,11 @@ class LengthBuckets:
 
 
 def _length(example):
-    """int32 scalar: the most tokens in a row of the mask, of an example or of a whole batch."""
+    """int32 scalar: the largest number of tokens in a row of the mask, of an example or of a whole batch."""
     return tf.reduce_max(tf.reduce_sum(example[_LENGTH_FEATURE], axis=-1))
 
 
 def _lengths(batch):
-    """int32 (batch,): the tokens of each example; of the longest, where an example has several texts."""
+    """int32 (batch,): the number of tokens of each example, or of its longest text if it has several."""
     lengths = tf.reduce_sum(batch[_LENGTH_FEATURE], axis=-1)
     return lengths if lengths.shape.rank == 1 else tf.reduce_max(lengths, axis=-1)

@@ -1,4 +1,4 @@
-"""A folder of records: what those of every kind have in common. Opening one does not load TensorFlow."""
+"""The base class for folders of records of any kind. Opening one does not load TensorFlow."""
 
 from kbert.features import Feature
 from kbert.input_pipelines.records.damaged_records import leave_out_damaged
@@ -7,7 +7,7 @@ from kbert.manifest import read_manifest
 
 
 class RecordFolder:
-    """A finished set of records.
+    """A folder with a complete set of records.
 
     Args:
       directory: the folder.
@@ -16,10 +16,10 @@ class RecordFolder:
       directory, manifest: as given and read.
 
     Raises:
-      ValueError: when the folder holds no finished set of records.
+      ValueError: when the folder holds no complete set of records.
     """
 
-    # For `Task.score`: records hold features, and not the examples that they were made of.
+    # For `Task.score`: records hold features, but not the examples that they were made from.
     evaluated_examples = None
 
     def __init__(self, directory):
@@ -38,16 +38,16 @@ class RecordFolder:
 
     @property
     def length(self) -> int:
-        """The length of the rows.
+        """The length of a row in tokens.
 
         Raises:
-          ValueError: when the manifest tells none.
+          ValueError: when the manifest does not define it.
         """
         feature = self.manifest.features.get("input_ids")
         if feature is None or not feature.shape or not feature.shape[-1]:
             raise ValueError(
-                f"{self.directory} has input_ids as {feature}, expected rows of one length; make the records "
-                "again."
+                f"{self.directory} has input_ids as {feature}, expected rows of a fixed length; make the "
+                "records again."
             )
         return feature.shape[-1]
 
@@ -56,7 +56,7 @@ class RecordFolder:
         return self.manifest.num_examples
 
     def leave_out_damaged(self):
-        """Looks for damaged records now, and goes without them."""
+        """Finds damaged records now, and leaves them out of all batches."""
         self.manifest, self._damaged = leave_out_damaged(self.directory, self.manifest)
 
     def require_vocabulary(self, owner, vocabulary: dict):
@@ -64,7 +64,7 @@ class RecordFolder:
         require_vocabulary(self.directory, self.manifest, owner, vocabulary)
 
     def naming_damaged_records(self):
-        """A context in which an error about a broken file becomes a sentence with file and byte."""
+        """A context in which an error about a damaged file becomes a message with file and byte."""
         from kbert.input_pipelines.records import record_reader
 
         return record_reader.naming_damaged_records((self.directory, self.manifest))

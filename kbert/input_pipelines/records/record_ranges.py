@@ -1,7 +1,7 @@
-"""The numbers that features may hold: found where rows are read, as a compiled kernel cannot raise.
+"""Checks that the numbers of features are in their valid range, when rows are read.
 
-An id outside a table, or a label that is no class, gives a number all the same on an accelerator, and a
-training that learns it.
+A compiled kernel cannot raise an error: on an accelerator an id outside its table, or a label outside the
+classes, would silently give some number, and training would learn from it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from kbert.features import LABEL_FEATURE
 from kbert.input_pipelines.records import damaged_records
 from kbert.manifest import Manifest
 
-_SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1  # what int32 holds; records store more
+_SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1  # the range of int32; records store int64
 _STORED = {"int32": tf.int64, "float32": tf.float32}
 _RECORDS_AT_ONCE = 1024
 
@@ -35,7 +35,7 @@ def ranges(manifest: Manifest) -> dict[str, tuple[int, int]]:
     if choices := _of_dataset(manifest, "choices"):
         known[LABEL_FEATURE] = (0, len(choices) - 1)
     if labels := _of_dataset(manifest, "labels"):
-        # A label for every token is below 0 where none is asked for.
+        # With a label for every token, a negative label means that the token has none.
         one_each = features.get(LABEL_FEATURE, ((), ()))[1] == ()
         known[LABEL_FEATURE] = (0 if one_each else _SMALLEST, len(labels) - 1)
     return {
@@ -53,7 +53,7 @@ def _of_dataset(manifest, name):
 
 
 def layout(manifest: Manifest) -> dict[str, tf.io.FixedLenFeature]:
-    """What `tf.io.parse_example` is to find in a record; integers are stored as int64."""
+    """The features of a record, for `tf.io.parse_example`; integers are stored as int64."""
     return {
         name: tf.io.FixedLenFeature(feature.shape, _STORED[feature.dtype])
         for name, feature in manifest.features.items()
@@ -61,15 +61,15 @@ def layout(manifest: Manifest) -> dict[str, tf.io.FixedLenFeature]:
 
 
 def require_ranges(examples: Mapping[str, tf.Tensor], manifest: Manifest) -> tf.Operation:
-    """An operation of the graph that fails with InvalidArgumentError for numbers out of their range.
+    """A graph operation that fails with InvalidArgumentError when a number is out of its range.
 
     Args:
-      examples: a batch as it is stored, int64 and float32, before a cast makes other numbers of some.
-      manifest: the records'.
+      examples: a batch as it is stored, int64 and float32; a cast to int32 would change numbers out of range.
+      manifest: the manifest of the records.
     """
     fine = []
     for name, (smallest, largest) in ranges(manifest).items():
-        # One comparison for both ends: below the smallest, numbers without a sign are larger than any.
+        # One comparison checks both ends: as unsigned numbers, negative differences are very large.
         above = tf.bitcast(examples[name] - smallest if smallest else examples[name], tf.uint64)
         fine.append(tf.reduce_all(above <= largest - smallest))
     for name, feature in manifest.features.items():
@@ -79,7 +79,7 @@ def require_ranges(examples: Mapping[str, tf.Tensor], manifest: Manifest) -> tf.
 
 
 def wrong_numbers(columns: Mapping[str, np.ndarray], manifest: Manifest) -> str | None:
-    """What is out of range in a batch of stored columns: a part of a sentence, or None."""
+    """What is out of range in a batch of stored columns, as a part of a sentence, or None."""
     for name, (smallest, largest) in ranges(manifest).items():
         values = np.asarray(columns[name])
         wrong = values[(values < smallest) | (values > largest)]
@@ -92,7 +92,7 @@ def wrong_numbers(columns: Mapping[str, np.ndarray], manifest: Manifest) -> str 
 
 
 def wrong_records(directory: str | Path, manifest: Manifest) -> Iterator[str]:
-    """Yields a sentence for each whole record that has not the features, or numbers out of their range."""
+    """Yields a sentence for each complete record without the right features, or with numbers out of range."""
     for shard in manifest.shards:
         path = Path(directory) / shard.file
         records, first = [], 0
@@ -105,7 +105,7 @@ def wrong_records(directory: str | Path, manifest: Manifest) -> Iterator[str]:
 
 
 def _wrong_of(records, first, path, manifest):
-    """Looks at many at once, and at one after the other only where something is wrong."""
+    """Checks all records at once; only if something is wrong, checks them one by one."""
     if not records or not _problem(records, manifest):
         return
     for number, record in enumerate(records, first):

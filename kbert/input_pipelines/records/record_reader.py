@@ -24,11 +24,11 @@ from kbert.manifest import Manifest
 SHUFFLE_BUFFER = 10_000
 _SHARDS_AT_ONCE = 8
 _RECORDS_IN_TURN = 16
-# How many records are parsed at once where the batches come later.
+# How many records are parsed at once if the batches are made later.
 _PARSED_AT_ONCE = 256
-# What the masks of an evaluation are drawn from: the same every time.
+# The seed of the masks of an evaluation, which are the same every time.
 _EVALUATION_SEED = (0,)
-# A broken frame; fewer records than the manifest says; a record that does not have its features.
+# Raised for a damaged frame, for fewer records than the manifest says, and for a record without its features.
 _DAMAGE_ERRORS = (tf.errors.DataLossError, tf.errors.FailedPreconditionError, tf.errors.InvalidArgumentError)
 
 
@@ -46,27 +46,28 @@ def training_batches(
 ) -> tf.data.Dataset:
     """Endless shuffled batches, each a dict name -> tensor of shape [batch_size, ...].
 
-    Shards are visited in a new order every epoch, several at a time, and their records shuffled in a
-    buffer. Records without masks are masked, anew in every epoch. Order and masks depend on `seed` and the
-    position alone.
+    In every epoch the shards are read in a new order, several at a time, and their records are shuffled in a
+    buffer. Records without masks get new masks in every epoch. Order and masks depend only on `seed` and the
+    position.
 
     Args:
-      directory: where the records lie.
+      directory: the folder of the records.
       manifest: their manifest.
-      batch_size: examples of one step, over all pipelines; a pipeline of n gives `batch_size / n` of them.
+      batch_size: examples of one step, over all pipelines; each of n pipelines gives `batch_size / n`.
       seed: the run's seed.
-      start_example: how many examples, over all pipelines, have been consumed; with `length_buckets` the
+      start_example: the number of examples consumed so far, over all pipelines; with `length_buckets` the
         number of batches consumed times `batch_size`.
       share: which of several input pipelines this is: a `Share` or a `tf.distribute.InputContext`. Each
-        has records of its own, every one of them once an epoch.
+        pipeline has its own records, and reads each of them once in an epoch.
       length_buckets: see `LengthBuckets`; shapes then vary, in both dimensions.
       damaged_shards: names of shards whose damaged records are left out, see
-        `damaged_records.leave_out_damaged`, which also gives the manifest to pass.
-      deterministic: False lets records overtake each other where that is faster; then only the set of an
-        epoch is certain, not its order.
+        `damaged_records.leave_out_damaged`, which also returns the manifest to pass.
+      deterministic: False allows any order of records if that is faster. Then an epoch has the same records
+        each time, but not in the same order.
 
     Raises:
-      ValueError: when the records are fewer than one batch, or do not divide as asked.
+      ValueError: when there are fewer records than one batch, or `batch_size` is not divisible by the number
+        of pipelines.
     """
     require_one_batch(directory, manifest, batch_size)
     require_share(share, batch_size)
@@ -101,7 +102,7 @@ def training_batches(
 
 
 def require_one_batch(directory, manifest: Manifest, batch_size: int):
-    """Raises ValueError when the records are fewer than one batch."""
+    """Raises ValueError when there are fewer records than one batch."""
     if manifest.num_examples < batch_size:
         raise ValueError(
             f"{directory} holds {manifest.num_examples} examples, fewer than one batch of {batch_size}; "
@@ -121,14 +122,14 @@ def evaluation_batches(
 ) -> tf.data.Dataset:
     """Every record once, in order, with `example_weights`; see `pad_last_batch` for `with_fill`.
 
-    Records without masks get the same masks every time, whatever the batch size.
+    Records without masks get the same masks every time, for any batch size.
 
     Args:
-      directory, manifest, share, damaged_shards: as in `training_batches`. With several pipelines all give
+      directory, manifest, share, damaged_shards: as in `training_batches`. With several pipelines, all give
         the same number of batches, filled up with examples of weight 0.
       batch_size: examples of one step, over all pipelines.
-      with_fill: fill the last batch up.
-      max_batches: stop after so many; -1 for all.
+      with_fill: whether to fill up the last batch.
+      max_batches: stop after this number of batches; -1 for all.
     """
     require_share(share, batch_size)
     number = share.num_input_pipelines
@@ -155,13 +156,14 @@ def evaluation_batches(
 
 @contextlib.contextmanager
 def naming_damaged_records(*sets):
-    """Turns TensorFlow's complaint about a record into a sentence: file and byte, or file and record.
+    """Turns an error of TensorFlow about a record into a message with file and byte, or file and record.
 
     Args:
-      *sets: pairs (directory, manifest), which are gone through when reading them fails.
+      *sets: pairs (directory, manifest); when reading fails, they are searched for the cause.
 
     Raises:
-      ValueError: for a damage, or numbers out of their range. An error of another cause is left as it is.
+      ValueError: for a damaged record, or a number out of its range. Errors with another cause are raised
+        unchanged.
     """
     try:
         yield
@@ -170,8 +172,8 @@ def naming_damaged_records(*sets):
             problem = next(damaged_records.problems(directory, manifest), None)
             if problem:
                 raise ValueError(
-                    f"{problem}; make the records again, or pass --records_errors=skip to go without what is "
-                    "damaged."
+                    f"{problem}; make the records again, or pass --records_errors=skip to leave out damaged "
+                    "records."
                 ) from error
             if problem := next(record_ranges.wrong_records(directory, manifest), None):
                 raise ValueError(f"{problem}; make the records again.") from error
@@ -189,11 +191,11 @@ class _Files:
         self._any_damaged = any(part.file in damaged_shards for part in parts)
 
     def records(self):
-        """All records in their order."""
+        """All records, in order."""
         return self._parts(tf.range(len(self._paths), dtype=tf.int64)).flat_map(self._open)
 
     def shuffled_records(self, seed, deterministic):
-        """Several files at a time, in an order that depends on `seed`, an int64 scalar tensor."""
+        """All records, several files at a time; the order depends on `seed`, an int64 scalar tensor."""
         numbers = tf.range(len(self._paths), dtype=tf.int64)
         order = tf.random.experimental.stateless_shuffle(numbers, seed=tf.stack([seed, 0]))
         return self._parts(order).interleave(
@@ -217,7 +219,7 @@ class _Files:
         if not self._any_damaged:
             records = tf.data.TFRecordDataset(path, compression)
         else:
-            # Damaged files take the slow road through Python.
+            # Damaged files are read in Python, which is slower.
             whole, damaged = tf.boolean_mask([path], [~is_damaged]), tf.boolean_mask([path], [is_damaged])
             records = tf.data.TFRecordDataset(whole, compression).concatenate(
                 tf.data.Dataset.from_generator(
@@ -238,7 +240,7 @@ def _parse(batches, manifest, deterministic=True):
 
     def parse(serialized):
         examples = tf.io.parse_example(serialized, stored)
-        # Before the cast: of what int32 does not hold it makes numbers that look sound.
+        # Before the cast, which would turn numbers outside int32 into valid-looking ones.
         with tf.control_dependencies([record_ranges.require_ranges(examples, manifest)]):
             return {name: tf.cast(value, manifest.features[name].dtype) for name, value in examples.items()}
 

@@ -1,8 +1,8 @@
 """Which records each of several input pipelines reads. Standard library only.
 
-Letters: N records, n pipelines. Pipeline i has the records from i*N//n to (i+1)*N//n, counted through the
-shards in their order: whole shards and parts of at most two, or parts of one where there are fewer shards
-than pipelines. So shares differ by one record at most, and every record is in exactly one.
+Letters: N records, n pipelines. Pipeline i reads the records from i*N//n to (i+1)*N//n - 1, counted over all
+shards in their order. So the sizes of shares differ by at most one record, and every record is in exactly one
+share. Of at most two shards a pipeline reads only a part.
 """
 
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from kbert.manifest import Shard
 
 
 class Share(NamedTuple):
-    """One pipeline of several; a `tf.distribute.InputContext` has the same fields and does as well."""
+    """One of several pipelines; a `tf.distribute.InputContext`, with the same fields, can be used instead."""
 
     num_input_pipelines: int = 1
     input_pipeline_id: int = 0
 
 
 class RecordRange(NamedTuple):
-    """Records `skip` to `skip + take` of one file; `take` is -1 for all to the end of the file."""
+    """The `take` records of one file after the first `skip`; -1 means all up to the end of the file."""
 
     file: str
     skip: int
@@ -30,7 +30,7 @@ WHOLE = Share()
 
 
 def require_share(share, batch_size: int):
-    """Raises ValueError for a pipeline that there is not, or a batch that cannot be shared out evenly."""
+    """Raises ValueError when the pipeline does not exist, or a batch cannot be divided evenly."""
     number, index = share.num_input_pipelines, share.input_pipeline_id
     if not 0 <= index < number:
         raise ValueError(
@@ -38,7 +38,7 @@ def require_share(share, batch_size: int):
         )
     if batch_size % number:
         raise ValueError(
-            f"a global batch of {batch_size} examples does not divide by {number} input pipelines; choose a "
+            f"a global batch of {batch_size} examples is not divisible by {number} input pipelines; choose a "
             f"multiple of {number}."
         )
 
@@ -50,7 +50,7 @@ def record_range(num_examples: int, share=WHOLE) -> tuple[int, int]:
 
 
 def record_ranges_of(shards: Sequence[Shard], start: int, end: int) -> list[RecordRange]:
-    """The parts of files that hold records `start` to `end`, counted through all shards."""
+    """The parts of files that hold the records from `start` to `end` - 1, counted over all shards."""
     found, first = [], 0
     for shard in shards:
         skip, stop = max(start - first, 0), min(end - first, shard.num_examples)

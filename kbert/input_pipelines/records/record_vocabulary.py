@@ -1,4 +1,4 @@
-"""The vocabulary that a set of records was made with, and whether it is the model's. No TensorFlow."""
+"""Reads the vocabulary that records were made with, and compares it with the model's. No TensorFlow."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ from kbert.tokenization.vocabulary import Vocabulary
 
 
 def read_vocabulary(directory: str | Path, manifest: Manifest) -> Vocabulary:
-    """The vocabulary beside the records, with their casing.
+    """The vocabulary in the folder of the records, with their casing.
 
     Raises:
-      ValueError: when the file is not the one that the records were made with.
+      ValueError: when the file is not the vocabulary that the records were made with.
     """
     path = Path(directory) / VOCABULARY_FILE_NAME
     vocabulary = Vocabulary.from_file(path, manifest.vocabulary["do_lower_case"])
@@ -23,15 +23,15 @@ def read_vocabulary(directory: str | Path, manifest: Manifest) -> Vocabulary:
 
 
 def require_vocabulary(directory: str | Path, manifest: Manifest, owner, vocabulary: dict):
-    """Refuses records whose ids mean something else to the model.
+    """Checks that records were made with a given vocabulary, so that their ids mean the same.
 
     Args:
       directory, manifest: the records.
-      owner: what the vocabulary belongs to, for the sentence: a run directory or other records.
+      owner: the owner of the vocabulary, for the message: a run directory, a checkpoint or other records.
       vocabulary: its `Vocabulary.describe()`, as manifests and run.json hold it.
 
     Raises:
-      ValueError: naming both fingerprints.
+      ValueError: when the vocabularies differ; the message has both fingerprints.
     """
     if manifest.vocabulary["fingerprint"] == vocabulary["fingerprint"]:
         return

@@ -1,4 +1,4 @@
-"""Whether the shards of a folder are those that its manifest describes. No TensorFlow."""
+"""Checks that the shards of a folder are those that its manifest describes. No TensorFlow."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ from kbert.manifest import Manifest, Shard, digest
 
 
 def wrong_bytes(directory: str | Path, shard: Shard) -> str | None:
-    """A sentence when a shard has other bytes than were written; None when not, or not known."""
+    """A sentence if a shard does not have the bytes that were written; None if it does, or has no digest."""
     if shard.sha256 is None:
         return None
     path = Path(directory) / shard.file
@@ -15,19 +15,19 @@ def wrong_bytes(directory: str | Path, shard: Shard) -> str | None:
     if size != shard.num_bytes:
         return f"{path} has {size:,} bytes, but its manifest says {shard.num_bytes:,}"
     if digest(path) != shard.sha256:
-        return f"{path} holds other bytes than were written: its SHA-256 is not that of the manifest"
+        return f"{path} does not hold the bytes that were written: its SHA-256 is not that of the manifest"
     return None
 
 
 def unknown_digests(manifest: Manifest) -> int:
-    """How many shards the manifest, from before there were digests, knows none of."""
+    """The number of shards without a digest in the manifest (older manifests have none)."""
     return sum(shard.sha256 is None for shard in manifest.shards)
 
 
 def copies(directory: str | Path, manifest: Manifest) -> Iterator[str]:
-    """Yields a sentence for each shard without a digest that has the bytes of an earlier one.
+    """Yields a sentence for each shard without a digest that has the same bytes as an earlier shard.
 
-    Shards are shuffled, so two of the same bytes are one that was copied over another.
+    Shards are shuffled, so two shards have the same bytes only if one was copied over the other.
     """
     by_size = {}
     for shard in manifest.shards:

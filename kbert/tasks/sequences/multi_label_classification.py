@@ -1,4 +1,4 @@
-"""One text, or a pair of texts -> all labels that hold of it, which may be none."""
+"""One text, or a pair of texts -> any number of labels, possibly none."""
 
 import dataclasses
 
@@ -10,15 +10,15 @@ from kbert.input_pipelines import labelled_files
 from kbert.tasks.sequences.sequence_task import SequenceTask
 from kbert.tasks.task import example_weights
 
-THRESHOLD = 0.5  # of the probability from which on a label counts as given
+THRESHOLD = 0.5  # a label is predicted when its probability is at least this
 
 
 class MultiLabelClassification(SequenceTask):
-    """Every label for itself: a sigmoid over one logit each.
+    """Decides on each label separately: each label has one logit and a sigmoid.
 
-    The loss is the mean binary cross-entropy over examples and labels. Evaluation gives `accuracy` (examples
-    with exactly the right labels), `micro_f1` (over all decisions) and `macro_f1` (the mean over the labels
-    that occur or are predicted).
+    The loss is the mean binary cross-entropy over examples and labels. Evaluation gives `accuracy` (the share
+    of examples with exactly the right labels), `micro_f1` (over all decisions) and `macro_f1` (the mean over
+    the labels that occur or are predicted).
 
     Args:
       labels: the label names in id order, at least one.
@@ -68,7 +68,7 @@ class MultiLabelClassification(SequenceTask):
 
     @classmethod
     def complete_dataset(cls, dataset, examples):
-        """The dataset with the sorted labels of the examples, where it lists none."""
+        """The dataset; if it lists no labels, with the sorted labels of the examples."""
         if dataset.labels:
             return dataset
         names = (name for example in examples for name in example.label)
@@ -78,7 +78,7 @@ class MultiLabelClassification(SequenceTask):
         return super().features(max_seq_length) | {LABEL_FEATURE: Feature("int32", (len(self.labels),))}
 
     def label_features(self, examples):
-        """`label_ids`, int32 of shape (rows, labels): 1 for each label that holds."""
+        """`label_ids`, int32 of shape (rows, labels): 1 for each label that the example has, else 0."""
         places = {label: index for index, label in enumerate(self.labels)}
         held = np.zeros((len(examples), len(self.labels)), np.int32)
         for row, example in zip(held, examples, strict=True):
@@ -99,12 +99,12 @@ class MultiLabelClassification(SequenceTask):
 
     def loss_sums(self, outputs, batch):
         logits, held = outputs["logits"], ops.cast(batch[LABEL_FEATURE], "float32")
-        # log(1 + exp(x)) - x y, without an exponential that overflows.
+        # log(1 + exp(x)) - x y, in a form whose exponential cannot overflow.
         losses = ops.relu(logits) - logits * held + ops.log1p(ops.exp(-ops.abs(logits)))
         return {"loss": ops.sum(losses * example_weights(batch)[:, None])}
 
     def metric_sums(self, outputs, batch):
-        """Besides `accuracy` the counts that F1 is made of: for each label right, predicted and true."""
+        """`accuracy`, and the counts for F1: for each label, how often it is right, predicted and true."""
         weights = example_weights(batch)
         said = ops.cast(outputs["probabilities"] >= THRESHOLD, "float32")
         held = ops.cast(batch[LABEL_FEATURE], "float32")
@@ -126,13 +126,13 @@ class MultiLabelClassification(SequenceTask):
         }
 
     def baseline(self, batches, vocabulary):
-        """`baseline_accuracy`: that of always giving the most frequent set of labels."""
+        """`baseline_accuracy`: the accuracy of always predicting the most frequent set of labels."""
         sets = np.concatenate([batch[LABEL_FEATURE] for batch in batches])
         _, counts = np.unique(sets, axis=0, return_counts=True)
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
 
     def answer(self, outputs, inputs):
-        """The labels that hold, and every label's probability."""
+        """The predicted labels, and the probability of every label."""
         by_label = {label: float(p) for label, p in zip(self.labels, outputs["probabilities"], strict=True)}
         return {
             "labels": [label for label, p in by_label.items() if p >= THRESHOLD],

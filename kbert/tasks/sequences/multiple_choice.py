@@ -1,4 +1,4 @@
-"""Several continuations of a text -> the right one."""
+"""A text with several possible continuations -> the right one."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from kbert.tasks.task_model import TaskModel
 
 
 class Choices(NamedTuple):
-    """A text, the possible answers to it, and the place of the right one; None where nobody says it."""
+    """A text, its choices, and the index of the right choice (None without a label)."""
 
     text: str
     choices: tuple[str, ...]
@@ -25,13 +25,13 @@ class Choices(NamedTuple):
 class MultipleChoice(Task):
     """Which of several texts is right: a softmax over one logit for each pair of text and choice.
 
-    A file has the text, the choices in columns of their own (`dataset.choices`), and the place of the right
-    one, counted from 0. Where `dataset.text_pair` names a column, its text stands before each choice, as the
-    beginning of SWAG's second sentence does. The encoder inputs are of shape (batch, choices, seq_length);
-    the feature `label_ids` is int32 of shape (batch,).
+    A file has one column for the text, one for each choice (`dataset.choices`), and one for the label: the
+    index of the right choice, from 0, or the name of its column. If `dataset.text_pair` names a column, its
+    text is put before each choice, like the beginning of the second sentence in SWAG. The encoder inputs have
+    shape (batch, choices, seq_length); the feature `label_ids` is int32 of shape (batch,).
 
     Args:
-      num_choices: how many there are; None takes any number, but then no features can be laid out.
+      num_choices: the number of choices; None allows any number, but then features cannot be made.
 
     Example:
       >>> import keras
@@ -70,7 +70,8 @@ class MultipleChoice(Task):
         """`Choices` of a TSV, CSV or JSONL file.
 
         Raises:
-          ValueError: when the config names fewer than two columns of choices, or a label is no place.
+          ValueError: when the config names fewer than two columns of choices, or a label does not name one of
+            the choices.
         """
         if len(dataset.choices) < 2:
             raise ValueError(
@@ -88,7 +89,9 @@ class MultipleChoice(Task):
 
     def _number(self) -> int:
         if self.num_choices is None:
-            raise ValueError("the number of choices is not known; make the task of a dataset, or give it.")
+            raise ValueError(
+                "the number of choices is not known; give num_choices, or make the task with of_dataset."
+            )
         return self.num_choices
 
     def features(self, max_seq_length):
@@ -148,7 +151,7 @@ class MultipleChoice(Task):
         return {"accuracy": (ops.sum(right * weights), ops.sum(weights))}
 
     def baseline(self, batches, vocabulary):
-        """`baseline_accuracy`: that of always taking the place that is right most often."""
+        """`baseline_accuracy`: the accuracy of always choosing the index that is right most often."""
         counts = np.zeros(self._number(), np.int64)
         for batch in batches:
             counts += np.bincount(batch[LABEL_FEATURE], minlength=self._number())
@@ -156,9 +159,9 @@ class MultipleChoice(Task):
 
     def signatures(self, model, text_inputs):
         """`serving_default`: `text` (string [batch]) and `choices` (string [batch, choices]) -> `logits` and
-        `probabilities` (float32 [batch, choices]), `choice` (int64 [batch]), the place of the most probable
-        one, and `choice_text` (string [batch]). `ids` takes the encoder inputs (int32 [batch, choices,
-        length])."""
+        `probabilities` (float32 [batch, choices]), `choice` (int64 [batch]), the index of the most probable
+        choice, and `choice_text` (string [batch]). `ids` takes the encoder inputs (int32 [batch, choices,
+        length]) and has no `choice_text`."""
         import tensorflow as tf
 
         def answer_ids(input_ids, input_mask, segment_ids):
@@ -182,7 +185,7 @@ class MultipleChoice(Task):
         }
 
     def answer(self, outputs, inputs):
-        """The place of the right choice, its text, and every choice's probability."""
+        """The index of the most probable choice, its text, and the probability of every choice."""
         return {
             "choice": int(outputs["choice"]),
             "choice_text": outputs["choice_text"].decode("utf-8"),
@@ -197,7 +200,7 @@ def _place_of(record, dataset, place):
         return dataset.choices.index(label)
     if not (label.isascii() and label.isdecimal() and int(label) < number):
         raise ValueError(
-            f"{place}: label {label!r} is the place of no choice; expected 0 to {number - 1}, counted "
-            "from 0, or the name of the right choice's column."
+            f"{place}: label {label!r} does not name a choice; expected a number from 0 to {number - 1}, or "
+            "the name of the right choice's column."
         )
     return int(label)

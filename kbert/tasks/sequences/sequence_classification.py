@@ -16,9 +16,9 @@ class SequenceClassification(SequenceTask):
 
     Args:
       labels: the label names in id order, at least two.
-      positive_label: what F1 counts when there are two labels (default: the last one); with more labels
-        F1 is the mean over the own F1 of the labels that occur or are predicted (macro, as scikit-learn's
-        `f1_score(average="macro")` has it).
+      positive_label: the label that F1 is computed for when there are two labels (default: the last one).
+        With more labels, F1 is the mean of the F1 of each label that occurs or is predicted, as in
+        scikit-learn's `f1_score(average="macro")`.
       takes_pairs: see `SequenceTask`.
 
     Example:
@@ -70,7 +70,7 @@ class SequenceClassification(SequenceTask):
 
     @classmethod
     def complete_dataset(cls, dataset, examples):
-        """The dataset with the sorted labels of the examples, where it lists none."""
+        """The dataset; if it lists no labels, with the sorted labels of the examples."""
         if dataset.labels:
             return dataset
         return dataclasses.replace(dataset, labels=labels_of(example.label for example in examples))
@@ -110,7 +110,8 @@ class SequenceClassification(SequenceTask):
         }
 
     def summarize(self, means):
-        """Adds `f1` and turns `confusion` into nested lists of counts, rows true and columns predicted."""
+        """Adds `f1`, and turns `confusion` into nested lists of counts: a row for each true label, a column
+        for each predicted label."""
         confusion = means.pop("confusion")
         if len(self.labels) == 2:
             f1 = f1_score(confusion, self.labels.index(self.positive_label))
@@ -122,7 +123,7 @@ class SequenceClassification(SequenceTask):
         }
 
     def baseline(self, batches, vocabulary):
-        """`baseline_accuracy`: that of always answering the most frequent label."""
+        """`baseline_accuracy`: the accuracy of always answering the most frequent label."""
         counts = np.zeros(len(self.labels), np.int64)
         for batch in batches:
             counts += np.bincount(batch[LABEL_FEATURE], minlength=len(self.labels))
@@ -132,7 +133,7 @@ class SequenceClassification(SequenceTask):
         return self.confusion_table(metrics["confusion"])
 
     def confusion_table(self, confusion) -> str:
-        """The confusion counts as a table for people: a row for each true label."""
+        """The confusion counts as a text table: a row for each true label."""
         names = [str(label) for label in self.labels]
         left = max(len("true \\ predicted"), *map(len, names))
         widths = [max(len(name), 5) for name in names]
@@ -149,13 +150,13 @@ class SequenceClassification(SequenceTask):
         return {"probabilities": outputs["probabilities"], "logits": outputs["logits"], "label": label}
 
     def answer(self, outputs, inputs):
-        """The label and every label's probability."""
+        """The most probable label, and the probability of every label."""
         by_label = {label: float(p) for label, p in zip(self.labels, outputs["probabilities"], strict=True)}
         return {"label": max(by_label, key=by_label.__getitem__), "probabilities": by_label}
 
 
 def f1_score(confusion, index) -> float:
-    """F1 of one label: 2 TP / (2 TP + FP + FN); 0 when the label neither occurs nor is predicted."""
+    """F1 of the label at `index`: 2 TP / (2 TP + FP + FN); 0 when it neither occurs nor is predicted."""
     right = confusion[index, index]
     either = confusion[index, :].sum() + confusion[:, index].sum()
     return float(2 * right / either) if either else 0.0
@@ -164,7 +165,7 @@ def f1_score(confusion, index) -> float:
 def macro_f1(confusion) -> float:
     """The mean F1 of the labels that occur or are predicted; 0 when none does.
 
-    A label that is in neither says nothing about the model: scikit-learn leaves it out of the mean as well.
+    A label that neither occurs nor is predicted is left out of the mean, as in scikit-learn.
     """
     present = np.flatnonzero(confusion.sum(axis=0) + confusion.sum(axis=1))
     return float(np.mean([f1_score(confusion, index) for index in present])) if present.size else 0.0

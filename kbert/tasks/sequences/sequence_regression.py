@@ -10,10 +10,10 @@ from kbert.tasks.task import example_weights
 
 
 class SequenceRegression(SequenceTask):
-    """A number for each text or pair, such as how alike two sentences are (STS-B).
+    """A number for each text or pair, such as the similarity of two sentences (STS-B).
 
-    The head has one output and no activation; the loss is the mean squared error on the labels as they are
-    in the file. Evaluation gives Pearson's and Spearman's correlation, as GLUE does.
+    The head has one output and no activation. The loss is the mean squared error; the labels are not scaled.
+    Evaluation gives Pearson's and Spearman's correlation, as GLUE does.
 
     Args:
       takes_pairs: see `SequenceTask`.
@@ -34,7 +34,7 @@ class SequenceRegression(SequenceTask):
 
     name = "sequence_regression"
     best_metric = "pearson"
-    head = "classification"  # one output of the same head, as in published checkpoints
+    head = "classification"  # the classification head with one output, as in published checkpoints
     collected = ("prediction", TARGET_FEATURE)
     answers = ("prediction",)
     architecture = "BertForSequenceClassification"
@@ -76,8 +76,8 @@ class SequenceRegression(SequenceTask):
         return {"loss": ops.sum(errors * example_weights(batch))}
 
     def score(self, examples, predictions):
-        """`pearson` and `spearman`, the latter with mean ranks for ties; not-a-number where all predictions
-        or all labels are the same."""
+        """`pearson` and `spearman` (with mean ranks for ties). Both are NaN when there are fewer than two
+        examples, or when all predictions or all labels are the same."""
         from scipy import stats
 
         said, true = (predictions.values[name].astype(np.float64) for name in self.collected)
@@ -89,7 +89,7 @@ class SequenceRegression(SequenceTask):
         }
 
     def baseline(self, batches, vocabulary):
-        """`baseline_loss`: that of always answering the mean of these very labels."""
+        """`baseline_loss`: the loss of always answering the mean of these labels."""
         targets = np.concatenate([batch[TARGET_FEATURE] for batch in batches]).astype(np.float64)
         return {"baseline_loss": float(targets.var())}
 

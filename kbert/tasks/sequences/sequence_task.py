@@ -1,4 +1,4 @@
-"""What the tasks on one text, or a pair of texts, have in common: all but the labels."""
+"""The base class of tasks on one text or a pair of texts; subclasses add labels, losses and metrics."""
 
 from collections.abc import Callable
 
@@ -17,11 +17,11 @@ class SequenceTask(Task):
     """One text, or a pair of texts -> a row of numbers from the pooled output.
 
     Args:
-      takes_pairs: whether examples are pairs; None where nobody has said, which takes both.
+      takes_pairs: whether examples are pairs; None when this is not known, then both are accepted.
 
     Attributes:
       head: the name of the head's layer.
-      read_label: how labels are read, see kbert/input_pipelines/labelled_files.py.
+      read_label: the function that reads a label, see kbert/input_pipelines/labelled_files.py.
     """
 
     head: str
@@ -32,7 +32,7 @@ class SequenceTask(Task):
 
     @property
     def num_outputs(self) -> int:
-        """Logits for each text."""
+        """The number of logits for each text."""
         raise NotImplementedError
 
     @property
@@ -49,19 +49,19 @@ class SequenceTask(Task):
         return labelled_files.stream_rows(path, dataset, with_labels, cls.read_label)
 
     def examples_to_features(self, examples, text_inputs):
-        """Encoder inputs, int32 of shape (rows, max_seq_length), and the labels; a row for each example."""
+        """Encoder inputs, int32 of shape (rows, max_seq_length), and the labels; one row for each example."""
         features = text_reader.tokenize_rows(examples, text_inputs) | self.label_features(examples)
         return ExampleFeatures(features, np.arange(len(examples)))
 
     def label_features(self, examples) -> dict[str, np.ndarray]:
-        """name -> array of shape (rows, ...) of the labels."""
+        """The labels: name -> array of shape (rows, ...)."""
         raise NotImplementedError
 
     def features(self, max_seq_length):
         return encoder_features(max_seq_length)
 
     def pooled_logits(self, encoder):
-        """(symbolic inputs, float32 logits of shape (batch, num_outputs)) of a model."""
+        """(symbolic inputs, float32 logits of shape (batch, num_outputs)) of the model."""
         config = encoder.config
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
         head = ClassificationHead(
@@ -78,15 +78,15 @@ class SequenceTask(Task):
         return TaskModel(self, encoder, inputs, self.outputs_of(logits))
 
     def outputs_of(self, logits) -> dict:
-        """name -> the model's output, made of the logits."""
+        """The outputs of the model, computed from the logits: name -> tensor."""
         raise NotImplementedError
 
     def served(self, outputs: dict) -> dict:
-        """The outputs of a signature, made of the model's."""
+        """The outputs of a signature, computed from those of the model."""
         return outputs
 
     def signatures(self, model, text_inputs):
-        """`serving_default` takes `text` (string [batch]), and `text_pair` where examples are pairs; `ids`
+        """`serving_default` takes `text` (string [batch]), and also `text_pair` if examples are pairs. `ids`
         takes `input_ids`, `input_mask` and `segment_ids` (int32 [batch, length])."""
 
         def answer_ids(input_ids, input_mask, segment_ids):

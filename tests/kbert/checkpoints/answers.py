@@ -1,4 +1,4 @@
-"""What a checkpoint answers, against stored answers of transformers."""
+"""Compares a checkpoint's outputs with stored outputs of transformers."""
 
 import numpy as np
 
@@ -29,9 +29,9 @@ def answers(path, inputs):
 
 
 def largest_difference(ours, expected) -> float:
-    """Over all outputs that `expected` holds; hidden states apart, which a task's model does not give.
+    """Over all outputs in `expected`, except hidden states, which a task's model does not return.
 
-    Places under padding count only where an output has one row a text.
+    Positions of padding count only where an output has one row per text.
     """
     real = expected["input_mask"].astype(bool)
     compared = expected.keys() - {*ENCODER_INPUTS, "hidden_states"}

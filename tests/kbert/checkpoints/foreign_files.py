@@ -1,7 +1,7 @@
-"""Checkpoints of other houses, written here by hand, apart from kbert's own tables and writers.
+"""Checkpoints in other projects' formats, written by hand, independently of kbert's own tables and writers.
 
-Random weights are made under kbert's names (which tests/kbert/reference_bert.py computes with) and renamed by
-the long hand below.
+Random weights are made under kbert's names (which tests/kbert/reference_bert.py computes with) and renamed
+by the code below.
 """
 
 import collections
@@ -72,7 +72,7 @@ def random_weights(heads=("pooler",), num_labels=3, seed=0, **changes):
 
 
 def hugging_face_names(weights, prefix="bert."):
-    """Hugging Face name -> array, kernels turned."""
+    """Hugging Face name -> array, kernels transposed."""
     tensors = {}
 
     def put(name, value):
@@ -155,7 +155,7 @@ _STORAGES = {
 
 
 def _fake_torch(monkeypatch):
-    """Modules of torch's names, so that pickles can name what they name."""
+    """Modules with torch's names, so that pickles can refer to torch's classes and functions."""
     torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
     for storage in _STORAGES.values():
         setattr(torch, storage, type(storage, (), {"__module__": "torch"}))
@@ -230,7 +230,7 @@ def write_torch_legacy(path, arrays, monkeypatch):
 
 
 def google_names(weights):
-    """TF1 name -> array; the two matrices called output_weights are turned."""
+    """TF1 name -> array; the two matrices called output_weights are transposed."""
     tensors = {}
     for name, value in weights.items():
         *place, last = name.split("/")

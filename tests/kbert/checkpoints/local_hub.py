@@ -1,4 +1,4 @@
-"""A server on this machine that answers as the Hugging Face hub does, for as much as a download needs."""
+"""A server on this machine that answers like the Hugging Face hub, as far as a download needs it."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ class LocalHub:
 
     Args:
       models: {"org/name": {"main": folder, "v1": folder}}.
-      gated: repositories whose files are not given away.
+      gated: repositories whose files are refused.
 
     Attributes:
       url: what HF_ENDPOINT is set to.

@@ -116,7 +116,7 @@ def test_what_is_no_conversion_is_never_replaced(tmp_path, file):
     target.mkdir(exist_ok=True)
     (target / file).write_text("{}")
     before = content(target)
-    with pytest.raises(ValueError, match="out holds more than a conversion, which is all that --overwrite"):
+    with pytest.raises(ValueError, match="out holds more than a conversion, and --overwrite"):
         convert_checkpoint(STORED / "BertModel", target, "hugging_face", overwrite=True)
     assert content(target) == before
     (tmp_path / "file").write_text("mine")
@@ -137,7 +137,7 @@ def test_a_checkpoint_is_never_written_over_itself(tmp_path, place, overwrite):
         source = tmp_path / "link"
         source.symlink_to(target)
     before = content(target)
-    with pytest.raises(ValueError, match="would take the place of .*, which is read; choose another folder"):
+    with pytest.raises(ValueError, match="would replace .*, which is to be read; choose another folder"):
         convert_checkpoint(source, target, "hugging_face", overwrite=overwrite)
     assert content(target) == before
 
@@ -146,7 +146,7 @@ def test_a_vocabulary_that_is_read_is_not_replaced(tmp_path):
     target = tmp_path / "model"
     convert_checkpoint(STORED / "BertModel", target, "hugging_face")
     vocabulary = target / "vocab.txt"
-    with pytest.raises(ValueError, match="would take the place of .*vocab.txt, which is read"):
+    with pytest.raises(ValueError, match="would replace .*vocab.txt, which is to be read"):
         convert_checkpoint(
             STORED / "BertModel", target, "hugging_face", vocab_file=vocabulary, overwrite=True
         )

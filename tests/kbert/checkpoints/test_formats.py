@@ -232,7 +232,7 @@ def test_a_head_is_taken_only_when_its_labels_fit(labels, takes_head, caplog):
         np.testing.assert_array_equal(variable.numpy(), expected)
     head = {"classification/dense/kernel", "classification/dense/bias"}
     assert set(outcome["fresh"]) == (set() if takes_head else head)
-    assert ("classification starts fresh" in caplog.text) is not takes_head
+    assert ("classification is freshly initialised" in caplog.text) is not takes_head
 
 
 def test_an_encoder_of_another_shape_gives_nothing():

@@ -232,12 +232,12 @@ REFUSED = {
     "a budget without time": (
         PretrainingConfig,
         {"optimizer": {"decay": "budget"}},
-        "optimizer.train_minutes=None does not go with decay='budget': decay=\"budget\" needs train_minutes,",
+        "optimizer.train_minutes=None cannot be combined with decay='budget': decay=\"budget\" needs",
     ),
     "time without a budget": (
         PretrainingConfig,
         {"optimizer": {"train_minutes": 5}},
-        "optimizer.train_minutes=5.0 does not go with decay='linear'",
+        "optimizer.train_minutes=5.0 cannot be combined with decay='linear'",
     ),
     "no time": (
         PretrainingConfig,
@@ -252,12 +252,12 @@ REFUSED = {
     "a budget for phases": (
         PretrainingConfig,
         {"optimizer": {"decay": "budget", "train_minutes": 5}, "phases": [{}, {}]},
-        'optimizer.decay="budget" ends the training with its time, so it does not go with phases',
+        'optimizer.decay="budget" ends the training after a time, so it cannot be combined with phases',
     ),
     "layers that learn faster below": (
         FinetuningConfig,
         {"optimizer": {"layer_decay": 1.5}},
-        "optimizer.layer_decay=1.5 must be above 0 and at most 1, which is no decay.",
+        "optimizer.layer_decay=1.5 must be above 0 and at most 1 (no decay).",
     ),
     "a broken pattern": (
         FinetuningConfig,
@@ -527,7 +527,7 @@ def test_an_override_may_choose_the_preset(write):
     [
         ("seed", "--override='seed' must look like path.to.field=value, for example"),
         ("=3", "--override='=3' must look like"),
-        ("seed.x=3", "--override='seed.x=3': 'seed' holds no settings."),
+        ("seed.x=3", "--override='seed.x=3': 'seed' is not a group of settings."),
         ("sead=3", "unknown key 'sead' for PretrainingConfig. Did you mean 'seed'?"),
         ("seed=many", "seed: expected int, received 'many'."),
     ],
@@ -686,9 +686,9 @@ def test_nesting_that_json_still_reads_is_shown_short(write):
     [
         ("seed=" + DEEP, "is nested too deeply to be read"),
         ("seed=" + "1" * 5000, "seed"),
-        ("phases.².num_train_steps=3", "there is no '²' in a list of 1"),
-        ("phases.7.num_train_steps=3", "there is no '7' in a list of 1"),
-        ("phases." + "1" * 5000 + ".num_train_steps=3", "in a list of 1"),
+        ("phases.².num_train_steps=3", "there is no entry '²' in a list of length 1"),
+        ("phases.7.num_train_steps=3", "there is no entry '7' in a list of length 1"),
+        ("phases." + "1" * 5000 + ".num_train_steps=3", "in a list of length 1"),
         ("encoder.preset=../pretraining/smoke", "unknown encoder preset '../pretraining/smoke'"),
         ('encoder={"preset": ["bert_tiny"]}', "unknown encoder preset ['bert_tiny']"),
         ('encoder={"preset": "bert_tiny\\u0000"}', "unknown encoder preset"),

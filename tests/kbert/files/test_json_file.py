@@ -41,7 +41,7 @@ def test_a_byte_order_mark_is_no_fault():
 def test_a_name_that_stands_twice_is_refused_where_asked():
     text = '{"a": 1, "b": {"c": 2, "c": 3}}'
     assert parse_json(text, "it") == {"a": 1, "b": {"c": 3}}
-    with pytest.raises(ValueError, match="^it is not valid JSON: the name 'c' stands there twice.$"):
+    with pytest.raises(ValueError, match="^it is not valid JSON: the name 'c' appears twice.$"):
         parse_json(text, "it", unique_names=True)
     assert parse_json('{"a": {"a": 1}}', "it", unique_names=True) == {"a": {"a": 1}}
 

@@ -36,9 +36,9 @@ def test_a_file_that_is_cut_short_is_one_sentence(tmp_path):
         read_safetensors(path)
 
 
-def test_a_tensor_of_another_shape_than_announced_is_refused(tmp_path):
+def test_a_tensor_of_another_shape_than_its_header_is_refused(tmp_path):
     import dataclasses
 
     wrong = dataclasses.replace(stored_array(ARRAYS["first"]), shape=(3, 2))
-    with pytest.raises(ValueError, match=r"first has shape \(2, 3\), but \(3, 2\) was announced"):
+    with pytest.raises(ValueError, match=r"first has shape \(2, 3\), but the header says \(3, 2\)"):
         write_safetensors(tmp_path / "a.safetensors", {"first": wrong}, {})

@@ -62,7 +62,7 @@ def test_what_is_no_text_file(tmp_path):
     for name, sentence in (
         (".", "is a folder"),
         ("none", "does not exist"),
-        ("texts.zip", "kind that is not"),
+        ("texts.zip", "has a format that kbert does not read"),
     ):
         with pytest.raises(ValueError, match=sentence):
             next(read_lines(tmp_path / name))

@@ -1,4 +1,4 @@
-"""A run whose files are whole, and whose weights are not."""
+"""A run with intact files, but with NaN among its weights."""
 
 import shutil
 
@@ -9,7 +9,7 @@ from kbert.runs.run_directory import RunDirectory, trained_weights
 
 
 def copy_with_nan(run: RunDirectory, folder, token: str) -> RunDirectory:
-    """A copy of a run with a checkpoint in which the vector of one token is not a number."""
+    """A copy of a run with a checkpoint in which the vector of one token is NaN."""
     shutil.copytree(run.path, folder)
     copy = RunDirectory(folder)
     _, model = copy.load_model()

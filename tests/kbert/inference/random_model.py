@@ -1,4 +1,4 @@
-"""A model with random weights, and what the NumPy reference says of it."""
+"""A model with random weights, and the hidden states that the NumPy reference computes for it."""
 
 import numpy as np
 

@@ -82,9 +82,9 @@ def test_no_texts_no_features(model):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"layers": [-1, 4]}, r"layers=\[-1, 4\] asks for layer 4, but this encoder has 3: choose from -1"),
+        ({"layers": [-1, 4]}, r"layers=\[-1, 4\] asks for layer 4, but this encoder has 3 layers: choose fr"),
         ({"layers": [-5]}, "asks for layer -5, but this encoder has 3"),
-        ({"layers": []}, "layers is empty; name at least one"),
+        ({"layers": []}, "layers is empty; give at least one"),
         ({"pooling": "first"}, "pooling='first' is not known; choose one of none, cls, mean, max"),
         ({"combine": "mean"}, "combine='mean' is not known; choose one of none, sum, concat"),
     ],

@@ -92,7 +92,7 @@ def test_a_table_with_more_rows_than_tokens_names_only_tokens(pretraining_run, v
 
 
 def test_the_mask_filler_refuses_what_it_cannot_fill(fill, finetuned_run, pretraining_run):
-    with pytest.raises(ValueError, match=r"no \[MASK\] in 'walk'; write one where a token is to be guessed"):
+    with pytest.raises(ValueError, match=r"no \[MASK\] in 'walk'; write one where the model should fill"):
         fill(["a [MASK]", "walk"])
     with pytest.raises(ValueError, match=r"lies beyond the longest sequence of this model; shorten"):
         fill(["walk " * 30 + "[MASK]"])
@@ -114,7 +114,7 @@ def test_predictions_stream_one_answer_a_text(finetuned_run, pair_run, pretraini
     assert list(answer) == ["text", "text_pair", "label", "probabilities"]
     (answer,) = predictions(pretraining_run, [{"text": "a [MASK]"}], top_k=2)
     assert answer["text"] == "a [MASK]" and len(answer["masks"][0]) == 2
-    with pytest.raises(ValueError, match="answers text, but received text and text_pair"):
+    with pytest.raises(ValueError, match="expects text, but received text and text_pair"):
         list(predictions(pretraining_run, [{"text": "a [MASK]", "text_pair": "the"}]))
 
 
@@ -138,7 +138,9 @@ def test_an_evaluation_that_is_no_number_is_refused(finetuned_run, labelled_file
         if variable.path.endswith("gamma"):
             variable.assign(3e38 * np.ones(variable.shape))
     monkeypatch.setattr(type(finetuned_run), "load_model", lambda *unused: (task, model))
-    with pytest.raises(ValueError, match=r"loss is (nan|inf), no finite number: the weights are damaged or"):
+    with pytest.raises(
+        ValueError, match=r"loss is (nan|inf), not a finite number: the weights are damaged or"
+    ):
         evaluate(finetuned_run, labelled_files[1])
 
 
@@ -155,5 +157,5 @@ def test_lines_of_standard_input_are_utf8_whatever_the_system_says(monkeypatch):
 
 def test_an_example_that_lacks_an_input_is_named(pair_run):
     examples = [{"text": "a", "text_pair": "walk"}, {"text": "the"}]
-    with pytest.raises(ValueError, match="example 2: .* answers text and text_pair, but received text."):
+    with pytest.raises(ValueError, match="example 2: .* expects text and text_pair, but received text."):
         list(predictions(pair_run, examples))

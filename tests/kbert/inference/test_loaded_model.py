@@ -174,9 +174,9 @@ def test_modules_that_kbert_does_not_have(make_folder, pooling, changes, sentenc
     ("content", "sentence"),
     [
         ("{", "modules.json is broken; expected a list of modules with idx, path and type"),
-        ("{}", "lists the modules \\(none\\); kbert knows a Transformer, then a Pooling"),
+        ("{}", "lists the modules \\(none\\); kbert reads a Transformer, then a Pooling"),
         (json.dumps([module(0, "Transformer", ""), module(1, "Dense", "1_Dense")]),
-         "lists the modules Transformer, Dense; kbert knows"),
+         "lists the modules Transformer, Dense; kbert reads"),
     ],
 )  # fmt: skip
 def test_broken_module_lists(make_folder, content, sentence):

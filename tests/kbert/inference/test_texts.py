@@ -78,7 +78,7 @@ def test_pairs_by_themselves_and_in_lists(classifier):
         ([b"jump"], r"texts\[0\] is bytes \(b'jump'\); .*; decode it first, for example with \.decode"),
         (["a [MASK]", 3.5], r"texts\[1\] is float \(3\.5\)"),
         ([["jump", "walk"]], r"texts\[0\] is list \(\['jump', 'walk'\]\)"),
-        (["half of \ud83d"], r"texts\[0\] is no text that UTF-8 can hold: its character 9 is '\\ud83d'"),
+        (["half of \ud83d"], r"texts\[0\] cannot be encoded in UTF-8: its character 9 is '\\ud83d'"),
     ],
     ids=repr,
 )
@@ -91,8 +91,8 @@ def test_anything_else_is_one_sentence(roads, name, texts, sentence):
 @pytest.mark.parametrize(
     ("texts", "pairs", "sentence"),
     [
-        (["a", "b"], ["c"], "2 texts but 1 text_pairs; give one for each"),
-        ("a", ["c"], "texts is one text, but text_pairs is not; give one text each, or a list each"),
+        (["a", "b"], ["c"], "2 texts but 1 text_pairs; give one second text for each"),
+        ("a", ["c"], "texts is one text, but text_pairs is not; give one text for both, or a list for both"),
         (["a"], "c", "text_pairs is one text, but texts is not"),
         (["a"], [None], r"text_pairs\[0\] is NoneType; expected a text"),
         (["a"], 5, r"text_pairs is int \(5\)"),

@@ -1,8 +1,8 @@
-"""The choice of masked places, told plainly with lists: the reference that the fast code is held to.
+"""The choice of masked places in plain Python lists: the reference that the fast code is compared with.
 
-Written apart from kbert, from the descriptions of google-research/bert's create_pretraining_data.py
-(pieces and words) and of google-research/albert's (spans). The chance is kept apart from the rules, so the
-same rules serve for drawing and for going through all cases.
+Written independently of kbert, from the descriptions of google-research/bert's create_pretraining_data.py
+(pieces and words) and of google-research/albert's (spans). Random draws are separate from the rules, so the
+same rules serve for sampling and for enumerating all cases.
 """
 
 import itertools
@@ -30,7 +30,7 @@ def number_to_predict(length, prob, max_predictions):
 
 
 def choose(groups, number, order, span_lengths):
-    """The chosen places, when groups have their turn in `order` and draw these lengths of spans."""
+    """The chosen places, when groups are tried in `order` with these lengths of spans."""
     chosen = set()
     for first, span_length in zip(order, span_lengths, strict=True):
         span = [groups[first]]

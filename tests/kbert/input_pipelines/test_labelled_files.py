@@ -125,7 +125,7 @@ REFUSED = {
         "a.tsv line 3 is not UTF-8; convert it, for example with iconv.",
     ),
     "empty": ("a.tsv", "", "a.tsv has no column 'text'; its columns are []."),
-    "header only": ("a.tsv", "text\tlabel\n", "a.tsv holds no rows; expected labelled texts, one a line."),
+    "header only": ("a.tsv", "text\tlabel\n", "a.tsv holds no rows; expected labelled texts, one per line."),
     "not JSON": ("a.jsonl", '{"text": "x", "label": "1"}\n{"text": \n', "a.jsonl line 2 is not valid JSON: "),
     "JSON list": ("a.jsonl", "[1]\n", "a.jsonl line 1: expected an object of columns, received [1]."),
     "JSON without a column": (
@@ -137,7 +137,7 @@ REFUSED = {
     "a column twice": (
         "a.tsv",
         "text\tlabel\ttext\nx\t1\ty\n",
-        "a.tsv has 2 columns 'text'; its columns are ['text', 'label', 'text']. Give each another name",
+        "a.tsv has 2 columns 'text'; its columns are ['text', 'label', 'text']. Give each column a diff",
     ),
     "a label column twice": (
         "a.csv",
@@ -147,7 +147,7 @@ REFUSED = {
     "a JSON name twice": (
         "a.jsonl",
         '{"text": "x", "label": "1", "label": "2"}\n',
-        "a.jsonl line 1 is not valid JSON: the name 'label' stands there twice.",
+        "a.jsonl line 1 is not valid JSON: the name 'label' appears twice.",
     ),
     "many cells": (
         "a.tsv",
@@ -196,8 +196,8 @@ NO_TEXTS = {
     "true": "has a JSON true or false as 'text', not a string",
     '["x"]': "has a JSON list as 'text', not a string",
     '{"x": 1}': "has a JSON object as 'text', not a string",
-    '"a\\ud800b"': "has text with half a surrogate pair (U+D800) as 'text', which has no UTF-8",
-    '"\\udfff"': "has text with half a surrogate pair (U+DFFF) as 'text', which has no UTF-8",
+    '"a\\ud800b"': "has text with half a surrogate pair (U+D800) as 'text', which UTF-8 cannot encode",
+    '"\\udfff"': "has text with half a surrogate pair (U+DFFF) as 'text', which UTF-8 cannot encode",
 }
 
 
@@ -218,14 +218,14 @@ def test_a_surrogate_pair_is_a_character(write):
 
 
 NO_LABELS = {
-    "null": "has null as its label 'label', so none; no task learns from a text without a label",
+    "null": "has null as its label 'label', so it has no label; give it one",
     "true": "has true as its label 'label', which could be taken for several names",
-    "1.0": "has the number 1.0 as its label 'label', a number for regression to learn; classification takes",
-    "NaN": "has the number nan as its label 'label', a number for regression to learn",
+    "1.0": "has the number 1.0 as its label 'label', a number, which is a label for regression; classi",
+    "NaN": "has the number nan as its label 'label', a number, which is a label for regression",
     "[1, 2]": "has the list [1, 2] as its label 'label', which is for multi-label classification",
-    '{"a": 1}': "has the object {'a': 1} as its label 'label', an object; classification takes strings",
+    '{"a": 1}': "has the object {'a': 1} as its label 'label', an object; classification expects a string",
     '""': "has an empty label 'label'; give it one",
-    '"\\ud800"': "has text with half a surrogate pair (U+D800) as 'label', which has no UTF-8",
+    '"\\ud800"': "has text with half a surrogate pair (U+D800) as 'label', which UTF-8 cannot encode",
 }
 
 

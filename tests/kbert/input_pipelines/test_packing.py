@@ -99,7 +99,9 @@ def test_shapes_that_vary_are_packed_as_they_come():
 def test_what_cannot_be_packed_is_refused():
     with pytest.raises(ValueError, match="packed_rows needs batches of one shape: set pad_to_longest=false"):
         pack(tf.data.Dataset.from_tensors({"input_mask": tf.ones((1, 8), tf.int32)}).unbatch().batch(3), 1)
-    with pytest.raises(ValueError, match="packed_rows=3 and batches of 2 must both divide by the 2 parts"):
+    with pytest.raises(
+        ValueError, match="packed_rows=3 and the batch size 2 must both be divisible by the 2"
+    ):
         pack(batches([3, 4]), num_rows=3, num_parts=2)
     with pytest.raises(tf.errors.OpError, match="do not fit into 1 rows of 8; raise packed_rows"):
         list(pack(batches([5, 5]), num_rows=1))

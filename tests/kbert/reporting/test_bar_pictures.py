@@ -43,7 +43,7 @@ def test_many_values_share_bars_and_none_is_lost(size):
 def test_rates_are_shares_of_what_is_there():
     svg = rates([0, 5, 1, 0], [10, 10, 4, 0], "how often")
     np.testing.assert_allclose(heights(svg), [0, 0.5 / 0.5, 0.25 / 0.5, 0], atol=0.001)
-    assert "<title>place 2: 25.0% of 4</title>" in svg and "<title>place 3: 0.0% of 0</title>" in svg
+    assert "<title>position 2: 25.0% of 4</title>" in svg and "<title>position 3: 0.0% of 0</title>" in svg
 
 
 def test_no_counts_make_an_empty_picture():

@@ -215,7 +215,7 @@ def test_what_is_missing_is_named(run_folder, tmp_path):
         write_run_page({"": tmp_path / "nowhere"}, path)
     with pytest.raises(ValueError, match="no run to draw"):
         write_run_page({}, path)
-    with pytest.raises(ValueError, match="9 runs are more than a picture can tell apart; give 8"):
+    with pytest.raises(ValueError, match="9 runs are more than a picture has colours for; give 8"):
         write_run_page({str(n): tmp_path for n in range(9)}, path)
     assert not path.exists()
 
@@ -280,7 +280,7 @@ def test_broken_files_of_a_run_are_named(run_folder, name, content, sentence):
         ),
         (
             ["--run_dir={0}/a", "--output_file=x.pdf"],
-            "error: --output_file=x.pdf should end in .html or .png",
+            "error: --output_file=x.pdf must end in .html or .png",
         ),
     ],
 )

@@ -114,7 +114,7 @@ def test_steps_are_ordered_as_numbers(tmp_path):
         ),
         (
             {"b_bias": (3,)},
-            "lacks 1 of 3 tensors, for example 'b/bias': it belongs to another model.",
+            "has no tensor for 1 of 3 variables, for example 'b/bias': it belongs to another model.",
         ),
     ],
 )
@@ -130,9 +130,7 @@ def test_tensors_without_a_place_are_refused_unless_allowed(tmp_path):
     path = save(tmp_path) / "model.safetensors"
     restored = zeros()
     del restored["a/bias"]
-    with pytest.raises(
-        ValueError, match="holds tensors that this model has no place for, for example 'a/bias'"
-    ):
+    with pytest.raises(ValueError, match="holds tensors that this model does not have, for example 'a/bias'"):
         restore(path, restored)
     assert not restored["a/kernel"].numpy().any()
     restore(path, restored, allow_unused=True)

@@ -25,7 +25,7 @@ def test_a_line_that_cannot_be_written_waits_and_leaves_no_half(metrics_file, mo
         assert read_metrics(metrics_file.path) == [line(1)] and metrics_file.path.read_bytes().endswith(b"\n")
         metrics_file.append(line(3))
     assert read_metrics(metrics_file.path) == [line(1), line(2, loss=1.0), line(3)]
-    assert f"METRICS NOT WRITTEN ({os.strerror(errno.EIO)}): 1 line(s) wait" in caplog.text
+    assert f"METRICS NOT WRITTEN ({os.strerror(errno.EIO)}): 1 line(s) are kept" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_resume_finds_what_is_gone_and_writes_the_best_anew(metrics_file, capl
     metrics_file.path.unlink()
     metrics_file.restore(4, 3, (2, {"loss": 0.2}))
     assert read_metrics(metrics_file.path) == [line(2, "eval", loss=0.2)]
-    assert "lacks 3 of the 3 lines from before step 4" in caplog.text
+    assert "3 of the 3 lines from before step 4 are missing" in caplog.text
 
 
 def test_a_checkpoint_from_before_lines_were_counted_says_nothing(metrics_file, caplog):

@@ -19,7 +19,7 @@ def run_script(name, *arguments, stdin=""):
         (
             "run_pretraining",
             ["--config=none.json", "--input_dir={}"],
-            "error: {} holds no manifest.json, so no",
+            "error: {} holds no manifest.json, so it is no",
         ),
         (
             "run_finetuning",
@@ -29,7 +29,8 @@ def run_script(name, *arguments, stdin=""):
         (
             "run_finetuning",
             ["--config=none.json", "--train_file=a.tsv", "--vocab_file=v", "--init_checkpoint=c"],
-            "error: --vocab_file goes without --init_checkpoint: a checkpoint brings its own vocabulary.",
+            "error: --vocab_file and --init_checkpoint cannot be combined: a checkpoint has its own "
+            "vocabulary; leave one of them out.",
         ),
         ("run_evaluation", [], "error: give either --eval_file (labelled examples) or --input_dir"),
         (
@@ -78,7 +79,7 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
     for name in ("run.json", "config.json", "vocab.txt"):
         (tmp_path / name).write_bytes((finetuned_run.path / name).read_bytes())
     result = run_script("run_prediction", f"--run_dir={tmp_path}", "--text=a", "--text_pair=b")
-    sentence = f"error: --text: {tmp_path} answers text, but received text and text_pair.\n"
+    sentence = f"error: --text: {tmp_path} expects text, but received text and text_pair.\n"
     assert (result.returncode, result.stdout, result.stderr) == (1, "", sentence)
 
 

@@ -50,7 +50,7 @@ def test_a_column_for_each_length_without_and_with_recomputation(config_file):
             expected.append(readable_bytes(total))
             fits.append("yes" if total <= 2 * 2**30 else "NO")
     assert row(result.stdout, "tokens") == ["32 x 128", "32 x 128", "32 x 512", "32 x 512"]
-    assert row(result.stdout, "at the worst moment") == expected
+    assert row(result.stdout, "peak") == expected
     assert row(result.stdout, "fits") == fits and set(fits) == {"yes", "NO"}
 
 
@@ -80,7 +80,7 @@ def test_a_fine_tuning_is_known_by_its_keys(config_file):
         (
             {"encoder": "bert_mini"},
             ["--predictions=129"],
-            "--predictions=129 is more than the 128 tokens of one.",
+            "--predictions=129 is more than the 128 tokens of a sequence.",
         ),
         ({"encoder": "bert_mini"}, ["--length=a"], "--length=a: expected whole numbers such as 128,512."),
         ({}, [], "the config names no encoder; add for example --override=encoder=bert_base."),

@@ -75,7 +75,7 @@ def test_finetuning_starts_from_any_format(published, labelled_files, tmp_path, 
     assert found.keys() - body == {"classification/dense/kernel", "classification/dense/bias"}
     for name in body:
         np.testing.assert_array_equal(found[name], weights[name], err_msg=name)
-    assert "classification starts fresh: the checkpoint has none" in caplog.text
+    assert "classification is freshly initialised: the checkpoint has none" in caplog.text
 
 
 def test_a_classifier_with_the_same_labels_brings_its_head(labelled_files, tmp_path, starts, caplog):

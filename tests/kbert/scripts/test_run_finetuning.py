@@ -68,7 +68,7 @@ REFUSED = {
     ),
     "no step": (
         {"num_train_epochs": 0.1},
-        "epochs make no step; lower train_batch_size or raise num_train_ep",
+        "epochs are less than one step; lower train_batch_size or raise num_train_ep",
     ),
     "unlisted label": (
         {"dataset": DatasetConfig(text="sentence", labels=("a", "b"))},
@@ -107,7 +107,7 @@ def test_a_label_only_the_dev_file_has_is_refused(pretraining_run, tmp_path):
 def test_nothing_to_start_from(labelled_files, tmp_path, vocabulary):
     for encoder, words in ((None, vocabulary), (tiny_encoder_config(), None)):
         with pytest.raises(
-            ValueError, match="nothing to start from: give --init_checkpoint, or --vocab_file and"
+            ValueError, match="no weights or encoder to start from: give --init_checkpoint, or give --voc"
         ):
             config = tiny_finetuning_config(encoder=encoder)
             run_finetuning(config, tmp_path / "run", labelled_files[0], vocabulary=words)
@@ -233,7 +233,7 @@ def test_seeds_are_checked_before_the_first_is_trained(labelled_files, pretraini
     data = {"train_file": labelled_files[0], "init_checkpoint": pretraining_run.path}
     with pytest.raises(ValueError, match="--seeds=1,2,1 names a seed twice"):
         run_seeds(config, finetuned_run.path, [1, 2, 1], **data)
-    with pytest.raises(ValueError, match="--seeds compares metrics: give --dev_file or --dev_dir"):
+    with pytest.raises(ValueError, match="--seeds needs data to evaluate on: give --dev_file or --dev_dir"):
         run_seeds(config, finetuned_run.path, [1, 2], **data)
     with pytest.raises(ValueError, match="holds a single run; choose a new folder for several seeds"):
         run_seeds(config, finetuned_run.path, [1, 2], dev_file=labelled_files[1], **data)

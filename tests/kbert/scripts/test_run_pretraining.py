@@ -142,11 +142,11 @@ def test_a_run_without_next_sentence_is_fine_tuned(text_run, labelled_files, tmp
 def test_a_run_with_next_sentence_refuses_records_without(
     text_records, records_dir, pretraining_run, tmp_path
 ):
-    with pytest.raises(ValueError, match="holds no next_sentence_labels, which .* was trained on; make the"):
-        evaluate(pretraining_run, input_dir=text_records / "heldout")
     with pytest.raises(
-        ValueError, match="holds no next_sentence_labels, which .*train trains; make its records"
+        ValueError, match="holds no next_sentence_labels, but .* was trained on them; make the"
     ):
+        evaluate(pretraining_run, input_dir=text_records / "heldout")
+    with pytest.raises(ValueError, match="holds no next_sentence_labels, but .*train does; make both"):
         run_pretraining(CONFIG, tmp_path / "run", records_dir / "train", text_records / "heldout")
     assert not (tmp_path / "run").exists()
 

@@ -1,4 +1,4 @@
-"""The original BERT's tokenization rules in plain Python, to hold the graph ops against.
+"""The original BERT's tokenization rules in plain Python, to compare the graph ops with.
 
 Written from a description of google-research/bert, tokenization.py (BasicTokenizer, WordpieceTokenizer),
 rule by rule and without looking at kbert's regular expressions. Categories come from `unicodedata`, so
@@ -15,7 +15,7 @@ def split_words(text: str, do_lower_case: bool) -> list[str]:
         if do_lower_case:
             word = _strip_accents(word.lower())
         words.extend(_split_punctuation(word))
-    # White space that only splitting or decomposing brought to light separates words as well.
+    # White space that appears only after splitting or decomposing separates words as well.
     return " ".join(words).split()
 
 

@@ -1,4 +1,4 @@
-"""Texts for the golden ids: every rule of the original tokenizer shows in one of them at least."""
+"""Texts for the golden ids: every rule of the original tokenizer matters in at least one of them."""
 
 from tests.kbert.tokenization.texts import LONG_WORDS
 
@@ -26,7 +26,7 @@ TEXTS = (
     *LONG_WORDS,
 )  # fmt: skip
 
-# Bytes that are no UTF-8, which are ignored.
+# Texts with bytes that are not UTF-8; the tokenizer ignores these bytes.
 BROKEN_TEXTS = (
     b"play\xff\xfeing \xc3\x28 \xe2\x82 ab\x80c",
     b"\xed\xa0\x80 a\xf0\x9f\x98b \xc0\x80c \xf4\x90\x80\x80d",

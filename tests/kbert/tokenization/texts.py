@@ -1,6 +1,6 @@
 """Texts for fuzzing tokenization, from the characters on which tokenizers disagree.
 
-Any character of Unicode is drawn, assigned or not, but for those on which Python's tables and TensorFlow's
+Any character of Unicode is drawn, assigned or not, except those on which Python's tables and TensorFlow's
 differ (unicode_residue.py). Nothing is computed before the first text is drawn.
 """
 
@@ -15,7 +15,7 @@ INVISIBLE = "\xad\u200b\u200d\u2060\ufeff\u180e\ufffd\ue000\U000f0000\ufe0f\U000
 LETTERS = "abcABCIıİßẞΣςσǅſKﬁÅåéÉñЁё한국ㅎᄒ的学𠀀豈丽ｱガアＡ１Ⅳ½²™ªำ𝔘𐐀\ua7c5"
 MARKS = "\u0300\u0301\u0307\u0308\u030a\u0323\u0334\u0345\u0591\u093f\u0e33\u1dca\u3099\u20dd\U0001d165"
 PUNCTUATION = "!#$+,-.'`^~[]{}¡§«…，。、！·\u2010\u2014\u2e2e\u3030😀❤€°"
-# Beside the surrogates, at the ends of planes and of ideograph blocks; no characters at all.
+# Code points next to the surrogates and at the ends of planes and ideograph blocks; some are no characters.
 EDGES = (
     "\ud7ff\ue000\ufdd0\ufffe\uffff\U00010000\U0001ffff\U000e0100\U0010fffd\U0010ffff"
     "\u33ff\u3400\u4dbf\u4dc0\u4dff\u4e00\u9fff\ua000\uf8ff\uf900\ufaff\ufb00\U0001ffff\U00020000\U0002a6df"
@@ -41,7 +41,7 @@ def _texts():
     return st.one_of(plain, plain, st.lists(parts, max_size=4).map("".join))
 
 
-# What is no UTF-8: bytes alone, cut off, too long for what they say, surrogates, beyond the last plane.
+# Invalid UTF-8: lone and cut-off bytes, overlong forms, surrogates, code points beyond the last plane.
 _BROKEN = [
     *(b"\x80", b"\xbf", b"\xc3", b"\xe4\xb8", b"\xf0\x9f\x98", b"\xc0\x80", b"\xc1\xbf", b"\xe0\x80\x80"),
     *(b"\xe0\x9f\xbf", b"\xf0\x80\x80\x80", b"\xf0\x8f\xbf\xbf", b"\xed\xa0\x80", b"\xed\xbf\xbf"),
@@ -61,7 +61,7 @@ def _byte_strings():
         st.text(_characters(), max_size=8).map(str.encode), st.sampled_from(_BROKEN), st.binary(max_size=6)
     )
     joined = st.lists(parts, max_size=6).map(b"".join)
-    # Broken bytes may, with their neighbours, spell what was not meant to be drawn.
+    # Broken bytes may, with their neighbours, spell a character that must not be drawn.
     return joined.filter(lambda row: residue().uncased.isdisjoint(row.decode("utf-8", errors="ignore")))
 
 

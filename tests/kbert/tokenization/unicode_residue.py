@@ -1,9 +1,10 @@
 """The characters on which this Python's Unicode tables and TensorFlow's differ, computed from both.
 
-The original BERT asks Python, kbert asks RE2 (classes of characters) and ICU (case, decomposition, the order
-of marks), and each has a Unicode version of its own. Here every question that the rules ask about a single
-character is put to both sides, with their basic functions and without kbert's code. Where all answers agree
-there is nothing left for a tokenizer to differ in; where one does not, no tokenizer in the graph can agree.
+The original BERT uses Python's tables. kbert uses those of RE2 (classes of characters) and ICU (case,
+decomposition, the order of marks). Each has its own Unicode version. Every property of a single character
+that the rules use is computed here on both sides, with their basic functions and without kbert's code. Where
+all results agree, there is nothing left in which a tokenizer may differ. Where one result differs, no
+tokenizer in the graph can agree with Python.
 """
 
 import functools
@@ -24,7 +25,7 @@ class Residue(NamedTuple):
     Attributes:
       cased: in a way that matters without lower-casing.
       alone: in a way that matters for the character by itself with lower-casing.
-      uncased: in any way that matters with lower-casing, in the company of other characters.
+      uncased: in any way that matters with lower-casing, next to other characters.
     """
 
     cased: frozenset[str]
@@ -63,8 +64,8 @@ def residue() -> Residue:
         | _differing(characters, "{}", lowered, str.lower)
         | _differing(characters, "{}", decomposed, decompose)
     )
-    # Company matters to characters that either side knows. Ideographs have none, as spaces are put around
-    # them, and private use is one class.
+    # Neighbours matter only for characters that at least one side knows. Ideographs have no neighbours,
+    # because spaces are put around them; private-use characters all behave alike.
     known = tf.strings.regex_full_match(tensor, r"[\pL\pM\pN\pP\pS\pZ]").numpy().tolist()
     rows = zip(characters, categories, known, strict=True)
     in_company = [
@@ -74,10 +75,10 @@ def residue() -> Residue:
     ]
     uncased = (
         alone
-        # Whether it is a letter, or looked through, when the end of a word decides on the final sigma.
+        # Whether the rule for the final sigma treats it as a letter, or ignores it.
         | _differing(in_company, "a{}Σ", lowered, str.lower)
         | _differing(in_company, "aΣ{}b", lowered, str.lower)
-        # Whether marks are put in order across it.
+        # Whether marks are reordered across it.
         | _differing(in_company, "a\u0345{}\u0334", decomposed, decompose)
     )
     return Residue(frozenset(cased), frozenset(alone), frozenset(uncased))
@@ -88,7 +89,7 @@ def _differing(characters, template, graph, python) -> set[str]:
     texts = [template.replace("{}", character) for character in characters]
     results = graph(_tensor(texts)).numpy().tolist()
     rows = zip(characters, texts, results, strict=True)
-    # U+0000 is dropped before any of this, and not every function gets past it.
+    # U+0000 is dropped before any of this, and not every function can handle it.
     return {c for c, text, result in rows if c != "\0" and python(text).encode("utf-8") != result}
 
 

@@ -1,4 +1,4 @@
-"""A disk that fails once, at a chosen write under a folder: every place where a process writes is counted."""
+"""A disk that fails once, at a chosen write below a folder; all writes of the process there are counted."""
 
 import builtins
 import contextlib
@@ -11,7 +11,7 @@ _SYSTEM_CALLS = ("mkdir", "rename", "replace", "fsync")
 
 
 class FailingDisk:
-    """Counts writes below `folder`, and makes number `fail_at` (from 0) fail with `code`; None: none.
+    """Counts writes below `folder`; write number `fail_at` (from 0) fails with `code`; with None, none fails.
 
     A write is a call of `write` on a file that was opened to be written, the opening itself, and the calls
     of the operating system that make, rename or sync.
@@ -58,7 +58,7 @@ class FailingDisk:
 
 
 class _CountedFile:
-    """A file whose writes are counted; one that fails has written half of what it was to write."""
+    """A file whose writes are counted; a write that fails has written half of its content."""
 
     def __init__(self, file, disk, path):
         self._file, self._disk, self._path = file, disk, path

@@ -1,6 +1,6 @@
 """A training with a model of one weight: all the bookkeeping of a run, in a second.
 
-Schedules, stops, patience, phases, full disks and the like do not ask what is trained.
+Schedules, stops, patience, phases, full disks and the like do not depend on the model.
 """
 
 import dataclasses
@@ -32,7 +32,7 @@ class Weight(keras.layers.Layer):
 
 
 class OneWeight(Task):
-    """prediction = weight x mean of `input_ids`, which is to be `targets`; it needs no encoder."""
+    """Learns that weight x mean of `input_ids` equals `targets`; it needs no encoder."""
 
     name = NAME
     parts = ()
@@ -83,7 +83,7 @@ def config_of(**changes) -> FinetuningConfig:
 
 
 def train_one_weight(run_dir, config=None, num_steps=8, data=None, patience=None, **changes):
-    """Trains in `run_dir`, or goes on there; the last evaluation's metrics, and the `RunDirectory`."""
+    """Trains or resumes in `run_dir`; returns the last evaluation's metrics, and the `RunDirectory`."""
     config = config or config_of(**changes)
     data, held_out = data or examples(24), examples(8, seed=1)
 
@@ -106,7 +106,7 @@ def train_one_weight(run_dir, config=None, num_steps=8, data=None, patience=None
 
 
 def register(monkeypatch):
-    """Makes the task known to run directories, for the length of a test."""
+    """Registers the task during one test, so that run directories find it."""
     monkeypatch.setitem(TASKS, NAME, OneWeight)
 
 

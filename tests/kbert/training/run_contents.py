@@ -1,4 +1,4 @@
-"""What two runs must share to be the same, and a signal at a chosen step."""
+"""Compares the contents of two runs, and sends a signal at a chosen step."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from kbert.training.training_state import TrainingState
 
 
 def numbers(run) -> list[dict]:
-    """metrics.jsonl without what the clock says."""
+    """metrics.jsonl without the fields that depend on the clock."""
     return [
         {name: value for name, value in line.items() if name not in CLOCK_FIELDS}
         for line in read_metrics(run.metrics_file)
@@ -34,7 +34,7 @@ def tensors(run) -> dict:
 
 
 def signal_after_call(patch, step):
-    """A SIGTERM arrives while the call is at work that reaches `step`."""
+    """A SIGTERM arrives during the call that reaches `step`."""
     advance = TrainingState.advance
 
     def advance_and_signal(self, steps, sums):

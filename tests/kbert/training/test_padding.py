@@ -108,7 +108,7 @@ def test_rows_must_divide_by_what_a_batch_is_cut_into():
     ("settings", "sentence"),
     [
         ({"padding": "no"}, "padding='no' is not known; choose one of auto, keep, pack."),
-        ({"packed_rows": 4}, "packed_rows=4 does not go with padding='auto'"),
+        ({"packed_rows": 4}, "packed_rows=4 cannot be combined with padding='auto'"),
         ({"padding": "pack", "packed_rows": 99}, "packed_rows=99 must lie between 1 and train_batch_size=32"),
         (
             {"padding": "pack", "jit_compile": True},

@@ -142,7 +142,7 @@ def test_an_override_reaches_into_a_phase(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(to_dict(CONFIG)))
     changed = load_config(type(CONFIG), tmp_path / "config.json", ["phases.1.num_train_steps=7"])
     assert changed.phase_configs[1].num_train_steps == 7
-    with pytest.raises(ValueError, match="there is no '2' in a list of 2"):
+    with pytest.raises(ValueError, match="there is no entry '2' in a list of length 2"):
         load_config(type(CONFIG), tmp_path / "config.json", ["phases.2.num_train_steps=7"])
 
 

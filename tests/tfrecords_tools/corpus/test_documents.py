@@ -275,7 +275,7 @@ def test_missing_empty_and_unreadable_inputs_are_named(tmp_path):
     with pytest.raises(ValueError, match=r"all input files are empty: .*empty\.txt"):
         input_files(tmp_path)
     (tmp_path / "a.zip").write_bytes(b"PK")
-    with pytest.raises(ValueError, match=r"a\.zip is of a kind that is not read; give text or JSON lines"):
+    with pytest.raises(ValueError, match=r"a\.zip has a format that kbert does not read; give text or JSON"):
         input_files(tmp_path)
 
 
@@ -324,7 +324,7 @@ BAD_OBJECTS = {
     b'{"text": "\\ud800"}': r"has text with half a surrogate pair \(U\+D800\)",
     b'{"text": "\xff"}': r"is not UTF-8 \(byte 0xff\)",
     b"[" * 100_000: "is nested too deeply to be read",
-    b'{"text": "one", "text": "other"}': "is not valid JSON: the name 'text' stands there twice",
+    b'{"text": "one", "text": "other"}': "is not valid JSON: the name 'text' appears twice",
     b"9" * 5000: "is not valid JSON: Exceeds the limit",
 }
 

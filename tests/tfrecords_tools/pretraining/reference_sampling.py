@@ -1,9 +1,9 @@
-"""The original's pretraining data, told plainly with lists: the reference that the fast code is held to.
+"""The original's pretraining data in plain Python lists: the reference that the fast code is compared with.
 
-Written apart from tfrecords_tools, from the description of google-research/bert's
-create_pretraining_data.py. One `random.Random` drives everything, in the original's order. The slow test
-in test_create_pretraining_data.py shows that this reference, with the original's seed, gives the
-original's very statistics.
+Written independently of tfrecords_tools, from the description of google-research/bert's
+create_pretraining_data.py. One `random.Random` makes all choices, in the original's order. The slow test
+in test_create_pretraining_data.py shows that this reference, with the original's seed, gives exactly the
+original's statistics.
 """
 
 import random
@@ -20,7 +20,7 @@ class Instance(NamedTuple):
 
 
 class Masking(NamedTuple):
-    """What masking needs to know; the special ids, and which ids continue a word (an empty set: none)."""
+    """What masking needs to know: the special ids, and which ids continue a word (an empty set: none)."""
 
     cls_id: int
     sep_id: int

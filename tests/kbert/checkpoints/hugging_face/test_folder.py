@@ -72,7 +72,7 @@ def test_stored_models_of_transformers_give_their_stored_answers(name):
     expected = dict(np.load(STORED / name / "expected.npz"))
     checkpoint, ours = answers(STORED / name, expected)
     assert largest_difference(ours, expected) < 5e-6
-    assert f"architecture {name.split('_')[0]}: " in str(checkpoint.report)
+    assert f"architecture {name.split('_')[0]}, read as kbert's task" in str(checkpoint.report)
 
 
 @pytest.mark.parametrize("name", GOLDEN_NAMES)
@@ -151,7 +151,7 @@ def test_buffers_and_tied_copies_are_named_in_the_report(tmp_path):
     same_weights(read, weights)
     table = "bert.embeddings.word_embeddings.weight"
     assert dict(checkpoint.report.left_over) == {
-        "bert.embeddings.position_ids": "a buffer (0, 1, 2 ...), no weight",
+        "bert.embeddings.position_ids": "a buffer (0, 1, 2 ...), not a weight",
         "cls.predictions.decoder.weight": f"equal to {table}, number for number",
         "cls.predictions.decoder.bias": "equal to cls.predictions.bias, number for number",
     }
@@ -343,7 +343,7 @@ WRONG = {
     ),
     "decoder": (
         lambda folder: edit_config(folder, is_decoder=True),
-        "is_decoder=true, but kbert's BERT is an",
+        "is_decoder=true, but kbert's BERT is a bidirectional",
     ),
     "relative positions": (
         lambda folder: edit_config(folder, position_embedding_type="relative_key"),
@@ -351,7 +351,7 @@ WRONG = {
     ),
     "unknown activation": (
         lambda folder: edit_config(folder, hidden_act="silu"),
-        "hidden_act='silu' is not known to kbert; it has gelu, ",
+        "hidden_act='silu' is not known to kbert; it knows gelu, ",
     ),
     "pruned": (lambda folder: edit_config(folder, pruned_heads={"0": [1]}), "pruned_heads are set"),
     "quantized": (
@@ -364,11 +364,11 @@ WRONG = {
     ),
     "missing layer": (
         lambda folder: lose(folder, "encoder.layer.1."),
-        r"lacks 16 tensors of a BertModel: encoder.layer.1.attention.self.query.weight, .* and 12 more; take",
+        r"for 16 variables of a BertModel: encoder.layer.1.attention.self.query.weight, .* and 12 more; use",
     ),
     "one layer too many": (
         lambda folder: edit_config(folder, num_hidden_layers=1),
-        r"holds 16 tensors that have no place in a BertModel: encoder.layer.1.* and 12 more; if they are not",
+        r"holds 16 tensors that a BertModel does not have: encoder.layer.1.* and 12 more; if they are not",
     ),
     "swapped shapes": (
         lambda folder: exchange(folder, "intermediate.dense.weight", "output.dense.weight"),
@@ -380,7 +380,7 @@ WRONG = {
     ),
     "a short vocabulary": (
         lambda folder: edit_config(folder, vocab_size=50),
-        "has 21 pieces, but the config's vocab_size is 50: not the vocabulary .*; to go on all the same, say "
+        "has 21 pieces, but the config's vocab_size is 50: not the vocabulary .*; to go on anyway, pass "
         "--allow_unmatched=vocab_size.",
     ),
     "positions": (
@@ -393,7 +393,7 @@ WRONG = {
     ),
     "a stranger": (
         lambda folder: add(folder, "adapter.weight", np.zeros(8, np.float32)),
-        "holds 1 tensors that have no place in a BertModel: adapter.weight; if they are not needed, say "
+        "holds 1 tensors that a BertModel does not have: adapter.weight; if they are not needed, pass "
         "--allow_unmatched with their names",
     ),
     "no vocabulary": (
@@ -496,16 +496,18 @@ def test_what_is_wrong_is_one_sentence(folder, spoil, sentence):
 def test_names_that_are_allowed_are_left_out_loudly(folder, weights):
     add(folder, "adapter.weight", np.zeros(8, np.float32))
     checkpoint = read_checkpoint(folder, allow_unmatched=["adapter.*"])
-    assert checkpoint.report.left_over == [("adapter.weight", "no place in kbert's model; allowed")]
+    assert checkpoint.report.left_over == [
+        ("adapter.weight", "kbert's model has no variable for it; allowed")
+    ]
 
     lose(folder, "pooler")
     with pytest.raises(
-        ValueError, match="lacks 2 tensors of a BertModel: pooler.dense.weight, pooler.dense.bias"
+        ValueError, match="for 2 variables of a BertModel: pooler.dense.weight, pooler.dense.bias"
     ):
         read_checkpoint(folder)
     checkpoint = read_checkpoint(folder, allow_unmatched="pooler.*")
     assert checkpoint.missing == ("pooler/dense/kernel", "pooler/dense/bias")
-    assert checkpoint.report.not_in_file[0] == ("pooler/dense/kernel", "initialised afresh; allowed")
+    assert checkpoint.report.not_in_file[0] == ("pooler/dense/kernel", "initialised; allowed")
 
 
 def test_a_head_that_kbert_lacks_can_be_left_out(tmp_path):
@@ -516,7 +518,7 @@ def test_a_head_that_kbert_lacks_can_be_left_out(tmp_path):
     tensors = load_file(folder / "model.safetensors") | head
     foreign_files.write_safetensors(folder / "model.safetensors", tensors)
     edit_config(folder, architectures=["DistilBertForSequenceClassification"])
-    with pytest.raises(ValueError, match="no place in a DistilBertForSequenceClassification: pre_class"):
+    with pytest.raises(ValueError, match="a DistilBertForSequenceClassification does not have: pre_class"):
         read_checkpoint(folder)
     checkpoint = read_checkpoint(folder, allow_unmatched=["pre_classifier.*"])
     assert checkpoint.task == "encoder" and len(checkpoint.report.left_over) == 1
@@ -528,7 +530,7 @@ def test_padded_tables_are_accepted(tmp_path):
     folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, vocab_size=24)
     checkpoint = read_checkpoint(folder)
     assert checkpoint.encoder.vocab_size == 24 and len(checkpoint.vocabulary) == 21
-    assert "3 rows more than there are pieces (21): padding" in str(checkpoint.report)
+    assert "3 more rows than there are pieces (21): padding" in str(checkpoint.report)
 
 
 # ---------------------------------------------------------------------------- the tokenizer
@@ -579,7 +581,7 @@ TOKENIZERS = {
     "strip_accents": (
         {"strip_accents": False},
         {},
-        "strip_accents=False with do_lower_case=True; kbert, as the",
+        "strip_accents=False with do_lower_case=True; kbert, like the",
     ),
     "tokenize_chinese_chars": ({"tokenize_chinese_chars": False}, {}, "tokenize_chinese_chars=false"),
     "do_basic_tokenize": ({"do_basic_tokenize": False}, {}, "do_basic_tokenize=false"),
@@ -613,7 +615,7 @@ TOKENIZERS = {
     "added_tokens": (
         {},
         tokenizer_json() | {"added_tokens": [{"id": 5, "content": "the"}]},
-        r"has 1 added tokens \(the\), which its tokenizer takes whole",
+        r"has 1 added tokens \(the\), which its tokenizer never splits",
     ),
 }
 
@@ -626,7 +628,7 @@ def test_settings_that_kbert_cannot_honour(folder, setting):
         (folder / "tokenizer.json").write_text(json.dumps(whole))
     with pytest.raises(ValueError, match=sentence) as error:
         read_checkpoint(folder)
-    assert str(error.value).endswith(f"to go on all the same, say --allow_unmatched={setting}.")
+    assert str(error.value).endswith(f"to go on anyway, pass --allow_unmatched={setting}.")
     assert "(allowed by --allow_unmatched)" in str(read_checkpoint(folder, allow_unmatched=[setting]).report)
 
 

@@ -205,7 +205,7 @@ def test_a_cache_laid_out_by_hand(models, tmp_path):
     assert other.startswith(
         f"hf://org/other is not in the cache ({tmp_path}/hub) and could not be downloaded"
     )
-    assert other.endswith("connect, unset HF_HUB_OFFLINE, or give a folder.")
+    assert other.endswith("check the network, unset HF_HUB_OFFLINE, or give a folder.")
 
 
 def test_each_failure_has_its_sentence(server, tmp_path):
@@ -218,11 +218,11 @@ def test_each_failure_has_its_sentence(server, tmp_path):
         HF_ENDPOINT=server.url,
     )
     assert unknown == (
-        "hf://org/modle: the hub has no model org/modle, or it is private; check the name, or "
+        "hf://org/modle: the hub has no model org/modle, or it is private; check the name, or run "
         "`hf auth login`."
     )
     assert revision == "hf://org/model@v2: the model has no revision 'v2'; give a branch, tag or commit."
-    assert gated.startswith("hf://org/gated is only given to those who have accepted its terms")
+    assert gated.startswith("hf://org/gated is gated: accept its terms")
     assert empty == "hf://org/empty holds none of the files of a checkpoint that kbert reads."
     (alone,) = download("hf://org/model", home=tmp_path, HF_ENDPOINT=NOWHERE)
     assert alone.startswith("hf://org/model is not in the cache")
@@ -230,7 +230,7 @@ def test_each_failure_has_its_sentence(server, tmp_path):
 
 @pytest.mark.parametrize("name", ["hf://", "hf://a/b/c", "hf://org/name@", "hf://org/na me", "hf://org/a--b"])
 def test_what_is_no_name(name):
-    with pytest.raises(ValueError, match=f"^{name} is no name of a model"):
+    with pytest.raises(ValueError, match=f"^{name} is not a model's name"):
         hub.download(name)
 
 

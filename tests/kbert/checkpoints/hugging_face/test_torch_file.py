@@ -344,7 +344,7 @@ def test_parts_that_unpack_to_more_than_they_are_refused(tmp_path, monkeypatch, 
 def test_names_that_no_report_can_hold_are_refused(tmp_path):
     forged = state_dict_of(TENSOR).replace(text("w"), b"X\x03\x00\x00\x00\xed\xa0\x80")  # half a pair
     path = write_pickle(tmp_path / "m.bin", forged)
-    with pytest.raises(ValueError, match=r"is no plain state dict: '\\ud800' is no tensor") as error:
+    with pytest.raises(ValueError, match=r"is not a plain state dict: '\\ud800' is not a tensor") as error:
         read_torch_file(path)
     assert str(error.value).isprintable()
 
@@ -370,7 +370,9 @@ def test_strided_views_are_laid_out(tmp_path, monkeypatch):
 def test_what_is_no_state_dict_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "m.bin"
     foreign_files.write_torch_zip(path, {}, monkeypatch, state={"epoch": 3, "model": {}})
-    with pytest.raises(ValueError, match="is no plain state dict: 'epoch' is no tensor; save model"):
+    with pytest.raises(
+        ValueError, match="is not a plain state dict: 'epoch' is not a tensor; save only model"
+    ):
         read_torch_file(path)
     foreign_files.write_torch_zip(path, {}, monkeypatch, state=[1, 2])
     with pytest.raises(ValueError, match="holds no state dict .* but a list"):

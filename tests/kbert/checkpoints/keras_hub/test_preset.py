@@ -199,11 +199,11 @@ def test_the_masked_lm_head_of_keras_hub_is_another_one(saved, keras_hub, tmp_pa
     assert largest_difference(expected, ours(as_google)) > 20 * TOLERANCE
 
     for format in ("google", "hugging_face"):
-        with pytest.raises(ValueError, match="head takes gelu_erf and epsilon 1e-05, but .*gelu and"):
+        with pytest.raises(ValueError, match="head uses gelu_erf and epsilon 1e-05, but .*gelu and"):
             write_checkpoint(checkpoint, tmp_path / format, format)
         write_checkpoint(checkpoint, tmp_path / format, format, ["masked_lm_settings"])
         assert read_checkpoint(tmp_path / format).encoder == checkpoint.encoder
-    with pytest.raises(ValueError, match="head takes gelu and epsilon 1e-12, but KerasHub's Bert.*erf"):
+    with pytest.raises(ValueError, match="head uses gelu and epsilon 1e-12, but KerasHub's Bert.*erf"):
         write_checkpoint(as_google, tmp_path / "preset", "keras_hub")
     write_checkpoint(as_google, tmp_path / "preset", "keras_hub", ["masked_lm_settings"])
     assert read_checkpoint(tmp_path / "preset").encoder == plain  # kbert's own, from metadata.json
@@ -276,7 +276,7 @@ def test_what_a_preset_has_no_word_for_is_written_down_and_read_back(saved, kera
     assert {name for name, _ in written.not_in_file} == set(changed.missing)
     back = read_checkpoint(tmp_path / "preset")
     assert back.labels == LABELS and back.encoder == encoder and back.missing == changed.missing
-    assert "hidden_act='gelu_erf' as kbert wrote it down; KerasHub computes with 'gelu'" in back.report.notes
+    assert "hidden_act='gelu_erf' as kbert recorded it; KerasHub computes with 'gelu'" in back.report.notes
 
     # Saved by KerasHub again it is KerasHub's: its numbers, its activation, and no head untrained.
     model = keras_hub.models.BertTextClassifier.from_preset(str(tmp_path / "preset"))
@@ -328,7 +328,7 @@ def test_without_the_head_s_weights_nothing_is_made_up_unless_allowed(preset):
     """KerasHub's own loader gives random numbers then."""
     folder = preset("BertTextClassifier")
     (folder / "task.weights.h5").unlink()
-    with pytest.raises(ValueError, match="lacks 2 tensors of a BertTextClassifier: logits/kernel"):
+    with pytest.raises(ValueError, match="for 2 variables of a BertTextClassifier: logits/kernel"):
         read_checkpoint(folder)
     checkpoint = read_checkpoint(folder, allow_unmatched="logits/*")
     assert checkpoint.missing == ("classification/dense/kernel", "classification/dense/bias")
@@ -409,7 +409,7 @@ def fewer_pieces(folder):
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (no_weights, "holds no model.weights.h5; take the whole preset"),
+        (no_weights, "holds no model.weights.h5; use the complete preset"),
         (cut_weights, "model.weights.h5 is broken or not of the model that .* describes"),
         (another_shape, "model.weights.h5 is broken or not of the model that .* describes"),
         (
@@ -425,7 +425,7 @@ def fewer_pieces(folder):
             another_task,
             "is a BertTextToImage, which kbert has no model for; it reads BertTextCl",
         ),
-        (two_backbones, "task.json has another backbone than config.json; take the files of one preset"),
+        (two_backbones, "task.json has another backbone than config.json; use the files of one preset"),
         (quantized, r"the weights are quantized \(DTypePolicyMap\); take float weights"),
         (
             a_new_argument,
@@ -531,13 +531,13 @@ def millions_of_classes(folder):
     ("damage", "sentence"),
     [
         (link_elsewhere, r"model.weights.h5 is broken or .* \(it holds a link to another place"),
-        (array_elsewhere, r"model.weights.h5 is broken or .* \(its array .* lies in another file"),
+        (array_elsewhere, r"model.weights.h5 is broken or .* \(its array .* is stored in another file"),
         (packed_array, r"model.weights.h5 is broken or .* \(its array .* is compressed or was never"),
         (array_never_written, r"model.weights.h5 is broken or .* \(its array .* is compressed or was"),
-        (circle_of_groups, r"model.weights.h5 is broken or .* \(its group .* stands in several places"),
+        (circle_of_groups, r"model.weights.h5 is broken or .* \(its group .* appears in several places"),
         (enormous, r"model.weights.h5 is broken or .* \(\d+ numbers, but its config makes \d+"),
         (deep, "task.json is nested too deeply to be read"),
-        (one_nan, r" is nan at \(3,\); every weight must be a finite number of float32"),
+        (one_nan, r" is nan at \(3,\); every weight must be a finite float32 number"),
         (text_for_casing, "tokenizer.json: lowercase should be true or false, received 'false'"),
         (list_for_class, r"task.json: registered_name should be a text, received \['BertTextClassifier'\]"),
         (millions_of_classes, "num_classes should be a number from 1 to 1000000, received 1000000000"),
@@ -653,7 +653,7 @@ def test_a_preset_s_name_is_found_in_the_cache(saved, tmp_path, monkeypatch):
 
 
 def test_a_name_that_cannot_be_had(keras_hub, monkeypatch):
-    with pytest.raises(ValueError, match="keras_hub://gemma_2b_en is no BERT preset of KerasHub; it has"):
+    with pytest.raises(ValueError, match="keras_hub://gemma_2b_en is not a BERT preset of KerasHub; it has"):
         read_checkpoint("keras_hub://gemma_2b_en")
 
     def no_network(handle):

@@ -256,7 +256,7 @@ def test_reading_stops_with_file_and_byte(damaged_set):
         message = str(error.value)
         assert message.startswith(f"{directory / manifest.shards[1].file} is damaged at byte {offset}: the ")
         assert message.endswith(
-            "make the records again, or pass --records_errors=skip to go without what is damaged."
+            "make the records again, or pass --records_errors=skip to leave out damaged records."
         )
 
 
@@ -307,5 +307,5 @@ def test_an_error_of_another_kind_is_left_as_it_is(tmp_path):
 def test_a_set_without_a_whole_record_is_refused(tmp_path):
     manifest, _ = small_records.write(tmp_path / "records", (2,))
     (tmp_path / "records" / manifest.shards[0].file).write_bytes(b"no records at all")
-    with pytest.raises(ValueError, match="holds no whole record; make the records again"):
+    with pytest.raises(ValueError, match="holds no complete record; make the records again"):
         leave_out_damaged(tmp_path / "records", manifest)

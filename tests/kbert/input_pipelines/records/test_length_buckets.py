@@ -87,8 +87,8 @@ def test_labels_of_every_token_are_cut_with_them_and_several_texts_count_by_the_
 @pytest.mark.parametrize(
     ("lengths", "sentence"),
     [
-        ((8, 8), r"length_buckets=\[8, 8\] must be rising lengths, for example 32,64,96,128"),
-        ((0, 8), "must be rising lengths"),
+        ((8, 8), r"length_buckets=\[8, 8\] must be ascending lengths, for example 32,64,96,128"),
+        ((0, 8), "must be ascending lengths"),
         ((8, 32), "goes beyond max_seq_length=16 of the records"),
         ({8: 0}, r"the batch sizes of length_buckets, \{8: 0, 16: 3\}, must be at least 1"),
     ],

@@ -156,7 +156,7 @@ def test_evaluating_shares_take_the_same_number_of_steps_and_count_every_record_
         (
             Share(3, 0),
             8,
-            "a global batch of 8 examples does not divide by 3 input pipelines; choose a multiple",
+            "a global batch of 8 examples is not divisible by 3 input pipelines; choose a multiple",
         ),
     ],
 )

@@ -2,8 +2,8 @@
 
   python -m tests.kbert.training.devices.strategy_losses ORDERS
 
-ORDERS is a JSON list of [strategy, number of devices, cases], that with the most devices first; cases are
-name -> arguments of `SmallTraining`, and `num_steps`. With several workers every one prints its own.
+ORDERS is a JSON list of [strategy, number of devices, cases], the one with the most devices first; cases are
+name -> arguments of `SmallTraining`, and `num_steps`. With several workers, each prints its own losses.
 """
 
 import json
@@ -26,7 +26,7 @@ def losses(strategy, cases):
     from tests.kbert.training.small_training import SmallTraining, random_batches
 
     batches = random_batches(5, batch_size=8)
-    # The first rows of every batch are heavier, so that a mean of the replicas' means would show.
+    # The first rows of every batch weigh more, so that taking a mean of the replicas' means would be noticed.
     batches["masked_lm_weights"][:, :4] = 1.0
     answer = {"num_replicas": strategy.num_replicas_in_sync, "is_chief": is_chief(strategy)}
     for name, case in cases.items():
@@ -48,7 +48,7 @@ def replicas_agree(training, strategy):
 
 
 def dropout_of_replicas(training, strategy):
-    """Whether replicas, and steps, draw different dropout; and the same step the same."""
+    """Whether different replicas and steps draw different dropout, and the same step draws the same."""
     import tensorflow as tf
 
     layer = training.model.get_layer("encoder").get_layer("layer_0").dropout_layer

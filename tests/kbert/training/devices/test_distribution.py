@@ -202,7 +202,7 @@ def test_evaluation_of_live_text_gives_all_workers_as_many_batches(pad_to_longes
     for expected, batch in zip(whole, parts, strict=True):
         for name in expected:
             np.testing.assert_array_equal(batch[name], expected[name])
-    with pytest.raises(ValueError, match="batch of 4 examples does not divide by 3 input pipelines"):
+    with pytest.raises(ValueError, match="batch of 4 examples is not divisible by 3 input pipelines"):
         batches(Share(3, 0))
 
 

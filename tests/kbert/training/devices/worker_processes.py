@@ -8,7 +8,7 @@ from tests.warm_processes import WarmProcess
 
 
 def run_workers(number: int, module: str, *arguments: str, timeout: float = 600) -> list[str]:
-    """The standard output of every worker; all must end well.
+    """The standard output of every worker; all must end without an error.
 
     Args:
       number: how many workers; 1 is a process without TF_CONFIG.

@@ -1,4 +1,4 @@
-"""The update formulas in NumPy and float64, written from papers and originals, apart from kbert's."""
+"""The update formulas in NumPy and float64, written from papers and originals, independently of kbert."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A standard library of one help topic and one module, beside what is not to be read."""
+"""A standard library of one help topic and one module, and files beside them that must not be read."""
 
 from pathlib import Path
 

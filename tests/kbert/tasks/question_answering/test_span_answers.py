@@ -1,0 +1,170 @@
+"""From logits to answers and files: the original's, and those by offsets."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbert.tasks.question_answering import QuestionAnswering
+from kbert.tasks.question_answering.best_spans import NO_SPAN
+from kbert.tasks.question_answering.final_text import realigned
+from kbert.tasks.question_answering.span_answers import answers_to
+from kbert.tasks.question_answering.squad_files import Question
+from kbert.tasks.task import Predictions
+from kbert.tokenization.text_inputs import TextInputs
+from tests.kbert.tasks.question_answering import reference_predictions
+from tests.kbert.tasks.question_answering.test_windows import VOCABULARY, contexts
+
+LENGTH = 16
+
+
+def said_of(task, questions, seed, width=4.0, trimmed=None):
+    """`Predictions` with random logits for the windows of questions, as an evaluation collects them."""
+    features, owners = task.examples_to_features(questions, TextInputs(VOCABULARY, LENGTH))
+    rng = np.random.default_rng(seed)
+    values = {
+        name: (rng.normal(size=features["input_ids"].shape) * width).astype(np.float32)[:, :trimmed]
+        for name in ("start_logits", "end_logits")
+    }
+    collected = {name: features[name] for name in task.collected if name in features}
+    return Predictions(values | collected, owners)
+
+
+@given(
+    texts=st.lists(contexts, min_size=1, max_size=4),
+    seed=st.integers(0, 10**6),
+    unanswerable=st.booleans(),
+    n_best_size=st.integers(1, 8),
+    max_answer_length=st.integers(1, 6),
+    threshold=st.sampled_from([-5.0, 0.0, 3.0]),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_original_is_reproduced(
+    tmp_path_factory, texts, seed, unanswerable, n_best_size, max_answer_length, threshold
+):
+    task = QuestionAnswering(
+        unanswerable=unanswerable,
+        doc_stride=5,
+        max_query_length=4,
+        n_best_size=n_best_size,
+        max_answer_length=max_answer_length,
+        null_score_diff_threshold=threshold,
+        reproduce_run_squad=True,
+    )
+    questions = [Question(str(place), "no, a?", text, None) for place, text in enumerate(texts)]
+    said = said_of(task, questions, seed)
+    folder = tmp_path_factory.mktemp("files")
+    task.write_predictions(questions, said, folder)
+    written = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in folder.iterdir()}
+    assert ("null_odds.json" in written) == unanswerable
+    for place, question in enumerate(questions):
+        logits = [
+            (said.values["start_logits"][row].tolist(), said.values["end_logits"][row].tolist())
+            for row in np.flatnonzero(said.owners == place)
+        ]
+        text, odds, listed = reference_predictions.predictions(
+            question, logits, VOCABULARY, task.settings, LENGTH
+        )
+        assert written["predictions.json"][str(place)] == text
+        found = written["nbest_predictions.json"][str(place)]
+        assert [one.pop("probability") for one in found] == pytest.approx(
+            [one.pop("probability") for one in listed]
+        )
+        assert found == listed
+        if odds is not None:
+            assert written["null_odds.json"][str(place)] == pytest.approx(odds, abs=1e-9)
+
+
+@given(
+    texts=st.lists(contexts, min_size=1, max_size=4), seed=st.integers(0, 10**6), unanswerable=st.booleans()
+)
+@settings(max_examples=60, deadline=None)
+def test_by_offsets_every_text_is_the_best_span_that_spells_it(texts, seed, unanswerable):
+    task = QuestionAnswering(unanswerable=unanswerable, doc_stride=5, max_query_length=4, n_best_size=6)
+    questions = [Question(str(place), "no, a?", text, None) for place, text in enumerate(texts)]
+    said = said_of(task, questions, seed)
+    for place, (question, answer) in enumerate(
+        zip(questions, answers_to(questions, said, task.settings), strict=True)
+    ):
+        own = said.owners == place
+        starts, ends, offsets, max_context = (
+            said.values[name][own] for name in ("start_logits", "end_logits", "piece_offsets", "max_context")
+        )
+        best = {}  # text -> score of the first span that spells it
+        for window, start, end, *logits in _all_spans(starts, ends, offsets, max_context):
+            text = question.context[offsets[window, start, 0] : offsets[window, end, 1]]
+            best.setdefault(text, np.float32(logits[0]) + np.float32(logits[1]))
+        null = min(starts[:, 0] + ends[:, 0])
+        texts_found = [rival.text for rival in answer.rivals]
+        expected = list(best)[:6]
+        if unanswerable:
+            ahead = sum(score >= null for score in list(best.values())[:6])
+            expected = (list(best)[:ahead] + [""] + list(best)[ahead:])[:6]
+            expected += [""] * ("" not in expected)
+        assert texts_found == (expected or [""])
+        assert answer.text == (next(iter(best), ""))
+        assert answer.score == best.get(answer.text, NO_SPAN)
+        assert answer.null_odds == np.float32(null) - np.float32(answer.score)
+
+
+def _all_spans(starts, ends, offsets, max_context):
+    """Every span by falling score."""
+    spans = [
+        (window, start, end, starts[window, start], ends[window, end])
+        for window in range(len(starts))
+        for start in range(LENGTH)
+        for end in range(start, LENGTH)
+        if max_context[window, start] and offsets[window, end, 0] >= 0
+    ]
+    return sorted(spans, key=lambda span: -(span[3] + span[4]))
+
+
+def test_logits_that_were_cut_to_the_longest_row_give_the_same_answers():
+    task = QuestionAnswering(max_query_length=4)
+    questions = [Question("a", "no", "none a x", None), Question("b", "no", "a, no", None)]
+    whole = said_of(task, questions, 4)
+    cut = said_of(task, questions, 4, trimmed=12)
+    assert answers_to(questions, whole, task.settings) == answers_to(questions, cut, task.settings)
+
+
+def test_a_text_without_pieces_has_no_answer(tmp_path):
+    task = QuestionAnswering(max_query_length=4, unanswerable=True)
+    questions = [Question("a", "no", "\u200b \u200b", None), Question("b", "no", "none", None)]
+    said = said_of(task, questions, 4)
+    first, second = answers_to(questions, said, task.settings)
+    assert (first.text, first.score) == ("", NO_SPAN) and first.null_odds > 1e8
+    assert second.text and second.score > NO_SPAN
+    task.write_predictions(questions, said, tmp_path)
+    assert json.loads((tmp_path / "predictions.json").read_text())["a"] == ""
+
+
+@pytest.mark.parametrize(
+    ("piece_text", "text", "token_text", "expected"),
+    [
+        ("steve smith", "Steve Smith's", "steve smith ' s", "Steve Smith"),
+        ("[UNK]", "Zoë's", "zoe ' s", "Zoë's"),  # not found
+        ("in", "inning in", "inning in", "in"),  # the first place, whichever was meant
+        ("cafe", "cafe\u0301.", "cafe .", "cafe\u0301."),  # decomposed: one letter more than the tokens have
+        ("", "word", "word", "word"),
+    ],
+)
+def test_the_originals_realignment(piece_text, text, token_text, expected):
+    assert realigned(piece_text, text, token_text) == expected
+    if piece_text != "[UNK]" and piece_text:
+        assert reference_predictions.final_text(piece_text, text, True) == expected
+
+
+def test_scores_go_by_the_threshold_of_the_settings():
+    """Two questions, one without an answer: what is odd beyond the threshold is taken for no answer."""
+    contexts = ["none a x", "a, no"]
+    texts = {}
+    for threshold in (-1e8, 1e8):
+        task = QuestionAnswering(unanswerable=True, max_query_length=4, null_score_diff_threshold=threshold)
+        questions = [Question("a", "no", contexts[0], ()), Question("b", "no", contexts[1], ())]
+        texts[threshold] = task.score(questions, said_of(task, questions, 3))
+    assert texts[-1e8]["f1"] == texts[-1e8]["NoAns_f1"] == 100.0
+    assert texts[1e8]["f1"] == 0.0 == texts[1e8]["always_answered_f1"]
+    assert texts[1e8]["null_score_diff_threshold"] == 1e8
+    assert QuestionAnswering().score(None, Predictions({}, np.zeros(0))) == {}
