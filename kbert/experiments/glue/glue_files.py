@@ -45,7 +45,9 @@ def find_files(glue_dir, tasks: list[GlueTask], run_dir, with_tests: bool) -> di
     found = {}
     for task in tasks:
         folder = _folder_of(glue_dir, task)
-        if folder is None:
+        if task.model_of and not with_tests:
+            found[task.name] = GlueFiles()  # it only has texts for a submission
+        elif folder is None:
             missing.append(f"folder {task.folders[0]}")
         else:
             found[task.name] = _files_of(folder, task, with_tests, missing)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kbert.config import FinetuningConfig, load_config
-from kbert.experiments.glue.glue_files import find_files
+from kbert.experiments.glue.glue_files import GlueFiles, find_files
 from kbert.experiments.glue.glue_tasks import GLUE_TASKS, glue_tasks
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.tasks import TASKS
@@ -66,6 +66,12 @@ def test_every_missing_file_is_named_at_once(glue_dir, tmp_path):
         find_files(copy, glue_tasks([]), tmp_path, with_tests=True)
     assert "lacks folder QQP, MNLI/dev_mismatched.tsv, RTE/test.tsv. Put them there, or" in str(error.value)
     assert set(find_files(copy, glue_tasks(["rte", "cola"]), tmp_path, with_tests=False)) == {"cola", "rte"}
+    shutil.rmtree(copy / "diagnostic")
+    mnli = small_glue.write_glue(tmp_path / "whole") / "MNLI"
+    shutil.copytree(mnli, copy / "MNLI", dirs_exist_ok=True)
+    assert find_files(copy, glue_tasks(["mnli", "ax"]), tmp_path, with_tests=False)["ax"] == GlueFiles()
+    with pytest.raises(ValueError, match="lacks folder AX"):
+        find_files(copy, glue_tasks(["mnli", "ax"]), tmp_path, with_tests=True)
     with pytest.raises(ValueError, match="nowhere is no folder"):
         find_files(tmp_path / "nowhere", glue_tasks([]), tmp_path, with_tests=False)
 
