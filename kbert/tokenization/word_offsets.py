@@ -12,6 +12,11 @@ import tensorflow as tf
 
 from kbert.tokenization.word_splitter import is_accent, is_white_space, split_words
 
+# What becomes of a character that leaves nothing in the words.
+_DELETED = 0
+_WHITE_SPACE = -1
+_ACCENT = -2
+
 
 class OffsetWords(NamedTuple):
     """Words with their places in the text.
@@ -94,27 +99,14 @@ def spans(texts, do_lower_case, characters, pieces, piece_characters, word_of_pi
     # For each character of the words: its source, and whether it is the first or a later one from there.
     origins = tf.cast(tf.where(tf.sequence_mask(kept)), tf.int32)
     with tf.control_dependencies([_check_counts(characters, origins)]):
-        piece_ends = tf.cumsum(piece_characters)
-    sources, ranks = origins[:, 0], origins[:, 1]
-    firsts = tf.gather(sources, piece_ends - piece_characters)
-    lasts = tf.gather(sources, piece_ends - 1)
-
-    # What was deleted inside of a word belongs to the character before, which ends where the next begins: at
-    # the first character of the words that has another source.
-    following = piece_ends - 1 - tf.gather(ranks, piece_ends - 1) + tf.gather(kept, lasts)
-    is_inside = following < tf.gather(tf.cumsum(characters), word_of_piece)
-    next_sources = tf.gather(sources, tf.minimum(following, tf.size(sources) - 1))
-    own_ends = tf.gather(_ends_with_accents(fates, code_points.row_splits), lasts)
-    ends = tf.where(is_inside, next_sources, own_ends)
+        after = tf.cumsum(piece_characters)  # the place behind each piece, among the characters of the words
+    starts = tf.gather(origins[:, 0], after - piece_characters)
+    word_after = tf.gather(tf.cumsum(characters), word_of_piece)
+    ends_alone = _ends_with_accents(fates, code_points.row_splits)
+    ends = _ends(after - 1, word_after, origins, kept, ends_alone)
 
     row_starts = tf.cast(tf.gather(code_points.row_splits, row_of_each(pieces.row_splits)), tf.int32)
-    return pieces.with_flat_values(firsts - row_starts), pieces.with_flat_values(ends - row_starts)
-
-
-# What becomes of a character that leaves nothing in the words.
-_DELETED = 0
-_WHITE_SPACE = -1
-_ACCENT = -2
+    return pieces.with_flat_values(starts - row_starts), pieces.with_flat_values(ends - row_starts)
 
 
 def _fates(code_points, do_lower_case):
@@ -127,6 +119,19 @@ def _fates(code_points, do_lower_case):
         is_white_space(characters), _WHITE_SPACE, tf.where(is_accent(characters), _ACCENT, _DELETED)
     )
     return tf.gather(tf.where(kept > 0, kept, reasons), places)
+
+
+def _ends(lasts, word_after, origins, kept, ends_alone):
+    """The end of each piece among the code points of all texts: int32 [all pieces].
+
+    What was deleted inside of a word belongs to the character before, which ends where the next begins: at
+    the first character of the words that has another source.
+    """
+    sources, ranks = origins[:, 0], origins[:, 1]
+    own = tf.gather(sources, lasts)
+    following = lasts - tf.gather(ranks, lasts) + tf.gather(kept, own)
+    following_sources = tf.gather(sources, tf.minimum(following, tf.size(sources) - 1))
+    return tf.where(following < word_after, following_sources, tf.gather(ends_alone, own))
 
 
 def _ends_with_accents(fates, row_splits):

@@ -490,7 +490,72 @@ _DATA_TOOLS = (
     ),
 )  # fmt: skip
 
+_QUESTIONS = (
+    _fault(
+        "windows: one too few at the end", "kbert/tokenization/window_packer.py",
+        "+ steps - 1) // steps", ") // steps",
+        "kbert/tokenization/test_window_packer.py",
+    ),
+    _fault(
+        "windows: maximal context without a hundredth of the length", "kbert/tokenization/window_packer.py",
+        "around + 0.01 * tf.cast(lengths, tf.float64)", "around + 0.0 * tf.cast(lengths, tf.float64)",
+        "kbert/tokenization/test_window_packer.py",
+    ),
+    _fault(
+        "questions: an answer that a window cuts is learnt", "kbert/tasks/question_answering/windows.py",
+        "whole = (inside.sum(axis=1) == once[owners]) & inside.any(axis=1)", "whole = inside.any(axis=1)",
+        "kbert/tasks/question_answering/test_windows.py",
+    ),
+    _fault(
+        "questions: of several answers the last is learnt", "kbert/tasks/question_answering/windows.py",
+        "answer = question.answers[0]", "answer = question.answers[-1]",
+        "kbert/tasks/question_answering/test_windows.py",
+    ),
+    _fault(
+        "questions: answers may begin without maximal context",
+        "kbert/tasks/question_answering/best_spans.py",
+        "starts = np.where(rows.max_context > 0, rows", "starts = np.where(rows.offsets[..., 0] >= 0, rows",
+        "kbert/tasks/question_answering/test_best_spans.py",
+    ),
+    _fault(
+        "questions: the least score of no answer becomes the largest",
+        "kbert/tasks/question_answering/graph_answers.py",
+        "tf.math.unsorted_segment_min(no_answer,", "tf.math.unsorted_segment_max(no_answer,",
+        "kbert/tasks/question_answering/test_best_spans.py",
+    ),
+    _fault(
+        "questions: the last of equal windows answers", "kbert/tasks/question_answering/graph_answers.py",
+        "candidates = tf.where(is_best, tf.range(tf.size(best)), tf.int32.max)\n"
+        "    window = tf.math.unsorted_segment_min(",
+        "candidates = tf.where(is_best, tf.range(tf.size(best)), -1)\n"
+        "    window = tf.math.unsorted_segment_max(",
+        "kbert/tasks/question_answering/test_best_spans.py",
+    ),
+    _fault(
+        "questions: the same text twice among the best", "kbert/tasks/question_answering/span_answers.py",
+        "if candidate.text not in seen:", "if candidate not in rivals:",
+        "kbert/tasks/question_answering/test_span_answers.py",
+    ),
+    _fault(
+        "questions: an answer at the threshold is blanked", "kbert/tasks/question_answering/squad_scores.py",
+        "float(not has) if odds > threshold else score", "float(not has) if odds >= threshold else score",
+        "kbert/tasks/question_answering/test_squad_scores.py",
+    ),
+    _fault(
+        "questions: an empty answer costs a point without an answer",
+        "kbert/tasks/question_answering/squad_scores.py",
+        "        elif answers[place]:\n", "        else:\n",
+        "kbert/tasks/question_answering/test_squad_scores.py",
+    ),
+    _fault(
+        "questions: an answer that does not stand there is taken",
+        "kbert/tasks/question_answering/squad_files.py",
+        "    if there != text:\n", "    if not there:\n",
+        "kbert/tasks/question_answering/test_squad_files.py",
+    ),
+)  # fmt: skip
+
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
-    *_ANSWERS, *_DATA_TOOLS,
+    *_ANSWERS, *_DATA_TOOLS, *_QUESTIONS,
 )  # fmt: skip

@@ -11,11 +11,13 @@ import signal
 import sys
 from pathlib import Path
 
+# First: it makes the import of TensorFlow quiet, whatever the environment of the test says.
+import kbert.command_line  # noqa: F401
+
+# isort: split
 import keras  # noqa: F401
 import safetensors  # noqa: F401
 import tensorflow_text  # noqa: F401
-
-import kbert.command_line  # noqa: F401  a quiet start
 
 
 def serve():

@@ -33,6 +33,9 @@ class Rival(NamedTuple):
     end_logit: float
 
 
+_NONE = Rival("", NO_SPAN / 2, NO_SPAN / 2)  # where there is no span
+
+
 class SpanAnswer(NamedTuple):
     """The answer to a question.
 
@@ -87,8 +90,8 @@ def _answer(question, rows, settings):
         Rival(_characters(question.context, rows, span), span.start_logit, span.end_logit) for span in spans
     )
     null, window = null_score(rows)
-    rivals = _rivals(texts, _null(rows, window), settings)
-    best = next((rival for rival in rivals if rival.text), Rival("", NO_SPAN / 2, NO_SPAN / 2))
+    best = next(texts, _NONE)  # not of the rivals: those may be full of no answer
+    rivals = _rivals(itertools.chain([best] * (best is not _NONE), texts), _null(rows, window), settings)
     score = np.float32(best.start_logit) + np.float32(best.end_logit)  # as the graph adds them
     return SpanAnswer(best.text, float(score), float(null - score), rivals)
 
@@ -148,7 +151,7 @@ def _original(question, rows, input_ids, settings, vocabulary):
     rivals = _rivals(candidates, _null(rows, window), settings)
     if not (settings.unanswerable or spans):
         rivals = [Rival(_EMPTY_OF_ORIGINAL, 0.0, 0.0)]
-    best = next((rival for rival in rivals if rival.text), Rival("", NO_SPAN / 2, NO_SPAN / 2))
+    best = next((rival for rival in rivals if rival.text), _NONE)
     score = best.start_logit + best.end_logit
     return SpanAnswer(best.text, score, null - score, rivals)
 

@@ -1,5 +1,6 @@
 """Where words and pieces stand in their texts: rule by rule, against the reference, and by properties."""
 
+import random
 import unicodedata
 
 import pytest
@@ -13,6 +14,7 @@ from kbert.tokenization.word_splitter import split_words
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization import reference_offsets, reference_tokenizer
 from tests.kbert.tokenization.texts import batches_of_texts, byte_strings, vocabulary_tokens
+from tests.kbert.tokenization.unicode_residue import residue
 
 tokenizers = {
     do_lower_case: WordPieceTokenizer(Vocabulary(vocabulary_tokens(), do_lower_case))
@@ -218,6 +220,25 @@ def test_random_texts_have_the_places_of_the_reference(do_lower_case, texts):
 def test_broken_bytes_have_no_place(rows):
     texts = [row.decode("utf-8", errors="ignore") for row in rows]
     assert rows_of(tokenizers[True].with_offsets(tf.constant(rows))) == expected_pieces(texts, True)
+
+
+# Letters, marks and white space, whole and in parts, and bytes that are in no UTF-8.
+BYTES = [
+    bytes([byte])
+    for byte in b"ab ,\x00\x80\x81\x8f\x9f\xa0\xb8\xbb\xbf\xc0\xc3\xcc\xe0\xe2\xe4\xed\xef\xf0\xf4\xf5\xff"
+]
+BYTES += [character.encode("utf-8") for character in "é한的\u0301\u200b\u3000"]
+
+
+@both_casings
+def test_short_rows_of_broken_bytes_have_the_places_of_the_reference(do_lower_case):
+    rng = random.Random(5)
+    rows = [b"".join(rng.choices(BYTES, k=rng.randint(1, 9))) for _ in range(3_000)]
+    texts = [row.decode("utf-8", errors="ignore") for row in rows]
+    known = [place for place, text in enumerate(texts) if residue().uncased.isdisjoint(text)]
+    received = rows_of(tokenizers[do_lower_case].with_offsets(tf.constant([rows[place] for place in known])))
+    assert received == expected_pieces([texts[place] for place in known], do_lower_case)
+    assert sum(text.encode("utf-8") != row for text, row in zip(texts, rows, strict=True)) > 2_000
 
 
 # ------------------------------------------------------------------------------ what spans promise

@@ -65,6 +65,18 @@ def test_every_character_has_the_places_of_the_reference(template, do_lower_case
     assert texts_with_other_places(texts, do_lower_case) == []
 
 
+@both_casings
+def test_characters_that_the_tables_see_differently_have_places_as_well(do_lower_case):
+    """Which they are is open, but the ids are those of a plain call and no count goes wrong."""
+    for template in TEMPLATES:
+        texts = tensor_of([template.replace("{}", character) for character in sorted(residue().uncased)])
+        pieces = tokenizers[do_lower_case].with_offsets(texts)
+        assert pieces.ids.to_list() == tokenizers[do_lower_case](texts).to_list()
+        lengths = tf.gather(tf.strings.length(texts, unit="UTF8_CHAR"), pieces.ids.value_rowids())
+        assert tf.reduce_all((0 <= pieces.starts.values) & (pieces.starts.values < pieces.ends.values))
+        assert tf.reduce_all(pieces.ends.values <= lengths)
+
+
 def pairs(number, seed):
     """Texts of two characters in company; every second one has a mark or what is deleted, the traps."""
     rng = random.Random(seed)

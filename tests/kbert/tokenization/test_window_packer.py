@@ -114,7 +114,8 @@ def test_windows_and_maximal_context_are_those_of_the_original_loops(texts, with
 def test_at_the_papers_lengths_too():
     """Hundreds of pieces, so that hundredths of a length weigh as much as a piece of context."""
     contexts = [list(range(1000, 1000 + n)) for n in (0, 1, 370, 371, 372, 500, 2000)]
-    questions = [list(range(10, 10 + n)) for n in (0, 3, 11, 64, 70, 12, 30)]
+    # Behind 11 and 13 pieces a window has room for an even number, so that neighbours may differ by one.
+    questions = [list(range(10, 10 + n)) for n in (0, 3, 11, 64, 11, 13, 70)]
     windows = WindowPacker(VOCABULARY, 384, 128, 64)(ragged(contexts), ragged(questions))
     assert as_dicts(windows) == reference_windows(contexts, questions, 384, 128, 64)
 

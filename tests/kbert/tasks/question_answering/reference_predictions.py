@@ -21,11 +21,7 @@ def white_space_words(context):
 
 
 def tokens_of(text, vocabulary):
-    return [
-        piece
-        for word in reference_tokenizer.split_words(text, vocabulary.do_lower_case)
-        for piece in reference_tokenizer.wordpieces(word, vocabulary.ids)
-    ]
+    return reference_tokenizer.tokenize(text, vocabulary.ids, vocabulary.do_lower_case)
 
 
 def windows_of(question, vocabulary, settings, max_seq_length):
