@@ -1,5 +1,7 @@
 """Windows of tagged sentences: no word lost, each labelled once; context of the own document alone."""
 
+import logging
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -106,6 +108,19 @@ def test_a_window_without_context_holds_the_sentence_alone():
     features, _ = TokenClassification(LABELS).examples_to_features(examples, TextInputs(VOCABULARY, 12))
     tokens = [VOCABULARY.tokens[index] for index in features["input_ids"][1] if index]
     assert tokens == ["[CLS]", "walk", "##ed", "a", "[SEP]"]
+
+
+def test_context_that_nobody_has_is_told(caplog):
+    task = TokenClassification(LABELS, document_context=True)
+    alone = examples_of([Document(0, [("jump",)]), Document(1, [("a", "walk")])])
+    with caplog.at_level(logging.WARNING):
+        task.examples_to_features(alone, TextInputs(VOCABULARY, 12))
+    assert "no document has a second sentence; mark documents by -DOCSTART- lines" in caplog.text
+    caplog.clear()
+    together = examples_of([Document(0, [("jump",), ("a", "walk")])])
+    with caplog.at_level(logging.WARNING):
+        task.examples_to_features(together, TextInputs(VOCABULARY, 12))
+    assert not caplog.text
 
 
 def test_what_a_training_shows_first():
