@@ -27,6 +27,7 @@ COMMANDS = {
         "memory": ("kbert.scripts.estimate_memory", "estimate the memory that a training needs"),
         "pretrain": ("kbert.scripts.run_pretraining", "pretrain on records"),
         "finetune": ("kbert.scripts.run_finetuning", "fine-tune on labelled text or records"),
+        "glue": ("kbert.scripts.run_glue", "fine-tune on the tasks of GLUE, with a table and a submission"),
         "curves": ("kbert.scripts.draw_curves", "draw the curves of a run, or of several"),
     },
     "a trained model": {

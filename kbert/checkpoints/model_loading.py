@@ -40,7 +40,7 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
     """Loads all that fits from a checkpoint into a new model, and warns about what stays freshly initialised.
 
     The encoder's body is always loaded completely. A head is loaded when the checkpoint has the same head
-    with the same shapes and, if it has labels, the same labels in the same order.
+    with the same shapes and, if it has labels, the same labels. Labels in another order are matched by name.
 
     Args:
       model: a task's model, or an encoder.
@@ -66,14 +66,16 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
             reasons.setdefault(part, "the checkpoint has none")
         elif tensor.shape != tuple(variable.shape):
             reasons[part] = f"the checkpoint's {name} has shape {tensor.shape}, not {tuple(variable.shape)}"
-        elif part in labelled and tuple(labels) != checkpoint.labels:
+        elif part in labelled and sorted(labels) != sorted(checkpoint.labels):
             reasons[part] = f"the checkpoint's labels are {list(checkpoint.labels)}, not {list(labels)}"
     if "body" in reasons:
         raise ValueError(f"{checkpoint.source} does not fit this encoder: {reasons['body']}.")
 
     taken = [name for name in variables if part_of(name) not in reasons]
+    order = _order_of(labels, checkpoint) if any(part_of(name) in labelled for name in taken) else None
     for name in taken:
-        variables[name].assign(checkpoint.tensors[name].read())
+        values = checkpoint.tensors[name].read()
+        variables[name].assign(values[..., order] if order and part_of(name) in labelled else values)
     fresh = [name for name in variables if name not in taken]
     unused = {part_of(name) for name in checkpoint.tensors} - {part_of(name) for name in variables}
     logging.info(
@@ -88,6 +90,20 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
     for part in sorted(unused):
         logging.info("%s of the checkpoint is not used: this model has no such part", part)
     return {"taken": taken, "fresh": fresh}
+
+
+def _order_of(labels, checkpoint):
+    """Where the model's labels stand in the checkpoint; None where that is the same order.
+
+    Label orders differ: MNLI's is another one in google-research/bert than in Hugging Face's data sets.
+    """
+    if tuple(labels) == checkpoint.labels:
+        return None
+    logging.warning(
+        "labels of %s are matched by name: its order is %s, this model's is %s",
+        checkpoint.source, list(checkpoint.labels), list(labels),
+    )  # fmt: skip
+    return [checkpoint.labels.index(label) for label in labels]
 
 
 def agreed_encoder(encoder: EncoderConfig | None, checkpoint: BertCheckpoint) -> EncoderConfig:

@@ -23,6 +23,10 @@ class DatasetConfig:
 
     `tag_scheme` and `document` are for token classification: the scheme of a file's tags ("auto" finds it,
     "none" for labels that are no entities), and the JSONL column that tells which document a line is from.
+
+    `skip_short_rows` skips rows of a labelled TSV or CSV file that have too few columns, as some rows of
+    GLUE's QQP have, and counts them in a warning. Without it, and in files without labels, such a row is an
+    error.
     """
 
     text: str = "text"
@@ -36,6 +40,7 @@ class DatasetConfig:
     file_format: str | None = None
     tag_scheme: str = "auto"
     document: str | None = None
+    skip_short_rows: bool = False
 
     def __post_init__(self):
         repeated = sorted(name for name, count in collections.Counter(self.labels).items() if count > 1)

@@ -2,52 +2,17 @@
 
 import contextlib
 import dataclasses
-from dataclasses import dataclass
-from pathlib import Path
 
 from absl import logging
 
 from kbert.config import FinetuningConfig
+from kbert.experiments.constant_answer import add_baselines, no_better_than_constant
 from kbert.experiments.devices import Devices
+from kbert.experiments.labelled_paths import LabelledPaths
 from kbert.experiments.starting_point import Start, StartingPoint, find_starting_point
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
-
-
-@dataclass(frozen=True)
-class LabelledPaths:
-    """The training data, and optionally the development data: each a labelled file or a folder of records.
-
-    Args:
-      train_file, dev_file: labelled files with the columns of `config.dataset`.
-      train_dir, dev_dir: folders with records of create_finetuning_data, instead of files.
-      records_errors: "fail" stops at a damaged record; "skip" finds damaged records first and leaves them
-        out.
-
-    Raises:
-      ValueError: when both or none of `train_file` and `train_dir` are given, when both `dev_file` and
-        `dev_dir` are given, or when a file does not exist.
-    """
-
-    train_file: str | Path | None = None
-    dev_file: str | Path | None = None
-    train_dir: str | Path | None = None
-    dev_dir: str | Path | None = None
-    records_errors: str = "fail"
-
-    def __post_init__(self):
-        if bool(self.train_file) == bool(self.train_dir):
-            raise ValueError("give either --train_file or --train_dir (records of create_finetuning_data).")
-        if self.dev_file and self.dev_dir:
-            raise ValueError("give either --dev_file or --dev_dir, not both.")
-        for path in (self.train_file, self.dev_file):
-            if path and not Path(path).is_file():
-                raise ValueError(f"labelled file {path} does not exist.")
-
-    @property
-    def have_dev(self) -> bool:
-        return bool(self.dev_file or self.dev_dir)
 
 
 def run_finetuning(
@@ -67,12 +32,13 @@ def run_finetuning(
     records_errors="fail",
     cluster="tf_config",
     tpu=None,
+    other_dev_files=None,
 ):
     """`finetune` with one argument for each flag."""
     return finetune(
         config,
         run_dir,
-        LabelledPaths(train_file, dev_file, train_dir, dev_dir, records_errors),
+        LabelledPaths(train_file, dev_file, train_dir, dev_dir, records_errors, other_dev_files or {}),
         Start(init_checkpoint, do_lower_case, allow_unmatched, from_scratch, vocabulary),
         Devices(strategy, num_devices, cluster, tpu),
     )
@@ -90,7 +56,8 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
       devices: the devices to train on.
 
     Returns:
-      (task, metrics): the task, and the metrics on the development data, or None without such data.
+      (task, metrics): the task, and the metrics on the development data, with the score of the best constant
+        answer on them (`baseline_accuracy`); None without development data.
 
     Raises:
       ValueError: before any heavy work, when files, labels, lengths and the encoder do not match.
@@ -103,14 +70,14 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     from kbert.training.trainer import open_run, train
 
     strategy = devices.make_strategy()  # before any other use of TensorFlow
-    train_data, dev_data, dataset = _open_data(config, paths)
+    train_data, dev, dataset = _open_data(config, paths)
     config = dataclasses.replace(config, dataset=dataset)
     task = TASKS[config.task].of_dataset(dataset, _settings(config))
     if paths.train_dir and not (start.init_checkpoint or start.vocabulary):
         start = dataclasses.replace(start, vocabulary=read_vocabulary(paths.train_dir, train_data.manifest))
     point = find_starting_point(start, run_dir, config.encoder, task)
     config = _complete_config(config, point)
-    for data in filter(None, (train_data, dev_data)):
+    for data in (train_data, *dev.values()):
         data.check_with(task, config.max_seq_length)
         data.require_vocabulary(
             start.init_checkpoint or paths.train_dir or run_dir, point.vocabulary.describe()
@@ -118,27 +85,36 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     num_train_steps = _num_train_steps(config, train_data)
     require_whole_shares(config, strategy)
 
-    details = {
+    details = _details(task, config, paths, start, train_data, dev)
+    with contextlib.ExitStack() as stack:
+        run = stack.enter_context(open_run(strategy, run_dir, config, details, point.vocabulary))
+        for data in (train_data, *dev.values()):
+            stack.enter_context(data.naming_damaged_records())
+        _tokenize(task, config, point.vocabulary, train_data, *dev.values())
+        _log_examples(task, train_data.first_rows(2), point.vocabulary)
+        plan = _plan(config, strategy, train_data, dev, num_train_steps, point.initialize)
+        metrics = train(task, config, plan, run, strategy)
+        if metrics:
+            metrics = add_baselines(task, metrics, dev, config, point.vocabulary)
+    if is_chief(strategy):
+        write_page_of_run(run.path)
+    for sentence in no_better_than_constant(metrics or {}, task.higher_is_better):
+        logging.warning("%s", sentence)
+    logging.info("the run is in %s", run.path)
+    return task, metrics
+
+
+def _details(task, config, paths, start, train_data, dev):
+    """What run.json says of the run."""
+    return {
         **TASKS.record_of(task),
         "max_seq_length": config.max_seq_length,
         "num_train_examples": train_data.num_examples,
         "train_file": str(paths.train_file or paths.train_dir),
         **start.details,
         "from_scratch": start.from_scratch or not start.init_checkpoint,
-        "data": {"train": train_data.fingerprint, "eval": dev_data and dev_data.fingerprint},
+        "data": {"train": train_data.fingerprint, "eval": _fingerprint(dev)},
     }
-    with contextlib.ExitStack() as stack:
-        run = stack.enter_context(open_run(strategy, run_dir, config, details, point.vocabulary))
-        for data in filter(None, (train_data, dev_data)):
-            stack.enter_context(data.naming_damaged_records())
-        _tokenize(task, config, point.vocabulary, train_data, dev_data)
-        _log_examples(task, train_data.first_rows(2), point.vocabulary)
-        plan = _plan(config, strategy, train_data, dev_data, num_train_steps, point.initialize)
-        metrics = train(task, config, plan, run, strategy)
-    if is_chief(strategy):
-        write_page_of_run(run.path)
-    logging.info("the run is in %s", run.path)
-    return task, metrics
 
 
 def _require_trainable(config, paths):
@@ -151,7 +127,10 @@ def _require_trainable(config, paths):
 
 
 def _open_data(config, paths):
-    """(training data, development data or None, the complete `DatasetConfig`)."""
+    """(training data, development data by what stands before its metrics' names, complete `DatasetConfig`).
+
+    The development data that choose the best checkpoint come first, under "".
+    """
     from kbert.experiments.labelled_file import LabelledFile
     from kbert.input_pipelines.records.labelled_records import LabelledRecords
     from kbert.tasks.task import reads_files
@@ -171,10 +150,18 @@ def _open_data(config, paths):
 
     train_data = open_data(paths.train_file, paths.train_dir, config.dataset)
     dataset = train_data.agreed_dataset(config.dataset)
-    dev_data = open_data(paths.dev_file, paths.dev_dir, dataset)
-    if dev_data:
-        dev_data.agreed_dataset(dataset)
-    return train_data, dev_data, dataset
+    dev = {"": open_data(paths.dev_file, paths.dev_dir, dataset)} if paths.have_dev else {}
+    for name, path in paths.other_dev_files.items():
+        dev[f"{name}_"] = open_data(path, None, dataset)
+    for data in dev.values():
+        data.agreed_dataset(dataset)
+    return train_data, dev, dataset
+
+
+def _fingerprint(dev):
+    """That of all development data together; None where there are none, or older records without one."""
+    found = [data.fingerprint for data in dev.values()]
+    return "+".join(found) if found and all(found) else None
 
 
 def _settings(config):
@@ -225,7 +212,7 @@ def _tokenize(task, config, vocabulary, *data):
     from kbert.tokenization.text_inputs import TextInputs
 
     text_inputs = TextInputs(vocabulary, config.max_seq_length)
-    for one in filter(None, data):
+    for one in data:
         one.tokenize_with(task, text_inputs)
 
 
@@ -236,28 +223,35 @@ def _log_examples(task, rows, vocabulary):
             logging.info("%s", line)
 
 
-def _plan(config, strategy, train_data, dev_data, num_train_steps, initialize):
+def _plan(config, strategy, train_data, dev, num_train_steps, initialize):
     from kbert.training.devices.jit import needs_whole_batches
-    from kbert.training.phases import Phase, Plan
+    from kbert.training.phases import EvaluationData, Phase, Plan
+
+    with_fill = needs_whole_batches(config, strategy)
 
     def train_batches(consumed, share):
         return train_data.training_batches(
             config.train_batch_size, config.seed, consumed, config.pad_to_longest, share=share
         )
 
-    def dev_batches(share):
-        with_fill = needs_whole_batches(config, strategy)
-        return dev_data.evaluation_batches(
-            config.eval_batch_size, config.pad_to_longest, with_fill=with_fill, share=share
-        )
+    def evaluation(data):
+        def batches(share):
+            return data.evaluation_batches(
+                config.eval_batch_size, config.pad_to_longest, with_fill=with_fill, share=share
+            )
 
+        return EvaluationData(batches, data.evaluated_examples)
+
+    evaluations = {prefix: evaluation(data) for prefix, data in dev.items()}
+    first = evaluations.pop("", None)
     phase = Phase(
         config=config,
         num_train_steps=num_train_steps,
         num_warmup_steps=int(num_train_steps * config.warmup_proportion),
         make_train_batches=train_batches,
-        make_eval_batches=dev_batches if dev_data else None,
-        eval_examples=dev_data and dev_data.evaluated_examples,
+        make_eval_batches=first and first.make_batches,
+        eval_examples=first and first.examples,
+        other_evaluations=evaluations,
     )
     return Plan(
         phases=(phase,),

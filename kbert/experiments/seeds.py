@@ -7,6 +7,7 @@ from absl import logging
 
 from kbert.config import FinetuningConfig
 from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finished_run import asked_for, finished_metrics, write_result
 from kbert.reporting.seed_summary import summarize_seeds, write_summary
 
 
@@ -42,7 +43,19 @@ def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
     metrics = {}
     for number, seeded in enumerate(configs, start=1):
         logging.info("seed %d, run %d of %d", seeded.seed, number, len(seeds))
-        _, metrics[seeded.seed] = run_finetuning(seeded, run_dir / f"seed-{seeded.seed}", **arguments)
+        metrics[seeded.seed] = _run_once(seeded, run_dir / f"seed-{seeded.seed}", arguments)
     summary = summarize_seeds(metrics)
     write_summary(run_dir, summary)
     return summary
+
+
+def _run_once(config, run_dir, arguments):
+    """The metrics of a run, which is trained unless it is finished."""
+    asked = asked_for(config, arguments)
+    metrics = finished_metrics(run_dir, asked)
+    if metrics is not None:
+        logging.info("%s is finished.", run_dir)
+        return metrics
+    _, metrics = run_finetuning(config, run_dir, **arguments)
+    write_result(run_dir, asked, metrics)
+    return metrics

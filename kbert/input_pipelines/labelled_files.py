@@ -1,4 +1,4 @@
-"""Labelled TSV, CSV and JSONL files -> rows. Standard library only."""
+"""Labelled TSV, CSV and JSONL files -> rows. Nothing heavy is imported."""
 
 import contextlib
 import csv
@@ -10,6 +10,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from absl import logging
 
 from kbert.config import DatasetConfig
 from kbert.files.json_file import parse_json
@@ -55,19 +57,23 @@ def stream_rows(
     """
     read_label = read_label or class_label
     columns = (dataset.text, dataset.text_pair)
-    for place, record in stream_records(path, dataset, columns):
+    for place, record in stream_records(path, dataset, columns, with_labels):
         text = text_of(record, dataset.text, place)
         text_pair = text_of(record, dataset.text_pair, place) if dataset.text_pair else None
         yield LabelledText(text, text_pair, read_label(record, dataset, place) if with_labels else None)
 
 
-def stream_records(path: str | Path, dataset: DatasetConfig, columns) -> Iterator[tuple[str, dict]]:
+def stream_records(
+    path: str | Path, dataset: DatasetConfig, columns, with_labels: bool = True
+) -> Iterator[tuple[str, dict]]:
     """Yields (place, columns by name) row by row; the place is file and line, for error messages.
 
     Args:
       path: the file.
       dataset: names its columns.
       columns: the columns that must exist, which is checked before any row is read; None entries are ignored.
+      with_labels: whether the file is labelled. In a file without labels every row needs an answer, so no row
+        is skipped.
 
     Raises:
       ValueError: for a missing or empty file, bytes that are not UTF-8, a missing or repeated column, or a
@@ -77,7 +83,8 @@ def stream_records(path: str | Path, dataset: DatasetConfig, columns) -> Iterato
     is_empty = True
     try:
         with _naming_bytes_that_are_not_utf8(path):
-            for number, record in _records(path, dataset, [column for column in columns if column]):
+            wanted = [column for column in columns if column]
+            for number, record in _records(path, dataset, wanted, with_labels and dataset.skip_short_rows):
                 is_empty = False
                 yield f"{path} line {number}", record
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -224,7 +231,7 @@ def labels_of(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(labels))
 
 
-def _records(path, dataset, columns):
+def _records(path, dataset, columns, skip_short):
     """Yields (line number, dict of columns)."""
     if not path.is_file():
         raise ValueError(f"labelled file {path} does not exist.")
@@ -236,30 +243,22 @@ def _records(path, dataset, columns):
                 if line.strip():
                     yield number, _json_object(line, path, number)
         else:
-            yield from _cells_by_column(text, file_format, path, dataset, columns)
+            yield from _cells_by_column(text, file_format, path, dataset, columns, skip_short)
 
 
-def _cells_by_column(text, file_format, path, dataset, columns):
+def _cells_by_column(text, file_format, path, dataset, columns, skip_short):
     quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
     csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader(text, strict=True, **quoting)
+    short = []  # numbers of skipped lines
     try:
         header = list(dataset.column_names) or next(reader, [])
-        for column in columns:
-            if column not in header:
-                raise ValueError(
-                    f"{path} has no column {column!r}; its columns are {_cut(header)}. Name the columns "
-                    "in the config (dataset.text, dataset.text_pair, dataset.label; dataset.column_names for "
-                    "a file without a header line)."
-                )
-        for column in (*columns, dataset.label):
-            if header.count(column) > 1:
-                raise ValueError(
-                    f"{path} has {header.count(column)} columns {column!r}; its columns are {_cut(header)}. "
-                    "Give each column a different name."
-                )
+        _require_columns(header, path, columns, dataset.label)
         for cells in reader:
             if not cells:
+                continue
+            if skip_short and len(cells) < len(header):
+                short.append(reader.line_num)
                 continue
             if len(cells) < len(header) or any(cells[len(header) :]):
                 raise ValueError(
@@ -269,6 +268,25 @@ def _cells_by_column(text, file_format, path, dataset, columns):
             yield reader.line_num, dict(zip(header, cells, strict=False))
     except csv.Error as error:
         raise ValueError(f"{path} line {reader.line_num}: {error}.") from None
+    if short:
+        shown = ", ".join(map(str, short[:5])) + (", ..." if len(short) > 5 else "")
+        logging.warning("%s: %d row(s) with too few columns are skipped: line %s", path, len(short), shown)
+
+
+def _require_columns(header, path, columns, label):
+    for column in columns:
+        if column not in header:
+            raise ValueError(
+                f"{path} has no column {column!r}; its columns are {_cut(header)}. Name the columns "
+                "in the config (dataset.text, dataset.text_pair, dataset.label; dataset.column_names for "
+                "a file without a header line)."
+            )
+    for column in (*columns, label):
+        if header.count(column) > 1:
+            raise ValueError(
+                f"{path} has {header.count(column)} columns {column!r}; its columns are {_cut(header)}. "
+                "Give each column a different name."
+            )
 
 
 def _cut(what):

@@ -4,6 +4,8 @@ r"""Script: a labelled file + a pretrained checkpoint -> the run directory of a 
       --train_file=sst2/train.tsv --dev_file=sst2/dev.tsv \
       --config=configs/finetuning/sst2.toml --init_checkpoint=runs/phase1 --run_dir=runs/sst2
 
+--other_dev_file=mismatched=MNLI/dev_mismatched.tsv evaluates on a second file as well.
+
 --seeds=1,2,3 trains once for each seed and reports mean and deviation of every metric.
 
 --init_checkpoint is a run of kbert, a Hugging Face folder or Google's TF1 checkpoint; the script recognises
@@ -15,12 +17,14 @@ The records contain their vocabulary.
 """
 
 import json
+from typing import Any
 
 from absl import flags
 
 from kbert import command_line
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.labelled_paths import named_files
 from kbert.experiments.seeds import run_seeds
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
@@ -41,6 +45,12 @@ def define_flags():
     define_training_flags()
     flags.DEFINE_string("train_file", None, "Labelled TSV, CSV or JSONL file.")
     flags.DEFINE_string("dev_file", None, "Labelled file for evaluation.")
+    flags.DEFINE_multi_string(
+        "other_dev_file",
+        [],
+        "NAME=PATH: a further labelled file for evaluation, such as "
+        "mismatched=MNLI/dev_mismatched.tsv; its metrics are called mismatched_accuracy and so on.",
+    )
     flags.DEFINE_string("train_dir", None, "Instead of --train_file: records of create_finetuning_data.")
     flags.DEFINE_string("dev_dir", None, "Instead of --dev_file: records of create_finetuning_data.")
     define_records_errors_flag()
@@ -80,8 +90,9 @@ def main(argv):
     config = load_config(
         FinetuningConfig, FLAGS.config, config_overrides(), vocab_size=len(vocabulary) if vocabulary else None
     )
-    arguments = {
+    arguments: dict[str, Any] = {
         "vocabulary": vocabulary,
+        "other_dev_files": named_files(FLAGS.other_dev_file),
         **{
             name: FLAGS[name].value
             for name in (

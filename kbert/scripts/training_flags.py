@@ -6,10 +6,16 @@ from kbert.config import PRECISIONS
 
 
 def define_training_flags():
-    """--config, --run_dir, --override, --jit, --precision, --strategy, --num_devices, --cluster, --tpu."""
+    """--config, and what `define_run_flags` defines."""
     flags.DEFINE_string(
         "config", None, "TOML file, or the config.json of a run, with model, optimizer, batches and steps."
     )
+    define_run_flags()
+    flags.mark_flags_as_required(["config", "run_dir"])
+
+
+def define_run_flags():
+    """--run_dir, --override, --jit, --precision, --strategy, --num_devices, --cluster, --tpu."""
     flags.DEFINE_string("run_dir", None, "Folder for checkpoints and metrics; a run in it is resumed.")
     flags.DEFINE_multi_string("override", [], "One changed value, for example num_train_steps=500.")
     flags.DEFINE_enum("jit", None, ["auto", "on", "off"], "Use XLA; replaces jit_compile of the config.")
@@ -18,7 +24,6 @@ def define_training_flags():
     flags.DEFINE_integer("num_devices", None, "Devices of the mirrored strategy; by default all GPUs.")
     flags.DEFINE_enum("cluster", "tf_config", ["tf_config", "slurm"], "How multi_worker finds its workers.")
     flags.DEFINE_string("tpu", None, 'Name or address of the TPU; "local" on a TPU virtual machine.')
-    flags.mark_flags_as_required(["config", "run_dir"])
 
 
 def config_overrides() -> list[str]:

@@ -1,12 +1,25 @@
 """The phases of a training, one after the other under one count of steps."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import keras
 import tensorflow as tf
 
 from kbert.config import TrainingConfig
+
+
+class EvaluationData(NamedTuple):
+    """Further data that a phase is evaluated on.
+
+    Args:
+      make_batches: as `make_eval_batches` of a `Phase`.
+      examples: as its `eval_examples`.
+    """
+
+    make_batches: Callable[[object], tf.data.Dataset]
+    examples: Callable[[], tuple] | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +38,8 @@ class Phase:
         the same number of batches for each pipeline; or None.
       eval_examples: function without arguments that returns the examples of the evaluation and the index of
         the example that each row belongs to, for `Task.score`; or None.
+      other_evaluations: what stands before the names of its metrics -> further `EvaluationData`. They come
+        with every evaluation, and have no say in which checkpoint is the best.
       fresh_optimizer: begin with moments of 0, and count the updates from 0 again.
       first_step: the number of steps of the run before this phase; `Plan` sets it.
     """
@@ -35,6 +50,7 @@ class Phase:
     make_train_batches: Callable[[int, object], tf.data.Dataset]
     make_eval_batches: Callable[[object], tf.data.Dataset] | None
     eval_examples: Callable[[], tuple] | None = None
+    other_evaluations: Mapping[str, EvaluationData] = dataclasses.field(default_factory=dict)
     fresh_optimizer: bool = False
     first_step: int = 0
 

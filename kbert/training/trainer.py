@@ -278,7 +278,7 @@ class _Training:
     def _run_evaluation(self):
         step = self._state.step
         with self._progress.paused():
-            self._metrics = self._metrics_of(self._evaluation_batches())
+            self._metrics = self._metrics_of(self._evaluation_batches()) | self._other_metrics()
         self._progress.evaluate(step, self._metrics)
         before = self._best.state()
         if self._best.observe(step, self._metrics, self._number):
@@ -291,6 +291,16 @@ class _Training:
     def _metrics_of(self, batches):
         examples, owners = self._phase.eval_examples() if self._phase.eval_examples else (None, None)
         return evaluate_batches(self._task, self._evaluate, batches, examples, owners)
+
+    def _other_metrics(self):
+        """Those on further evaluation data, under names of their own."""
+        found = {}
+        for prefix, data in self._phase.other_evaluations.items():
+            batches = distribute(self._strategy, data.make_batches, self._packing(whole_batches=True))
+            examples, owners = data.examples() if data.examples else (None, None)
+            metrics = evaluate_batches(self._task, self._evaluate, batches, examples, owners)
+            found |= {prefix + name: value for name, value in metrics.items()}
+        return found
 
     def _evaluation_batches(self):
         return distribute(self._strategy, self._phase.make_eval_batches, self._packing(whole_batches=True))

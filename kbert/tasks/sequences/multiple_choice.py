@@ -79,7 +79,7 @@ class MultipleChoice(Task):
                 'choices, for example choices = ["ending0", "ending1"].'
             )
         columns = (dataset.text, dataset.text_pair, *dataset.choices)
-        for place, record in labelled_files.stream_records(path, dataset, columns):
+        for place, record in labelled_files.stream_records(path, dataset, columns, with_labels):
             text = labelled_files.text_of(record, dataset.text, place)
             choices = [labelled_files.text_of(record, column, place) for column in dataset.choices]
             if dataset.text_pair:

@@ -110,15 +110,16 @@ class SequenceClassification(SequenceTask):
         }
 
     def summarize(self, means):
-        """Adds `f1`, and turns `confusion` into nested lists of counts: a row for each true label, a column
-        for each predicted label."""
-        confusion = means.pop("confusion")
+        """Adds `f1` and `matthews`, and turns `confusion` into nested lists of counts: a row for each true
+        label, a column for each predicted label."""
+        confusion = np.asarray(means.pop("confusion"), np.float64)
         if len(self.labels) == 2:
             f1 = f1_score(confusion, self.labels.index(self.positive_label))
         else:
             f1 = macro_f1(confusion)
         return means | {
             "f1": f1,
+            "matthews": matthews_correlation(confusion),
             "confusion": [[int(round(c)) for c in row] for row in confusion.tolist()],
         }
 
@@ -169,3 +170,18 @@ def macro_f1(confusion) -> float:
     """
     present = np.flatnonzero(confusion.sum(axis=0) + confusion.sum(axis=1))
     return float(np.mean([f1_score(confusion, index) for index in present])) if present.size else 0.0
+
+
+def matthews_correlation(confusion) -> float:
+    """Matthews' correlation of a square table of counts, rows true and columns predicted: from -1 to 1.
+
+    With n examples, c right ones, and t_k true and p_k predicted ones of label k, it is
+    (c n - sum t_k p_k) / sqrt((n^2 - sum p_k^2) (n^2 - sum t_k^2)): R_K of Gorodkin, 2004 (Computational
+    Biology and Chemistry 28), which for two labels is the phi coefficient that CoLA is judged by. Where only
+    one label is predicted, or only one is true, it is 0.
+    """
+    counts = np.asarray(confusion, np.float64)
+    true, predicted, total = counts.sum(axis=1), counts.sum(axis=0), counts.sum()
+    spread = (total**2 - (predicted**2).sum()) * (total**2 - (true**2).sum())
+    covariance = np.trace(counts) * total - (true * predicted).sum()
+    return float(covariance / np.sqrt(spread)) if spread > 0 else 0.0

@@ -1,5 +1,6 @@
 """Labelled files: what is read, and how the rest is refused, with file, line and mend."""
 
+import dataclasses
 import gzip
 import itertools
 import json
@@ -36,6 +37,23 @@ def test_tsv_is_read_with_quoting_off(write):
         LabelledText('"an open quote', None, "1"),
         LabelledText('said "so" and, left', None, "0"),
     ]
+
+
+def test_short_rows_are_skipped_where_the_config_says_so_and_never_without_labels(write, caplog):
+    lines = ["a\tb\ty", "one\ttwo\t1", "broken", "three\tfour", "five\tsix\t0"]
+    path = write("a.tsv", "\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match="a.tsv line 3: 1 columns where 3 were expected"):
+        read_rows(path, PAIRS)
+    skipping = dataclasses.replace(PAIRS, skip_short_rows=True)
+    expected = [LabelledText("one", "two", "1"), LabelledText("five", "six", "0")]
+    assert read_rows(path, skipping) == expected
+    assert f"{path}: 2 row(s) with too few columns are skipped: line 3, 4" in caplog.text
+    with pytest.raises(ValueError, match="a.tsv line 3: 1 columns where 3 were expected"):
+        read_rows(path, skipping, with_labels=False)
+    with pytest.raises(ValueError, match="a.tsv line 2: 4 columns where 3 were expected"):
+        read_rows(write("a.tsv", "a\tb\ty\none\ttwo\t1\tmore\n"), skipping)
+    with pytest.raises(ValueError, match="holds no rows"):
+        read_rows(write("a.tsv", "a\tb\ty\nbroken\n"), skipping)
 
 
 def test_csv_is_read_with_quotes(write):

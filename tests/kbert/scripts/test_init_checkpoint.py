@@ -92,13 +92,25 @@ def test_a_classifier_with_the_same_labels_brings_its_head(labelled_files, tmp_p
     for name, value in weights.items():
         np.testing.assert_array_equal(starts[0][name], value, err_msg=name)
 
+    # In another order: each label keeps its own column.
     config = dataclasses.replace(
         config, dataset=dataclasses.replace(config.dataset, labels=("loud", "quiet"))
     )
-    run_finetuning(config, tmp_path / "other", labelled_files[0], init_checkpoint=source)
+    run_finetuning(config, tmp_path / "turned", labelled_files[0], init_checkpoint=source)
+    for name, value in weights.items():
+        expected = value[..., ::-1] if name.startswith("classification/") else value
+        np.testing.assert_array_equal(starts[1][name], expected, err_msg=name)
+    assert "its order is ['quiet', 'loud'], this model's is ['loud', 'quiet']" in caplog.text
+
+    other = tmp_path / "other.tsv"
+    other.write_text(labelled_files[0].read_text().replace("loud", "shrill"))
+    config = dataclasses.replace(
+        config, dataset=dataclasses.replace(config.dataset, labels=("quiet", "shrill"))
+    )
+    run_finetuning(config, tmp_path / "other", other, init_checkpoint=source)
     kernel = "classification/dense/kernel"
-    assert np.abs(starts[1][kernel] - weights[kernel]).max() > 0.01
-    assert "the checkpoint's labels are ['quiet', 'loud'], not ['loud', 'quiet']" in caplog.text
+    assert np.abs(starts[2][kernel] - weights[kernel]).max() > 0.01
+    assert "the checkpoint's labels are ['quiet', 'loud'], not ['quiet', 'shrill']" in caplog.text
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -163,11 +163,13 @@ def stopped_early(pretraining_run, labelled_files, tmp_path_factory):
 
 @pytest.mark.slow
 def test_early_stopping_keeps_the_best_and_ends(stopped_early, labelled_files):
-    run, metrics, _ = stopped_early
+    run, metrics = stopped_early[0], dict(stopped_early[1])
     evaluated = [line for line in read_metrics(run.metrics_file) if line["split"] == "eval"]
     assert [line["step"] for line in evaluated] == [3, 6, 9]  # of 45 steps
     assert run.checkpoint("best").name == "step-00000003" and run.checkpoint("last").name == "step-00000009"
     assert run.checkpoint() == run.checkpoint("best")
+    # What the run says of itself, and what answering the most frequent label would score.
+    assert metrics.pop("baseline_accuracy") == pytest.approx(7 / 13)
     assert metrics.items() <= evaluated[0].items()
     for which, line in (("best", evaluated[0]), ("last", evaluated[2]), (None, evaluated[0])):
         _, again = evaluate(run, labelled_files[1], batch_size=5, checkpoint=which)

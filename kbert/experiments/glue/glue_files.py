@@ -1,0 +1,96 @@
+"""Where GLUE's files lie: every one that is missing is named before anything is read."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kbert.experiments.glue.glue_tasks import GlueTask
+from kbert.experiments.glue.paraphrase_corpus import RAW_TRAIN, find_dev_ids, write_split
+
+
+@dataclass(frozen=True)
+class GlueFiles:
+    """The files of a task.
+
+    Args:
+      train_file, dev_file: None for a task that is not trained.
+      other_dev_files: name -> file.
+      tests: name of a submission's file -> (file of texts, column of the index or None).
+    """
+
+    train_file: Path | None = None
+    dev_file: Path | None = None
+    other_dev_files: dict[str, Path] = field(default_factory=dict)
+    tests: dict[str, tuple[Path, str | None]] = field(default_factory=dict)
+
+
+def find_files(glue_dir, tasks: list[GlueTask], run_dir, with_tests: bool) -> dict[str, GlueFiles]:
+    """Task's name -> its files.
+
+    MRPC may lie there as its authors publish it; it is split by GLUE's list then, in `run_dir/mrpc/data`.
+
+    Args:
+      glue_dir: the folder with a folder for each task, as GLUE's download script makes it. Case and marks of
+        their names do not count: "SST-2" and "sst2" are the same.
+      tasks: those that are asked for.
+      run_dir: where files that must be made are written.
+      with_tests: whether the files for a submission are needed.
+
+    Raises:
+      ValueError: naming everything that is missing, of all tasks.
+    """
+    glue_dir = Path(glue_dir)
+    if not glue_dir.is_dir():
+        raise ValueError(f"--glue_dir={glue_dir} is no folder; expected one with a folder for each task.")
+    missing: list[str] = []
+    found = {}
+    for task in tasks:
+        folder = _folder_of(glue_dir, task)
+        if folder is None:
+            missing.append(f"folder {task.folders[0]}")
+        else:
+            found[task.name] = _files_of(folder, task, with_tests, missing)
+    if missing:
+        raise ValueError(
+            f"--glue_dir={glue_dir} lacks {', '.join(missing)}. Put them there, or choose other tasks with "
+            "--tasks."
+        )
+    for name, files in found.items():
+        if files.train_file and files.train_file.name == RAW_TRAIN:
+            train, dev = write_split(files.train_file.parent, Path(run_dir) / name / "data")
+            found[name] = GlueFiles(train, dev, {}, files.tests)
+    return found
+
+
+def _folder_of(glue_dir, task):
+    """The folder of a task: the first of its names that is there."""
+    there = {_plain(path.name): path for path in sorted(glue_dir.iterdir()) if path.is_dir()}
+    return next((there[_plain(name)] for name in task.folders if _plain(name) in there), None)
+
+
+def _plain(name):
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def _files_of(folder, task, with_tests, missing):
+    def there(name):
+        path = folder / name
+        if not path.is_file():
+            missing.append(f"{folder.name}/{name}")
+        return path
+
+    tests = {}
+    for submission in task.submissions if with_tests else ():
+        sources = [(folder / name, column) for name, column in submission.sources]
+        source = next((source for source in sources if source[0].is_file()), None)
+        if source is None:
+            missing.append(f"{folder.name}/{submission.sources[0][0]}")
+        else:
+            tests[submission.name] = source
+    if task.model_of:
+        return GlueFiles(tests=tests)
+    if (folder / RAW_TRAIN).is_file() and not (folder / "train.tsv").is_file():
+        if find_dev_ids(folder) is None:
+            missing.append(f"{folder.name}/dev_ids.tsv (GLUE's list of what of {RAW_TRAIN} is dev)")
+        return GlueFiles(folder / RAW_TRAIN, tests=tests)
+    others = {name: there(file) for name, file in task.other_dev_files.items()}
+    return GlueFiles(there("train.tsv"), there(task.dev_file), others, tests)

@@ -1,0 +1,73 @@
+"""What the trainings of GLUE came to. Standard library only."""
+
+import statistics
+
+from kbert.experiments.constant_answer import no_better_than_constant
+from kbert.experiments.glue.glue_tasks import GLUE_TASKS, GlueTask
+
+
+def summarize_task(task: GlueTask, summaries: dict[float, dict]) -> dict:
+    """The best learning rate of a task by its first metric's mean on dev, and the best run of all.
+
+    Args:
+      task: a task that is trained.
+      summaries: learning rate -> what `run_seeds` gives.
+
+    Returns:
+      JSON-ready: `metrics` and `learning_rate` of the best, `best_run` (learning rate, seed and metrics),
+      `runs` and `failed_runs`, how many do no better than a constant answer, and `by_learning_rate`. Of
+      equals, the first is the best.
+
+    Raises:
+      ValueError: when the runs do not give the metrics that GLUE reports.
+    """
+    for summary in summaries.values():
+        if lacking := [name for name in task.metrics if name not in summary["metrics"]]:
+            raise ValueError(
+                f"{task.name}: its runs give no {', '.join(lacking)}, which GLUE reports; let its config "
+                "train the kind of task that GLUE's is."
+            )
+    first = task.metrics[0]
+    rates = {
+        rate: {name: summary["metrics"][name] for name in task.metrics} for rate, summary in summaries.items()
+    }
+    best_rate = max(rates, key=lambda rate: _comparable(rates[rate][first]["mean"]))
+    runs = [
+        (rate, seed, {name: values["values"][place] for name, values in summary["metrics"].items()})
+        for rate, summary in summaries.items()
+        for place, seed in enumerate(summary["seeds"])
+    ]
+    rate, seed, metrics = max(runs, key=lambda run: _comparable(run[2][first]))
+    return {
+        "learning_rate": best_rate,
+        "metrics": rates[best_rate],
+        "best_run": {
+            "learning_rate": rate,
+            "seed": seed,
+            "metrics": {name: metrics[name] for name in task.metrics},
+        },
+        "runs": len(runs),
+        "failed_runs": sum(bool(no_better_than_constant(run[2], _is_score)) for run in runs),
+        "by_learning_rate": [{"learning_rate": rate, "metrics": values} for rate, values in rates.items()],
+    }
+
+
+def average(by_task: dict[str, dict]) -> dict:
+    """The mean of the tasks' scores, a task's score being the mean of its metrics, as GLUE has it.
+
+    Returns:
+      {"tasks": names, "value": float}; WNLI is left out, as in the BERT paper. None where nothing is left.
+    """
+    names = [name for name in by_task if GLUE_TASKS[name].in_average]
+    scores = [
+        statistics.fmean(values["mean"] for values in by_task[name]["metrics"].values()) for name in names
+    ]
+    return {"tasks": names, "value": statistics.fmean(scores) if scores else None}
+
+
+def _comparable(value):
+    return value if value == value else float("-inf")  # not-a-number is below everything
+
+
+def _is_score(name):
+    return not name.endswith("loss")

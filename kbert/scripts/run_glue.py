@@ -1,0 +1,82 @@
+r"""Script: GLUE's files + a pretrained checkpoint -> all its tasks, a table, and a submission.
+
+  python -m kbert.scripts.run_glue --glue_dir=glue_data --init_checkpoint=runs/base --run_dir=runs/glue \
+      --tasks=cola,mrpc,rte --seeds=1,2,3 --learning_rates=5e-5,3e-5 --submission_dir=submission
+
+Trains each task once for every learning rate and seed, in --run_dir/TASK/lr-RATE/seed-N; the learning rate
+with the best mean on dev is reported. Started again, it goes on where it was. Prints a table and a line of
+JSON; --run_dir has the same as summary.json and report.html.
+
+What is trained stands in configs/finetuning/TASK.toml. AX is answered by the model of MNLI. With
+--submission_dir the best run of each task answers its test file (docs/glue.md).
+"""
+
+import json
+import math
+
+from absl import flags
+
+from kbert import command_line
+from kbert.experiments.glue.glue_benchmark import GluePlaces, GlueSettings, run_glue
+from kbert.reporting.glue_report import glue_table
+from kbert.runs.metrics_file import json_ready
+from kbert.scripts.training_flags import config_overrides, define_init_checkpoint_flags, define_run_flags
+
+FLAGS = flags.FLAGS
+
+
+def define_flags():
+    define_run_flags()
+    define_init_checkpoint_flags()
+    flags.DEFINE_string("glue_dir", None, "GLUE's files: a folder for each task, such as CoLA and SST-2.")
+    flags.DEFINE_list("tasks", [], "For example cola,sst2; by default all ten and AX.")
+    flags.DEFINE_list("seeds", [], "For example 1,2,3; by default the seed of the task's config.")
+    flags.DEFINE_list("learning_rates", [], "For example 5e-5,3e-5; by default that of the task's config.")
+    flags.DEFINE_string("config_dir", "configs/finetuning", "Folder of the configs: TASK.toml.")
+    flags.DEFINE_string("submission_dir", None, "Write the files for GLUE's server there.")
+    flags.mark_flags_as_required(["glue_dir", "init_checkpoint", "run_dir"])
+
+
+def main(argv):
+    del argv
+    settings = GlueSettings(
+        tuple(FLAGS.tasks),
+        tuple(_rate(value) for value in FLAGS.learning_rates),
+        tuple(_seed(value) for value in FLAGS.seeds),
+        tuple(config_overrides()),
+        FLAGS.config_dir,
+    )
+    names = (
+        "init_checkpoint",
+        "do_lower_case",
+        "allow_unmatched",
+        "strategy",
+        "num_devices",
+        "cluster",
+        "tpu",
+    )
+    start = {name: FLAGS[name].value for name in names}
+    summary = run_glue(settings, GluePlaces(FLAGS.glue_dir, FLAGS.run_dir, FLAGS.submission_dir, start))
+    print(glue_table(summary))
+    print(json.dumps(json_ready(summary)))
+
+
+def _rate(value):
+    try:
+        rate = float(value)
+    except ValueError:
+        rate = math.nan
+    if not 0 < rate < math.inf:
+        raise ValueError(f"--learning_rates: {value!r} is no rate; expected numbers such as 5e-5,3e-5.")
+    return rate
+
+
+def _seed(value):
+    if not value.strip().isdigit():
+        raise ValueError(f"--seeds: {value!r} is no seed; expected whole numbers such as 1,2,3.")
+    return int(value)
+
+
+if __name__ == "__main__":
+    define_flags()
+    command_line.run(main)

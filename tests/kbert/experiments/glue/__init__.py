@@ -1,0 +1,1 @@
+"""GLUE as a whole, on small files in its official forms."""

@@ -1,0 +1,123 @@
+"""Several development files in one run, and what a run says that learnt nothing."""
+
+import numpy as np
+import pytest
+
+from kbert.config import OptimizerConfig
+from kbert.experiments.constant_answer import no_better_than_constant
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finished_run import asked_for, finished_metrics, write_result
+from kbert.experiments.labelled_paths import LabelledPaths, named_files
+from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
+from tests.conftest import tiny_finetuning_config, write_labelled_file
+
+
+@pytest.fixture(scope="module")
+def run_on_two(pretraining_run, labelled_files, tmp_path_factory):
+    """A run evaluated on two files: its folder, metrics, and the second file."""
+    folder = tmp_path_factory.mktemp("two_files")
+    other = write_labelled_file(folder / "other.tsv", 9, seed=8)
+    config = tiny_finetuning_config(eval_every_epochs=1.0)
+    _, metrics = run_finetuning(
+        config, folder / "run", *labelled_files, pretraining_run.path, other_dev_files={"mismatched": other}
+    )
+    return RunDirectory(folder / "run"), metrics, other
+
+
+def test_each_file_has_metrics_of_its_own(run_on_two, labelled_files):
+    run, metrics, other = run_on_two
+    for prefix, file in (("", labelled_files[1]), ("mismatched_", other)):
+        _, alone = evaluate(run, file, batch_size=5)
+        for name in ("loss", "accuracy", "f1", "matthews", "baseline_accuracy"):
+            assert metrics[prefix + name] == pytest.approx(alone[name], abs=1e-5), prefix + name
+        assert metrics[f"{prefix}confusion"] == alone["confusion"]
+    assert sum(map(sum, metrics["mismatched_confusion"])) == 9
+
+
+def test_every_evaluation_records_both_and_the_first_chooses(run_on_two):
+    run, metrics, _ = run_on_two
+    lines = [line for line in read_metrics(run.metrics_file) if line["split"] == "eval"]
+    assert [line["step"] for line in lines] == [5, 10]
+    assert all({"accuracy", "mismatched_accuracy"} <= line.keys() for line in lines)
+    best = max(lines, key=lambda line: (line["accuracy"], -line["step"]))
+    assert run.checkpoint("best").name == f"step-{best['step']:08d}"
+
+
+@pytest.mark.slow
+def test_the_second_file_does_not_touch_the_training(run_on_two, pretraining_run, labelled_files, tmp_path):
+    run, metrics, _ = run_on_two
+    config = tiny_finetuning_config(eval_every_epochs=1.0)
+    _, alone = run_finetuning(config, tmp_path / "run", *labelled_files, pretraining_run.path)
+    assert {name: metrics[name] for name in alone} == alone
+
+
+def test_a_run_that_learnt_nothing_says_so_in_one_sentence(pretraining_run, labelled_files, tmp_path, caplog):
+    optimizer = OptimizerConfig(name="adamw", learning_rate=1e-12)
+    config = tiny_finetuning_config(optimizer=optimizer, num_train_epochs=0.2)
+    dev = tmp_path / "dev.tsv"
+    # One sentence under both labels: whatever a model says of it, half is right.
+    # One sentence under both labels: whatever a model says of it, half is right.
+    dev.write_text("sentence\tlabel\n" + "jump a\tloud\njump a\tquiet\n" * 4)
+    run_finetuning(config, tmp_path / "run", labelled_files[0], dev, pretraining_run.path)
+    said = [line for line in caplog.messages if line.startswith("This run does no better than a constant")]
+    assert len(said) == 1 and "accuracy 0.5, the best constant answer 0.5." in said[0]
+
+
+def test_better_than_constant_is_asked_of_every_metric_with_a_baseline():
+    def higher(name):
+        return not name.endswith("loss")
+
+    good = {"accuracy": 0.8, "baseline_accuracy": 0.5, "loss": 0.1, "baseline_loss": 0.2, "f1": 0.0}
+    assert no_better_than_constant(good, higher) == []
+    assert len(no_better_than_constant(good | {"accuracy": 0.5}, higher)) == 1
+    (sentence,) = no_better_than_constant(good | {"loss": 0.2}, higher)
+    assert "loss 0.2, the best constant answer 0.2" in sentence
+    # A run that always gives the most frequent label: 140 of 204 right, as evaluation has it in float32.
+    always = {"accuracy": float(np.float32(140) / np.float32(204)), "baseline_accuracy": 140 / 204}
+    assert always["accuracy"] > always["baseline_accuracy"]
+    assert len(no_better_than_constant(always, higher)) == 1
+    assert no_better_than_constant(always | {"accuracy": 141 / 204}, higher) == []
+    assert no_better_than_constant({"accuracy": 0.5 + 1e-6, "baseline_accuracy": 0.5}, higher) == []
+    other = {"mismatched_accuracy": float("nan"), "mismatched_baseline_accuracy": 0.4}
+    assert len(no_better_than_constant(good | other, higher)) == 1
+
+
+REFUSED = [
+    (["mismatched"], "expected a name and a file, such as"),
+    (["a=x.tsv", "a=y.tsv"], "names 'a' twice"),
+    (["Mis-matched={0}"], "the name stands before those of metrics"),
+    (["baseline={0}"], "and not baseline"),
+    (["a=none.tsv"], "labelled file none.tsv does not exist"),
+]
+
+
+@pytest.mark.parametrize(("values", "sentence"), REFUSED)
+def test_names_and_files_are_checked(labelled_files, values, sentence):
+    train, dev = labelled_files
+    with pytest.raises(ValueError, match=sentence):
+        LabelledPaths(train, dev, other_dev_files=named_files([value.format(dev) for value in values]))
+    with pytest.raises(ValueError, match="--other_dev_file goes with --dev_file or --dev_dir"):
+        LabelledPaths(train, other_dev_files={"a": dev})
+
+
+def test_a_finished_run_is_known_by_all_that_was_asked(labelled_files, tmp_path):
+    train, dev = labelled_files
+    config, arguments = tiny_finetuning_config(), {"train_file": train, "dev_file": dev}
+    asked, metrics = asked_for(config, arguments), {"accuracy": 0.1 + 0.2, "pearson": float("nan")}
+    assert finished_metrics(tmp_path, asked) is None
+    write_result(tmp_path, asked, metrics)
+    assert finished_metrics(tmp_path, asked) is None  # there is no checkpoint
+    (tmp_path / "checkpoints" / "step-00000001").mkdir(parents=True)
+    assert repr(finished_metrics(tmp_path, asked)) == repr(metrics)
+    other = write_labelled_file(tmp_path / "other.tsv", 3)
+    for changed in (
+        asked_for(tiny_finetuning_config(seed=5), arguments),
+        asked_for(config, arguments | {"dev_file": other}),
+        asked_for(config, arguments | {"other_dev_files": {"other": other}}),
+        asked_for(config, arguments | {"init_checkpoint": "elsewhere"}),
+    ):
+        assert finished_metrics(tmp_path, changed) is None
+    (tmp_path / "result.json").write_text("{")
+    assert finished_metrics(tmp_path, asked) is None
