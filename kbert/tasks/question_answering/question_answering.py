@@ -201,7 +201,7 @@ class QuestionAnswering(Task):
 
     def chosen(self, metrics):
         """`null_score_diff_threshold`: the one of the best F1."""
-        return {name: metrics["best_f1_thresh"] for name in self.chooses}
+        return {name: metrics["chosen_threshold"] for name in self.chooses}
 
     # ------------------------------------------------------------------------------- answers
 

@@ -219,9 +219,9 @@ def test_a_chosen_threshold_is_kept_with_the_run(case, tmp_path, caplog):
     task, before = evaluate(copy, dev, keep_chosen=True)
     assert task.settings.null_score_diff_threshold == 0 and before["null_score_diff_threshold"] == 0
     kept, after = evaluate(copy, dev)
-    assert kept.settings.null_score_diff_threshold == before["best_f1_thresh"]
+    assert kept.settings.null_score_diff_threshold == before["chosen_threshold"]
     assert after["f1"] == pytest.approx(before["best_f1"])
-    assert after["null_score_diff_threshold"] == before["best_f1_thresh"]
+    assert after["null_score_diff_threshold"] == before["chosen_threshold"]
     # Answers follow it, and the answers of another checkpoint do not.
     chosen = json.loads((copy.path / "chosen.json").read_text(encoding="utf-8"))
     chosen["task_config"]["null_score_diff_threshold"] = -1e6
