@@ -75,14 +75,7 @@ class BertEncoder(keras.Model):
         sharing: "BertEncoder | None" = None,
         **kwargs,
     ):
-        unknown = [output for output in outputs if output not in ENCODER_OUTPUTS]
-        if unknown or not outputs:
-            raise ValueError(
-                f"outputs={list(outputs)} of an encoder must be one or more of {', '.join(ENCODER_OUTPUTS)}."
-            )
-        inner = [output for output in outputs if output in ENCODER_OUTPUTS[2:]]
-        if packed and inner:
-            raise ValueError(f"an encoder gives {', '.join(inner)} only with packed=False.")
+        _check_outputs(outputs, packed)
         policy = keras.dtype_policies.get(dtype)
 
         # Layers
@@ -196,6 +189,17 @@ def _pack_texts(inputs, embeddings):
     embedded = embeddings(packed["input_ids"], packed["segment_ids"], packed["position_ids"])
     padded = PaddedOutput(name="padded_output", dtype=embeddings.dtype_policy)
     return embedded, packed["text_numbers"], lambda hidden: padded(hidden, places, packed["rows"])
+
+
+def _check_outputs(outputs, packed):
+    unknown = [output for output in outputs if output not in ENCODER_OUTPUTS]
+    if unknown or not outputs:
+        raise ValueError(
+            f"outputs={list(outputs)} of an encoder must be one or more of {', '.join(ENCODER_OUTPUTS)}."
+        )
+    inner = [output for output in outputs if output in ENCODER_OUTPUTS[2:]]
+    if packed and inner:
+        raise ValueError(f"an encoder gives {', '.join(inner)} only with packed=False.")
 
 
 def _layers(config, policy, packed, recompute):

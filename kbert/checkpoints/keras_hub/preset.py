@@ -129,36 +129,14 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     report = Report(FORMAT, str(folder))
     encoder = checkpoint.encoder
     head = next((part for part in _CLASSES if part in checkpoint.parts), None)
-    for name in ("hidden_act", "layer_norm_eps"):
-        if getattr(encoder, name) != FIXED[name]:
-            allowance.conflict(
-                name,
-                f"{name} is {getattr(encoder, name)!r}, but KerasHub's BertBackbone always takes "
-                f"{FIXED[name]!r} and would give other numbers",
-                report,
-            )
-    require_settings(checkpoint, MASKED_LM_SETTINGS, "KerasHub's BertMaskedLM", allowance, report)
     parts = with_pooler({name: part for name, part in checkpoint.parts.items() if name == head})
     shapes = _shapes(encoder, parts)
-    for name in checkpoint.tensors:
-        if name not in shapes:
-            allowance.conflict(name, f"KerasHub has no variable for {name}", report)
-            report.left_over.append((name, "KerasHub has no variable for it; allowed"))
+    _require_same_numbers(checkpoint, shapes, allowance, report)
     untrained = [name for name in shapes if name not in checkpoint.tensors]
     report.not_in_file.extend((name, "initialised, listed in metadata.json") for name in untrained)
 
-    keras_hub = _import_keras_hub()
     class_name = _CLASSES[head] if head else None
-    vocabulary = checkpoint.vocabulary
-    tokenizer = keras_hub.models.BertTokenizer(
-        vocabulary=list(vocabulary.tokens),
-        lowercase=vocabulary.do_lower_case,
-        strip_accents=vocabulary.do_lower_case,
-    )
-    # A bare backbone gets a classifier's preprocessor: without one KerasHub would take a length of 512.
-    preprocessor = getattr(keras_hub.models, f"{class_name or 'BertTextClassifier'}Preprocessor")(
-        tokenizer, sequence_length=checkpoint.max_seq_length
-    )
+    preprocessor = _preprocessor(checkpoint, class_name)
     model = _build(
         class_name or "BertBackbone",
         backbone_arguments(encoder),
@@ -175,18 +153,52 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
             report.taken.append((row.outside, row.kbert, _how(variable, tensor.shape)))
         variable.assign(numbers.reshape(variable.shape))
     _require_room_for(variables.values(), folder)
-    try:
-        model.save_to_preset(str(folder))
-        if class_name is None:
-            preprocessor.save_to_preset(str(folder))
-    except (OSError, RuntimeError) as error:  # HDF5 reports a full disk by either, in several lines
-        number = getattr(error, "errno", None) or errno.EIO
-        raise OSError(number, f"the preset could not be written: {_one_line(error)}") from None
-    vocabulary.write(folder / VOCABULARY_FILE)  # KerasHub writes an empty line for the token "" of Chinese
+    _save([model] if class_name else [model, preprocessor], folder)
+    # KerasHub writes an empty line for U+2028, a token of the Chinese vocabulary.
+    checkpoint.vocabulary.write(folder / VOCABULARY_FILE)
     add_own_keys(folder, checkpoint, head, untrained, report)
     report.note(f"class {class_name or 'BertBackbone'}")
     report.note("KerasHub's tokenizer gives other ids than kbert's for some texts, see docs/checkpoints.md")
     return report
+
+
+def _require_same_numbers(checkpoint, shapes, allowance, report):
+    """Notes or refuses settings that KerasHub replaces by its own, and variables that it does not have."""
+    for name in ("hidden_act", "layer_norm_eps"):
+        value = getattr(checkpoint.encoder, name)
+        if value != FIXED[name]:
+            allowance.conflict(
+                name,
+                f"{name} is {value!r}, but KerasHub's BertBackbone always takes {FIXED[name]!r} and would "
+                "give other numbers",
+                report,
+            )
+    require_settings(checkpoint, MASKED_LM_SETTINGS, "KerasHub's BertMaskedLM", allowance, report)
+    for name in checkpoint.tensors:
+        if name not in shapes:
+            allowance.conflict(name, f"KerasHub has no variable for {name}", report)
+            report.left_over.append((name, "KerasHub has no variable for it; allowed"))
+
+
+def _preprocessor(checkpoint, class_name):
+    models, vocabulary = _import_keras_hub().models, checkpoint.vocabulary
+    tokenizer = models.BertTokenizer(
+        vocabulary=list(vocabulary.tokens),
+        lowercase=vocabulary.do_lower_case,
+        strip_accents=vocabulary.do_lower_case,
+    )
+    # A bare backbone gets a classifier's preprocessor: without one KerasHub would take a length of 512.
+    preprocessor_class = getattr(models, f"{class_name or 'BertTextClassifier'}Preprocessor")
+    return preprocessor_class(tokenizer, sequence_length=checkpoint.max_seq_length)
+
+
+def _save(parts, folder):
+    try:
+        for part in parts:
+            part.save_to_preset(str(folder))
+    except (OSError, RuntimeError) as error:  # HDF5 reports a full disk by either, in several lines
+        number = getattr(error, "errno", None) or errno.EIO
+        raise OSError(number, f"the preset could not be written: {_one_line(error)}") from None
 
 
 def _require_room_for(variables, folder):
