@@ -5,11 +5,13 @@ import io
 import json
 import random
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+import kbert
 from export.export_savedmodel import export_savedmodel
 from export.gate.session_check import run_signature
 from kbert.config import DatasetConfig, OptimizerConfig, to_dict
@@ -30,6 +32,7 @@ from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 from tfrecords_tools.show_records import show_records
 
+STORED = Path(__file__).resolve().parents[2] / "checkpoints" / "stored"
 # "help" and "call" are names of two kinds; "and" between two names is inside the first kind.
 KINDS = {"help": "PER", "call": "ORG"}
 LONGEST = 16  # positions of a window: shorter than the longest sentences
@@ -277,6 +280,14 @@ def test_labels_that_are_no_entities(files, pretraining_run, tmp_path):
     assert "f1" not in metrics and metrics["token_accuracy"] > 0 and task.report(metrics) == ""
     (answer,) = answers(RunDirectory(tmp_path / "run"), [{"text": "the help"}])
     assert len(answer["words"]) == 2 and answer["entities"] == []
+
+
+def test_a_checkpoint_of_hugging_face_answers_with_its_labels():
+    predict = kbert.Predictor(kbert.load(STORED / "BertForTokenClassification"))
+    answer, other = predict(text=["play the game", "walk."])
+    assert [word["word"] for word in answer["words"]] == ["play", "the", "game"]
+    labels = {word["label"] for word in answer["words"] + other["words"]}
+    assert labels <= {"red", "green", "blue"} and answer["entities"] == []
 
 
 def test_a_checkpoint_in_bioes_has_the_same_entities():
