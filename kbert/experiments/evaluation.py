@@ -97,6 +97,7 @@ def _labelled_data(run, eval_file, input_dir, records_errors):
         settings = task.read_settings(run.config.task_settings)
         data = LabelledRecords(input_dir, type(task), length, records_errors, settings)
         data.agreed_dataset(run.config.dataset)
+    data.check_with(task, length)
     data.require_vocabulary(run.path, run.details["vocabulary"])
     data.tokenize_with(task, TextInputs(run.vocabulary(), length))
     return data, lambda batch_size: data.evaluation_batches(batch_size, run.config.pad_to_longest)

@@ -78,6 +78,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     point = find_starting_point(start, run_dir, config.encoder, task)
     config = _complete_config(config, point)
     for data in (train_data, *dev.values()):
+        data.check_with(task, config.max_seq_length)
         data.require_vocabulary(
             start.init_checkpoint or paths.train_dir or run_dir, point.vocabulary.describe()
         )

@@ -44,6 +44,10 @@ class LabelledFile:
     def require_vocabulary(self, owner, vocabulary: dict):
         """Does nothing: texts can be tokenized with any vocabulary."""
 
+    def check_with(self, task, max_seq_length: int):
+        """Raises ValueError when the examples do not fit the task's settings."""
+        task.check_examples(self.examples, max_seq_length)
+
     def require_one_batch(self, batch_size: int):
         """Raises ValueError when there are fewer examples than one batch."""
         from kbert.input_pipelines import text_reader

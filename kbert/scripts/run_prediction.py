@@ -12,7 +12,7 @@ between them for a run on pairs, or JSON lines if an example has other parts, fo
 {"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...", "context": "..."} for
 a question about a text. A classification run answers with label and probabilities, a regression run with a
 number, a pretraining run with the top tokens for each [MASK], a question answering run with the answer and
-its place in the context.
+its place in the context, a token classification run with a label for each word, and the entities.
 """
 
 import json

@@ -183,6 +183,12 @@ class Task:
         """The dataset; if it lists no labels, with the labels found in the examples."""
         return dataset
 
+    def check_examples(self, examples: list, max_seq_length: int):
+        """Raises ValueError for examples or a length that do not fit the task's settings.
+
+        Called before a run is made, so that nothing is left behind.
+        """
+
     def features(self, max_seq_length: int) -> dict[str, Feature]:
         """The features of a row, including labels: name -> `Feature`."""
         raise NotImplementedError

@@ -28,6 +28,17 @@ class Windows(NamedTuple):
     lengths: tf.Tensor
 
 
+def require_room(max_seq_length: int, max_query_length: int | None):
+    """Raises ValueError when a window has no room for a text; see `WindowPacker`."""
+    special = 2 if max_query_length is None else 3
+    if max_seq_length < (max_query_length or 0) + special + 1:
+        raise ValueError(
+            f"max_seq_length={max_seq_length} leaves no room for a text beside {special} special tokens "
+            f"and a question of max_query_length={max_query_length or 0}; make it longer, or the question "
+            "shorter."
+        )
+
+
 class WindowPacker:
     """Cuts contexts into windows of at most `max_seq_length` positions, each with its question in front.
 
@@ -68,13 +79,7 @@ class WindowPacker:
     """
 
     def __init__(self, vocabulary, max_seq_length: int, doc_stride: int, max_query_length: int | None = None):
-        special = 2 if max_query_length is None else 3
-        if max_seq_length < (max_query_length or 0) + special + 1:
-            raise ValueError(
-                f"max_seq_length={max_seq_length} leaves no room for a text beside {special} special tokens "
-                f"and a question of max_query_length={max_query_length or 0}; make it longer, or the "
-                "question shorter."
-            )
+        require_room(max_seq_length, max_query_length)
         if doc_stride < 1:
             raise ValueError(f"doc_stride={doc_stride} must be at least 1.")
         if max_query_length is not None and max_query_length < 1:

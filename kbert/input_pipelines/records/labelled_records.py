@@ -98,6 +98,9 @@ class LabelledRecords(RecordFolder):
     def fingerprint(self) -> str | None:
         return self.manifest.fingerprint
 
+    def check_with(self, task, max_seq_length: int):
+        """Does nothing: the examples were checked when the records were made."""
+
     def require_one_batch(self, batch_size: int):
         """Raises ValueError when there are fewer records than one batch."""
         from kbert.input_pipelines.records import record_reader

@@ -110,10 +110,20 @@ class QuestionAnswering(Task):
         """The windows of all questions. Of several right answers, the first is the one to learn.
 
         Raises:
-          ValueError: for a question without an answer, unless the settings say `unanswerable`.
+          ValueError: as `check_examples` does.
         """
         from kbert.tasks.question_answering.windows import window_rows
 
+        self.check_examples(examples, text_inputs.max_seq_length)
+        self._vocabulary = text_inputs.vocabulary
+        return ExampleFeatures(*window_rows(examples, self._window_maker(text_inputs)))
+
+    def check_examples(self, examples, max_seq_length):
+        """Refuses a length without room for the text, and questions without an answer unless the settings say
+        `unanswerable`."""
+        from kbert.tokenization.window_packer import require_room
+
+        require_room(max_seq_length, self.settings.max_query_length)
         if not self.settings.unanswerable:
             for question in examples:
                 if question.answers == ():
@@ -121,8 +131,6 @@ class QuestionAnswering(Task):
                         f"question {question.id!r} has no answer, but task_settings.unanswerable is false; "
                         "set it to true (SQuAD v2.0), or leave the question out."
                     )
-        self._vocabulary = text_inputs.vocabulary
-        return ExampleFeatures(*window_rows(examples, self._window_maker(text_inputs)))
 
     def _window_maker(self, text_inputs):
         from kbert.tasks.question_answering.windows import WindowMaker
@@ -193,7 +201,7 @@ class QuestionAnswering(Task):
 
     def chosen(self, metrics):
         """`null_score_diff_threshold`: the one of the best F1."""
-        return {name: metrics["best_f1_thresh"] for name in self.chooses}
+        return {name: metrics["chosen_threshold"] for name in self.chooses}
 
     # ------------------------------------------------------------------------------- answers
 

@@ -79,8 +79,9 @@ def scores_v2(
     Returns:
       name -> percent, but for thresholds: `exact_match` and `f1`; `HasAns_exact`, `HasAns_f1`, `NoAns_exact`
       and `NoAns_f1` of the questions with and without an answer, where there are any; `best_exact`,
-      `best_exact_thresh`, `best_f1` and `best_f1_thresh`; `baseline_exact_match` and `baseline_f1` of
-      answering nothing; `always_answered_exact_match` and `always_answered_f1`.
+      `best_exact_thresh`, `best_f1` and `best_f1_thresh`; `chosen_threshold`, which gives the best F1 (see
+      `usable_threshold`); `baseline_exact_match` and `baseline_f1` of answering nothing;
+      `always_answered_exact_match` and `always_answered_f1`.
     """
     raw = [best_scores(one, golds, True) for one, golds in zip(answers, right, strict=True)]
     has_answer = [bool(golds) for golds in right]
@@ -101,7 +102,17 @@ def scores_v2(
         found |= {f"best_{name}": best, f"best_{name}_thresh": where}
         found[f"baseline_{full_name}"] = _percent(float(not has) for has in has_answer)
         found[f"always_answered_{full_name}"] = _percent(scores)
-    return found
+    answers_none = found["best_f1"] == found["baseline_f1"]
+    return found | {"chosen_threshold": usable_threshold(found["best_f1_thresh"], null_odds, answers_none)}
+
+
+def usable_threshold(best: float, null_odds: Sequence[float], answers_none: bool) -> float:
+    """The threshold to answer with.
+
+    Where no answer at all is the best, the official script says 0, its start value, which would give every
+    answer with odds below 0. Then it is a threshold below all odds.
+    """
+    return float(min(null_odds)) - 1.0 if answers_none else best
 
 
 def best_threshold(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import tensorflow as tf
+from absl import logging
 
 from kbert.features import LABEL_FEATURE, WORD_FEATURE
 from kbert.tasks.token_classification.tagged_sentences import TaggedSentence
@@ -37,6 +38,12 @@ class SentenceRows:
         `word_ids`, which word of its sentence a labelled place is (-1 elsewhere), all int32 of shape (rows,
         max_seq_length). Every word is labelled once, at its first piece in one window.
         """
+        documents = (sentence.document for sentence in sentences)
+        if self._document_context and all(len(document.sentences) == 1 for document in documents):
+            logging.warning(
+                "document_context is true, but no document has a second sentence; mark documents by "
+                "-DOCSTART- lines, or name the column of documents as dataset.document."
+            )
         parts = []
         for start in range(0, len(sentences), _SENTENCES_AT_ONCE):
             features, owners = self._rows(sentences[start : start + _SENTENCES_AT_ONCE])

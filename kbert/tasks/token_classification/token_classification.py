@@ -13,8 +13,12 @@ from kbert.heads.parts import token_head
 from kbert.heads.token_classification_head import TokenClassificationHead
 from kbert.tasks.task import ExampleFeatures, Signature, Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
-from kbert.tasks.token_classification.entity_scores import EntityCounts, scores_of
 from kbert.tasks.token_classification.sentence_rows import SentenceRows
+from kbert.tasks.token_classification.sentence_scores import (
+    entity_metrics,
+    sentences_of_rows,
+    table_of_types,
+)
 from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag, split_tag, to_iob2
 from kbert.tasks.token_classification.tagged_sentences import labels_of_sentences, read_tagged_sentences
 from kbert.tasks.token_classification.word_answers import WordLabels, answer_of_text
@@ -22,7 +26,7 @@ from kbert.tasks.token_classification.word_windows import WordWindows
 
 # Keeps a batch without labels from dividing by 0; added to a count, float32 does not notice it.
 _EPSILON = 1e-8
-_SAID = "said"  # among what is collected: the label that the model gives each place
+_PREDICTED = "predicted_ids"  # collected: the label that the model gives each token
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class TokenClassification(Task):
     name = "token_classification"
     settings_class = TokenClassificationSettings
     row_settings = ("document_context", "doc_stride")
-    collected = (LABEL_FEATURE, WORD_FEATURE, _SAID)
+    collected = (LABEL_FEATURE, WORD_FEATURE, _PREDICTED)
     inputs = ("text",)
     answers = ("words", "entities")
     architecture = "BertForTokenClassification"
@@ -173,13 +177,13 @@ class TokenClassification(Task):
         return {"token_accuracy": (ops.sum(right * weights), ops.sum(weights))}
 
     def collect(self, outputs, batch):
-        """`label_ids`, `word_ids` and what the model says at each place, int32 (rows, max_seq_length)."""
-        said = ops.cast(ops.argmax(outputs["logits"], axis=-1), "int32")
-        cut_off = ops.zeros_like(batch[LABEL_FEATURE][:, ops.shape(said)[1] :])
+        """`label_ids`, `word_ids` and each token's predicted label, int32 of shape (rows, max_seq_length)."""
+        predicted = ops.cast(ops.argmax(outputs["logits"], axis=-1), "int32")
+        cut_off = ops.zeros_like(batch[LABEL_FEATURE][:, ops.shape(predicted)[1] :])
         return {
             LABEL_FEATURE: batch[LABEL_FEATURE],
             WORD_FEATURE: batch[WORD_FEATURE],
-            _SAID: ops.concatenate([said, cut_off], axis=1),
+            _PREDICTED: ops.concatenate([predicted, cut_off], axis=1),
         }
 
     def score(self, examples, predictions):
@@ -190,15 +194,9 @@ class TokenClassification(Task):
         """
         if not self._tag_of:
             return {}
-        counts = EntityCounts(), EntityCounts(strict=True)
+        columns = (predictions.values[name] for name in self.collected)
         tags = [self._tag_of[label] for label in self.labels]
-        for true, said in _sentences(predictions.values):
-            for one in counts:
-                one.add([tags[index] for index in true], [tags[index] for index in said])
-        metrics = {}
-        for prefix, one in zip(("", "strict_"), counts, strict=True):
-            metrics |= {prefix + name: value for name, value in one.overall()._asdict().items()}
-        return metrics | {"entity_counts": [list(counts[0].of_types([kind])) for kind in self.types]}
+        return entity_metrics(sentences_of_rows(*columns), tags, self.types)
 
     def baseline(self, batches, vocabulary):
         """What it scores to give every word the most frequent label: O, as a rule, and so no entity."""
@@ -215,14 +213,7 @@ class TokenClassification(Task):
         """A table of the types of entities."""
         if "entity_counts" not in metrics:
             return ""
-        width = max(map(len, (*self.types, "entities")))
-        lines = [f"{'entities':{width}}  precision  recall     f1  true"]
-        by_type = metrics["entity_counts"]
-        counts = [*by_type, [sum(column) for column in zip(*by_type, strict=True)]]
-        for kind, (right, predicted, true) in zip((*self.types, "all"), counts, strict=True):
-            precision, recall, f1 = scores_of(right, predicted, true)
-            lines.append(f"{kind:{width}}  {precision:9.3f}  {recall:6.3f}  {f1:.3f}  {true:4d}")
-        return "\n".join(lines)
+        return table_of_types(self.types, metrics["entity_counts"])
 
     # ------------------------------------------------------------------------------- answers
 
@@ -231,15 +222,15 @@ class TokenClassification(Task):
         `probabilities`, all [batch, words]; `words`: words that are known (string [batch, words], filled up
         with "") -> `labels` and `probabilities`; `ids`: encoder inputs (int32 [batch, length]) -> `logits`
         and `probabilities` (float32 [batch, length, labels])."""
-        said = WordLabels(model, self._windows(text_inputs), self.labels)
+        labeller = WordLabels(model, self._windows(text_inputs), self.labels)
 
         def answer_ids(input_ids, input_mask, segment_ids):
             inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
             return model(inputs, training=False)
 
         return {
-            "serving_default": Signature({"text": ("string", (None,))}, lambda text: said.of_text(text)),
-            "words": Signature({"words": ("string", (None, None))}, lambda words: said.of_words(words)),
+            "serving_default": Signature({"text": ("string", (None,))}, labeller.of_text),
+            "words": Signature({"words": ("string", (None, None))}, labeller.of_words),
             "ids": Signature({name: ("int32", (None, None)) for name in ENCODER_INPUTS}, answer_ids),
         }
 
@@ -254,20 +245,6 @@ def _tags_in_iob2(labels) -> dict[str, str] | None:
         return None
     begun = {label: to_iob2([label], "bioes")[0] for label in labels}
     return begun if set(begun.values()) != {OUTSIDE} else None
-
-
-def _sentences(values):
-    """Yields (true label ids, predicted label ids) of the words of each sentence.
-
-    Rows of a sentence follow each other, and its words count up from 0 through them.
-    """
-    rows, positions = np.nonzero(values[WORD_FEATURE] >= 0)
-    words = values[WORD_FEATURE][rows, positions]
-    order = np.lexsort((words, np.cumsum(words == 0)))
-    # A gap is a window that was damaged in records, and left out.
-    ends = np.flatnonzero(np.diff(words[order]) != 1) + 1
-    true, said = (values[name][rows, positions][order] for name in (LABEL_FEATURE, _SAID))
-    return zip(np.split(true, ends), np.split(said, ends), strict=True)
 
 
 def _as_long_as(logits, batch):

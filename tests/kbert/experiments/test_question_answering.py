@@ -1,6 +1,7 @@
 """Questions on texts from the file to the served answer: trained, judged, recorded and resumed alike."""
 
 import contextlib
+import dataclasses
 import io
 import json
 import shutil
@@ -20,6 +21,7 @@ from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from kbert.tasks.question_answering.squad_files import read_questions
+from tests import warm_processes
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.tasks.question_answering.small_squad import write_squad
 from tests.made_once import made_once
@@ -217,9 +219,9 @@ def test_a_chosen_threshold_is_kept_with_the_run(case, tmp_path, caplog):
     task, before = evaluate(copy, dev, keep_chosen=True)
     assert task.settings.null_score_diff_threshold == 0 and before["null_score_diff_threshold"] == 0
     kept, after = evaluate(copy, dev)
-    assert kept.settings.null_score_diff_threshold == before["best_f1_thresh"]
+    assert kept.settings.null_score_diff_threshold == before["chosen_threshold"]
     assert after["f1"] == pytest.approx(before["best_f1"])
-    assert after["null_score_diff_threshold"] == before["best_f1_thresh"]
+    assert after["null_score_diff_threshold"] == before["chosen_threshold"]
     # Answers follow it, and the answers of another checkpoint do not.
     chosen = json.loads((copy.path / "chosen.json").read_text(encoding="utf-8"))
     chosen["task_config"]["null_score_diff_threshold"] = -1e6
@@ -249,3 +251,39 @@ def test_an_empty_context_is_refused_before_it_is_asked(case):
     run, *_ = case
     with pytest.raises(ValueError, match="the context is empty"):
         list(answers(run, [{"question": "Who?", "context": " "}]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"unanswerable": False}, "question 'q2' has no answer, but task_settings.unanswerable is false"),
+        ({"max_query_length": 21}, "max_seq_length=24 leaves no room for a text beside 3 special tokens"),
+        ({"stride": 3}, "unknown key 'stride'"),
+        ({"doc_stride": 0}, "doc_stride=0 must lie between 1 and"),
+    ],
+)
+def test_what_does_not_fit_the_settings_leaves_no_run(settings, message, pretraining_run, tmp_path):
+    train = write_squad(tmp_path / "train.json", 12, impossible=True)
+    config = config_of(True)
+    config = dataclasses.replace(config, task_settings=config.task_settings | settings)
+    with pytest.raises(ValueError, match=message):
+        run_finetuning(config, tmp_path / "run", train, init_checkpoint=pretraining_run.path)
+    assert not (tmp_path / "run").exists()
+
+
+def run_script(name, *arguments):
+    return warm_processes.run_script(f"kbert.scripts.{name}", *arguments)
+
+
+@pytest.mark.slow
+def test_questions_are_asked_by_flags(case):
+    run, *_ = case
+    asked = [f"--run_dir={run.path}", "--question=a?", "--question=the?", "--context=walk Played talk."]
+    result = run_script("run_prediction", *asked)
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [line["question"] for line in lines] == ["a?", "the?"]
+    assert all(line["context"][line["start"] : line["end"]] == line["answer"] for line in lines)
+    result = run_script("run_prediction", *asked, "--context=a", "--context=b")
+    assert result.returncode == 1 and "2 --question, 3 --context and 0 --text; give one" in result.stderr
+    result = run_script("run_prediction", f"--run_dir={run.path}", "--text=walk")
+    assert result.returncode == 1 and "expects question and context, but received text" in result.stderr

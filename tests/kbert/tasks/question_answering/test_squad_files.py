@@ -155,7 +155,7 @@ def test_a_file_of_another_form_is_refused(tmp_path, values, message):
 def test_a_missing_cut_or_foreign_file_is_refused(tmp_path):
     with pytest.raises(ValueError, match="file of questions .*none.json does not exist"):
         list(read_questions(tmp_path / "none.json"))
-    with pytest.raises(ValueError, match="is of a kind that is not read"):
+    with pytest.raises(ValueError, match="has a format that kbert does not read"):
         list(read_questions(write(tmp_path, b"PK", "squad.zip")))
     cut = gzip.compress(json.dumps(content()).encode())[:-9]
     with pytest.raises(ValueError, match="is not a whole gzip file"):

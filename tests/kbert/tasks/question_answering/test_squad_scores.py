@@ -122,7 +122,17 @@ def test_scores_of_v2_are_the_official_ones(questions, threshold):
         raw = [reference_pair(row["said"], row["golds"], True)[index] for row in rows]
         expected[f"always_answered_{full_name}"] = 100.0 * sum(raw) / len(rows)
     said, odd, golds = zip(*questions, strict=True)
-    assert squad_scores.scores_v2(said, odd, golds, threshold) == expected
+    found = squad_scores.scores_v2(said, odd, golds, threshold)
+    chosen = found.pop("chosen_threshold")
+    assert found == expected
+    if len(set(odd)) == len(odd):  # equal odds are walked one by one, which no threshold can do
+        assert squad_scores.scores_v2(said, odd, golds, chosen)["f1"] == pytest.approx(found["best_f1"])
+
+
+def test_where_no_answer_at_all_is_the_best_the_chosen_threshold_gives_just_that():
+    found = squad_scores.scores_v2(["cat", "dog"], [-3.0, -5.0], [["cow"], []], threshold=0.0)
+    assert (found["best_f1"], found["best_f1_thresh"], found["f1"]) == (50.0, 0.0, 0.0)
+    assert found["chosen_threshold"] < -5.0
 
 
 @pytest.mark.parametrize(

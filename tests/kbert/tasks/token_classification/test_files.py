@@ -197,6 +197,13 @@ def test_what_is_wrong_with_a_json_line(tmp_path, line, message):
     assert f"{path} line 2" in str(error.value) and message in str(error.value)
 
 
+def test_a_scheme_that_nobody_knows_is_refused_with_the_config():
+    with pytest.raises(
+        ValueError, match="tag_scheme='iob' is not known; choose auto, iob1, iob2, bioes or none"
+    ):
+        DatasetConfig(tag_scheme="iob")
+
+
 @pytest.mark.skipif(not CONLL.is_dir(), reason=f"{CONLL} is not there")
 @pytest.mark.parametrize(
     ("name", "sentences", "words", "documents", "entities"),

@@ -5,11 +5,13 @@ import io
 import json
 import random
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+import kbert
 from export.export_savedmodel import export_savedmodel
 from export.gate.session_check import run_signature
 from kbert.config import DatasetConfig, OptimizerConfig, to_dict
@@ -30,6 +32,7 @@ from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 from tfrecords_tools.show_records import show_records
 
+STORED = Path(__file__).resolve().parents[2] / "checkpoints" / "stored"
 # "help" and "call" are names of two kinds; "and" between two names is inside the first kind.
 KINDS = {"help": "PER", "call": "ORG"}
 LONGEST = 16  # positions of a window: shorter than the longest sentences
@@ -115,17 +118,13 @@ def test_a_tiny_model_learns_its_entities(trained, files):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("document_context", [False, True])
-def test_records_are_judged_as_the_file_is(document_context, trained, files, tmp_path):
-    run, _ = trained
-    config = config_of(task_settings={"document_context": document_context}, dataset=run.config.dataset)
-    if document_context:
-        run_finetuning(
-            config_of(task_settings={"document_context": True}, num_train_epochs=1.0),
-            tmp_path / "run",
-            files[0],
-            init_checkpoint=run.path,
-        )
-        run = RunDirectory(tmp_path / "run")
+def test_records_are_judged_as_the_file_is(document_context, pretraining_run, files, tmp_path):
+    settings = {"document_context": document_context}
+    config = config_of(task_settings=settings, num_train_epochs=2.0)
+    start = pretraining_run.path
+    _, metrics = run_finetuning(config, tmp_path / "run", *files, init_checkpoint=start)
+    run = RunDirectory(tmp_path / "run")
+    config = config_of(task_settings=settings, dataset=run.config.dataset)
     config_file = tmp_path / "config.json"
     config_file.write_text(json.dumps(to_dict(config) | {"encoder": None}), encoding="utf-8")
     manifest = create_finetuning_data(config_file, files[1], tmp_path / "records", init_checkpoint=run.path)
@@ -136,9 +135,27 @@ def test_records_are_judged_as_the_file_is(document_context, trained, files, tmp
     assert "labels of words (" in printed.getvalue() and "=B-PER" in printed.getvalue()
     _, judged = evaluate(run, files[1], batch_size=4)
     _, recorded = evaluate(run, input_dir=tmp_path / "records", batch_size=5)
-    assert recorded.pop("num_examples") == manifest.num_examples and judged.pop("num_examples") == 21
+    assert recorded["num_examples"] == judged["num_examples"] == 21
+    assert 0.5 < judged["token_accuracy"] < 1.0  # there is something to differ in
     assert recorded.pop("entity_counts") == judged.pop("entity_counts")
     assert recorded == pytest.approx(judged, abs=1e-5)
+    assert {name: judged[name] for name in ("f1", "loss")} == pytest.approx(
+        {name: metrics[name] for name in ("f1", "loss")}, abs=1e-5
+    )
+
+
+@pytest.mark.slow
+def test_a_training_on_records(trained, files, tmp_path):
+    run, _ = trained
+    config = config_of(dataset=run.config.dataset, num_train_epochs=1.0)
+    config_file = tmp_path / "config.json"
+    config_file.write_text(json.dumps(to_dict(config) | {"encoder": None}), encoding="utf-8")
+    for name, file in zip(("train", "dev"), files, strict=True):
+        create_finetuning_data(config_file, file, tmp_path / name, init_checkpoint=run.path)
+    folders = {"train_dir": tmp_path / "train", "dev_dir": tmp_path / "dev"}
+    _, metrics = run_finetuning(config, tmp_path / "run", init_checkpoint=run.path, **folders)
+    assert metrics["f1"] > 0.95
+    assert RunDirectory(tmp_path / "run").details["num_train_examples"] == 48
 
 
 @pytest.mark.slow
@@ -197,7 +214,7 @@ def test_asked_for_words_a_model_says_what_its_evaluation_counts(doc_stride, fil
     assert len(places) == sum(map(len, said))
     for row, position in places:
         owner, word = owners[row], features["word_ids"][row, position]
-        assert said[owner][word] == task.labels[int(collected["said"][row, position])]
+        assert said[owner][word] == task.labels[int(collected["predicted_ids"][row, position])]
         assert surely[owner, word] == pytest.approx(probabilities[row, position].max(), abs=1e-5)
 
 
@@ -246,10 +263,10 @@ def test_what_is_served_is_what_python_answers(trained, tmp_path):
             for one, other in zip(answer[key], said[key], strict=True):
                 assert one.pop("probability") == pytest.approx(other.pop("probability"), abs=1e-5)
                 assert one == other
-    words = np.array([["help", "the"], ["call", ""]], object)
+    words = np.array([["help", "the"], ["call", ""], ["", "help"]], object)
     served = run_signature(folder, "words", {"words": words})
-    assert served["labels"].tolist() == [[b"B-PER", b"O"], [b"B-ORG", b""]]
-    assert served["probabilities"][1, 1] == 0
+    assert served["labels"].tolist() == [[b"B-PER", b"O"], [b"B-ORG", b""], [b"", b"B-PER"]]
+    assert ((served["probabilities"] > 0) == (words != "")).all()
 
 
 @pytest.mark.slow
@@ -265,9 +282,17 @@ def test_labels_that_are_no_entities(files, pretraining_run, tmp_path):
     assert len(answer["words"]) == 2 and answer["entities"] == []
 
 
+def test_a_checkpoint_of_hugging_face_answers_with_its_labels():
+    predict = kbert.Predictor(kbert.load(STORED / "BertForTokenClassification"))
+    answer, other = predict(text=["play the game", "walk."])
+    assert [word["word"] for word in answer["words"]] == ["play", "the", "game"]
+    labels = {word["label"] for word in answer["words"] + other["words"]}
+    assert labels <= {"red", "green", "blue"} and answer["entities"] == []
+
+
 def test_a_checkpoint_in_bioes_has_the_same_entities():
     task = TokenClassification(["O", "B-X", "I-X", "E-X", "S-X"])
-    values = {"said": [[0, 1, 3, 4]], "label_ids": [[0, 1, 3, 4]], "word_ids": [[0, 1, 2, 3]]}
+    values = {"predicted_ids": [[0, 1, 3, 4]], "label_ids": [[0, 1, 3, 4]], "word_ids": [[0, 1, 2, 3]]}
     values = {name: np.array(value) for name, value in values.items()}
     scores = task.score(None, Predictions(values, np.zeros(1, int)))
     assert scores["entity_counts"] == [[2, 2, 2]] and scores["strict_f1"] == 1.0
@@ -279,7 +304,7 @@ def test_a_lost_window_does_not_join_two_sentences():
     words = np.array([[-1, 0, 1], [-1, 2, 3], [-1, 0, -1]])
     said = np.array([[0, 0, 1], [0, 2, 2], [0, 1, 0]])
     values = {
-        "said": said,
+        "predicted_ids": said,
         "label_ids": said,
         "word_ids": np.where(words == 2, 5, np.where(words == 3, 6, words)),
     }

@@ -1,18 +1,28 @@
 """Windows of tagged sentences: no word lost, each labelled once; context of the own document alone."""
 
+import logging
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbert.config import DatasetConfig
 from kbert.tasks.token_classification import IGNORED_LABEL, TokenClassification
-from kbert.tasks.token_classification.tagged_sentences import Document, TaggedSentence
+from kbert.tasks.token_classification.tagged_sentences import (
+    Document,
+    TaggedSentence,
+    read_tagged_sentences,
+)
 from kbert.tasks.token_classification.word_windows import WordWindows
 from kbert.tokenization.text_inputs import TextInputs
+from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.tfrecords_tools import small_corpus
 
+SHARED = Path(__file__).resolve().parents[5] / "shared" / "data"
 LABELS = ("O", "B-X", "I-X")
 VOCABULARY = small_corpus.vocabulary()
 # One piece, two, three, several for [UNK] and marks, none at all.
@@ -106,6 +116,35 @@ def test_a_window_without_context_holds_the_sentence_alone():
     features, _ = TokenClassification(LABELS).examples_to_features(examples, TextInputs(VOCABULARY, 12))
     tokens = [VOCABULARY.tokens[index] for index in features["input_ids"][1] if index]
     assert tokens == ["[CLS]", "walk", "##ed", "a", "[SEP]"]
+
+
+def test_context_that_nobody_has_is_told(caplog):
+    task = TokenClassification(LABELS, document_context=True)
+    alone = examples_of([Document(0, [("jump",)]), Document(1, [("a", "walk")])])
+    with caplog.at_level(logging.WARNING):
+        task.examples_to_features(alone, TextInputs(VOCABULARY, 12))
+    assert "no document has a second sentence; mark documents by -DOCSTART- lines" in caplog.text
+    caplog.clear()
+    together = examples_of([Document(0, [("jump",), ("a", "walk")])])
+    with caplog.at_level(logging.WARNING):
+        task.examples_to_features(together, TextInputs(VOCABULARY, 12))
+    assert not caplog.text
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"{SHARED} is not there")
+@pytest.mark.parametrize("document_context", [False, True])
+@pytest.mark.parametrize("length", [24, 128])
+def test_no_word_of_conll_2003_is_lost(length, document_context):
+    vocabulary = Vocabulary.from_file(SHARED / "vocab" / "bert_cased" / "vocab.txt", do_lower_case=False)
+    examples = list(read_tagged_sentences(SHARED / "conll2003" / "eng.testa", DatasetConfig()))
+    dataset = TokenClassification.complete_dataset(DatasetConfig(), examples)
+    task = TokenClassification(dataset.labels, document_context)
+    features, owners = task.examples_to_features(examples, TextInputs(vocabulary, length))
+    found = labelled(features, owners, len(examples))
+    assert len(found) == sum(len(example.words) for example in examples) == 27_752
+    true = [dataset.labels[features["label_ids"][place]] for _, place in sorted(found.items())]
+    assert true == [label for example in examples for label in example.labels]
 
 
 def test_what_a_training_shows_first():
