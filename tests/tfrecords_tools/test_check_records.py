@@ -76,7 +76,7 @@ def test_a_shard_replaced_by_a_copy_of_another_is_found(equal_shards, capsys):
     assert check_records(directory) == 1
     problem, summary = capsys.readouterr().out.splitlines()
     assert problem.startswith(f"{shards[2]} ") and (
-        "other bytes" in problem or "its manifest says" in problem
+        "does not hold the bytes that were written" in problem or "its manifest says" in problem
     )
     assert "15 of 15 records in 3 shards, 1 problems" in summary
 

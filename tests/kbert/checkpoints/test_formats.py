@@ -218,19 +218,26 @@ def fresh_classifier(labels):
 
 
 @pytest.mark.parametrize(
-    ("labels", "takes_head"),
-    [(("red", "green", "blue"), True), (("red", "blue", "green"), False), (("red", "blue"), False)],
+    ("labels", "takes_head", "columns"),
+    [
+        (("red", "green", "blue"), True, [0, 1, 2]),
+        (("red", "blue", "green"), True, [0, 2, 1]),  # matched by name
+        (("red", "blue", "yellow"), False, None),
+        (("red", "blue"), False, None),
+    ],
 )
-def test_a_head_is_taken_only_when_its_labels_fit(labels, takes_head, caplog):
+def test_a_head_is_taken_only_when_its_labels_fit(labels, takes_head, columns, caplog):
     checkpoint = read_checkpoint(STORED / "BertForSequenceClassification")
     model = fresh_classifier(labels)
     before = {variable.path: variable.numpy() for variable in model.trainable_variables}
+    head = {"classification/dense/kernel", "classification/dense/bias"}
     outcome = initialize(model, checkpoint, labels)
     for variable in model.trainable_variables:
         taken = variable.path in outcome["taken"]
         expected = checkpoint.tensors[variable.path].read() if taken else before[variable.path]
+        if taken and variable.path in head:
+            expected = expected[..., columns]
         np.testing.assert_array_equal(variable.numpy(), expected)
-    head = {"classification/dense/kernel", "classification/dense/bias"}
     assert set(outcome["fresh"]) == (set() if takes_head else head)
     assert ("classification is freshly initialised" in caplog.text) is not takes_head
 

@@ -26,6 +26,7 @@ def run_on_two(pretraining_run, labelled_files, tmp_path_factory):
     return RunDirectory(folder / "run"), metrics, other
 
 
+@pytest.mark.slow
 def test_each_file_has_metrics_of_its_own(run_on_two, labelled_files):
     run, metrics, other = run_on_two
     for prefix, file in (("", labelled_files[1]), ("mismatched_", other)):
@@ -53,6 +54,7 @@ def test_the_second_file_does_not_touch_the_training(run_on_two, pretraining_run
     assert {name: metrics[name] for name in alone} == alone
 
 
+@pytest.mark.slow
 def test_a_run_that_learnt_nothing_says_so_in_one_sentence(pretraining_run, labelled_files, tmp_path, caplog):
     optimizer = OptimizerConfig(name="adamw", learning_rate=1e-12)
     config = tiny_finetuning_config(optimizer=optimizer, num_train_epochs=0.2)

@@ -71,6 +71,7 @@ def as_inputs(path):
     return [{"question": q.question, "context": q.context} for q in read_questions(path)]
 
 
+@pytest.mark.slow
 def test_a_model_learns_to_answer(case):
     _, _, _, metrics = case
     assert metrics["f1"] > 60 and metrics["exact_match"] > 50
@@ -209,6 +210,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_numbers(case, tmp_path
     assert len(read_metrics(copy.metrics_file)) == len(lines)
 
 
+@pytest.mark.slow
 def test_a_chosen_threshold_is_kept_with_the_run(case, tmp_path, caplog):
     run, _, dev, _ = case
     if not run.config.task_settings["unanswerable"]:

@@ -104,6 +104,7 @@ def test_a_killed_run_resumes_to_the_very_same_masks(text_records, text_run, tmp
     assert_same_runs(RunDirectory(tmp_path / "run"), text_run)
 
 
+@pytest.mark.slow
 def test_evaluation_of_unmasked_records_is_the_same_every_time(text_records, text_run):
     _, metrics = evaluate(text_run, input_dir=text_records / "heldout", batch_size=7)
     _, again = evaluate(text_run, input_dir=text_records / "heldout", batch_size=64)

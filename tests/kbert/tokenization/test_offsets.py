@@ -172,6 +172,7 @@ def test_a_function_takes_batches_of_any_size():
     assert with_offsets.experimental_get_tracing_count() == 1
 
 
+@pytest.mark.slow
 @both_casings
 @settings(max_examples=4, deadline=None, derandomize=True)
 @given(texts=st.lists(batches_of_texts, min_size=4, max_size=8).map(lambda batches: sum(batches, [])))

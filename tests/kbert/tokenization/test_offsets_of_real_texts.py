@@ -16,6 +16,8 @@ from tests.kbert.tokenization.test_golden_ids import CASING, sample_vocabulary
 from tests.kbert.tokenization.test_offsets import both_casings, rows_of
 from tests.kbert.tokenization.unicode_residue import residue
 
+pytestmark = pytest.mark.slow
+
 SHARED_DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 LANGUAGES = ["ar", "de", "en", "es", "hi", "ru", "zh"]
 

@@ -70,6 +70,7 @@ def test_rows_are_those_of_the_original_with_the_places_of_the_pieces(contexts, 
     assert all(values.dtype == np.int32 and len(values) == row for values in features.values())
 
 
+@pytest.mark.slow
 @given(context=contexts, data=st.data(), **lengths)
 @settings(max_examples=80, deadline=None)
 def test_an_answer_of_whole_pieces_comes_back_character_for_character(
