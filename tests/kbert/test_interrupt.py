@@ -33,18 +33,17 @@ def run(tmp_path, module, *command):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "module"),
     [
         ("kbert.scripts.run_evaluation", "absl"),
-        pytest.param("kbert.scripts.run_evaluation", "kbert.command_line", marks=pytest.mark.slow),
-        pytest.param("kbert.scripts.run_evaluation", "absl.app", marks=pytest.mark.slow),
-        pytest.param("kbert.scripts.run_evaluation", "numpy", marks=pytest.mark.slow),
-        pytest.param("kbert.scripts.run_evaluation", "tensorflow", marks=pytest.mark.slow),
+        ("kbert.scripts.run_evaluation", "kbert.command_line"),
+        ("kbert.scripts.run_evaluation", "absl.app"),
+        ("kbert.scripts.run_evaluation", "numpy"),
+        ("kbert.scripts.run_evaluation", "tensorflow"),
         ("kbert.scripts.run_evaluation", "numpy.linalg"),
-        pytest.param(
-            "kbert.scripts.run_evaluation", "tensorflow.python.framework.ops", marks=pytest.mark.slow
-        ),
+        ("kbert.scripts.run_evaluation", "tensorflow.python.framework.ops"),
         ("kbert.scripts.run_evaluation", "keras.src.layers"),
         ("export.export_savedmodel", "absl"),
         ("tfrecords_tools.show_records", "absl"),

@@ -63,6 +63,7 @@ with StopSignal().listening():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second", "code"), [(15, 15, 143), (2, 2, 130), (15, 2, 130)])
 def test_the_second_signal_ends_a_process_within_a_long_call(first, second, code):
     process = subprocess.Popen(

@@ -162,6 +162,7 @@ def test_labels_that_are_not_listed_are_found_in_a_first_pass(make, labelled_fil
     assert all_features(directory)["label_ids"].tolist() == [1, 0] * 20
 
 
+@pytest.mark.slow
 def test_the_vocabulary_of_a_checkpoint_may_be_taken(make, labelled_files, pretraining_run):
     of_run = make(labelled_files[0], "of_run", vocab_file=None, init_checkpoint=pretraining_run.path)
     assert read_manifest(of_run).vocabulary == pretraining_run.details["vocabulary"]
@@ -396,6 +397,7 @@ def test_damaged_records_are_named_or_left_out(make, labelled_files, finetuned_r
         run_finetuning(config, tmp_path / "run", train_dir=directory)
 
 
+@pytest.mark.slow
 def test_evaluation_refuses_records_of_another_run(make, labelled_files, finetuned_run, record_dirs):
     other = dataclasses.replace(tiny_finetuning_config().dataset, labels=("loud", "quiet"))
     directory = make(labelled_files[1], config=tiny_finetuning_config(dataset=other))

@@ -28,6 +28,8 @@ from tests.made_once import made_once
 from tfrecords_tools.create_finetuning_data import create_finetuning_data, summary
 from tfrecords_tools.show_records import show_records
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {"doc_stride": 6, "max_query_length": 4, "max_answer_length": 5, "n_best_size": 5}
 TASK = "question_answering"
 
@@ -54,7 +56,7 @@ def trained(folder, pretraining_run, impossible):
     (folder / "metrics.json").write_text(json.dumps(metrics), encoding="utf-8")
 
 
-@pytest.fixture(scope="module", params=[pytest.param(False, marks=pytest.mark.slow), True], ids=["v1", "v2"])
+@pytest.fixture(scope="module", params=[False, True], ids=["v1", "v2"])
 def case(request, pretraining_run, tmp_path_factory):
     """(run, training file, dev file, metrics of the training's last evaluation)."""
     name = f"answers_{request.param}"
@@ -71,7 +73,6 @@ def as_inputs(path):
     return [{"question": q.question, "context": q.context} for q in read_questions(path)]
 
 
-@pytest.mark.slow
 def test_a_model_learns_to_answer(case):
     _, _, _, metrics = case
     assert metrics["f1"] > 60 and metrics["exact_match"] > 50
@@ -108,7 +109,6 @@ def test_an_evaluation_gives_the_numbers_of_the_training_and_writes_the_files(ca
         assert written["null_odds.json"].keys() == questions.keys()
 
 
-@pytest.mark.slow
 def test_python_and_the_savedmodel_answer_as_the_evaluation_did(case, tmp_path):
     run, _, dev, _ = case
     task, _ = evaluate(run, dev, predictions_dir=tmp_path / "dev")
@@ -133,7 +133,6 @@ def test_python_and_the_savedmodel_answer_as_the_evaluation_did(case, tmp_path):
         np.testing.assert_allclose(served[name], [one[name] for one in given], atol=1e-4)
 
 
-@pytest.mark.slow
 def test_records_are_the_rows_of_live_text_and_train_the_same(case, tmp_path):
     run, train, dev, metrics = case
     config = run.config
@@ -196,7 +195,6 @@ def test_damaged_rows_take_their_part_of_the_questions_along(case, tmp_path):
     assert records.num_examples == (manifest.num_examples - 1) * 11 // manifest.num_examples == 10
 
 
-@pytest.mark.slow
 def test_a_killed_training_goes_on_and_ends_with_the_same_numbers(case, tmp_path):
     """From the last but one checkpoint, without what it started from."""
     run, train, dev, metrics = case
@@ -210,7 +208,6 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_numbers(case, tmp_path
     assert len(read_metrics(copy.metrics_file)) == len(lines)
 
 
-@pytest.mark.slow
 def test_a_chosen_threshold_is_kept_with_the_run(case, tmp_path, caplog):
     run, _, dev, _ = case
     if not run.config.task_settings["unanswerable"]:
@@ -277,7 +274,6 @@ def run_script(name, *arguments):
     return warm_processes.run_script(f"kbert.scripts.{name}", *arguments)
 
 
-@pytest.mark.slow
 def test_questions_are_asked_by_flags(case):
     run, *_ = case
     asked = [f"--run_dir={run.path}", "--question=a?", "--question=the?", "--context=walk Played talk."]

@@ -25,6 +25,8 @@ from kbert.tasks import TASKS
 from tfrecords_tools.check_records import check_records
 from tfrecords_tools.show_records import show_records
 
+pytestmark = pytest.mark.slow
+
 STORED = Path(__file__).resolve().parents[2] / "stored_before_format_version"
 NASTY_BYTES = [
     *(b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xf0\x9f\x98\x80", b"\r", b"\n", b"\t", b'"'),

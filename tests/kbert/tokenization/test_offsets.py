@@ -202,6 +202,7 @@ def test_words_that_do_not_fit_the_texts_are_refused():
 # ------------------------------------------------------------------------------ against the reference
 
 
+@pytest.mark.slow
 @both_casings
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(texts=batches_of_texts)

@@ -20,6 +20,8 @@ from tests.kbert.tokenization.test_offsets import (
 )
 from tests.kbert.tokenization.unicode_residue import all_characters, residue
 
+pytestmark = pytest.mark.slow
+
 TEMPLATES = ["{}", "a{}B", "e{}", "{}b", "的{} 한{}", "e\u0301{}\u200d\u0323{}"]
 ROWS_PER_BATCH = 20_000
 

@@ -12,6 +12,8 @@ from tests.kbert.training import one_weight
 from tests.kbert.training.failing_disk import FailingDisk
 from tests.kbert.training.run_contents import assert_same_runs
 
+pytestmark = pytest.mark.slow
+
 CODES = (errno.ENOSPC, errno.EIO)
 
 
@@ -51,7 +53,6 @@ def train_with_fault(undisturbed, folder, monkeypatch, fail_at, code):
     )
 
 
-@pytest.mark.slow
 def test_every_write_may_fail_once(undisturbed, tmp_path, monkeypatch):
     """With the two codes by turns, and the other way round in the exhaustive tests."""
     for fail_at in range(len(undisturbed[2])):
@@ -60,7 +61,6 @@ def test_every_write_may_fail_once(undisturbed, tmp_path, monkeypatch):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.slow
 def test_every_write_may_fail_once_with_the_other_code(undisturbed, tmp_path, monkeypatch):
     for fail_at in range(len(undisturbed[2])):
         code = CODES[1 - fail_at % 2]
