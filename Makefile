@@ -7,7 +7,7 @@ PEERS := .venv_peers
 BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-fast test-exhaustive test-peers lint format dist bench bench-peers lock clean
+.PHONY: help quickstart test test-fast test-long test-exhaustive test-peers lint format dist bench bench-peers lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -15,14 +15,17 @@ help:  ## this list
 quickstart: $(VENV)/.ready  ## raw text to answered requests, five to seven minutes on two cores
 	@$(BIN)/python -m kbert.scripts.quickstart --directory=quickstart_run
 
-test: $(VENV)/.ready  ## the suite, but for what is exhaustive
-	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m "not exhaustive"
+test: $(VENV)/.ready  ## the suite, but for what is long or exhaustive
+	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m "not long and not exhaustive"
+
+test-long: $(VENV)/.ready  ## kills at any moment, several processes, a wheel in a new environment
+	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m "long and not exhaustive"
 
 test-exhaustive: $(VENV)/.ready  ## the whole matrix of strategies, XLA and precision, more kills, more stops
 	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m exhaustive
 
 test-fast: $(VENV)/.ready  ## without the slow ones
-	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m "not slow"
+	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m "not slow and not long and not exhaustive"
 
 test-peers: $(VENV)/.ready $(PEERS)/.ready  ## beside transformers and sentence-transformers (PyTorch, several GB)
 	@KBERT_PEERS_PYTHON=$(CURDIR)/$(PEERS)/bin/python $(BIN)/python -m pytest -q -rs tests/peers

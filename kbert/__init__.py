@@ -31,8 +31,8 @@ _PUBLIC = {
     "SequenceClassification": "kbert.tasks.sequences.sequence_classification",
     "MultiLabelClassification": "kbert.tasks.sequences.multi_label_classification",
     "SequenceRegression": "kbert.tasks.sequences.sequence_regression",
-    "TokenClassification": "kbert.tasks.token_classification",
-    "QuestionAnswering": "kbert.tasks.question_answering",
+    "TokenClassification": "kbert.tasks.token_classification.token_classification",
+    "QuestionAnswering": "kbert.tasks.question_answering.question_answering",
     "MultipleChoice": "kbert.tasks.sequences.multiple_choice",
     # Text
     "Vocabulary": "kbert.tokenization.vocabulary",

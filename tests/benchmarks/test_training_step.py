@@ -116,6 +116,7 @@ def test_every_peer_has_its_requirements_and_its_worker():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_kberts_worker_takes_real_steps(tmp_path):
     from benchmarks.contestants import Contestant
     from kbert.config import OptimizerConfig

@@ -328,6 +328,7 @@ def test_training_on_records_is_that_on_live_text(labelled_files, record_dirs, p
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_training_on_records_resumes_with_the_very_next_example(record_dirs, pretraining_run, tmp_path):
     config = tiny_finetuning_config(num_train_epochs=2.0, log_every_steps=1, save_checkpoints_steps=4)
     arguments = {"train_dir": record_dirs[0], "init_checkpoint": pretraining_run.path}
@@ -344,6 +345,7 @@ def test_training_on_records_resumes_with_the_very_next_example(record_dirs, pre
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_records_alone_are_enough_to_start_from_random_weights(record_dirs, tmp_path):
     config = tiny_finetuning_config(encoder=tiny_encoder_config(), num_train_epochs=0.4)
     _, metrics = run_finetuning(config, tmp_path / "run", train_dir=record_dirs[0], dev_dir=record_dirs[1])

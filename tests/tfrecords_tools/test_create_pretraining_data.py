@@ -325,6 +325,7 @@ def test_a_part_that_was_broken_off_is_never_taken_for_whole(tmp_path, corpus, m
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_number_of_workers_changes_nothing_and_a_kill_loses_nothing(tmp_path):
     rng = random.Random(0)
     text = "\n\n".join("\n".join(small_corpus.sentences(40, rng)) for _ in range(2500))
@@ -371,6 +372,7 @@ def wait_for_end_of_group(pid, seconds=20):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_beam_pipeline_gives_the_same_bytes(tmp_path, corpus):
     pytest.importorskip("apache_beam", reason="NOT RUN ON APACHE BEAM: pip install 'apache-beam==2.77.0'")
     create_pretraining_data(*corpus, tmp_path / "local", **SMALL)

@@ -62,7 +62,11 @@ def show(directory) -> str:
     return printed.getvalue()
 
 
-TASKS = ["sequence_regression", "multi_label_classification", "multiple_choice"]
+TASKS = [
+    "sequence_regression",
+    "multiple_choice",
+    pytest.param("multi_label_classification", marks=pytest.mark.long),
+]
 
 
 @pytest.mark.slow

@@ -56,7 +56,7 @@ def trained(folder, pretraining_run, impossible):
     (folder / "metrics.json").write_text(json.dumps(metrics), encoding="utf-8")
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["v1", "v2"])
+@pytest.fixture(scope="module", params=[pytest.param(False, marks=pytest.mark.long), True], ids=["v1", "v2"])
 def case(request, pretraining_run, tmp_path_factory):
     """(run, training file, dev file, metrics of the training's last evaluation)."""
     name = f"answers_{request.param}"

@@ -171,6 +171,7 @@ def test_sentence_order_trains_the_next_sentence_head(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_buckets_train_and_resume_to_the_very_same_numbers(records_dir, tmp_path, monkeypatch):
     config = dataclasses.replace(CONFIG, length_buckets=(12, 18))
     data = (records_dir / "train", records_dir / "heldout")

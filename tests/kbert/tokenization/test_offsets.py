@@ -173,6 +173,7 @@ def test_a_function_takes_batches_of_any_size():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @both_casings
 @settings(max_examples=4, deadline=None, derandomize=True)
 @given(texts=st.lists(batches_of_texts, min_size=4, max_size=8).map(lambda batches: sum(batches, [])))

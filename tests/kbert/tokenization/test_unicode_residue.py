@@ -38,6 +38,7 @@ def test_a_sample_of_characters_splits_as_in_the_original():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
 def test_every_character_splits_as_in_the_original(do_lower_case):
     expected = residue().alone if do_lower_case else residue().cased

@@ -107,6 +107,7 @@ def train_through_kills(moments, *arguments):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_pretraining_killed_at_any_moment_ends_with_the_same_bytes(dynamic_records, tmp_path):
     """Dropout, shuffling and masks anew, in the middle of epochs and log intervals, and while saving."""
     assert PRETRAINING.encoder.hidden_dropout_prob > 0
@@ -155,6 +156,7 @@ def test_fine_tuning_killed_at_any_moment_ends_with_the_same_bytes(pretraining_r
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_signal_saves_and_says_how_to_go_on(dynamic_records, tmp_path):
     arguments = ("run_pretraining", PRETRAINING, tmp_path / "run", f"--input_dir={dynamic_records}")
     for number, code, name in ((signal.SIGTERM, 143, "SIGTERM"), (signal.SIGINT, 130, "SIGINT")):

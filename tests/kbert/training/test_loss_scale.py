@@ -120,6 +120,7 @@ def test_float16_learns_as_float32_does():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_float16_run_keeps_its_scale_in_the_checkpoint(records_dir, tmp_path):
     """With two parts a batch; resumed after step 3, it ends with the very same numbers."""
     config = tiny_pretraining_config(

@@ -49,14 +49,14 @@ def kept(trained):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"padding": "pack"},
+        pytest.param({"padding": "pack"}, marks=pytest.mark.long),
         {"padding": "pack", "gradient_accumulation_steps": 2},
-        {"padding": "pack", "packed_rows": 6},
+        pytest.param({"padding": "pack", "packed_rows": 6}, marks=pytest.mark.long),
         pytest.param(
             {"padding": "pack", "packed_rows": 8, "gradient_accumulation_steps": 2},
             marks=pytest.mark.exhaustive,
         ),
-        {"padding": "pack", "packed_rows": 6, "jit_compile": True},
+        pytest.param({"padding": "pack", "packed_rows": 6, "jit_compile": True}, marks=pytest.mark.long),
         pytest.param({"padding": "keep", "recompute_activations": True}, marks=pytest.mark.exhaustive),
     ],
     ids=str,

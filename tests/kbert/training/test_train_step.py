@@ -93,6 +93,7 @@ def test_gradients_are_multiplied_by_the_factor_of_their_norm(clipnorm, scale, f
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_without_clipping_four_steps_are_those_of_a_norm_that_is_never_reached(training):
     batches = random_batches(5, batch_size=8)
     unclipped = SmallTraining(batches, clipnorm=float("inf"))

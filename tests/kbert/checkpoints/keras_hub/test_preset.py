@@ -565,6 +565,8 @@ def test_a_full_disk_is_one_sentence(preset, tmp_path, monkeypatch):
     assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_a_disk_that_is_really_full_does_not_crash(saved, tmp_path):
     """HDF5 ends the whole process when it cannot write what it has begun."""
     program = """

@@ -136,6 +136,8 @@ def rows_of(path):
     return [row.split("\t") for row in rows]
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_the_command_prints_table_and_json(submitted):
     folder, result = submitted
     *table, last = result.stdout.splitlines()

@@ -55,6 +55,7 @@ def test_replicas_take_the_steps_of_one(one_process):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_workers_take_the_steps_of_one(one_process):
     cases = {
         "whole": WHOLE,

@@ -81,6 +81,7 @@ def test_workers_with_different_clocks_have_one_rate_and_one_end():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_training_takes_lamb_with_layer_decay_and_cosine(records_dir, tmp_path):
     optimizer = OptimizerConfig(name="lamb", learning_rate=1e-2, layer_decay=0.9, decay="cosine")
     config = dataclasses.replace(tiny_pretraining_config(), optimizer=optimizer, num_train_steps=4)

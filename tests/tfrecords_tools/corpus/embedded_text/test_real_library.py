@@ -27,6 +27,8 @@ def real_rows(real_documents):
     return labelled_rows(real_documents)
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_no_markup_is_left(real_documents):
     markup = re.compile(r"::|:\w+:`|`|>>>|\*\w|[{}|\\]|https?://|\s\s|\t|^\s|\s$")
     left = [s for d in real_documents for s in d.sentences if markup.search(s)]
