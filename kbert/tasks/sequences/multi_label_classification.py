@@ -1,19 +1,17 @@
 """One text, or a pair of texts -> any number of labels, possibly none."""
 
-import dataclasses
-
 import numpy as np
 from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.input_pipelines import labelled_files
-from kbert.tasks.sequences.sequence_task import SequenceTask
+from kbert.tasks.sequences.sequence_task import LabelTask
 from kbert.tasks.task import example_weights
 
 THRESHOLD = 0.5  # a label is predicted when its probability is at least this
 
 
-class MultiLabelClassification(SequenceTask):
+class MultiLabelClassification(LabelTask):
     """Decides on each label separately: each label has one logit and a sigmoid.
 
     The loss is the mean binary cross-entropy over examples and labels. Evaluation gives `accuracy` (the share
@@ -38,12 +36,10 @@ class MultiLabelClassification(SequenceTask):
 
     name = "multi_label_classification"
     best_metric = "micro_f1"
-    head = "classification"
     answers = ("labels", "probabilities")
-    architecture = "BertForSequenceClassification"
     problem_type = "multi_label_classification"
-    has_labels = True
     read_label = staticmethod(labelled_files.label_set)
+    names_of = staticmethod(tuple)
 
     def __init__(self, labels, takes_pairs=None):
         super().__init__(takes_pairs)
@@ -57,22 +53,6 @@ class MultiLabelClassification(SequenceTask):
     @classmethod
     def of_dataset(cls, dataset, settings=None):
         return cls(dataset.labels, bool(dataset.text_pair))
-
-    @classmethod
-    def of_labels(cls, labels):
-        return cls(labels)
-
-    @property
-    def num_outputs(self):
-        return len(self.labels)
-
-    @classmethod
-    def complete_dataset(cls, dataset, examples):
-        """The dataset; if it lists no labels, with the sorted labels of the examples."""
-        if dataset.labels:
-            return dataset
-        names = (name for example in examples for name in example.label)
-        return dataclasses.replace(dataset, labels=labelled_files.labels_of(names))
 
     def features(self, max_seq_length):
         return super().features(max_seq_length) | {LABEL_FEATURE: Feature("int32", (len(self.labels),))}

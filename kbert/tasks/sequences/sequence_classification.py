@@ -1,17 +1,14 @@
 """One text, or a pair of texts -> a label."""
 
-import dataclasses
-
 import numpy as np
 from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
-from kbert.input_pipelines.labelled_files import labels_of
-from kbert.tasks.sequences.sequence_task import SequenceTask
+from kbert.tasks.sequences.sequence_task import LabelTask
 from kbert.tasks.task import correct, cross_entropies, example_weights
 
 
-class SequenceClassification(SequenceTask):
+class SequenceClassification(LabelTask):
     """A label for each text or pair, from the pooled output.
 
     Args:
@@ -35,10 +32,7 @@ class SequenceClassification(SequenceTask):
 
     name = "sequence_classification"
     best_metric = "accuracy"
-    head = "classification"
     answers = ("label", "probabilities")
-    architecture = "BertForSequenceClassification"
-    has_labels = True
 
     def __init__(self, labels, positive_label=None, takes_pairs=None):
         super().__init__(takes_pairs)
@@ -59,21 +53,6 @@ class SequenceClassification(SequenceTask):
     @classmethod
     def of_dataset(cls, dataset, settings=None):
         return cls(dataset.labels, dataset.positive_label, bool(dataset.text_pair))
-
-    @classmethod
-    def of_labels(cls, labels):
-        return cls(labels)
-
-    @property
-    def num_outputs(self):
-        return len(self.labels)
-
-    @classmethod
-    def complete_dataset(cls, dataset, examples):
-        """The dataset; if it lists no labels, with the sorted labels of the examples."""
-        if dataset.labels:
-            return dataset
-        return dataclasses.replace(dataset, labels=labels_of(example.label for example in examples))
 
     def features(self, max_seq_length):
         return super().features(max_seq_length) | {LABEL_FEATURE: Feature("int32", ())}

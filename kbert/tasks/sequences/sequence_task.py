@@ -1,5 +1,6 @@
 """The base class of tasks on one text or a pair of texts; subclasses add labels, losses and metrics."""
 
+import dataclasses
 from collections.abc import Callable
 
 import keras
@@ -100,3 +101,34 @@ class SequenceTask(Task):
             "serving_default": Signature({name: ("string", (None,)) for name in self.inputs}, answer_text),
             "ids": Signature({name: ("int32", (None, None)) for name in ENCODER_INPUTS}, answer_ids),
         }
+
+
+class LabelTask(SequenceTask):
+    """A sequence task with one output for each label.
+
+    Attributes:
+      labels: the label names in id order.
+      names_of: the function from what an example has as its label to the names in it.
+    """
+
+    head = "classification"
+    architecture = "BertForSequenceClassification"
+    has_labels = True
+    labels: tuple[str, ...]
+    names_of: Callable = staticmethod(lambda label: (label,))
+
+    @classmethod
+    def of_labels(cls, labels):
+        return cls(labels)
+
+    @property
+    def num_outputs(self):
+        return len(self.labels)
+
+    @classmethod
+    def complete_dataset(cls, dataset, examples):
+        """The dataset; if it lists no labels, with the sorted labels of the examples."""
+        if dataset.labels:
+            return dataset
+        names = (name for example in examples for name in cls.names_of(example.label))
+        return dataclasses.replace(dataset, labels=labelled_files.labels_of(names))
