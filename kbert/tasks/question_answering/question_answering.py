@@ -30,6 +30,7 @@ from kbert.tasks.task import (
 from kbert.tasks.task_model import TaskModel
 
 START_POSITIONS, END_POSITIONS = SPAN_FEATURES
+_PADDING = -1e9  # added to the logits of padding, whose probability is then 0 in float32
 
 
 class QuestionAnswering(Task):
@@ -41,7 +42,7 @@ class QuestionAnswering(Task):
 
     Features of a window, int32, beside the encoder inputs: `start_positions` and `end_positions` (scalars),
     `piece_offsets` (max_seq_length, 2) and `max_context` (max_seq_length,). The loss is the mean of both
-    cross-entropies, each over all places of the sequence, padding too, as in the original.
+    cross-entropies, each over the tokens of the sequence. The original has padding among them.
 
     Args:
       settings: those of `QuestionAnsweringSettings`, by name.
@@ -158,8 +159,8 @@ class QuestionAnswering(Task):
         return {"loss": ops.sum(example_weights(batch))}
 
     def loss_sums(self, outputs, batch):
-        start = cross_entropies(outputs["start_logits"], batch[START_POSITIONS])
-        end = cross_entropies(outputs["end_logits"], batch[END_POSITIONS])
+        start = cross_entropies(_of_tokens(outputs["start_logits"], batch), batch[START_POSITIONS])
+        end = cross_entropies(_of_tokens(outputs["end_logits"], batch), batch[END_POSITIONS])
         return {"loss": ops.sum((start + end) / 2.0 * example_weights(batch))}
 
     # ------------------------------------------------------------------------------- scores
@@ -167,8 +168,8 @@ class QuestionAnswering(Task):
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)
         total = ops.sum(weights)
-        start = correct(outputs["start_logits"], batch[START_POSITIONS])
-        end = correct(outputs["end_logits"], batch[END_POSITIONS])
+        start = correct(_of_tokens(outputs["start_logits"], batch), batch[START_POSITIONS])
+        end = correct(_of_tokens(outputs["end_logits"], batch), batch[END_POSITIONS])
         return {
             "start_accuracy": (ops.sum(start * weights), total),
             "end_accuracy": (ops.sum(end * weights), total),
@@ -253,6 +254,15 @@ class QuestionAnswering(Task):
             "score": float(outputs["score"]),
             "null_odds": float(outputs["null_odds"]),
         }
+
+
+def _of_tokens(logits, batch):
+    """The logits with padding left out of the softmax, float32 (batch, seq_length).
+
+    The original leaves padding in. A loss without it does not depend on how a batch is padded or packed.
+    """
+    mask = ops.cast(batch["input_mask"][:, : ops.shape(logits)[1]], "float32")
+    return ops.cast(logits, "float32") + (1.0 - mask) * _PADDING
 
 
 def _texts(question):

@@ -61,7 +61,7 @@ def span_case():
         "start_positions": np.where([True, True, False, False], best["start_logits"], 0),
         "end_positions": np.where([True, False, True, False], best["end_logits"], 0),
     }
-    return outputs, {"input_ids": IDS} | positions
+    return outputs, {"input_ids": IDS, "input_mask": np.ones_like(IDS)} | positions
 
 
 def test_question_answering_loss_is_the_mean_of_start_and_end():
@@ -76,6 +76,14 @@ def test_question_answering_loss_is_the_mean_of_start_and_end():
     assert metrics["end_accuracy"] == right_end.mean()
     assert metrics["span_accuracy"] == (right_start & right_end).mean()
     assert 0 < metrics["span_accuracy"] < metrics["start_accuracy"]
+
+
+def test_padding_is_no_place_of_an_answer():
+    outputs, batch = span_case()
+    padded = {name: np.pad(value, ((0, 0), (0, 3)), constant_values=9.0) for name, value in outputs.items()}
+    longer = batch | {name: np.pad(batch[name], ((0, 0), (0, 3))) for name in ("input_ids", "input_mask")}
+    task = QuestionAnswering()
+    assert evaluate(task, padded, longer) == pytest.approx(evaluate(task, outputs, batch), rel=1e-5)
 
 
 def choice_case():

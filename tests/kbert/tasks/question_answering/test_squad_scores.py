@@ -126,7 +126,8 @@ def test_scores_of_v2_are_the_official_ones(questions, threshold):
     chosen = found.pop("chosen_threshold")
     assert found == expected
     if len(set(odd)) == len(odd):  # equal odds are walked one by one, which no threshold can do
-        assert squad_scores.scores_v2(said, odd, golds, chosen)["f1"] == pytest.approx(found["best_f1"])
+        # It may be better: the official search takes an answer such as "the" for one, but it scores as none.
+        assert squad_scores.scores_v2(said, odd, golds, chosen)["f1"] >= found["best_f1"] - 1e-6
 
 
 def test_where_no_answer_at_all_is_the_best_the_chosen_threshold_gives_just_that():
