@@ -31,6 +31,7 @@ def make_task(name):
 def make_batch(name, config):
     """Encoder inputs and labels for a task."""
     batch = random_inputs(config, ROWS, LENGTH)
+    real_lengths = batch["input_mask"].sum(axis=-1)  # no answer stands on padding
     places = RNG.integers(0, LENGTH, size=(ROWS, 3)).astype(np.int32)
     if name == "multiple_choice":
         batch = {key: np.stack([value, value[::-1]], axis=1) for key, value in batch.items()}
@@ -39,8 +40,8 @@ def make_batch(name, config):
         "masked_lm_ids": RNG.integers(0, config.vocab_size, size=(ROWS, 3)).astype(np.int32),
         "masked_lm_weights": np.ones((ROWS, 3), np.float32),
         "next_sentence_labels": places[:, :1] % 2,
-        "start_positions": places[:, 0],
-        "end_positions": places[:, 1],
+        "start_positions": places[:, 0] % real_lengths,
+        "end_positions": places[:, 1] % real_lengths,
         "label_ids": places[:, 0] % 2,
         "targets": places[:, 0].astype(np.float32),
     }
