@@ -76,6 +76,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     if paths.train_dir and not (start.init_checkpoint or start.vocabulary):
         start = dataclasses.replace(start, vocabulary=read_vocabulary(paths.train_dir, train_data.manifest))
     point = find_starting_point(start, run_dir, config.encoder, task)
+    task = task.with_pooling(point.pooling)
     config = _complete_config(config, point)
     for data in (train_data, *dev.values()):
         data.check_with(task, config.max_seq_length)
@@ -83,6 +84,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
             start.init_checkpoint or paths.train_dir or run_dir, point.vocabulary.describe()
         )
     num_train_steps = _num_train_steps(config, train_data)
+    train_data.check_training(task, config)
     require_whole_shares(config, strategy)
 
     details = _details(task, config, paths, start, train_data, dev)

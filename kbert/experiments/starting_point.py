@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import EncoderConfig
+from kbert.config.pooling_config import PoolingConfig
 from kbert.tokenization.vocabulary import Vocabulary
 
 
@@ -39,11 +40,13 @@ class StartingPoint(NamedTuple):
       vocabulary: the `Vocabulary`, or None when none was given.
       encoder: the `EncoderConfig`, or None when none was given.
       initialize: function that sets the weights of a new model, or None for random weights.
+      pooling: how it makes one vector of a text, a `PoolingConfig`; None where it does not say so.
     """
 
     vocabulary: Vocabulary | None
     encoder: EncoderConfig | None
     initialize: Callable | None
+    pooling: PoolingConfig | None = None
 
 
 def find_starting_point(start: Start, run_dir, encoder: EncoderConfig | None, task) -> StartingPoint:
@@ -66,7 +69,7 @@ def find_starting_point(start: Start, run_dir, encoder: EncoderConfig | None, ta
 
     run = started_run(run_dir)
     if run:
-        return StartingPoint(run.vocabulary(), encoder or run.config.encoder, None)
+        return StartingPoint(run.vocabulary(), encoder or run.config.encoder, None, run.task().pooling)
     if not start.init_checkpoint:
         return StartingPoint(start.vocabulary, encoder, None)
     pretrained = read_checkpoint(start.init_checkpoint, start.do_lower_case, start.allow_unmatched)
@@ -75,7 +78,8 @@ def find_starting_point(start: Start, run_dir, encoder: EncoderConfig | None, ta
     def initialize(model):
         model_loading.initialize(model, pretrained, getattr(task, "labels", ()))
 
-    return StartingPoint(pretrained.vocabulary, encoder, None if start.from_scratch else initialize)
+    weights = None if start.from_scratch else initialize
+    return StartingPoint(pretrained.vocabulary, encoder, weights, pretrained.pooling)
 
 
 def started_run(run_dir):

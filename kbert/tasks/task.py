@@ -9,9 +9,12 @@ import numpy as np
 from keras import ops
 
 from kbert.config import DatasetConfig, FinetuningConfig, from_dict
+from kbert.config.pooling_config import PoolingConfig
 from kbert.features import EXAMPLE_WEIGHTS, Feature
 from kbert.heads.parts import Part
 from kbert.kernels.cross_entropy import cross_entropy
+
+ALL_REPLICAS = "all_replicas"  # in the outputs of a step: rows of all replicas, see `Task.coupled`
 
 
 class ExampleFeatures(NamedTuple):
@@ -106,6 +109,9 @@ class Task:
       architecture: the class of Hugging Face's library for models of this task, or None.
       problem_type: Hugging Face's `problem_type`, if the same class serves several tasks; else None.
       has_labels: whether each output stands for a label, whose name a checkpoint holds.
+      pooling: the `PoolingConfig` by which the task makes one vector of a text; None if it does not.
+      coupled: the names of the outputs and features that the losses need from the rows of all replicas. In a
+        step on several replicas `outputs` also has `ALL_REPLICAS`, see kbert/training/coupled_rows.py.
     """
 
     name: str
@@ -122,6 +128,8 @@ class Task:
     architecture: str | None = None
     problem_type: str | None = None
     has_labels: bool = False
+    pooling: PoolingConfig | None = None
+    coupled: tuple[str, ...] = ()
 
     # ------------------------------------------------------------------------------- itself
 
@@ -162,6 +170,13 @@ class Task:
         """The task for a checkpoint with these labels (empty for none)."""
         return cls.of_dataset(DatasetConfig(labels=labels))
 
+    def with_pooling(self, pooling: PoolingConfig | None) -> "Task":
+        """The task that starts from a checkpoint which makes vectors of texts in this way (None: in no way).
+
+        What the task's settings say stays. By default the task itself.
+        """
+        return self
+
     @property
     def parts(self) -> tuple[Part, ...]:
         """The parts that the model has on top of the encoder's layers: pooler and heads."""
@@ -188,6 +203,18 @@ class Task:
 
         Called before a run is made, so that nothing is left behind.
         """
+
+    def check_training(self, config: FinetuningConfig, examples: list | None):
+        """Raises ValueError for a training that the task cannot do, before a run is made.
+
+        Args:
+          config: the config.
+          examples: the training examples; None when they come from records, which hold only features.
+        """
+
+    def texts_apart(self, examples: list) -> list[tuple[str, ...]] | None:
+        """For each training example the texts that no other example of its batch may have; None for any."""
+        return None
 
     def features(self, max_seq_length: int) -> dict[str, Feature]:
         """The features of a row, including labels: name -> `Feature`."""
