@@ -27,10 +27,16 @@ def with_coupled_rows(task, outputs: dict, batch: dict) -> dict:
         return outputs
     replica = tf.distribute.get_replica_context()
     rows = {name: _value(name, outputs, batch) for name in task.coupled}
-    gathered = {name: replica.all_gather(value, axis=0) for name, value in rows.items()}
+    gathered = {name: _of_all(replica, value) for name, value in rows.items()}
     number = tf.convert_to_tensor(replica.replica_id_in_sync_group, tf.int32)
     size = tf.shape(next(iter(rows.values())))[0]
     return outputs | {ALL_REPLICAS: gathered | {FIRST_ROW: number * size}}
+
+
+def _of_all(replica, value):
+    gathered = replica.all_gather(value, axis=0)  # which forgets the shape
+    rows = value.shape[0] and value.shape[0] * replica.num_replicas_in_sync
+    return tf.ensure_shape(gathered, [rows, *value.shape[1:]])
 
 
 def _value(name, outputs, batch):

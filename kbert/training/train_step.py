@@ -174,6 +174,9 @@ class TrainStep:
             if scale is not None:
                 loss *= scale
         gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self._trainable)]
+        if self._couples:  # the gradient of a function does not say its shape
+            shaped = zip(gradients, self._trainable, strict=True)
+            gradients = [tf.ensure_shape(gradient, variable.shape) for gradient, variable in shaped]
         work = {"step_work": (count_work(batch), tf.constant(0.0))}  # a count, see `means`
         return gradients, {"losses": losses, "metrics": self._task.metric_sums(outputs, batch) | work}
 

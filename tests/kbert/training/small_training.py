@@ -64,7 +64,9 @@ class SmallTraining:
         gradient_accumulation_steps=1,
         optimizer_name="adam_weight_decay",
         precision=None,
+        task=None,
     ):
+        task = task or Pretraining()
         strategy = strategy or tf.distribute.get_strategy()
         encoder = tiny_encoder_config(
             hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, num_hidden_layers=1
@@ -74,12 +76,12 @@ class SmallTraining:
         )
         keras.utils.set_random_seed(1)
         with strategy.scope():
-            self.model = Pretraining().build_model(BertEncoder(encoder, dtype=dtype))
+            self.model = task.build_model(BertEncoder(encoder, dtype=dtype))
             self.weights = trained_weights(self.model)
             self.optimizer = make_optimizer(optimizer_config, self.weights)
             self.global_step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.step = TrainStep(
-            Pretraining(),
+            task,
             self.model,
             self.optimizer,
             LinearWarmupDecay(learning_rate, num_train_steps, 0),
