@@ -101,7 +101,8 @@ class Task:
       collected: the names of the outputs and features that `score` needs from every row. Outputs along a
         sequence are as long as their batch; zeros are appended to give all the same length.
       can_pack: whether several texts may share a row of a batch. False if an example has more than one
-        sequence.
+        sequence that belongs together.
+      texts_per_example: how many sequences an example has.
       inputs: the inputs of "serving_default" for each example; empty if the task does not answer texts.
       answers: the keys of the dict that `answer` returns.
       chooses: the names of the values that `chosen` returns.
@@ -121,6 +122,7 @@ class Task:
     best_metric: str = "loss"
     collected: tuple[str, ...] = ()
     can_pack: bool = True
+    texts_per_example: int = 1
     inputs: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     chooses: tuple[str, ...] = ()

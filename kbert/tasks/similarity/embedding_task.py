@@ -23,16 +23,13 @@ class EmbeddingTask(Task):
 
     Args:
       pooling, normalize: see `EmbeddingSettings`; None until `with_pooling` sets it.
-
-    Attributes:
-      num_texts: the number of texts of an example.
     """
 
     inputs = ("text", "text_pair")
     answers = ("cosine",)
     architecture = "BertModel"
     parts = ()
-    num_texts = 2
+    texts_per_example = 2
 
     def __init__(self, pooling: str | None = None, normalize: bool | None = None):
         self._mode, self._normalize = pooling, normalize
@@ -65,12 +62,14 @@ class EmbeddingTask(Task):
     # ------------------------------------------------------------------------------- examples
 
     def features(self, max_seq_length):
-        return text_features(self.num_texts, max_seq_length) | {TARGET_FEATURE: Feature("float32", ())}
+        return text_features(self.texts_per_example, max_seq_length) | {
+            TARGET_FEATURE: Feature("float32", ())
+        }
 
     def examples_to_features(self, examples, text_inputs):
         """Encoder inputs, int32 of shape (rows, texts, max_seq_length), and `targets`."""
         scores = [np.nan if example.score is None else example.score for example in examples]
-        features = tokenize_groups(examples, self.num_texts, text_inputs)
+        features = tokenize_groups(examples, self.texts_per_example, text_inputs)
         features[TARGET_FEATURE] = self.as_cosines(np.asarray(scores, np.float64)).astype(np.float32)
         return ExampleFeatures(features, np.arange(len(examples)))
 

@@ -62,7 +62,7 @@ class MultipleNegativesRanking(EmbeddingTask):
         return cls(settings.pooling, settings.normalize, negatives, settings.scale, settings.symmetric)
 
     @property
-    def num_texts(self):
+    def texts_per_example(self):
         return 2 + self.num_negatives
 
     def _names(self, number):

@@ -1,7 +1,9 @@
 """Sentence similarity through the house: trained, judged, asked, embedded, converted, exported, resumed."""
 
+import doctest
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -160,3 +162,15 @@ def test_what_would_make_other_negatives_is_refused_before_a_run_is_made(start, 
     with pytest.raises(ValueError, match="gradient_accumulation_steps=2: the negatives of"):
         run_finetuning(config, tmp_path / "run", train, init_checkpoint=start)
     assert not (tmp_path / "run").exists()
+
+
+def test_the_code_of_the_guide_runs(regression, tmp_path, monkeypatch):
+    guide = Path(__file__).resolve().parents[3] / "docs" / "similarity.md"
+    (block,) = guide.read_text(encoding="utf-8").split("```python\n")[1:]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "stsb_embeddings").symlink_to(regression[2].path)
+    test = doctest.DocTestParser().get_doctest(block.split("```")[0], {}, str(guide), None, 0)
+    report = []
+    results = doctest.DocTestRunner(verbose=False).run(test, out=report.append)
+    assert results.attempted and results.failed == 0, "".join(report)
