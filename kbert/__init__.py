@@ -27,7 +27,7 @@ _PUBLIC = {
     "Task": "kbert.tasks.task",
     "MaskedLM": "kbert.tasks.pretraining",
     "Pretraining": "kbert.tasks.pretraining",
-    "NextSentence": "kbert.tasks.next_sentence",
+    "NextSentence": "kbert.tasks.pretraining",
     "SequenceClassification": "kbert.tasks.sequences.sequence_classification",
     "MultiLabelClassification": "kbert.tasks.sequences.multi_label_classification",
     "SequenceRegression": "kbert.tasks.sequences.sequence_regression",
