@@ -46,7 +46,7 @@ def answers(
     given = {"top_k": top_k, "whole_words": whole_words}
     numbered = enumerate(examples, start=1)
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
-        signatures = [_signature(loaded.task, example, f"example {number}") for number, example in window]
+        signatures = [_signature(loaded, example, f"example {number}") for number, example in window]
         answered: list[dict] = [{}] * len(window)
         for places in _batches(signatures, [example for _, example in window], batch_size):
             predict = predictor(signatures[places[0]])
@@ -70,8 +70,7 @@ def require_answers(source):
     """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` does not answer texts."""
     task = task_of(source)
     if not task.inputs:
-        where = getattr(source, "path", None) or source.source
-        raise ValueError(f"{where} is a {task.name} run, which does not answer texts.")
+        raise ValueError(f"{_name_of(source)} is a {task.name} run, which does not answer texts.")
 
 
 def require_inputs(source, example: dict, place: str):
@@ -82,14 +81,21 @@ def require_inputs(source, example: dict, place: str):
       example: its inputs.
       place: where it stands, for the message.
     """
-    _signature(task_of(source), example, place)
+    _signature(source, example, place)
 
 
-def _signature(task, example, place) -> str:
+def _name_of(source):
+    return source.source if hasattr(source, "source") else source.path
+
+
+def _signature(source, example, place) -> str:
     """The name of the signature that answers an example."""
-    inputs = {name: value for name, value in example.items() if name != "id"}
+    task, inputs = task_of(source), {name: value for name, value in example.items() if name != "id"}
     try:
         signature = task.signature_for(inputs)
+    except ValueError as error:
+        raise ValueError(f"{place}: {_name_of(source)} {error}") from None
+    try:
         for name, value in inputs.items():
             _require_text(name, value)
         task.check_inputs(inputs)

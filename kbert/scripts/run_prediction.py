@@ -1,26 +1,29 @@
 r"""Script: a trained model + texts -> answers, one JSON line for each text.
 
   python -m kbert.scripts.run_prediction --run_dir=runs/sst2 --text='a gorgeous, witty film'
-  python -m kbert.scripts.run_prediction --run_dir=runs/sst2 --input_file=films.txt --output_file=answers.jsonl
+  python -m kbert.scripts.run_prediction --run_dir=runs/sst2 --input_file=films.txt \
+      --output_file=answers.jsonl
 
   python -m kbert.scripts.run_prediction --run_dir=runs/phase1 --whole_words \
       --text='The doctor ran to the emergency room to see [MASK] patient.'
   python -m kbert.scripts.run_prediction --run_dir=runs/phase1 --text='It is a [MASK] day.' \
       --candidate=good --candidate=splendid
-  python -m kbert.scripts.run_prediction --run_dir=runs/phase1 --text='He came home.' --text_pair='It was late.'
+  python -m kbert.scripts.run_prediction --run_dir=runs/phase1 --text='He came home.' \
+      --text_pair='It was late.'
 
   python -m kbert.scripts.run_prediction --run_dir=runs/squad_v1 --question='Who wrote it?' \
       --context="$(cat page.txt)"
 
-Without --text, --question and --input_file, texts are read from standard input. There and in a file a line is
-a text; two texts with a tab between them for a run on pairs; or a JSON object if an example has other parts, for
-example {"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...", "context": "..."}
-for a question about a text. In a file whose name ends in .jsonl every line is a JSON object; an "id" is kept.
+Without --text, --question and --input_file, texts are read from standard input. There and in a file a line
+is a text; two texts with a tab between them for a run on pairs; or a JSON object if an example has other
+parts, for example {"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...",
+"context": "..."} for a question about a text. In a file whose name ends in .jsonl every line is a JSON
+object; an "id" is kept.
 
-A classification run answers with label and probabilities, a regression run with a number, a question answering
-run with the answer and its place in the context, a token classification run with a label for each word, and the
-entities. A pretraining run answers with the top tokens for each [MASK], with the probabilities of --candidate,
-or with the probability that --text_pair follows --text.
+A classification run answers with label and probabilities, a regression run with a number, a question
+answering run with the answer and its place in the context, a token classification run with a label for each
+word, and the entities. A pretraining run answers with the top tokens for each [MASK], with the probabilities
+of --candidate, or with the probability that --text_pair follows --text.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What a masked-LM model says of the `[MASK]`s of texts, in the graph: the best tokens, or given candidates."""
+"""The words that a masked-LM model puts in the place of `[MASK]`s, in the graph."""
 
 from typing import NamedTuple
 
@@ -37,9 +37,9 @@ def best_tokens(model, text_inputs: TextInputs, text, top_k, whole_words) -> dic
 def candidate_probabilities(model, text_inputs: TextInputs, text, candidates) -> dict:
     """How probable each candidate is in the place of the one mask of its text.
 
-    A candidate of k pieces is asked for with k masks in the place of the one. Its probability is the geometric
-    mean of the probabilities of its pieces, each at its own mask: e to the mean of their logarithms. For a
-    candidate of one piece that is the probability of `best_tokens`.
+    A candidate of k pieces is asked for with k masks in the place of the one. Its probability is the
+    geometric mean of the probabilities of its pieces, each at its own mask: e to the mean of their
+    logarithms. For a candidate of one piece that is the probability of `best_tokens`.
 
     Args:
       model, text_inputs: as for `best_tokens`.

@@ -77,7 +77,7 @@ def follow_signature(model: keras.Model, text_inputs) -> Signature:
     """The signature that tells how probable it is that a text follows another.
 
     Args:
-      model: a Keras model with the output `next_sentence_logits` (batch, 2), of which 0 is the real next text.
+      model: a Keras model with the output `next_sentence_logits` (batch, 2); label 0 is the next text.
       text_inputs: the `TextInputs` of the model.
     """
     inputs = {name: model.input[name] for name in ENCODER_INPUTS}

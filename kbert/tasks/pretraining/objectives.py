@@ -125,7 +125,7 @@ class MaskedLM(Task):
     def signatures(self, model, text_inputs):
         """Signatures for texts with `[MASK]`s.
 
-        - `serving_default`: `text` (string [batch]), `top_k` (int32 scalar), `whole_words` (bool scalar) -> the
+        - `serving_default`: `text` (string [batch]), `top_k` (int32 scalar), `whole_words` (bool scalar) ->
           best tokens for every mask, see `filled_masks.best_tokens`.
         - `candidates`: `text` (string [batch]), each with one mask, and `candidates` (string [batch,
           candidates]) -> how probable each candidate is, see `filled_masks.candidate_probabilities`.
