@@ -26,6 +26,7 @@ class EmbeddingTask(Task):
     """
 
     inputs = ("text", "text_pair")
+    other_inputs = {"embedding": ("text",)}
     answers = ("cosine",)
     architecture = "BertModel"
     parts = ()
@@ -132,8 +133,10 @@ class EmbeddingTask(Task):
         }
 
     def answer(self, outputs, inputs):
-        """The cosine of the two texts, from -1 to 1."""
-        return {"cosine": float(outputs["cosine"])}
+        """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""
+        if "text_pair" in inputs:
+            return {"cosine": float(outputs["cosine"])}
+        return {"embedding": [float(value) for value in outputs["embedding"]]}
 
 
 def unit(vectors):

@@ -107,6 +107,8 @@ def test_embed_and_answers_take_the_trained_pooling(regression, loaded):
     examples = [{"text": TEXTS[0], "text_pair": other} for other in TEXTS]
     said = [answer["cosine"] for answer in answers(run, examples)]
     np.testing.assert_allclose(said, cosines(embeddings[:1], embeddings), atol=1e-5)
+    alone = [answer["embedding"] for answer in answers(run, [{"text": text} for text in TEXTS])]
+    np.testing.assert_allclose(alone, embeddings, atol=1e-5)
     assert said[0] == pytest.approx(1.0, abs=1e-5) and min(said) < 0.999
 
 
