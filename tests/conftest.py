@@ -15,7 +15,7 @@ from tests.tfrecords_tools import small_corpus
 # Tests of tiny models: compiling kernels for every shape would take longer than all the rest.
 os.environ.setdefault("KBERT_COMPILE_KERNELS", "0")
 
-# TensorFlow's modules and graphs are many objects that live long: looking at all of them again and again took 7 %.
+# TensorFlow's modules and graphs are many objects that live long: looking through all of them took 7 %.
 gc.set_threshold(10_000, 10, 10)
 
 # A shell that starts the suite in the background makes it ignore Ctrl-C, and child processes inherit that.

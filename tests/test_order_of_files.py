@@ -13,6 +13,8 @@ def test_files_with_slow_tests_come_first_and_keep_their_own_order():
             for number, mark in enumerate(marks)
         ]
 
-    items = tests("a", [None]) + tests("b", [None] * 3) + tests("c", [None, "slow"]) + tests("d", ["slow"] * 2)
+    items = (
+        tests("a", [None]) + tests("b", [None] * 3) + tests("c", [None, "slow"]) + tests("d", ["slow"] * 2)
+    )
     longest_first(items)
     assert [item.name for item in items] == ["d0", "d1", "c0", "c1", "b0", "b1", "b2", "a0"]

@@ -47,18 +47,19 @@ def test_every_evaluation_records_both_and_the_first_chooses(run_on_two):
     assert run.checkpoint("best").name == f"step-{best['step']:08d}"
 
 
-def test_the_second_file_does_not_touch_the_training(run_on_two, pretraining_run, labelled_files, tmp_path):
-    run, metrics, _ = run_on_two
-    config = tiny_finetuning_config(eval_every_epochs=1.0)
-    _, alone = run_finetuning(config, tmp_path / "run", *labelled_files, pretraining_run.path)
-    assert {name: metrics[name] for name in alone} == alone
+def test_the_second_file_does_not_touch_the_training(run_on_two, finetuned_run):
+    """`finetuned_run` is the same training on one file, evaluated at its end alone."""
+    run, *_ = run_on_two
+    (alone,) = [line for line in read_metrics(finetuned_run.metrics_file) if line["split"] == "eval"]
+    last = [line for line in read_metrics(run.metrics_file) if line["split"] == "eval"][-1]
+    measured = ("step", "loss", "accuracy", "f1", "matthews", "confusion")
+    assert {name: last[name] for name in measured} == {name: alone[name] for name in measured}
 
 
 def test_a_run_that_learnt_nothing_says_so_in_one_sentence(pretraining_run, labelled_files, tmp_path, caplog):
     optimizer = OptimizerConfig(name="adamw", learning_rate=1e-12)
     config = tiny_finetuning_config(optimizer=optimizer, num_train_epochs=0.2)
     dev = tmp_path / "dev.tsv"
-    # One sentence under both labels: whatever a model says of it, half is right.
     # One sentence under both labels: whatever a model says of it, half is right.
     dev.write_text("sentence\tlabel\n" + "jump a\tloud\njump a\tquiet\n" * 4)
     run_finetuning(config, tmp_path / "run", labelled_files[0], dev, pretraining_run.path)
