@@ -633,7 +633,15 @@ _SIMILARITY = (
     ),
 )  # fmt: skip
 
+_SUITE = (
+    _fault(
+        "the longest files of the suite come last", "tests/order_of_files.py",
+        "(-slow[item.path], -number", "(slow[item.path], -number",
+        "test_order_of_files.py",
+    ),
+)  # fmt: skip
+
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
-    *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY,
+    *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_SUITE,
 )  # fmt: skip
