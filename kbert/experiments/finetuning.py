@@ -73,6 +73,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     train_data, dev, dataset = _open_data(config, paths)
     config = dataclasses.replace(config, dataset=dataset)
     task = TASKS[config.task].of_dataset(dataset, _settings(config))
+    task = task.for_training(train_data.count_labels)
     if paths.train_dir and not (start.init_checkpoint or start.vocabulary):
         start = dataclasses.replace(start, vocabulary=read_vocabulary(paths.train_dir, train_data.manifest))
     point = find_starting_point(start, run_dir, config.encoder, task)

@@ -1,5 +1,6 @@
 """The labelled examples of a file, with the same methods as records of labelled examples."""
 
+import collections
 import contextlib
 import functools
 
@@ -26,7 +27,7 @@ class LabelledFile:
     manifest = None
 
     def __init__(self, path, task_class, dataset):
-        self.path = path
+        self.path, self._task_class = path, task_class
         self.examples = list(task_class.read_examples(path, dataset))
         self.dataset = task_class.complete_dataset(dataset, self.examples)
         self.fingerprint = fingerprint_of(self.examples)
@@ -35,6 +36,13 @@ class LabelledFile:
     @property
     def num_examples(self) -> int:
         return len(self.examples)
+
+    def count_labels(self) -> tuple[dict[str, int], int]:
+        """(label -> how often the examples have it, the number of examples)."""
+        counts = collections.Counter(
+            label for one in self.examples for label in self._task_class.labels_of(one)
+        )
+        return dict(counts), len(self.examples)
 
     def agreed_dataset(self, dataset):
         """The complete `DatasetConfig`; here always this file's own."""

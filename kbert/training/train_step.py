@@ -107,7 +107,7 @@ class TrainStep:
         return step_function(batch, step, replica_id)
 
     def _updating_step(self, batch, step, replica_id):
-        weights = self._over_replicas(self._task.loss_weights(batch))
+        weights = self._over_replicas(self._task.training_loss_weights(batch))
         scale = self._loss_scale.read() if self._loss_scale else None
         gradients, sums = self._over_replicas(
             self._gradients_of_batch(batch, weights, step, replica_id, scale)
@@ -159,7 +159,7 @@ class TrainStep:
         self._seed_dropout(first_draw + tf.cast(part, tf.int64), replica_id)
         with tf.GradientTape() as tape:
             outputs = self._model(model_inputs(self._model, batch), training=True)
-            losses = self._task.loss_sums(outputs, batch)
+            losses = self._task.training_loss_sums(outputs, batch)
             loss = tf.add_n([losses[name] / weights[name] for name in losses])
             if scale is not None:
                 loss *= scale

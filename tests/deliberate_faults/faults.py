@@ -29,6 +29,23 @@ def _fault(name, file, old, new, *tests):
     return Fault(name, file, old, new, tuple(f"tests/{test}" for test in tests))
 
 
+_FINETUNING = (
+    _fault(
+        "balanced weights without the number of labels",
+        "kbert/tasks/label_losses.py",
+        "total / (occurring * counts[label])",
+        "total / counts[label]",
+        "kbert/tasks/test_label_losses.py",
+    ),
+    _fault(
+        "a weighted loss divided by the number of examples",
+        "kbert/tasks/sequences/sequence_classification.py",
+        'return {"loss": ops.sum(self._training_weights(batch))}',
+        'return {"loss": ops.sum(example_weights(batch))}',
+        "kbert/tasks/test_label_losses.py",
+    ),
+)
+
 _KERNELS = (
     _fault(
         "queries without their scale, in training", "kbert/kernels/attention_heads.py",
@@ -605,5 +622,5 @@ _QUESTIONS = (
 
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
-    *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS,
+    *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_FINETUNING,
 )  # fmt: skip
