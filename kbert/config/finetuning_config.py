@@ -81,7 +81,9 @@ class FinetuningConfig(TrainingConfig):
     instead of `max_seq_length`: less work on a CPU, but shapes vary, so it cannot be combined with
     `jit_compile=true`. `task_settings` are settings of this task alone, such as the step between windows; see
     `Task.settings_class`. The model is evaluated at the end, and during training every `eval_every_steps`
-    steps or `eval_every_epochs` epochs (0.5: twice per epoch). Training stops early after
+    steps or `eval_every_epochs` epochs (0.5: twice per epoch). `dev_split` holds out this share of the
+    training file for that, by label, where there is no development file; `dev_split_seed` chooses which
+    examples, whatever the `seed` of the training. Training stops early after
     `early_stopping_patience` evaluations in a row without an improvement; the best checkpoint is then the
     run's default checkpoint.
     """
@@ -97,6 +99,8 @@ class FinetuningConfig(TrainingConfig):
     eval_every_steps: int | None = None
     eval_every_epochs: float | None = None
     early_stopping_patience: int | None = None
+    dev_split: float | None = None
+    dev_split_seed: int = 0
 
     def __post_init__(self):
         super().__post_init__()
@@ -121,6 +125,14 @@ class FinetuningConfig(TrainingConfig):
         require(
             self.dropout_prob is None or 0.0 <= self.dropout_prob < 1.0,
             f"dropout_prob={self.dropout_prob} must be at least 0 and below 1.",
+        )
+        require(
+            self.dev_split is None or 0.0 < self.dev_split < 1.0,
+            f"dev_split={self.dev_split} must lie between 0 and 1, for example 0.1.",
+        )
+        require(
+            0 <= self.dev_split_seed < 2**32,
+            f"dev_split_seed={shown(self.dev_split_seed)} must lie between 0 and {2**32 - 1}.",
         )
         require(
             not (self.jit_compile is True and self.pad_to_longest),

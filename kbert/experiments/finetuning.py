@@ -115,15 +115,33 @@ def _details(task, config, paths, start, train_data, dev):
         **start.details,
         "from_scratch": start.from_scratch or not start.init_checkpoint,
         "data": {"train": train_data.fingerprint, "eval": _fingerprint(dev)},
+        **_held_out(config, dev),
     }
+
+
+def _held_out(config, dev):
+    """What run.json says of a `dev_split`: how many examples, and what tells them again (`evaluate`)."""
+    if not config.dev_split:
+        return {}
+    return {"held_out": {"num_examples": dev[""].num_examples, "digest": dev[""].digest}}
 
 
 def _require_trainable(config, paths):
     TASKS.require(config.task)
-    if config.early_stopping_patience and not paths.have_dev:
+    if config.early_stopping_patience and not (paths.have_dev or config.dev_split):
         raise ValueError(
             f"early_stopping_patience={config.early_stopping_patience} needs data to evaluate on: give "
-            "--dev_file or --dev_dir."
+            "--dev_file, --dev_dir or dev_split."
+        )
+    if config.dev_split and paths.have_dev:
+        raise ValueError(
+            f"dev_split={config.dev_split} holds out a part of --train_file to evaluate on, but "
+            f"{paths.dev_file or paths.dev_dir} is given for that as well; leave one of them out."
+        )
+    if config.dev_split and not paths.train_file:
+        raise ValueError(
+            f"dev_split={config.dev_split} splits the examples of --train_file, but {paths.train_dir} holds "
+            "records; give the file, or records to evaluate on as --dev_dir."
         )
 
 
@@ -152,11 +170,27 @@ def _open_data(config, paths):
     train_data = open_data(paths.train_file, paths.train_dir, config.dataset)
     dataset = train_data.agreed_dataset(config.dataset)
     dev = {"": open_data(paths.dev_file, paths.dev_dir, dataset)} if paths.have_dev else {}
+    if config.dev_split:
+        train_data, dev[""] = train_data.split(config.dev_split, config.dev_split_seed)
+        _log_split(config, train_data, dev[""])
     for name, path in paths.other_dev_files.items():
         dev[f"{name}_"] = open_data(path, None, dataset)
     for data in dev.values():
         data.agreed_dataset(dataset)
     return train_data, dev, dataset
+
+
+def _log_split(config, train_data, dev):
+    for name, data in (("training", train_data), ("evaluation", dev)):
+        counts, number = data.count_labels()
+        found = ", ".join(f"{label} {counts[label]:,}" for label in sorted(counts))
+        logging.info(
+            "dev_split=%s: %s examples for %s%s",
+            config.dev_split,
+            f"{number:,}",
+            name,
+            found and f" ({found})",
+        )
 
 
 def _fingerprint(dev):

@@ -2,8 +2,10 @@
 
 import collections
 import contextlib
+import copy
 import functools
 
+from kbert.input_pipelines.held_out_split import digest_of, held_out_places
 from kbert.input_pipelines.labelled_files import fingerprint_of
 
 
@@ -36,6 +38,33 @@ class LabelledFile:
     @property
     def num_examples(self) -> int:
         return len(self.examples)
+
+    def split(self, fraction: float, seed: int) -> "tuple[LabelledFile, LabelledFile]":
+        """(what stays for training, what is held out), each in the order of the file.
+
+        The second does not depend on the order of the file. See `held_out_places`.
+
+        Raises:
+          ValueError: when nothing would be held out.
+        """
+        task_class = self._task_class
+        groups = task_class.groups_of(self.examples)
+        strata = [task_class.stratum_of(one) for one in self.examples]
+        held_out = set(held_out_places(groups, strata, fraction, seed))
+        parts = [], []
+        for place, example in enumerate(self.examples):
+            parts[place in held_out].append(example)
+        return self._part(parts[0]), self._part(parts[1])
+
+    def _part(self, examples):
+        part = copy.copy(self)
+        part.examples, part.fingerprint = examples, fingerprint_of(examples)
+        return part
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the examples, whatever their order."""
+        return digest_of(self.examples)
 
     def count_labels(self) -> tuple[dict[str, int], int]:
         """(label -> how often the examples have it, the number of examples)."""

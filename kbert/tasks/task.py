@@ -184,6 +184,17 @@ class Task:
         return ()
 
     @classmethod
+    def stratum_of(cls, example) -> str:
+        """What a split spreads evenly, such as the label; "" where a task has nothing of that kind."""
+        return ""
+
+    @classmethod
+    def groups_of(cls, examples: list) -> list[str]:
+        """For each example a text; a split keeps examples of equal text together. By default all but the
+        label."""
+        return [repr(tuple(example)[:-1]) for example in examples]
+
+    @classmethod
     def read_examples(cls, path, dataset: DatasetConfig, with_labels: bool = True) -> Iterator:
         """The examples of a file as picklable tuples, one at a time; their last field is the label.
 

@@ -31,6 +31,13 @@ def _fault(name, file, old, new, *tests):
 
 _FINETUNING = (
     _fault(
+        "a split by place instead of by text",
+        "kbert/input_pipelines/held_out_split.py",
+        "sorted(members, key=lambda group: _order(group, seed))",
+        "members",
+        "kbert/input_pipelines/test_held_out_split.py",
+    ),
+    _fault(
         "balanced weights without the number of labels",
         "kbert/tasks/label_losses.py",
         "total / (occurring * counts[label])",

@@ -151,6 +151,11 @@ class LabelTask(SequenceTask):
         return tuple(cls.names_of(example.label))
 
     @classmethod
+    def stratum_of(cls, example):
+        """Its label, or its labels together."""
+        return repr(sorted(cls.labels_of(example)))
+
+    @classmethod
     def of_labels(cls, labels):
         return cls(labels)
 

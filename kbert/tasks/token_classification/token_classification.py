@@ -130,6 +130,14 @@ class TokenClassification(Task):
     def labels_of(cls, example):
         return example.labels or ()
 
+    @classmethod
+    def groups_of(cls, examples):
+        """The documents; the sentences, where a file has but one document."""
+        texts = {id(example.document): repr(example.document.sentences) for example in examples}
+        if len(texts) > 1:
+            return [texts[id(example.document)] for example in examples]
+        return [repr(example.words) for example in examples]
+
     @property
     def parts(self):
         return token_head("token_classification", len(self.labels), has_labels=True)
