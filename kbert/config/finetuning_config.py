@@ -4,6 +4,7 @@ import collections
 from dataclasses import dataclass, field
 
 from kbert.config.checks import require
+from kbert.config.frozen_config import FrozenConfig
 from kbert.config.training_config import TrainingConfig
 from kbert.files.json_values import shown
 
@@ -83,7 +84,9 @@ class FinetuningConfig(TrainingConfig):
     `Task.settings_class`. The model is evaluated at the end, and during training every `eval_every_steps`
     steps or `eval_every_epochs` epochs (0.5: twice per epoch). `dev_split` holds out this share of the
     training file for that, by label, where there is no development file; `dev_split_seed` chooses which
-    examples, whatever the `seed` of the training. Training stops early after
+    examples, whatever the `seed` of the training. `reinit_layers` of the topmost layers, and with
+    `reinit_pooler` the pooler, begin with new random numbers instead of those of the checkpoint (arXiv
+    2006.05987, section 4). Training stops early after
     `early_stopping_patience` evaluations in a row without an improvement; the best checkpoint is then the
     run's default checkpoint.
     """
@@ -95,6 +98,8 @@ class FinetuningConfig(TrainingConfig):
     num_train_epochs: float = 3.0
     warmup_proportion: float = 0.1
     dropout_prob: float | None = None
+    reinit_layers: int = 0
+    reinit_pooler: bool = False
     pad_to_longest: bool = True
     eval_every_steps: int | None = None
     eval_every_epochs: float | None = None
@@ -126,6 +131,7 @@ class FinetuningConfig(TrainingConfig):
             self.dropout_prob is None or 0.0 <= self.dropout_prob < 1.0,
             f"dropout_prob={self.dropout_prob} must be at least 0 and below 1.",
         )
+        self._check_reinit()
         require(
             self.dev_split is None or 0.0 < self.dev_split < 1.0,
             f"dev_split={self.dev_split} must lie between 0 and 1, for example 0.1.",
@@ -138,6 +144,24 @@ class FinetuningConfig(TrainingConfig):
             not (self.jit_compile is True and self.pad_to_longest),
             "jit_compile=true needs fixed shapes: set pad_to_longest=false as well.",
         )
+
+    def _check_reinit(self):
+        require(self.reinit_layers >= 0, f"reinit_layers={shown(self.reinit_layers)} must not be negative.")
+        if self.encoder is None:
+            return
+        layers = self.encoder.num_hidden_layers
+        require(
+            self.reinit_layers + self.frozen.layers <= layers,
+            f"reinit_layers={shown(self.reinit_layers)} and frozen.layers={self.frozen.layers} are more than "
+            f"the encoder's num_hidden_layers={layers}: a layer cannot begin anew and be frozen.",
+        )
+
+    def begins_anew(self, name: str, num_hidden_layers: int) -> bool:
+        """Whether a variable of this name keeps random numbers, by `reinit_layers` and `reinit_pooler`."""
+        if name.startswith("pooler/"):
+            return self.reinit_pooler
+        above = FrozenConfig(layers=num_hidden_layers - self.reinit_layers)
+        return name.startswith("layer_") and not above.holds(name)
 
     @property
     def fixed_shapes(self) -> bool:

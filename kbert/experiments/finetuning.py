@@ -10,6 +10,7 @@ from kbert.experiments.constant_answer import add_baselines, no_better_than_cons
 from kbert.experiments.devices import Devices
 from kbert.experiments.labelled_paths import LabelledPaths
 from kbert.experiments.starting_point import Start, StartingPoint, find_starting_point
+from kbert.heads.parts import POOLER
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
@@ -63,6 +64,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
       ValueError: before any heavy work, when files, labels, lengths and the encoder do not match.
     """
     _require_trainable(config, paths)
+    _require_weights(config, start)
 
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.reporting.run_page import write_page_of_run
@@ -76,8 +78,9 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     task = task.for_training(train_data.count_labels)
     if paths.train_dir and not (start.init_checkpoint or start.vocabulary):
         start = dataclasses.replace(start, vocabulary=read_vocabulary(paths.train_dir, train_data.manifest))
-    point = find_starting_point(start, run_dir, config.encoder, task)
+    point = find_starting_point(start, run_dir, config.encoder, task, config.begins_anew)
     config = _complete_config(config, point)
+    _require_pooler(config, task)
     for data in (train_data, *dev.values()):
         data.check_with(task, config.max_seq_length)
         data.require_vocabulary(
@@ -143,6 +146,19 @@ def _require_trainable(config, paths):
             f"dev_split={config.dev_split} splits the examples of --train_file, but {paths.train_dir} holds "
             "records; give the file, or records to evaluate on as --dev_dir."
         )
+
+
+def _require_weights(config, start):
+    if (config.reinit_layers or config.reinit_pooler) and not start.has_weights:
+        raise ValueError(
+            f"reinit_layers={config.reinit_layers} and reinit_pooler={config.reinit_pooler} replace a part "
+            "of the weights of an --init_checkpoint, but this training starts from random ones; leave them out."
+        )
+
+
+def _require_pooler(config, task):
+    if config.reinit_pooler and not any(part.name == POOLER.name for part in task.parts):
+        raise ValueError(f"reinit_pooler=true, but a model for {task.name} has no pooler; leave it out.")
 
 
 def _open_data(config, paths):

@@ -22,7 +22,7 @@ class TrainStep:
     Args:
       task: the `Task`.
       model: its Keras model, built inside the strategy's scope.
-      optimizer: the `Optimizer` of the model's trainable variables.
+      optimizer: the `Optimizer` of the variables to update; the others are frozen.
       schedule: function from the step to the learning rate.
       global_step: int64 variable, the number of steps taken, including skipped steps. The position in the
         data follows from it.
@@ -57,7 +57,7 @@ class TrainStep:
         self._seed = seed
         self._num_parts = gradient_accumulation_steps
         self._first_update = first_update
-        self._trainable = [variable.value for variable in model.trainable_variables]
+        self._updated = optimizer.variables
         self._random_states = [
             variable.value for variable in model.non_trainable_variables if "seed_generator" in variable.path
         ]
@@ -157,13 +157,14 @@ class TrainStep:
 
     def _gradients_and_sums(self, batch, part, weights, first_draw, replica_id, scale):
         self._seed_dropout(first_draw + tf.cast(part, tf.int64), replica_id)
-        with tf.GradientTape() as tape:
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(self._updated)  # so no gradient is computed for what lies below, if that is frozen
             outputs = self._model(model_inputs(self._model, batch), training=True)
             losses = self._task.training_loss_sums(outputs, batch)
             loss = tf.add_n([losses[name] / weights[name] for name in losses])
             if scale is not None:
                 loss *= scale
-        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self._trainable)]
+        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self._updated)]
         work = {"step_work": (count_work(batch), tf.constant(0.0))}  # a count, see `means`
         return gradients, {"losses": losses, "metrics": self._task.metric_sums(outputs, batch) | work}
 

@@ -114,7 +114,9 @@ class _Training:
                 recompute=config.recompute_activations,
             )
             self._model = task.build_model(encoder)
-            self._optimizer = make_optimizer(config.optimizer, trained_weights(self._model))
+            weights = trained_weights(self._model)
+            updated = {name: v for name, v in weights.items() if not config.frozen.holds(name)}
+            self._optimizer = make_optimizer(config.optimizer, updated)
             self._global_step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
         metric = config.best_metric or task.best_metric
         self._best = BestCheckpoint(metric, task.higher_is_better(metric), plan.early_stopping_patience)

@@ -31,6 +31,20 @@ def _fault(name, file, old, new, *tests):
 
 _FINETUNING = (
     _fault(
+        "the wrong layers begin anew",
+        "kbert/config/finetuning_config.py",
+        'name.startswith("layer_") and not above.holds(name)',
+        "above.holds(name)",
+        "kbert/experiments/test_finetuning_options.py",
+    ),
+    _fault(
+        "one layer too few is frozen",
+        "kbert/config/frozen_config.py",
+        "int(layer[1]) < self.layers if",
+        "int(layer[1]) < self.layers - 1 if",
+        "kbert/training/test_frozen.py",
+    ),
+    _fault(
         "a split by place instead of by text",
         "kbert/input_pipelines/held_out_split.py",
         "sorted(members, key=lambda group: _order(group, seed))",

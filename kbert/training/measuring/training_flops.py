@@ -5,7 +5,9 @@ Nothing here imports TensorFlow.
 
 from dataclasses import dataclass
 
-from kbert.config import EncoderConfig
+from kbert.config import EncoderConfig, FrozenConfig
+
+_NOTHING_FROZEN = FrozenConfig()
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,9 @@ class StepWork:
         return cls(batch_size, batch_size, tokens, tokens * seq_length, batch_size * predictions, tokens)
 
 
-def training_flops(config: EncoderConfig, work: StepWork, heads: Heads) -> float:
+def training_flops(
+    config: EncoderConfig, work: StepWork, heads: Heads, frozen: FrozenConfig = _NOTHING_FROZEN
+) -> float:
     """Floating-point operations of the matrix products of forward and backward pass.
 
     A multiply-add counts as two operations. For L layers of width H and inner width I, a vocabulary of V
@@ -83,6 +87,8 @@ def training_flops(config: EncoderConfig, work: StepWork, heads: Heads) -> float
       2 H K                for each token, if the task labels every token.
 
     The backward pass needs twice as much: for every product, one product for the gradient of each factor.
+    What is frozen needs no gradient of its weights, and what has only frozen weights below it needs none of
+    its input.
     Only real tokens count, and every product counts once: computing padding, or activations a second time
     (recomputation), costs time but is not useful work. These are the model FLOPs of "model FLOPs
     utilization" (arXiv 2204.02311, appendix B, which gives 6 N + 12 L H Q T for each token of a decoder).
@@ -95,12 +101,34 @@ def training_flops(config: EncoderConfig, work: StepWork, heads: Heads) -> float
       >>> f"{flops / 1e12:.2f} TFLOP a step of BERT-base"
       '17.90 TFLOP a step of BERT-base'
     """
+    layers = sum(_layer_products(config, work, frozen, layer) for layer in range(config.num_hidden_layers))
+    return 2 * (layers + _head_products(config, work, heads, frozen))
+
+
+def _layer_products(config, work, frozen, layer):
+    """Multiply-adds of a layer, forward and backward."""
     hidden, inner = config.hidden_size, config.intermediate_size
-    per_layer = work.tokens * (4 * hidden**2 + 2 * hidden * inner) + 2 * work.token_pairs * hidden
-    products = config.num_hidden_layers * per_layer
+    weights = work.tokens * (4 * hidden**2 + 2 * hidden * inner)
+    attention = 2 * work.token_pairs * hidden
+    if layer < frozen.lowest_trained():
+        return weights + attention
+    products = 3 * (weights + attention)
+    if layer < frozen.layers:  # gradients pass through
+        products -= weights
+    if layer == frozen.lowest_trained():  # the input of query, key and value has no use for a gradient
+        products -= 3 * work.tokens * hidden**2
+    return products
+
+
+def _head_products(config, work, heads, frozen):
+    """Multiply-adds of the pooler and the heads, forward and backward."""
+    hidden, products = config.hidden_size, 0.0
+    on_frozen = frozen.lowest_trained() == config.num_hidden_layers
     if heads.masked_lm:
-        products += work.predictions * (hidden**2 + hidden * config.vocab_size)
+        table = hidden * config.vocab_size
+        products += work.predictions * (3 * hidden**2 + 3 * table)
+        products -= work.predictions * (on_frozen * hidden**2 + frozen.embeddings * table)
     if heads.pooled_labels:
-        products += work.sequences * (hidden**2 + hidden * heads.pooled_labels)
-    products += work.tokens * hidden * heads.token_labels
-    return 3 * 2 * products
+        products += work.sequences * (3 * hidden**2 + 3 * hidden * heads.pooled_labels)
+        products -= work.sequences * on_frozen * hidden**2
+    return products + work.tokens * hidden * heads.token_labels * (2 if on_frozen else 3)

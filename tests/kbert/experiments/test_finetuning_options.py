@@ -2,13 +2,17 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
-from kbert.config import DatasetConfig
+from kbert.config import DatasetConfig, FrozenConfig
+from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.runs.run_directory import RunDirectory
-from tests.conftest import tiny_finetuning_config
+from kbert.experiments.starting_point import Start, find_starting_point
+from kbert.runs.run_directory import RunDirectory, trained_weights
+from kbert.tasks.sequences.sequence_classification import SequenceClassification
+from tests.conftest import LABELS, tiny_encoder_config, tiny_finetuning_config
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +81,33 @@ def test_a_split_and_a_development_file_are_refused_together(labelled_files, tmp
         run_finetuning(config, tmp_path / "run", train_dir=tmp_path)
     with pytest.raises(ValueError, match="dev_split=1.0 must lie between 0 and 1"):
         tiny_finetuning_config(dev_split=1.0)
+
+
+def test_the_topmost_layers_begin_anew_and_the_others_are_those_of_the_checkpoint(pretraining_run, tmp_path):
+    config = tiny_finetuning_config(reinit_layers=1, reinit_pooler=True)
+    task = SequenceClassification(LABELS)
+    start = Start(init_checkpoint=pretraining_run.path)
+    point = find_starting_point(start, tmp_path / "run", None, task, config.begins_anew)
+    model = task.build_model(BertEncoder(point.encoder))
+    fresh = {name: variable.numpy() for name, variable in trained_weights(model).items()}
+    point.initialize(model)
+    there = trained_weights(pretraining_run.load_model()[1])
+    for name, variable in trained_weights(model).items():
+        anew = name.split("/")[0] in ("layer_0", "pooler", "classification")  # the tiny model has one layer
+        expected = fresh[name] if anew else there[name].numpy()
+        np.testing.assert_array_equal(variable.numpy(), expected, err_msg=name)
+
+
+def test_topmost_is_counted_from_the_top():
+    config = tiny_finetuning_config(reinit_layers=2)
+    names = [f"layer_{index}/attention/query/kernel" for index in range(12)]
+    assert [config.begins_anew(name, 12) for name in names] == [False] * 10 + [True] * 2
+    assert not config.begins_anew("embeddings/word_embeddings", 12)
+    assert not config.begins_anew("pooler/dense/kernel", 12)
+
+
+def test_what_cannot_begin_anew_is_refused(labelled_files, tmp_path):
+    with pytest.raises(ValueError, match="a layer cannot begin anew and be frozen"):
+        tiny_finetuning_config(encoder=tiny_encoder_config(), reinit_layers=1, frozen=FrozenConfig(layers=2))
+    with pytest.raises(ValueError, match="this training starts from random ones; leave them out"):
+        run_finetuning(tiny_finetuning_config(reinit_pooler=True), tmp_path / "run", labelled_files[0])
