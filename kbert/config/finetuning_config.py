@@ -86,7 +86,7 @@ class FinetuningConfig(TrainingConfig):
     training file for that, by label, where there is no development file; `dev_split_seed` chooses which
     examples, whatever the `seed` of the training. `reinit_layers` of the topmost layers, and with
     `reinit_pooler` the pooler, begin with new random numbers instead of those of the checkpoint (arXiv
-    2006.05987, section 4). Training stops early after
+    2006.05987, section 5). Training stops early after
     `early_stopping_patience` evaluations in a row without an improvement; the best checkpoint is then the
     run's default checkpoint.
     """

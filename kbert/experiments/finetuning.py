@@ -9,6 +9,7 @@ from kbert.config import FinetuningConfig
 from kbert.experiments.constant_answer import add_baselines, no_better_than_constant
 from kbert.experiments.devices import Devices
 from kbert.experiments.labelled_paths import LabelledPaths
+from kbert.experiments.small_data import too_few_steps
 from kbert.experiments.starting_point import Start, StartingPoint, find_starting_point
 from kbert.heads.parts import POOLER
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
@@ -87,6 +88,8 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
             start.init_checkpoint or paths.train_dir or run_dir, point.vocabulary.describe()
         )
     num_train_steps = _num_train_steps(config, train_data)
+    if sentence := too_few_steps(config, train_data.num_examples, num_train_steps):
+        logging.warning("%s", sentence)
     require_whole_shares(config, strategy)
 
     details = _details(task, config, paths, start, train_data, dev)
@@ -152,7 +155,8 @@ def _require_weights(config, start):
     if (config.reinit_layers or config.reinit_pooler) and not start.has_weights:
         raise ValueError(
             f"reinit_layers={config.reinit_layers} and reinit_pooler={config.reinit_pooler} replace a part "
-            "of the weights of an --init_checkpoint, but this training starts from random ones; leave them out."
+            "of the weights of an --init_checkpoint, but this training starts from random ones; leave them "
+            "out."
         )
 
 

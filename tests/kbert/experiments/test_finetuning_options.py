@@ -5,10 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from kbert.config import DatasetConfig, FrozenConfig
+from kbert.config import DatasetConfig, FinetuningConfig, FrozenConfig, load_config
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.small_data import too_few_steps
 from kbert.experiments.starting_point import Start, find_starting_point
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
@@ -111,3 +112,31 @@ def test_what_cannot_begin_anew_is_refused(labelled_files, tmp_path):
         tiny_finetuning_config(encoder=tiny_encoder_config(), reinit_layers=1, frozen=FrozenConfig(layers=2))
     with pytest.raises(ValueError, match="this training starts from random ones; leave them out"):
         run_finetuning(tiny_finetuning_config(reinit_pooler=True), tmp_path / "run", labelled_files[0])
+
+
+@pytest.mark.parametrize(
+    ("epochs", "examples", "warns"),
+    [
+        (3, 500, True),
+        (20, 500, False),
+        (3, 9_999, False),
+        (3, 5_000, True),
+        (3, 10_000, False),
+        (7, 5_000, False),
+    ],
+)
+def test_few_steps_on_few_examples_are_warned_of(epochs, examples, warns):
+    config = tiny_finetuning_config(num_train_epochs=epochs, train_batch_size=32, warmup_proportion=0.0)
+    steps = 1_000 if (epochs, examples) == (3, 9_999) else int(examples / 32 * epochs)
+    sentence = too_few_steps(config, examples, steps)
+    assert bool(sentence) == warns
+    if examples == 500 and warns:
+        assert "--override=num_train_epochs=20 --override=warmup_proportion=0.1, or" in sentence
+    if examples == 5_000 and warns:
+        assert "--override=num_train_epochs=7 " in sentence  # 1,093 steps
+
+
+def test_the_config_for_small_data_is_not_warned_of():
+    config = load_config(FinetuningConfig, "configs/finetuning/small_data.toml")
+    assert too_few_steps(config, 300, int(300 / 16 * config.num_train_epochs)) is None
+    assert config.optimizer.corrects_bias and config.warmup_proportion == 0.1
