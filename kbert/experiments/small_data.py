@@ -2,9 +2,9 @@
 
 from kbert.config import FinetuningConfig
 
-# With fewer examples, fewer steps and fewer epochs than these let some seeds fail. arXiv 2006.04884, section 6:
-# RTE, MRPC and CoLA, of 2,500 to 8,600 examples, and 20 epochs that do not fail; arXiv 2006.05987, section 6:
-# more steps help where there are few.
+# With fewer examples, fewer steps and fewer epochs than these, some seeds fail. arXiv 2006.04884, section 6:
+# RTE, MRPC and CoLA, of 2,500 to 8,600 examples, do not fail over 20 epochs; arXiv 2006.05987, section 6: more
+# steps help where there are few.
 FEW_EXAMPLES = 10_000
 ENOUGH_STEPS = 1_000
 ENOUGH_EPOCHS = 20
@@ -23,6 +23,6 @@ def too_few_steps(config: FinetuningConfig, num_examples: int, num_train_steps: 
         changes.append("--override=warmup_proportion=0.1")
     return (
         f"{num_examples:,} training examples and {num_train_steps:,} steps: on so few, some seeds learn "
-        f"nothing. At least {ENOUGH_STEPS:,} steps or {ENOUGH_EPOCHS} epochs are safer: {' '.join(changes)}, or "
-        "configs/finetuning/small_data.toml."
+        f"nothing. At least {ENOUGH_STEPS:,} steps or {ENOUGH_EPOCHS} epochs are safer: {' '.join(changes)}, "
+        "or configs/finetuning/small_data.toml."
     )
