@@ -8,6 +8,7 @@ from kbert.config.config_file import load_config
 from kbert.config.encoder_config import ACTIVATIONS, EncoderConfig
 from kbert.config.finetuning_config import DatasetConfig, FinetuningConfig
 from kbert.config.frozen_config import FrozenConfig
+from kbert.config.lora_config import LoraConfig
 from kbert.config.optimizer_config import OPTIMIZERS, OptimizerConfig
 from kbert.config.plain_values import from_dict, to_dict
 from kbert.config.presets import encoder_presets
@@ -22,6 +23,7 @@ __all__ = [
     "EncoderConfig",
     "FinetuningConfig",
     "FrozenConfig",
+    "LoraConfig",
     "OptimizerConfig",
     "PhaseConfig",
     "PretrainingConfig",

@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 
 from kbert.config.checks import require
 from kbert.config.frozen_config import FrozenConfig
+from kbert.config.lora_config import LoraConfig, is_adapter
 from kbert.config.training_config import TrainingConfig
 from kbert.files.json_values import shown
+
+_ENCODER = FrozenConfig(embeddings=True, layers=10**9)  # without pooler and heads
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,8 @@ class FinetuningConfig(TrainingConfig):
     training file for that, by label, where there is no development file; `dev_split_seed` chooses which
     examples, whatever the `seed` of the training. `reinit_layers` of the topmost layers, and with
     `reinit_pooler` the pooler, begin with new random numbers instead of those of the checkpoint (arXiv
-    2006.05987, section 5). Training stops early after
+    2006.05987, section 5). `lora` trains small adapters in the place of the encoder, see LoraConfig.
+    Training stops early after
     `early_stopping_patience` evaluations in a row without an improvement; the best checkpoint is then the
     run's default checkpoint.
     """
@@ -100,6 +104,7 @@ class FinetuningConfig(TrainingConfig):
     dropout_prob: float | None = None
     reinit_layers: int = 0
     reinit_pooler: bool = False
+    lora: LoraConfig | None = None
     pad_to_longest: bool = True
     eval_every_steps: int | None = None
     eval_every_epochs: float | None = None
@@ -132,6 +137,7 @@ class FinetuningConfig(TrainingConfig):
             f"dropout_prob={self.dropout_prob} must be at least 0 and below 1.",
         )
         self._check_reinit()
+        self._check_lora()
         require(
             self.dev_split is None or 0.0 < self.dev_split < 1.0,
             f"dev_split={self.dev_split} must lie between 0 and 1, for example 0.1.",
@@ -156,10 +162,37 @@ class FinetuningConfig(TrainingConfig):
             f"the encoder's num_hidden_layers={layers}: a layer cannot begin anew and be frozen.",
         )
 
+    def _check_lora(self):
+        if self.lora is None:
+            return
+        require(
+            self.frozen == FrozenConfig(),
+            "lora freezes the whole encoder: leave out [frozen], or train a part of it without lora.",
+        )
+        require(
+            self.reinit_layers == 0,
+            f"reinit_layers={shown(self.reinit_layers)} layers would keep random numbers, because lora "
+            "freezes the encoder; leave one of them out.",
+        )
+
+    @property
+    def adapters(self):
+        return self.lora
+
+    def is_updated(self, name):
+        if self.lora is None:
+            return super().is_updated(name)
+        return is_adapter(name) or not _ENCODER.holds(name)
+
+    def is_in_checkpoints(self, name):
+        return self.lora is None or self.is_updated(name)
+
     def begins_anew(self, name: str, num_hidden_layers: int) -> bool:
         """Whether a variable of this name keeps random numbers, by `reinit_layers` and `reinit_pooler`."""
         if name.startswith("pooler/"):
             return self.reinit_pooler
+        if is_adapter(name):  # no checkpoint has any
+            return True
         above = FrozenConfig(layers=num_hidden_layers - self.reinit_layers)
         return name.startswith("layer_") and not above.holds(name)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from kbert.config.checks import check_limits, require
 from kbert.config.encoder_config import EncoderConfig
 from kbert.config.frozen_config import FrozenConfig
+from kbert.config.lora_config import LoraConfig
 from kbert.config.optimizer_config import OptimizerConfig
 from kbert.files.json_values import shown
 
@@ -121,6 +122,19 @@ class TrainingConfig:
             'jit_compile=true needs fixed shapes, but padding="pack" takes as many rows as each batch needs: '
             "give packed_rows.",
         )
+
+    @property
+    def adapters(self) -> LoraConfig | None:
+        """The adapters beside projections; None for none."""
+        return None
+
+    def is_updated(self, name: str) -> bool:
+        """Whether training changes the variable of this name."""
+        return not self.frozen.holds(name)
+
+    def is_in_checkpoints(self, name: str) -> bool:
+        """Whether each checkpoint holds the variable; the run keeps the others once, see base_weights.py."""
+        return True
 
     @property
     def fixed_shapes(self) -> bool:

@@ -152,6 +152,11 @@ def _require_trainable(config, paths):
 
 
 def _require_weights(config, start):
+    if config.lora and not start.has_weights:
+        raise ValueError(
+            "lora adapts the weights of an --init_checkpoint, but this training starts from random ones; "
+            "leave lora out."
+        )
     if (config.reinit_layers or config.reinit_pooler) and not start.has_weights:
         raise ValueError(
             f"reinit_layers={config.reinit_layers} and reinit_pooler={config.reinit_pooler} replace a part "

@@ -3,8 +3,8 @@
 from kbert.config import FinetuningConfig
 
 # With fewer examples, fewer steps and fewer epochs than these, some seeds fail. arXiv 2006.04884, section 6:
-# RTE, MRPC and CoLA, of 2,500 to 8,600 examples, do not fail over 20 epochs; arXiv 2006.05987, section 6: more
-# steps help where there are few.
+# RTE, MRPC and CoLA, of 2,500 to 8,600 examples, do not fail over 20 epochs; arXiv 2006.05987, section 6:
+# more steps help where there are few.
 FEW_EXAMPLES = 10_000
 ENOUGH_STEPS = 1_000
 ENOUGH_EPOCHS = 20

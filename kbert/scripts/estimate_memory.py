@@ -102,6 +102,7 @@ def _shapes(config) -> list[TrainingShape]:
             recompute,
             config.gradient_accumulation_steps > 1,
             config.frozen,
+            config.adapters,
         )
         for length in lengths
         for recompute in (False, True)

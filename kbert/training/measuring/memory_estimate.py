@@ -5,7 +5,7 @@ Nothing here imports TensorFlow. docs/watching.md explains the formulas and comp
 
 from dataclasses import dataclass, replace
 
-from kbert.config import EncoderConfig, FrozenConfig
+from kbert.config import EncoderConfig, FrozenConfig, LoraConfig
 from kbert.training.measuring.training_flops import Heads
 
 # What a block keeps for its backward pass, in vectors of `hidden_size` for each token, in the compute dtype:
@@ -96,6 +96,7 @@ class TrainingShape:
       recompute: whether the backward pass computes the activations of each block again.
       accumulates: whether a step has several parts (gradient accumulation).
       frozen: what is not trained.
+      lora: the adapters, if there are any; then all of the encoder is frozen.
     """
 
     batch_size: int
@@ -106,6 +107,7 @@ class TrainingShape:
     recompute: bool = False
     accumulates: bool = False
     frozen: FrozenConfig = FrozenConfig()
+    lora: LoraConfig | None = None
 
 
 def estimate_memory(config: EncoderConfig, shape: TrainingShape) -> MemoryEstimate:
@@ -126,6 +128,11 @@ def estimate_memory(config: EncoderConfig, shape: TrainingShape) -> MemoryEstima
         return width * (tokens * (of_hidden * hidden + of_inner * inner) + of_attention * attention)
 
     trained = parameters - num_frozen(config, shape.frozen)
+    if shape.lora is not None:
+        adapters = num_adapter_parameters(config, shape.lora)
+        whole = FrozenConfig(embeddings=True, layers=config.num_hidden_layers)
+        trained = parameters - num_frozen(config, whole) + adapters
+        parameters += adapters
     layers = config.num_hidden_layers - max(0, shape.frozen.lowest_trained())  # with a backward pass
     kept = vectors(_BLOCK_HIDDEN_VECTORS, _BLOCK_INTERMEDIATE_VECTORS, _BLOCK_ATTENTION_MATRICES)
     working = vectors(_BACKWARD_HIDDEN_VECTORS, _BACKWARD_INTERMEDIATE_VECTORS, _BACKWARD_ATTENTION_MATRICES)
@@ -171,6 +178,12 @@ def num_frozen(config: EncoderConfig, frozen: FrozenConfig) -> int:
     embeddings = (vocab + config.max_position_embeddings + config.type_vocab_size + 2) * hidden
     block = 4 * hidden * (hidden + 1) + inner * (hidden + 1) + hidden * (inner + 1) + 4 * hidden
     return frozen.embeddings * embeddings + frozen.layers * block
+
+
+def num_adapter_parameters(config: EncoderConfig, lora: LoraConfig) -> int:
+    """Number of parameters of all adapters."""
+    sizes = lora.sizes(config.hidden_size, config.intermediate_size).values()
+    return config.num_hidden_layers * lora.rank * sum(inputs + outputs for inputs, outputs in sizes)
 
 
 def largest_batch(config: EncoderConfig, shape: TrainingShape, available: int) -> int:

@@ -5,7 +5,7 @@ Nothing here imports TensorFlow.
 
 from dataclasses import dataclass
 
-from kbert.config import EncoderConfig, FrozenConfig
+from kbert.config import EncoderConfig, FrozenConfig, LoraConfig
 
 _NOTHING_FROZEN = FrozenConfig()
 
@@ -73,7 +73,11 @@ class StepWork:
 
 
 def training_flops(
-    config: EncoderConfig, work: StepWork, heads: Heads, frozen: FrozenConfig = _NOTHING_FROZEN
+    config: EncoderConfig,
+    work: StepWork,
+    heads: Heads,
+    frozen: FrozenConfig = _NOTHING_FROZEN,
+    lora: LoraConfig | None = None,
 ) -> float:
     """Floating-point operations of the matrix products of forward and backward pass.
 
@@ -88,7 +92,8 @@ def training_flops(
 
     The backward pass needs twice as much: for every product, one product for the gradient of each factor.
     What is frozen needs no gradient of its weights, and what has only frozen weights below it needs none of
-    its input.
+    its input. With adapters (`lora`) all layers are frozen, and each adapter of rank r adds its two products,
+    r (inputs + outputs) for each token, and their gradients.
     Only real tokens count, and every product counts once: computing padding, or activations a second time
     (recomputation), costs time but is not useful work. These are the model FLOPs of "model FLOPs
     utilization" (arXiv 2204.02311, appendix B, which gives 6 N + 12 L H Q T for each token of a decoder).
@@ -101,8 +106,33 @@ def training_flops(
       >>> f"{flops / 1e12:.2f} TFLOP a step of BERT-base"
       '17.90 TFLOP a step of BERT-base'
     """
-    layers = sum(_layer_products(config, work, frozen, layer) for layer in range(config.num_hidden_layers))
-    return 2 * (layers + _head_products(config, work, heads, frozen))
+    layers = range(config.num_hidden_layers)
+    if lora is None:
+        products = sum(_layer_products(config, work, frozen, layer) for layer in layers)
+    else:
+        products = sum(_adapted_products(config, work, lora, layer == 0) for layer in layers)
+    return 2 * (products + _head_products(config, work, heads, frozen))
+
+
+def _adapted_products(config, work, lora, is_lowest):
+    """Multiply-adds of a frozen layer with adapters; below the lowest one there is no backward pass."""
+    hidden, inner, tokens = config.hidden_size, config.intermediate_size, work.tokens
+    sizes = lora.sizes(hidden, inner)
+    stages = (
+        (tokens * 3 * hidden**2, ("query", "key", "value"), 2),
+        (2 * work.token_pairs * hidden, (), 3),
+        (tokens * hidden**2, ("attention_output",), 2),
+        (tokens * hidden * inner, ("feed_forward_intermediate",), 2),
+        (tokens * inner * hidden, ("feed_forward_output",), 2),
+    )
+    products, has_gradient = 0.0, not is_lowest
+    for of_stage, targets, with_gradient in stages:
+        products += of_stage * (with_gradient if has_gradient else 1)
+        adapted = [sizes[target] for target in targets if target in sizes]
+        for inputs, outputs in adapted:
+            products += tokens * lora.rank * ((2 + has_gradient) * inputs + 3 * outputs)
+        has_gradient = has_gradient or bool(adapted)
+    return products
 
 
 def _layer_products(config, work, frozen, layer):

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.config import FrozenConfig
+from kbert.config import FinetuningConfig, FrozenConfig, LoraConfig
+from kbert.config.lora_config import LORA_TARGETS
 from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
 from kbert.tasks.pretraining import MaskedLM, Pretraining
@@ -17,7 +18,6 @@ from kbert.training.measuring.training_flops import Heads, StepWork, training_fl
 from tests.conftest import tiny_encoder_config
 from tests.kbert.training.small_training import random_batches
 
-NOTHING = FrozenConfig()
 _INSTRUCTION = re.compile(r"^\s*(?:ROOT )?(%?[\w.-]+) = \w+\[([\d,]*)\]\S* ([\w-]+)\(([^)]*)\)(.*)$")
 
 
@@ -40,10 +40,10 @@ def dots(hlo: str) -> list[tuple[tuple, tuple]]:
     return products
 
 
-def program(task, encoder, batch, frozen=NOTHING) -> str:
+def program(task, encoder, batch, is_updated=lambda name: True) -> str:
     """XLA's program of forward and backward pass."""
     model = task.build_model(encoder)
-    variables = [v.value for name, v in trained_weights(model).items() if not frozen.holds(name)]
+    variables = [v.value for name, v in trained_weights(model).items() if is_updated(name)]
 
     @tf.function(jit_compile=True)
     def gradients(batch):
@@ -98,10 +98,20 @@ def test_what_is_frozen_is_counted_product_for_product(frozen):
     config = tiny_encoder_config(type_vocab_size=7)
     batch = full_batch(4, 12, label_ids=np.zeros(4, np.int32))
     task = SequenceClassification(["a", "b", "c"])
-    products = dots(program(task, BertEncoder(config), batch, frozen))
+    products = dots(program(task, BertEncoder(config), batch, lambda name: not frozen.holds(name)))
     work = StepWork.of_batch(4, 12)
     expected = training_flops(config, work, Heads(pooled_labels=3), frozen)
     assert counted(products, config, table_is_trained=not frozen.embeddings) == expected
+
+
+@pytest.mark.parametrize("targets", [("query", "key", "value"), LORA_TARGETS[3:], LORA_TARGETS])
+def test_adapters_are_counted_product_for_product(targets):
+    config, lora = tiny_encoder_config(type_vocab_size=7), LoraConfig(rank=3, targets=targets)
+    batch = full_batch(4, 12, label_ids=np.zeros(4, np.int32))
+    task, settings = SequenceClassification(["a", "b", "c"]), FinetuningConfig(lora=lora)
+    products = dots(program(task, BertEncoder(config, lora=lora), batch, is_updated=settings.is_updated))
+    expected = training_flops(config, StepWork.of_batch(4, 12), Heads(pooled_labels=3), lora=lora)
+    assert counted(products, config, table_is_trained=False) == expected
 
 
 def counted(products, config, table_is_trained=True):
