@@ -31,6 +31,20 @@ def _fault(name, file, old, new, *tests):
 
 _FINETUNING = (
     _fault(
+        "adapters merged without their scale",
+        "kbert/runs/base_weights.py",
+        "np.float32(scale) * (first",
+        "np.float32(1.0) * (first",
+        "kbert/training/test_lora.py",
+    ),
+    _fault(
+        "the same dropout for all adapters",
+        "kbert/layers/low_rank_dense.py",
+        "(LORA_TARGETS.index(self.target) + 1) * _GOLDEN",
+        "_GOLDEN",
+        "kbert/layers/test_low_rank_dense.py",
+    ),
+    _fault(
         "the wrong layers begin anew",
         "kbert/config/finetuning_config.py",
         'name.startswith("layer_") and not above.holds(name)',

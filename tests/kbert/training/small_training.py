@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from kbert.config import FrozenConfig, OptimizerConfig
+from kbert.config import FinetuningConfig, FrozenConfig, OptimizerConfig
 from kbert.encoder import BertEncoder
 from kbert.input_pipelines.text_reader import own_rows
 from kbert.runs.run_directory import trained_weights
@@ -68,6 +68,7 @@ class SmallTraining:
         frozen=NOTHING_FROZEN,
         num_hidden_layers=1,
         recompute=False,
+        lora=None,
     ):
         strategy = strategy or tf.distribute.get_strategy()
         encoder = tiny_encoder_config(
@@ -80,9 +81,11 @@ class SmallTraining:
         )
         keras.utils.set_random_seed(1)
         with strategy.scope():
-            self.model = Pretraining().build_model(BertEncoder(encoder, dtype=dtype, recompute=recompute))
+            bert = BertEncoder(encoder, dtype=dtype, recompute=recompute, lora=lora)
+            self.model = Pretraining().build_model(bert)
             self.weights = trained_weights(self.model)
-            updated = {name: value for name, value in self.weights.items() if not frozen.holds(name)}
+            trained = FinetuningConfig(frozen=frozen, lora=lora)
+            updated = {name: value for name, value in self.weights.items() if trained.is_updated(name)}
             self.optimizer = make_optimizer(optimizer_config, updated)
             self.global_step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.step = TrainStep(
