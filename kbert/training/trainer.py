@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import itertools
+import math
 from typing import Any
 
 import keras
@@ -118,6 +119,8 @@ class _Training:
             self._model = task.build_model(encoder)
             weights = trained_weights(self._model)
             updated = {name: v for name, v in weights.items() if config.is_updated(name)}
+            if self._chief and len(updated) < len(weights):
+                logging.info("training %s of %s parameters", _number_of(updated), _number_of(weights))
             self._kept_once = {n: v for n, v in weights.items() if not config.is_in_checkpoints(n)}
             self._optimizer = make_optimizer(config.optimizer, updated)
             self._global_step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
@@ -335,6 +338,11 @@ class _Training:
             f"at step {self._state.step} of {self._plan.num_train_steps}; everything is saved in "
             f"{self._run.path}, and the same command continues from there.",
         )
+
+
+def _number_of(weights):
+    """The number of parameters of variables, for people."""
+    return f"{sum(math.prod(variable.shape) for variable in weights.values()):,}"
 
 
 def _readable(task, values):
