@@ -9,6 +9,7 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.resizing import POSITION_TABLE, with_positions
 from kbert.checkpoints.model_variables import part_of
 from kbert.config import EncoderConfig
+from kbert.config.lora_config import is_adapter
 from kbert.tasks import TASKS
 
 
@@ -92,8 +93,9 @@ def initialize(
         checkpoint.source,
         checkpoint.report.format,
     )
-    if anew:
-        logging.info("%s begin anew, as the config asks", ", ".join(sorted({n.split("/")[0] for n in anew})))
+    layers = sorted({name.split("/")[0] for name in anew if not is_adapter(name)})
+    if layers:
+        logging.info("%s begin anew, as the config asks", ", ".join(layers))
     for part, reason in reasons.items():
         logging.warning("%s is freshly initialised: %s", part, reason)
     for part in sorted(unused):

@@ -8,10 +8,14 @@ from absl import logging
 from kbert.config import FinetuningConfig
 from kbert.experiments.constant_answer import add_baselines, no_better_than_constant
 from kbert.experiments.devices import Devices
+from kbert.experiments.finetuning_checks import (
+    require_pooler,
+    require_trainable,
+    require_weights,
+    too_few_steps,
+)
 from kbert.experiments.labelled_paths import LabelledPaths
-from kbert.experiments.small_data import too_few_steps
 from kbert.experiments.starting_point import Start, StartingPoint, find_starting_point
-from kbert.heads.parts import POOLER
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
@@ -64,8 +68,8 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     Raises:
       ValueError: before any heavy work, when files, labels, lengths and the encoder do not match.
     """
-    _require_trainable(config, paths)
-    _require_weights(config, start)
+    require_trainable(config, paths)
+    require_weights(config, start)
 
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.reporting.run_page import write_page_of_run
@@ -81,7 +85,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
         start = dataclasses.replace(start, vocabulary=read_vocabulary(paths.train_dir, train_data.manifest))
     point = find_starting_point(start, run_dir, config.encoder, task, config.begins_anew)
     config = _complete_config(config, point)
-    _require_pooler(config, task)
+    require_pooler(config, task)
     for data in (train_data, *dev.values()):
         data.check_with(task, config.max_seq_length)
         data.require_vocabulary(
@@ -130,44 +134,6 @@ def _held_out(config, dev):
     if not config.dev_split:
         return {}
     return {"held_out": {"num_examples": dev[""].num_examples, "digest": dev[""].digest}}
-
-
-def _require_trainable(config, paths):
-    TASKS.require(config.task)
-    if config.early_stopping_patience and not (paths.have_dev or config.dev_split):
-        raise ValueError(
-            f"early_stopping_patience={config.early_stopping_patience} needs data to evaluate on: give "
-            "--dev_file, --dev_dir or dev_split."
-        )
-    if config.dev_split and paths.have_dev:
-        raise ValueError(
-            f"dev_split={config.dev_split} holds out a part of --train_file to evaluate on, but "
-            f"{paths.dev_file or paths.dev_dir} is given for that as well; leave one of them out."
-        )
-    if config.dev_split and not paths.train_file:
-        raise ValueError(
-            f"dev_split={config.dev_split} splits the examples of --train_file, but {paths.train_dir} holds "
-            "records; give the file, or records to evaluate on as --dev_dir."
-        )
-
-
-def _require_weights(config, start):
-    if config.lora and not start.has_weights:
-        raise ValueError(
-            "lora adapts the weights of an --init_checkpoint, but this training starts from random ones; "
-            "leave lora out."
-        )
-    if (config.reinit_layers or config.reinit_pooler) and not start.has_weights:
-        raise ValueError(
-            f"reinit_layers={config.reinit_layers} and reinit_pooler={config.reinit_pooler} replace a part "
-            "of the weights of an --init_checkpoint, but this training starts from random ones; leave them "
-            "out."
-        )
-
-
-def _require_pooler(config, task):
-    if config.reinit_pooler and not any(part.name == POOLER.name for part in task.parts):
-        raise ValueError(f"reinit_pooler=true, but a model for {task.name} has no pooler; leave it out.")
 
 
 def _open_data(config, paths):

@@ -9,7 +9,7 @@ from kbert.config import DatasetConfig, FinetuningConfig, FrozenConfig, load_con
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.experiments.small_data import too_few_steps
+from kbert.experiments.finetuning_checks import too_few_steps
 from kbert.experiments.starting_point import Start, find_starting_point
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
