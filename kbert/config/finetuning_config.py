@@ -9,7 +9,7 @@ from kbert.config.lora_config import LoraConfig, is_adapter
 from kbert.config.training_config import TrainingConfig
 from kbert.files.json_values import shown
 
-_ENCODER = FrozenConfig(embeddings=True, layers=10**9)  # without pooler and heads
+_ENCODER = FrozenConfig(embeddings=True, layers=1000)  # without pooler and heads
 
 
 @dataclass(frozen=True)

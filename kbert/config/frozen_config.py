@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from kbert.config.checks import require
+from kbert.config.checks import check_limits, require
 from kbert.config.encoder_config import EncoderConfig
 from kbert.files.json_values import shown
 
@@ -30,6 +30,7 @@ class FrozenConfig:
     layers: int = 0
 
     def __post_init__(self):
+        check_limits(self, "frozen.")
         require(self.layers >= 0, f"frozen.layers={shown(self.layers)} must not be negative.")
 
     def holds(self, name: str) -> bool:

@@ -3,14 +3,13 @@
 import collections
 from dataclasses import dataclass
 
-from kbert.config.checks import require
+from kbert.config.checks import check_limits, require
 from kbert.files.json_values import shown
 
 # The projections of a layer that can have an adapter, in the order in which they are computed.
 LORA_TARGETS = (
     "query", "key", "value", "attention_output", "feed_forward_intermediate", "feed_forward_output",
 )  # fmt: skip
-_LARGEST_RANK = 65_536
 
 
 @dataclass(frozen=True)
@@ -30,11 +29,9 @@ class LoraConfig:
 
     def __post_init__(self):
         object.__setattr__(self, "targets", tuple(self.targets))
-        require(
-            0 < self.rank <= _LARGEST_RANK,
-            f"lora.rank={shown(self.rank)} must lie between 1 and {_LARGEST_RANK}.",
-        )
-        require(0 < self.alpha <= 1e6, f"lora.alpha={self.alpha} must be above 0 and at most 1e6.")
+        check_limits(self, "lora.")
+        require(self.rank > 0, f"lora.rank={shown(self.rank)} must be positive.")
+        require(self.alpha > 0, f"lora.alpha={self.alpha} must be positive.")
         require(0 <= self.dropout < 1, f"lora.dropout={self.dropout} must be at least 0 and below 1.")
         require(
             bool(self.targets), f"lora.targets names no projection; choose some of {', '.join(LORA_TARGETS)}."

@@ -348,7 +348,7 @@ _TRAINING = (
     ),
     _fault(
         "a backward pass as cheap as the forward pass", "kbert/training/measuring/training_flops.py",
-        "return 3 * 2 * products", "return 2 * 2 * products",
+        "products = 3 * (weights + attention)", "products = 2 * (weights + attention)",
         "kbert/training/measuring/test_training_flops.py",
     ),
     _fault(
@@ -453,7 +453,7 @@ _ANSWERS = (
     ),
     _fault(
         "a sign in the loss of labels not held", "kbert/tasks/sequences/multi_label_classification.py",
-        "ops.relu(logits) - logits * held", "ops.relu(logits) + logits * held",
+        "ops.relu(logits) - logits * targets", "ops.relu(logits) + logits * targets",
         "kbert/tasks/test_losses_by_hand.py",
     ),
     _fault(

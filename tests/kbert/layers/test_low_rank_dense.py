@@ -88,8 +88,8 @@ def test_only_targets_get_an_adapter():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"rank": 0}, "lora.rank=0 must lie between 1"),
-        ({"alpha": 0.0}, "lora.alpha=0.0 must be above 0"),
+        ({"rank": 0}, "lora.rank=0 must be positive"),
+        ({"alpha": 0.0}, "lora.alpha=0.0 must be positive"),
         ({"dropout": 1.0}, "lora.dropout=1.0 must be at least 0 and below 1"),
         ({"targets": ()}, "names no projection; choose some of query, key"),
         ({"targets": ("quer",)}, "holds 'quer', which is not known"),
