@@ -1,5 +1,6 @@
 """What a training starts from: a checkpoint, random weights, or the newest checkpoint of the run itself."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,11 @@ class Start:
     vocabulary: Vocabulary | None = None
 
     @property
+    def has_weights(self) -> bool:
+        """Whether a checkpoint gives weights to start from."""
+        return bool(self.init_checkpoint) and not self.from_scratch
+
+    @property
     def details(self) -> dict:
         """What run.json records of it."""
         return {"init_checkpoint": str(self.init_checkpoint) if self.init_checkpoint else None}
@@ -49,7 +55,9 @@ class StartingPoint(NamedTuple):
     pooling: PoolingConfig | None = None
 
 
-def find_starting_point(start: Start, run_dir, encoder: EncoderConfig | None, task) -> StartingPoint:
+def find_starting_point(
+    start: Start, run_dir, encoder: EncoderConfig | None, task, begins_anew=None
+) -> StartingPoint:
     """Finds what a training starts from.
 
     A run that already has a checkpoint resumes from it. Its `init_checkpoint` is then not read again and may
@@ -60,6 +68,8 @@ def find_starting_point(start: Start, run_dir, encoder: EncoderConfig | None, ta
       run_dir: the folder of the run.
       encoder: the config's encoder, or None to take the checkpoint's.
       task: the `Task`.
+      begins_anew: function from a variable's name and the number of layers to whether it keeps its random
+        numbers.
 
     Raises:
       ValueError: when the checkpoint cannot be read, or its encoder differs from the config's.
@@ -76,7 +86,8 @@ def find_starting_point(start: Start, run_dir, encoder: EncoderConfig | None, ta
     encoder = model_loading.agreed_encoder(encoder, pretrained)
 
     def initialize(model):
-        model_loading.initialize(model, pretrained, getattr(task, "labels", ()))
+        anew = begins_anew and functools.partial(begins_anew, num_hidden_layers=encoder.num_hidden_layers)
+        model_loading.initialize(model, pretrained, getattr(task, "labels", ()), anew)
 
     weights = None if start.from_scratch else initialize
     return StartingPoint(pretrained.vocabulary, encoder, weights, pretrained.pooling)

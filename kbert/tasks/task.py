@@ -1,6 +1,6 @@
 """The base class of tasks: the methods that training, evaluation, prediction and serving use."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -187,7 +187,32 @@ class Task:
         """The parts that the model has on top of the encoder's layers: pooler and heads."""
         raise NotImplementedError
 
+    def for_training(self, count_labels: Callable[[], tuple[Mapping[str, int], int]]) -> "Task":
+        """The task with what its settings leave to the training data; by default itself.
+
+        Args:
+          count_labels: function without arguments to (label -> how often the training data have it, number of
+            their examples).
+        """
+        return self
+
     # ------------------------------------------------------------------------------- examples
+
+    @classmethod
+    def labels_of(cls, example) -> tuple[str, ...]:
+        """The labels of an example, one for each time that it has them; none where a task has no labels."""
+        return ()
+
+    @classmethod
+    def stratum_of(cls, example) -> str:
+        """What a split spreads evenly, such as the label; "" where a task has nothing of that kind."""
+        return ""
+
+    @classmethod
+    def groups_of(cls, examples: list) -> list[str]:
+        """For each example a text; a split keeps examples of equal text together. By default all but the
+        label."""
+        return [repr(tuple(example)[:-1]) for example in examples]
 
     @classmethod
     def read_examples(cls, path, dataset: DatasetConfig, with_labels: bool = True) -> Iterator:
@@ -247,6 +272,14 @@ class Task:
     def loss_sums(self, outputs, batch) -> dict:
         """name -> scalar: the weighted sum of a loss. The names are those of `loss_weights`."""
         raise NotImplementedError
+
+    def training_loss_weights(self, batch) -> dict:
+        """As `loss_weights`, of the losses that training minimises: those of evaluation, by default."""
+        return self.loss_weights(batch)
+
+    def training_loss_sums(self, outputs, batch) -> dict:
+        """As `loss_sums`, for training: there a loss may weigh labels, or smooth them."""
+        return self.loss_sums(outputs, batch)
 
     # ------------------------------------------------------------------------------- scores
 
