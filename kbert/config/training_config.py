@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from kbert.config.checks import check_limits, require
+from kbert.config.distillation_config import DistillationConfig
 from kbert.config.encoder_config import EncoderConfig
 from kbert.config.optimizer_config import OptimizerConfig
 from kbert.files.json_values import shown
@@ -33,6 +34,8 @@ class TrainingConfig:
     puts several texts into a row: as many rows as each batch needs, or `packed_rows` rows, for the fixed
     shapes that XLA needs. "auto" packs where shapes vary anyway. `recompute_activations` runs each block
     again in the backward pass instead of keeping its activations: less memory, more work, the same result.
+
+    `distillation` adds a teacher, see `DistillationConfig`.
     """
 
     description: str = ""
@@ -54,6 +57,7 @@ class TrainingConfig:
     peak_flops: float | None = None
     deterministic_ops: bool = False
     seed: int = 12345
+    distillation: DistillationConfig | None = None
 
     def __post_init__(self):
         for name in (

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from kbert.runs.run_directory import trained_weights
 from kbert.training.evaluation_step import model_inputs
 from kbert.training.gradient_accumulation import summed_over_parts
 from kbert.training.loss_scale import SMALLEST_SCALE, DynamicLossScale
@@ -58,6 +59,11 @@ class TrainStep:
         self._num_parts = gradient_accumulation_steps
         self._first_update = first_update
         self._trainable = [variable.value for variable in model.trainable_variables]
+        self._training_only = {
+            name: variable.value
+            for name, variable in trained_weights(model).items()
+            if task.is_training_only(name)
+        }
         self._random_states = [
             variable.value for variable in model.non_trainable_variables if "seed_generator" in variable.path
         ]
@@ -75,7 +81,8 @@ class TrainStep:
 
     def state(self) -> dict[str, tf.Variable]:
         """Name -> variable that a checkpoint must hold in addition to weights and optimizer."""
-        return self._loss_scale.state() if self._loss_scale else {}
+        scale = self._loss_scale.state() if self._loss_scale else {}
+        return scale | self._training_only
 
     @tf.function(reduce_retracing=True)
     def run(self, iterator, num_steps):
@@ -160,7 +167,7 @@ class TrainStep:
         with tf.GradientTape() as tape:
             outputs = self._model(model_inputs(self._model, batch), training=True)
             losses = self._task.loss_sums(outputs, batch)
-            loss = tf.add_n([losses[name] / weights[name] for name in losses])
+            loss = tf.add_n([losses[name] / weights[name] * self._task.loss_factor(name) for name in losses])
             if scale is not None:
                 loss *= scale
         gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self._trainable)]

@@ -114,11 +114,13 @@ class _Training:
                 recompute=config.recompute_activations,
             )
             self._model = task.build_model(encoder)
-            self._optimizer = make_optimizer(config.optimizer, trained_weights(self._model))
+            trained = trained_weights(self._model)
+            self._optimizer = make_optimizer(config.optimizer, trained)
             self._global_step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
         metric = config.best_metric or task.best_metric
         self._best = BestCheckpoint(metric, task.higher_is_better(metric), plan.early_stopping_patience)
-        self._state = TrainingState(run, config, self._model, self._optimizer, self._best, self._chief)
+        weights = {name: value for name, value in trained.items() if not task.is_training_only(name)}
+        self._state = TrainingState(run, config, weights, self._optimizer, self._best, self._chief)
         self._metrics_file = MetricsFile(run.metrics_file) if self._chief else None
         self._step_function = self._metrics = self._progress = None
         self._evaluate: Any = None

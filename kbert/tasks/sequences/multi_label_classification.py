@@ -6,7 +6,7 @@ from keras import ops
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.input_pipelines import labelled_files
 from kbert.tasks.sequences.sequence_task import LabelTask
-from kbert.tasks.task import example_weights
+from kbert.tasks.task import SoftTarget, example_weights
 
 THRESHOLD = 0.5  # a label is predicted when its probability is at least this
 
@@ -82,6 +82,9 @@ class MultiLabelClassification(LabelTask):
         # log(1 + exp(x)) - x y, in a form whose exponential cannot overflow.
         losses = ops.relu(logits) - logits * held + ops.log1p(ops.exp(-ops.abs(logits)))
         return {"loss": ops.sum(losses * example_weights(batch)[:, None])}
+
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)[:, None], "sigmoid"),)}
 
     def metric_sums(self, outputs, batch):
         """`accuracy`, and the counts for F1: for each label, how often it is right, predicted and true."""

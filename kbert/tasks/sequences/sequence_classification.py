@@ -5,7 +5,7 @@ from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.tasks.sequences.sequence_task import LabelTask
-from kbert.tasks.task import correct, cross_entropies, example_weights
+from kbert.tasks.task import SoftTarget, correct, cross_entropies, example_weights
 
 
 class SequenceClassification(LabelTask):
@@ -76,6 +76,9 @@ class SequenceClassification(LabelTask):
     def loss_sums(self, outputs, batch):
         losses = cross_entropies(outputs["logits"], batch[LABEL_FEATURE])
         return {"loss": ops.sum(losses * example_weights(batch))}
+
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)),)}
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)

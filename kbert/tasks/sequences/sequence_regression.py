@@ -7,7 +7,7 @@ from keras import ops
 from kbert.features import TARGET_FEATURE, Feature
 from kbert.input_pipelines import labelled_files
 from kbert.tasks.sequences.sequence_task import SequenceTask
-from kbert.tasks.task import example_weights
+from kbert.tasks.task import SoftTarget, example_weights
 
 _WORST = -1.0  # of a correlation
 
@@ -77,6 +77,9 @@ class SequenceRegression(SequenceTask):
     def loss_sums(self, outputs, batch):
         errors = ops.square(outputs["prediction"] - batch[TARGET_FEATURE])
         return {"loss": ops.sum(errors * example_weights(batch))}
+
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["prediction"], example_weights(batch), "number"),)}
 
     def score(self, examples, predictions):
         """`pearson` and `spearman` (with mean ranks for ties).

@@ -11,7 +11,15 @@ from kbert.config.checks import require
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
 from kbert.heads.parts import token_head
 from kbert.heads.token_classification_head import TokenClassificationHead
-from kbert.tasks.task import ExampleFeatures, Signature, Task, correct, cross_entropies, example_weights
+from kbert.tasks.task import (
+    ExampleFeatures,
+    Signature,
+    SoftTarget,
+    Task,
+    correct,
+    cross_entropies,
+    example_weights,
+)
 from kbert.tasks.task_model import TaskModel
 from kbert.tasks.token_classification.sentence_rows import SentenceRows
 from kbert.tasks.token_classification.sentence_scores import (
@@ -167,6 +175,10 @@ class TokenClassification(Task):
         batch = _as_long_as(outputs["logits"], batch)
         losses = cross_entropies(outputs["logits"], _labels(batch))
         return {"loss": ops.sum(losses * _token_weights(batch))}
+
+    def soft_targets(self, outputs, batch):
+        batch = _as_long_as(outputs["logits"], batch)
+        return {"loss": (SoftTarget(outputs["logits"], _token_weights(batch)),)}
 
     # ------------------------------------------------------------------------------- scores
 
