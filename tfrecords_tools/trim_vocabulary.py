@@ -155,8 +155,8 @@ def changed_texts(texts: Iterable[str], before: Vocabulary, after: Vocabulary) -
       before, after: the vocabularies.
 
     Returns:
-      dict with `texts`, `changed_texts` (a share), `pieces` (with `before`), `changed_pieces` (the share of
-      pieces of `before` in words that are cut differently) and `unknown_pieces` (the shares before and after).
+      dict with `texts`; `changed_texts`, a share of them; `pieces`, those of `before`; `changed_pieces`, the
+      share of them in words that are cut differently; and `unknown_words`, before and after.
     """
     import tensorflow as tf
 

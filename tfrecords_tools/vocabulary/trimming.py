@@ -41,8 +41,8 @@ def trim_pieces(
     if vocab_size is not None:
         if vocab_size < len(fixed):
             raise ValueError(
-                f"--vocab_size={vocab_size} has no room for the {len(fixed)} special tokens and characters of "
-                f"the corpus; give at least {len(fixed)}."
+                f"--vocab_size={vocab_size} has no room for the {len(fixed)} special tokens and characters "
+                f"of the corpus; give at least {len(fixed)}."
             )
         pieces = prune_pieces(pieces, vocab_size - len(fixed), word_counts, fixed)
     kept = fixed | set(pieces)
