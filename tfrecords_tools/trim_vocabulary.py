@@ -16,18 +16,17 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from absl import flags, logging
+from absl import flags
 
 from kbert import command_line
 from kbert.config import FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders
-from tfrecords_tools.corpus.documents import TextFormat
+from tfrecords_tools.corpus.documents import Problems, TextFormat, plan_units, read_lines_of_unit
 from tfrecords_tools.vocabulary.greedy_match import coverage
 from tfrecords_tools.vocabulary.trimming import trim_pieces
-from tfrecords_tools.vocabulary.word_counter import count_words
-from tfrecords_tools.work.worker_pool import WorkerPool
+from tfrecords_tools.vocabulary.word_counter import UNIT_BYTES, count_words
 
 FLAGS = flags.FLAGS
 _TEXTS_AT_ONCE = 1000
@@ -52,34 +51,78 @@ def define_flags():
     flags.mark_flags_as_required(["from", "to"])
 
 
-def main(argv):
-    del argv
-    source = FLAGS["from"].value
-    files, heldout = _files()
-    check_output_folder(FLAGS.to, [*files, *heldout, *input_folders(FLAGS.input_files or "")])
-    dataset = load_config(FinetuningConfig, FLAGS.config).dataset if FLAGS.labelled_files else None
+def trim_vocabulary(
+    source,
+    target,
+    files,
+    heldout=(),
+    dataset=None,
+    format="kbert",
+    min_count=1,
+    vocab_size=None,
+    text_field="text",
+    do_lower_case=None,
+    allow_unmatched=(),
+    overwrite=False,
+) -> dict:
+    """Writes the checkpoint `source` to `target`, cut to the pieces of some texts.
 
+    Args:
+      source, target, format, do_lower_case, allow_unmatched, overwrite: as for `convert_checkpoint`.
+      files: the texts that the model is for, as `input_files` gives them.
+      heldout: texts to count changes in.
+      dataset: the `DatasetConfig` of labelled files; None for plain texts.
+      min_count, vocab_size: see `trim_pieces`.
+      text_field: the key of the text in JSONL files of plain texts.
+
+    Returns:
+      dict with `tokens` (before and after), `words` (how the texts are cut) and, where there are held-out
+      texts, `heldout`, see `changed_texts`.
+
+    Raises:
+      ValueError, OSError: when a file cannot be read, or `target` not written; nothing is left behind then.
+    """
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.checkpoints.conversion.resizing import with_vocabulary
     from kbert.checkpoints.formats import read_checkpoint, require_free, write_checkpoint
 
-    require_free(FLAGS.to, FLAGS.overwrite, inputs=[source])
-    checkpoint = read_checkpoint(source, FLAGS.do_lower_case, FLAGS.allow_unmatched)
-    with plain_texts(files, dataset) as texts:
-        words = _words(texts, checkpoint.vocabulary.do_lower_case)
-    tokens = trim_pieces(
-        checkpoint.vocabulary.tokens, SPECIAL_TOKENS, words, FLAGS.min_count, FLAGS.vocab_size
-    )
-    vocabulary = Vocabulary(tokens, checkpoint.vocabulary.do_lower_case)
-    trimmed = with_vocabulary(checkpoint, vocabulary)
+    require_free(target, overwrite, inputs=[source, *files, *heldout])
+    checkpoint = read_checkpoint(source, do_lower_case, allow_unmatched)
+    before = checkpoint.vocabulary
+    with plain_texts(files, dataset, text_field) as texts:
+        words = _words(texts, before.do_lower_case)
+    tokens = trim_pieces(before.tokens, SPECIAL_TOKENS, words, min_count, vocab_size)
+    after = Vocabulary(tokens, before.do_lower_case)
     report = {
-        "tokens": {"before": len(checkpoint.vocabulary), "after": len(vocabulary)},
-        "words": _changed_words(words, checkpoint.vocabulary, vocabulary),
+        "tokens": {"before": len(before), "after": len(after)},
+        "words": _changed_words(words, before, after),
     }
     if heldout:
-        with plain_texts(heldout, dataset) as texts:
-            report["heldout"] = changed_texts(_lines(texts), checkpoint.vocabulary, vocabulary)
-    write_checkpoint(trimmed, FLAGS.to, FLAGS.format, FLAGS.allow_unmatched, FLAGS.overwrite)
+        with plain_texts(heldout, dataset, text_field) as texts:
+            report["heldout"] = changed_texts(_lines(texts), before, after)
+    write_checkpoint(with_vocabulary(checkpoint, after), target, format, allow_unmatched, overwrite)
+    return report
+
+
+def main(argv):
+    del argv
+    files, heldout = _files()
+    check_output_folder(FLAGS.to, [*files, *heldout, *input_folders(FLAGS.input_files or "")])
+    dataset = load_config(FinetuningConfig, FLAGS.config).dataset if FLAGS.config else None
+    report = trim_vocabulary(
+        FLAGS["from"].value,
+        FLAGS.to,
+        files,
+        heldout,
+        dataset,
+        FLAGS.format,
+        FLAGS.min_count,
+        FLAGS.vocab_size,
+        FLAGS.text_field,
+        FLAGS.do_lower_case,
+        FLAGS.allow_unmatched,
+        FLAGS.overwrite,
+    )
     print(json.dumps(report))
 
 
@@ -94,38 +137,42 @@ def _files():
 
 
 @contextlib.contextmanager
-def plain_texts(files: list[Path], dataset) -> Iterator[list[Path]]:
-    """The files as texts: themselves, or for labelled files the columns of texts in a temporary file.
+def plain_texts(files: list[Path], dataset, text_field: str = "text") -> Iterator[list[Path]]:
+    """The texts of files, one a line in a temporary file.
 
     Args:
       files: what to read.
-      dataset: the `DatasetConfig` of labelled files; None for files of texts.
+      dataset: the `DatasetConfig` of labelled files, whose columns of texts are read; None for plain texts.
+      text_field: the key of the text in JSONL files of plain texts.
     """
-    if dataset is None:
-        yield files
-        return
-    from kbert.input_pipelines.labelled_files import stream_records, text_of
-
-    columns = [name for name in (dataset.text, dataset.text_pair, *dataset.choices) if name]
+    texts = _lines_of_texts(files, text_field) if dataset is None else _texts_of_rows(files, dataset)
     with tempfile.TemporaryDirectory(prefix="trim_vocabulary_") as folder:
         path = Path(folder) / "texts.txt"
         with path.open("w", encoding="utf-8", newline="\n") as out:
-            for file in files:
-                for place, record in stream_records(file, dataset, columns, with_labels=False):
-                    texts = (text_of(record, name, place) for name in columns)
-                    out.write(" ".join(" ".join(text.split()) for text in texts) + "\n")
+            out.writelines(" ".join(text.split()) + "\n" for text in texts)
         yield [path]
 
 
+def _lines_of_texts(files, text_field):
+    problems, text_format = Problems(), TextFormat(text_field=text_field)
+    for unit in plan_units(files, UNIT_BYTES):
+        for lines in read_lines_of_unit(unit, text_format, problems):
+            yield from (line.decode("utf-8") for line in lines)
+
+
+def _texts_of_rows(files, dataset):
+    from kbert.input_pipelines.labelled_files import stream_records, text_of
+
+    columns = [name for name in (dataset.text, dataset.text_pair, *dataset.choices) if name]
+    for file in files:
+        for place, record in stream_records(file, dataset, columns, with_labels=False):
+            yield " ".join(text_of(record, name, place) for name in columns)
+
+
 def _words(files, do_lower_case):
-    with WorkerPool(1) as pool:
-        words = count_words(
-            files, do_lower_case, text_format=TextFormat(text_field=FLAGS.text_field), pool=pool
-        )
+    words = count_words(files, do_lower_case)
     if not words.counts:
         raise ValueError("the input files hold no words; expected texts such as the model will see.")
-    for line in words.problems.summary():
-        logging.warning("%s", line)
     return words.counts
 
 

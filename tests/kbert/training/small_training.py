@@ -47,6 +47,14 @@ def parts_of(batches, share):
     return dataset.map(lambda batch: {name: own_rows(value, size, share) for name, value in batch.items()})
 
 
+def _with_teacher(task):
+    """The task with every loss of a wider teacher of two layers."""
+    from kbert.distillation.distillation import Distillation
+    from tests.kbert.distillation.small_teacher import ALL_LOSSES, calm, random_teacher
+
+    return Distillation(task, ALL_LOSSES, random_teacher(task, calm(hidden_size=24)))
+
+
 class SmallTraining:
     """A tiny model from a fixed start, and its training step over the given batches, again and again."""
 
@@ -64,6 +72,7 @@ class SmallTraining:
         gradient_accumulation_steps=1,
         optimizer_name="adam_weight_decay",
         precision=None,
+        with_teacher=False,
     ):
         strategy = strategy or tf.distribute.get_strategy()
         encoder = tiny_encoder_config(
@@ -72,14 +81,15 @@ class SmallTraining:
         optimizer_config = OptimizerConfig(
             name=optimizer_name, learning_rate=learning_rate, global_clipnorm=clipnorm
         )
+        task = _with_teacher(Pretraining()) if with_teacher else Pretraining()
         keras.utils.set_random_seed(1)
         with strategy.scope():
-            self.model = Pretraining().build_model(BertEncoder(encoder, dtype=dtype))
+            self.model = task.build_model(BertEncoder(encoder, dtype=dtype))
             self.weights = trained_weights(self.model)
             self.optimizer = make_optimizer(optimizer_config, self.weights)
             self.global_step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.step = TrainStep(
-            Pretraining(),
+            task,
             self.model,
             self.optimizer,
             LinearWarmupDecay(learning_rate, num_train_steps, 0),
