@@ -30,8 +30,9 @@ def files(tmp_path):
 def test_a_classifier_answers_as_before(finetuned_run, files, tmp_path):
     report = trim_vocabulary(finetuned_run.path, tmp_path / "small", *files)
     before, after = load(finetuned_run.path), load(tmp_path / "small")
-    tokens = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "walk", "jump", "ask", "the", "##s", "##ed", ".")
-    assert after.vocabulary.tokens == tokens and report["tokens"] == {"before": 22, "after": 12}
+    # "a" is a character of "walk", so it stays beside the pieces of the texts.
+    assert after.vocabulary.tokens[5:] == ("walk", "jump", "ask", "the", "a", "##s", "##ed", ".")
+    assert report["tokens"] == {"before": 22, "after": 13}
     cut = [WordPieceTokenizer(model.vocabulary) for model in (before, after)]
     old, new = ([one.tokens(row) for row in one(tf.constant(TEXTS)).to_list()] for one in cut)
     assert old == new
@@ -60,7 +61,7 @@ def test_labelled_files_give_their_columns_of_texts(finetuned_run, tmp_path):
     path.write_text("label\tone\ttwo\ncall\tjump\tthe walks\n", encoding="utf-8")
     dataset = DatasetConfig(text="one", text_pair="two")
     trim_vocabulary(finetuned_run.path, tmp_path / "small", [path], dataset=dataset)
-    assert load(tmp_path / "small").vocabulary.tokens[5:] == ("walk", "jump", "the", "##s")
+    assert load(tmp_path / "small").vocabulary.tokens[5:] == ("walk", "jump", "the", "a", "##s")
 
 
 def test_changes_are_counted_over_any_number_of_texts(monkeypatch):
