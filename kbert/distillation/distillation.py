@@ -5,7 +5,6 @@ from keras import ops
 from kbert.distillation import losses
 from kbert.distillation.distillation_model import PROJECTION, TEACHER_OUTPUTS, DistillationModel
 from kbert.distillation.layer_map import layer_map
-from kbert.encoder import BertEncoder
 from kbert.tasks.task import example_weights
 
 SOFT = "soft_"  # before the name of a loss: the same loss with the teacher's answers for labels
@@ -40,7 +39,7 @@ class Distillation:
         model = DistillationModel(
             self._task.build_model,
             encoder,
-            BertEncoder(theirs, dtype=encoder.policy, packed=encoder.packed),
+            theirs,
             layer_map(config.layer_map, encoder.config.num_hidden_layers, theirs.num_hidden_layers),
             states=bool(config.hidden_weight or config.cosine_weight),
             scores=bool(config.attention_weight),

@@ -4,12 +4,12 @@ import keras
 from keras import ops
 
 from kbert.distillation.observed_encoder import ObservedEncoder
+from kbert.encoder import BertEncoder
 from kbert.layers.flat_dense import FlatDense
 
 # Only training needs it: it is kept beside the optimizer, and neither evaluated nor exported.
 PROJECTION = "distillation_projection"
 TEACHER_OUTPUTS = "teacher"
-ERRORS_OF = "student_states", "teacher_states", "student_scores", "teacher_scores"
 
 
 class DistillationModel(keras.Model):
@@ -17,7 +17,8 @@ class DistillationModel(keras.Model):
 
     Args:
       build: function from an encoder to a task's model; student and teacher have the same.
-      student_encoder, teacher_encoder: a `BertEncoder` each, of the same policy and packing.
+      encoder: the student's `BertEncoder`; the teacher's gets its policy and packing.
+      teacher_config: the teacher's `EncoderConfig`.
       layers: for each layer of the student, the teacher's layer that it imitates.
       states: whether to give the hidden states.
       scores: whether to give the attention scores.
@@ -38,20 +39,21 @@ class DistillationModel(keras.Model):
       ValueError: when the two models' outputs differ in shape.
     """
 
-    def __init__(self, build, student_encoder, teacher_encoder, layers, states=False, scores=False):
+    def __init__(self, build, encoder, teacher_config, layers, states=False, scores=False):
         super().__init__(name="distillation")
         # The student first: its weights and its dropout are those of a training without a teacher.
-        self.student, self._observed_student = _observed(build, student_encoder, states or scores)
+        self.student, self._observed_student = _observed(build, encoder, states or scores)
+        teacher_encoder = BertEncoder(teacher_config, dtype=encoder.policy, packed=encoder.packed)
         self.teacher, self._observed_teacher = _observed(build, teacher_encoder, states or scores)
         self.teacher.trainable = False
         self._observed_teacher.trainable = False
         self._layers_of_teacher = tuple(layers)
-        self._blocks = student_encoder.blocks, [teacher_encoder.blocks[layer] for layer in layers]
+        self._blocks = encoder.blocks, [teacher_encoder.blocks[layer] for layer in layers]
         self._states, self._scores = states, scores
         self.projection = None
-        width, wanted = student_encoder.config.hidden_size, teacher_encoder.config.hidden_size
+        width, wanted = encoder.config.hidden_size, teacher_config.hidden_size
         if states and width != wanted:
-            self.projection = FlatDense(wanted, dtype=student_encoder.policy, name=PROJECTION)
+            self.projection = FlatDense(wanted, dtype=encoder.policy, name=PROJECTION)
             self.projection.build((None, None, width))
         _require_same_shapes(self.student, self.teacher)
 
