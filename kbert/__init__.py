@@ -25,9 +25,9 @@ _PUBLIC = {
     "TaskModel": "kbert.tasks.task_model",
     # Tasks
     "Task": "kbert.tasks.task",
-    "MaskedLM": "kbert.tasks.pretraining",
-    "Pretraining": "kbert.tasks.pretraining",
-    "NextSentence": "kbert.tasks.next_sentence",
+    "MaskedLM": "kbert.tasks.pretraining.objectives",
+    "Pretraining": "kbert.tasks.pretraining.objectives",
+    "NextSentence": "kbert.tasks.pretraining.next_sentence",
     "SequenceClassification": "kbert.tasks.sequences.sequence_classification",
     "MultiLabelClassification": "kbert.tasks.sequences.multi_label_classification",
     "SequenceRegression": "kbert.tasks.sequences.sequence_regression",

@@ -12,21 +12,20 @@ extract_features.py; docs/api.md describes the other formats.
 import glob
 import itertools
 import re
-import time
 from pathlib import Path
 
-from absl import flags, logging
+from absl import flags
 
 from kbert import command_line
 from kbert.checkpoints.formats import detect_format
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
+from kbert.inference.text_progress import TextProgress
 
 FLAGS = flags.FLAGS
 _LONGEST = 128  # tokens, the default of the original extract_features.py
 _NUM_LAYERS = 4
-_SECONDS_BETWEEN_LINES = 5.0
 _PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples`: the last ||| separates
 
 
@@ -79,7 +78,7 @@ def extract_features(
     num_texts = count_texts(input_file)
     from kbert.inference.feature_files import feature_file
 
-    start = last = time.monotonic()
+    progress = TextProgress(num_texts)
     done = 0
     with feature_file(output_file, format, extractor) as write:
         texts = map(_text_and_pair, read_lines(input_file))
@@ -87,14 +86,8 @@ def extract_features(
             for features in extractor([text for text, _ in batch], [pair for _, pair in batch]):
                 write(done, features)
                 done += 1
-            now = time.monotonic()
-            if now - last >= _SECONDS_BETWEEN_LINES:
-                last, seconds = now, now - start
-                logging.info(
-                    "%s texts, %.1f a second, %d %%, about %.0f s left",
-                    f"{done:,}", done / seconds, 100 * done // num_texts, seconds * (num_texts - done) / done,
-                )  # fmt: skip
-    logging.info("%s texts in %.1f s -> %s", f"{done:,}", time.monotonic() - start, output_file)
+            progress.advance(len(batch))
+    progress.finish(output_file)
     return done
 
 

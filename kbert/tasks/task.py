@@ -117,7 +117,9 @@ class Task:
       can_pack: whether several texts may share a row of a batch. False if an example has more than one
         sequence.
       inputs: the inputs of "serving_default" for each example; empty if the task does not answer texts.
-      answers: the keys of the dict that `answer` returns.
+      other_inputs: the other signatures that answer texts: name -> the inputs for each example. No two have
+        the same inputs, so that the inputs tell what is asked.
+      answers: the keys of the dict that `answer` returns for "serving_default".
       chooses: the names of the values that `chosen` returns.
       prediction_files: the names of the files that `write_predictions` writes; empty if it writes none.
       architecture: the class of Hugging Face's library for models of this task, or None.
@@ -133,6 +135,7 @@ class Task:
     collected: tuple[str, ...] = ()
     can_pack: bool = True
     inputs: tuple[str, ...] = ()
+    other_inputs: dict[str, tuple[str, ...]] = {}
     answers: tuple[str, ...] = ()
     chooses: tuple[str, ...] = ()
     prediction_files: tuple[str, ...] = ()
@@ -323,14 +326,32 @@ class Task:
         """
         raise ValueError(f"a model for {self.name} does not answer texts.")
 
+    def signature_for(self, inputs: Iterable[str]) -> str:
+        """The name of the signature that answers examples with these inputs.
+
+        Raises:
+          ValueError: when there is none; the message says which inputs there may be.
+        """
+        known = {"serving_default": self.inputs} | self.other_inputs
+        for name, expected in known.items():
+            if set(expected) == set(inputs):
+                return name
+        choices = ", or ".join(" and ".join(expected) for expected in known.values())
+        raise ValueError(f"expects {choices}, but received {' and '.join(inputs) or 'nothing'}.")
+
     def check_inputs(self, inputs: dict):
-        """Raises ValueError for an example (a dict of the inputs of "serving_default") without an answer."""
+        """Raises ValueError for an example without an answer.
+
+        Args:
+          inputs: the inputs of "serving_default" or of another signature that answers texts.
+        """
 
     def answer(self, outputs: dict, inputs: dict) -> dict:
         """The answer to one example as a dict, ready for JSON.
 
         Args:
-          outputs: the outputs of "serving_default" for this example; strings are bytes.
+          outputs: the outputs for this example of the signature that its inputs belong to; strings are
+            bytes.
           inputs: the example.
 
         Raises:

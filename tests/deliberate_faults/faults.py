@@ -384,7 +384,7 @@ _CHECKPOINTS = (
 
 _ANSWERS = (
     _fault(
-        "a mask beyond the end goes unnoticed", "kbert/tasks/pretraining.py",
+        "a mask beyond the end goes unnoticed", "kbert/tasks/pretraining/objectives.py",
         'if outputs["num_masks"] < inputs["text"].count(MASK_TOKEN):', 'if outputs["num_masks"] < 1:',
         "kbert/tasks/test_losses_by_hand.py",
     ),
