@@ -1,5 +1,6 @@
 """What a training starts from: a checkpoint, random weights, or the newest checkpoint of the run itself."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ class Start:
       do_lower_case, allow_unmatched: arguments of `read_checkpoint`.
       from_scratch: use vocabulary and encoder shape of `init_checkpoint`, but not its weights.
       vocabulary: the vocabulary of a training without `init_checkpoint`.
+      layers: the layers of `init_checkpoint` to take, counted from 0; empty for all.
     """
 
     init_checkpoint: str | Path | None = None
@@ -26,6 +28,12 @@ class Start:
     allow_unmatched: tuple = ()
     from_scratch: bool = False
     vocabulary: Vocabulary | None = None
+    layers: tuple[int, ...] = ()
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether a checkpoint gives weights to start from."""
+        return bool(self.init_checkpoint) and not self.from_scratch
 
     @property
     def details(self) -> dict:
@@ -49,7 +57,9 @@ class StartingPoint(NamedTuple):
     pooling: PoolingConfig | None = None
 
 
-def find_starting_point(start: Start, run_dir, encoder: EncoderConfig | None, task) -> StartingPoint:
+def find_starting_point(
+    start: Start, run_dir, encoder: EncoderConfig | None, task, begins_anew=None
+) -> StartingPoint:
     """Finds what a training starts from.
 
     A run that already has a checkpoint resumes from it. Its `init_checkpoint` is then not read again and may
@@ -60,11 +70,14 @@ def find_starting_point(start: Start, run_dir, encoder: EncoderConfig | None, ta
       run_dir: the folder of the run.
       encoder: the config's encoder, or None to take the checkpoint's.
       task: the `Task`.
+      begins_anew: function from a variable's name and the number of layers to whether it keeps its random
+        numbers.
 
     Raises:
       ValueError: when the checkpoint cannot be read, or its encoder differs from the config's.
     """
     from kbert.checkpoints import model_loading
+    from kbert.checkpoints.conversion.layer_picking import with_layers
     from kbert.checkpoints.formats import read_checkpoint
 
     run = started_run(run_dir)
@@ -73,10 +86,13 @@ def find_starting_point(start: Start, run_dir, encoder: EncoderConfig | None, ta
     if not start.init_checkpoint:
         return StartingPoint(start.vocabulary, encoder, None)
     pretrained = read_checkpoint(start.init_checkpoint, start.do_lower_case, start.allow_unmatched)
+    if start.layers:
+        pretrained = with_layers(pretrained, start.layers)
     encoder = model_loading.agreed_encoder(encoder, pretrained)
 
     def initialize(model):
-        model_loading.initialize(model, pretrained, getattr(task, "labels", ()))
+        anew = begins_anew and functools.partial(begins_anew, num_hidden_layers=encoder.num_hidden_layers)
+        model_loading.initialize(model, pretrained, getattr(task, "labels", ()), anew)
 
     weights = None if start.from_scratch else initialize
     return StartingPoint(pretrained.vocabulary, encoder, weights, pretrained.pooling)

@@ -1,8 +1,8 @@
 """The base class of tasks: the methods that training, evaluation, prediction and serving use."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -40,6 +40,23 @@ class Predictions(NamedTuple):
 
     values: dict[str, np.ndarray]
     owners: np.ndarray
+
+
+class SoftTarget(NamedTuple):
+    """The logits that a loss is computed from: what a student may learn from a teacher instead of labels.
+
+    Args:
+      logits: float32 tensor of shape (..., classes), or (...) for numbers.
+      weights: float32 tensor that broadcasts to (...), or for independent logits to (..., classes): the
+        weights that the loss itself gives. Their sum is the loss's `loss_weights` times `share`.
+      kind: "softmax", one class of several; "sigmoid", each class for itself; "number", no probability.
+      share: the factor of this target in its loss, 1/2 where a loss is the mean of two.
+    """
+
+    logits: Any
+    weights: Any
+    kind: str = "softmax"
+    share: float = 1.0
 
 
 class Signature(NamedTuple):
@@ -187,7 +204,32 @@ class Task:
         """The parts that the model has on top of the encoder's layers: pooler and heads."""
         raise NotImplementedError
 
+    def for_training(self, count_labels: Callable[[], tuple[Mapping[str, int], int]]) -> "Task":
+        """The task with what its settings leave to the training data; by default itself.
+
+        Args:
+          count_labels: function without arguments to (label -> how often the training data have it, number of
+            their examples).
+        """
+        return self
+
     # ------------------------------------------------------------------------------- examples
+
+    @classmethod
+    def labels_of(cls, example) -> tuple[str, ...]:
+        """The labels of an example, one for each time that it has them; none where a task has no labels."""
+        return ()
+
+    @classmethod
+    def stratum_of(cls, example) -> str:
+        """What a split spreads evenly, such as the label; "" where a task has nothing of that kind."""
+        return ""
+
+    @classmethod
+    def groups_of(cls, examples: list) -> list[str]:
+        """For each example a text; a split keeps examples of equal text together. By default all but the
+        label."""
+        return [repr(tuple(example)[:-1]) for example in examples]
 
     @classmethod
     def read_examples(cls, path, dataset: DatasetConfig, with_labels: bool = True) -> Iterator:
@@ -247,6 +289,27 @@ class Task:
     def loss_sums(self, outputs, batch) -> dict:
         """name -> scalar: the weighted sum of a loss. The names are those of `loss_weights`."""
         raise NotImplementedError
+
+    def training_loss_weights(self, batch) -> dict:
+        """As `loss_weights`, of the losses that training minimises: those of evaluation, by default."""
+        return self.loss_weights(batch)
+
+    def training_loss_sums(self, outputs, batch) -> dict:
+        """As `loss_sums`, for training: there a loss may weigh labels, or smooth them."""
+        return self.loss_sums(outputs, batch)
+
+    def loss_factor(self, name: str) -> float:
+        """The factor of a loss in the sum of losses that training minimises; what is logged is without it."""
+        return 1.0
+
+    def soft_targets(self, outputs, batch) -> dict[str, tuple[SoftTarget, ...]]:
+        """loss name -> the logits behind it, so that a teacher can take the place of the labels."""
+        return {}
+
+    def is_training_only(self, name: str) -> bool:
+        """Whether a trained variable is needed by the training alone: it is no part of the model's weights,
+        and a checkpoint keeps it beside the optimizer's."""
+        return False
 
     # ------------------------------------------------------------------------------- scores
 

@@ -46,7 +46,7 @@ def make_progress(
         step,
         before=before,
         phase=number + 1 if len(plan.phases) > 1 else None,
-        count_flops=lambda work: training_flops(config.encoder, work, heads),
+        count_flops=lambda work: training_flops(config.encoder, work, heads, config.frozen, config.adapters),
         peak=peak,
         events=events,
     )
@@ -78,6 +78,8 @@ def _shape_of_phase(task, config, phase_config, settings, details, num_replicas)
         config.precision,
         config.recompute_activations,
         phase_config.gradient_accumulation_steps > 1,
+        config.frozen,
+        config.adapters,
     )
 
 
