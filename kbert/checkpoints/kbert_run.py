@@ -51,6 +51,7 @@ def read_kbert_run(
         max_seq_length=run.details.get("max_seq_length", run.config.encoder.max_position_embeddings),
         report=report,
         takes_pairs=getattr(task, "takes_pairs", None),
+        pooling=task.pooling,
     )
     # Values that a conversion initialised, and that were never trained, are left out.
     untrained = set(run.details.get("converted", {}).get("initialised", ()))

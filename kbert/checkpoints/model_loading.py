@@ -15,7 +15,7 @@ from kbert.tasks import TASKS
 
 def task_of(checkpoint: BertCheckpoint):
     """The `kbert.tasks.Task` of a checkpoint."""
-    return TASKS[checkpoint.task].of_labels(checkpoint.labels)
+    return TASKS[checkpoint.task].of_labels(checkpoint.labels).with_pooling(checkpoint.pooling)
 
 
 def build_model(checkpoint: BertCheckpoint, dtype="float32"):

@@ -25,6 +25,9 @@ class DatasetConfig:
     between the labels of one cell, for example ";", for multi-label classification; JSONL may hold lists
     instead.
 
+    `negatives` are the columns of texts that are wrong for `text`, where `text_pair` is the right one, for
+    `multiple_negatives_ranking`.
+
     `tag_scheme` and `document` are for token classification: the scheme of a file's tags ("auto" finds it,
     "none" for labels that are no entities), and the JSONL column that tells which document a line is from.
 
@@ -37,6 +40,7 @@ class DatasetConfig:
     text_pair: str | None = None
     label: str = "label"
     choices: tuple[str, ...] = ()
+    negatives: tuple[str, ...] = ()
     column_names: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     positive_label: str | None = None
@@ -68,7 +72,8 @@ class DatasetConfig:
             "dataset.label_separator='' separates nothing; give a text such as \";\", or leave it out.",
         )
         if self.column_names:
-            for column in filter(None, (self.text, self.text_pair, *self.choices, self.label)):
+            columns = (self.text, self.text_pair, *self.choices, *self.negatives, self.label)
+            for column in filter(None, columns):
                 require(
                     column in self.column_names,
                     f"dataset column {shown(column)} is not among "

@@ -84,6 +84,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     if paths.train_dir and not (start.init_checkpoint or start.vocabulary):
         start = dataclasses.replace(start, vocabulary=read_vocabulary(paths.train_dir, train_data.manifest))
     point = find_starting_point(start, run_dir, config.encoder, task, config.begins_anew)
+    task = task.with_pooling(point.pooling)
     config = _complete_config(config, point)
     require_pooler(config, task)
     for data in (train_data, *dev.values()):
@@ -92,6 +93,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
             start.init_checkpoint or paths.train_dir or run_dir, point.vocabulary.describe()
         )
     num_train_steps = _num_train_steps(config, train_data)
+    train_data.check_training(task, config)
     if sentence := too_few_steps(config, train_data.num_examples, num_train_steps):
         logging.warning("%s", sentence)
     require_whole_shares(config, strategy)

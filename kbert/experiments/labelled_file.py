@@ -85,6 +85,10 @@ class LabelledFile:
         """Raises ValueError when the examples do not fit the task's settings."""
         task.check_examples(self.examples, max_seq_length)
 
+    def check_training(self, task, config):
+        """Raises ValueError when the task cannot be trained on these examples as `config` says."""
+        task.check_training(config, self.examples)
+
     def require_one_batch(self, batch_size: int):
         """Raises ValueError when there are fewer examples than one batch."""
         from kbert.input_pipelines import text_reader
@@ -111,7 +115,8 @@ class LabelledFile:
         """See `text_reader.training_batches`."""
         from kbert.input_pipelines import text_reader
 
-        return text_reader.training_batches(self._rows.features, *arguments, **options)
+        apart = self._task.texts_apart(self.examples)
+        return text_reader.training_batches(self._rows.features, *arguments, **options, texts_apart=apart)
 
     def evaluation_batches(self, *arguments, **options):
         """See `text_reader.evaluation_batches`."""

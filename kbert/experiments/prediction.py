@@ -1,51 +1,126 @@
-"""A trained run + texts -> answers, ready for JSON."""
+"""A model + texts -> answers, ready for JSON."""
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator
 
-_EXAMPLES_AT_ONCE = 32
+# Examples that are read before the first is answered, for each example of a batch: the more there are, the
+# more alike are the lengths in a batch.
+_READ_AHEAD = 64
 
 
-def answers(run, examples: Iterable[dict], top_k: int = 5, checkpoint=None) -> Iterator[dict]:
-    """Yields one dict for each example, ready for JSON: the example itself and the result of `Task.answer`.
+def answers(
+    source,
+    examples: Iterable[dict],
+    top_k: int = 5,
+    whole_words: bool = False,
+    checkpoint=None,
+    batch_size: int = 32,
+    read_ahead: int | None = None,
+) -> Iterator[dict]:
+    """Yields one dict for each example, in their order and ready for JSON: the example and its answer.
+
+    The answer is the result of `Task.answer`. Examples are answered in batches of like lengths.
 
     Args:
-      run: a `RunDirectory`.
-      examples: dicts with the keys in `Task.inputs`, for example {"text": "..."}.
+      source: a `RunDirectory` or a `LoadedModel`.
+      examples: dicts with the inputs of one of the task's signatures, for example {"text": "..."}; an `id` is
+        kept.
       top_k: how many answers to give if the task gives several, for example tokens for each [MASK].
+      whole_words: for [MASK]: leave out pieces of words.
       checkpoint: which checkpoint of the run, as in `RunDirectory.checkpoint`.
+      batch_size: examples at a time.
+      read_ahead: how many examples are read before the first is answered; by default 64 batches. 1 answers
+        each example before the next is read.
 
     Raises:
-      ValueError: when the task of the run does not answer texts, or when an example has other keys; the
+      ValueError: when the task does not answer texts, or when an example has other keys or no answer; the
         message names the example.
     """
     from kbert.inference.loaded_model import LoadedModel
     from kbert.inference.predictor import Predictor
 
-    require_answers(run)
-    predict = Predictor(LoadedModel.from_run(run, checkpoint))
-    settings = {"top_k": top_k} if "top_k" in predict.settings else {}
+    require_answers(source)
+    loaded = source if isinstance(source, LoadedModel) else LoadedModel.from_run(source, checkpoint)
+    predictor = functools.cache(functools.partial(Predictor, loaded))
+    given = {"top_k": top_k, "whole_words": whole_words}
     numbered = enumerate(examples, start=1)
-    while batch := list(itertools.islice(numbered, _EXAMPLES_AT_ONCE)):
-        for number, example in batch:
-            require_inputs(run, example, f"example {number}")
-        columns = {name: [example[name] for _, example in batch] for name in predict.inputs}
-        for (_, example), answer in zip(batch, predict(**columns, **settings), strict=True):
+    while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
+        signatures = [_signature(loaded, example, f"example {number}") for number, example in window]
+        answered: list[dict] = [{}] * len(window)
+        for places in _batches(signatures, [example for _, example in window], batch_size):
+            predict = predictor(signatures[places[0]])
+            batch = [window[place][1] for place in places]
+            columns = {name: [example[name] for example in batch] for name in predict.inputs}
+            settings = {name: given[name] for name in predict.settings}
+            for place, answer in zip(places, predict(**columns, **settings), strict=True):
+                answered[place] = answer
+        for (_, example), answer in zip(window, answered, strict=True):
             yield example | answer
 
 
-def require_answers(run):
-    """Raises ValueError when the task of a run does not answer texts."""
-    task = run.task()
+def task_of(source):
+    """The task of a `RunDirectory` or a `LoadedModel`; a run's is known before its weights are read."""
+    from kbert.runs.run_directory import RunDirectory
+
+    return source.task() if isinstance(source, RunDirectory) else source.task
+
+
+def require_answers(source):
+    """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` does not answer texts."""
+    task = task_of(source)
     if not task.inputs:
-        raise ValueError(f"{run.path} is a {task.name} run, which does not answer texts.")
+        raise ValueError(f"{_name_of(source)} is a {task.name} run, which does not answer texts.")
 
 
-def require_inputs(run, example: dict, place: str):
-    """Raises ValueError when the keys of an example are not the inputs of the run's task."""
-    expected = run.task().inputs
-    if set(example) != set(expected):
-        raise ValueError(
-            f"{place}: {run.path} expects {' and '.join(expected)}, but received "
-            f"{' and '.join(example) or 'nothing'}."
-        )
+def require_inputs(source, example: dict, place: str):
+    """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` cannot answer an example.
+
+    Args:
+      source: what answers.
+      example: its inputs.
+      place: where it stands, for the message.
+    """
+    _signature(source, example, place)
+
+
+def _name_of(source):
+    return source.source if hasattr(source, "source") else source.path
+
+
+def _signature(source, example, place) -> str:
+    """The name of the signature that answers an example."""
+    task, inputs = task_of(source), {name: value for name, value in example.items() if name != "id"}
+    try:
+        signature = task.signature_for(inputs)
+    except ValueError as error:
+        raise ValueError(f"{place}: {_name_of(source)} {error}") from None
+    try:
+        for name, value in inputs.items():
+            _require_text(name, value)
+        task.check_inputs(inputs)
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
+    return signature
+
+
+def _require_text(name, value):
+    texts = value if isinstance(value, list | tuple) and value else [value]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{name} is {value!r:.60}; expected a text, or for choices a list of texts.")
+
+
+def _batches(signatures, examples, batch_size) -> Iterator[list[int]]:
+    """The places of examples that are answered together: one signature, as many choices, like lengths."""
+
+    def kind(place):
+        lists = [len(value) for value in examples[place].values() if isinstance(value, list | tuple)]
+        return signatures[place], lists
+
+    def length(place):
+        return sum(len("".join(value)) for name, value in examples[place].items() if name != "id")
+
+    order = sorted(range(len(examples)), key=lambda place: (kind(place), length(place)))
+    for _, places in itertools.groupby(order, kind):
+        while batch := list(itertools.islice(places, batch_size)):
+            yield batch

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import EncoderConfig
+from kbert.config.pooling_config import PoolingConfig
 from kbert.tokenization.vocabulary import Vocabulary
 
 
@@ -45,11 +46,13 @@ class StartingPoint(NamedTuple):
       vocabulary: the `Vocabulary`, or None when none was given.
       encoder: the `EncoderConfig`, or None when none was given.
       initialize: function that sets the weights of a new model, or None for random weights.
+      pooling: how it makes one vector of a text, a `PoolingConfig`; None where it does not say so.
     """
 
     vocabulary: Vocabulary | None
     encoder: EncoderConfig | None
     initialize: Callable | None
+    pooling: PoolingConfig | None = None
 
 
 def find_starting_point(
@@ -76,7 +79,7 @@ def find_starting_point(
 
     run = started_run(run_dir)
     if run:
-        return StartingPoint(run.vocabulary(), encoder or run.config.encoder, None)
+        return StartingPoint(run.vocabulary(), encoder or run.config.encoder, None, run.task().pooling)
     if not start.init_checkpoint:
         return StartingPoint(start.vocabulary, encoder, None)
     pretrained = read_checkpoint(start.init_checkpoint, start.do_lower_case, start.allow_unmatched)
@@ -86,7 +89,8 @@ def find_starting_point(
         anew = begins_anew and functools.partial(begins_anew, num_hidden_layers=encoder.num_hidden_layers)
         model_loading.initialize(model, pretrained, getattr(task, "labels", ()), anew)
 
-    return StartingPoint(pretrained.vocabulary, encoder, None if start.from_scratch else initialize)
+    weights = None if start.from_scratch else initialize
+    return StartingPoint(pretrained.vocabulary, encoder, weights, pretrained.pooling)
 
 
 def started_run(run_dir):

@@ -15,14 +15,21 @@ class MaskFiller:
     Call arguments:
       texts: a text or a list of texts, each with at least one `[MASK]`.
       top_k: how many tokens to give for each mask, at least one.
+      whole_words: leave out pieces of words (`##ing`), special tokens and unused ones. Probabilities are over
+        the whole vocabulary all the same.
+      candidates: words that may stand in the place of the mask; each text must then have one `[MASK]`. A
+        candidate of several pieces is asked for with as many masks, and its probability is the geometric mean
+        of those of its pieces.
 
     Returns:
       A list with one entry for each text; for a single text (not in a list) its entry. An entry has, for each
-      mask of the text in order, a list of `{"token": str, "probability": float}`, the most probable first.
+      mask of the text in order, a list of `{"token": str, "probability": float}`, the most probable first;
+      with `candidates` these are the tokens, all of them.
 
     Raises:
       ValueError: for a run of another task, an input that is not a text, a text without `[MASK]`, a `[MASK]`
-        beyond the maximum length, or an answer that is not finite.
+        beyond the maximum length, a candidate that the vocabulary cannot spell, or an answer that is not
+        finite.
 
     Example:
       >>> import kbert
@@ -33,10 +40,17 @@ class MaskFiller:
     """
 
     def __init__(self, run: RunDirectory | LoadedModel):
-        self._predict = Predictor(load_answering(run, ("masks",), "filling masks needs a pretraining run"))
+        loaded = load_answering(run, ("masks",), "filling masks needs a pretraining run")
+        self._predict = Predictor(loaded)
+        self._weigh = Predictor(loaded, "candidates")
 
-    def __call__(self, texts, top_k: int = 5):
+    def __call__(self, texts, top_k: int = 5, whole_words: bool = False, candidates=None):
         batch = text_batch(texts)
         if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
             raise ValueError(f"top_k={top_k!r}: expected a whole number of tokens, at least 1.")
-        return batch.answer([answer["masks"] for answer in self._predict(text=batch.texts, top_k=top_k)])
+        if candidates is None:
+            answers = self._predict(text=batch.texts, top_k=top_k, whole_words=whole_words)
+        else:
+            words = text_batch(candidates).texts
+            answers = self._weigh(text=batch.texts, candidates=[words] * len(batch.texts))
+        return batch.answer([answer["masks"] for answer in answers])

@@ -8,10 +8,11 @@ from kbert.inference.loaded_model import LoadedModel
 
 
 class Predictor:
-    """Calls the `serving_default` signature of a model, which is also the one that an export serves.
+    """Calls a signature of a model, which is also what an export serves.
 
     Args:
       loaded: a `LoadedModel`.
+      signature: its name; see the signatures of the task.
 
     Attributes:
       loaded: as given.
@@ -36,9 +37,14 @@ class Predictor:
       ['label', 'probabilities']
     """
 
-    def __init__(self, loaded: LoadedModel):
+    def __init__(self, loaded: LoadedModel, signature: str = "serving_default"):
         self.loaded = loaded
-        self._signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["serving_default"]
+        signatures = loaded.task.signatures(loaded.model, loaded.text_inputs)
+        if signature not in signatures:
+            raise ValueError(
+                f"signature={signature!r}: {loaded.source} has {', '.join(signatures)}; choose one of these."
+            )
+        self._signature = signatures[signature]
         shapes = {name: shape for name, (_, shape) in self._signature.inputs.items()}
         self.inputs = tuple(name for name, shape in shapes.items() if shape)
         self.settings = tuple(name for name, shape in shapes.items() if not shape)

@@ -12,21 +12,19 @@ extract_features.py; docs/api.md describes the other formats.
 import glob
 import itertools
 import re
-import time
 from pathlib import Path
 
-from absl import flags, logging
+from absl import flags
 
 from kbert import command_line
 from kbert.checkpoints.formats import detect_format
-from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
+from kbert.inference.text_progress import TextProgress
 
 FLAGS = flags.FLAGS
 _LONGEST = 128  # tokens, the default of the original extract_features.py
 _NUM_LAYERS = 4
-_SECONDS_BETWEEN_LINES = 5.0
 _PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples`: the last ||| separates
 
 
@@ -37,10 +35,14 @@ def define_flags():
     flags.DEFINE_string("output_file", None, "The file to write.")
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
     flags.DEFINE_list(
-        "layers", None, "Layers; -1 is the last, 0 the embeddings. By default the last four, or all if fewer."
+        "layers",
+        None,
+        "Layers; -1 is the last, 0 the embeddings. By default the last four, or all if "
+        "fewer; of a model made for sentence embeddings, with its own pooling, the last.",
     )
-    flags.DEFINE_enum("pooling", "none", ["none", "cls", "mean", "max", "mean_sqrt_len"],
-                      "none: a vector for each token; otherwise one vector for each text.")  # fmt: skip
+    flags.DEFINE_enum("pooling", None, ["none", "cls", "mean", "max", "mean_sqrt_len"],
+                      "none: a vector for each token; otherwise one vector for each text. By default none; "
+                      "of a model made for sentence embeddings its own, with its normalization.")  # fmt: skip
     flags.DEFINE_enum("combine", "none", ["none", "sum", "concat"], "How to combine several layers.")
     flags.DEFINE_enum("format", "jsonl", ["jsonl", "npz", "tfrecord"], "The format of the output file.")
     flags.DEFINE_integer(
@@ -79,7 +81,7 @@ def extract_features(
     num_texts = count_texts(input_file)
     from kbert.inference.feature_files import feature_file
 
-    start = last = time.monotonic()
+    progress = TextProgress(num_texts)
     done = 0
     with feature_file(output_file, format, extractor) as write:
         texts = map(_text_and_pair, read_lines(input_file))
@@ -87,14 +89,8 @@ def extract_features(
             for features in extractor([text for text, _ in batch], [pair for _, pair in batch]):
                 write(done, features)
                 done += 1
-            now = time.monotonic()
-            if now - last >= _SECONDS_BETWEEN_LINES:
-                last, seconds = now, now - start
-                logging.info(
-                    "%s texts, %.1f a second, %d %%, about %.0f s left",
-                    f"{done:,}", done / seconds, 100 * done // num_texts, seconds * (num_texts - done) / done,
-                )  # fmt: skip
-    logging.info("%s texts in %.1f s -> %s", f"{done:,}", time.monotonic() - start, output_file)
+            progress.advance(len(batch))
+    progress.finish(output_file)
     return done
 
 
@@ -139,8 +135,7 @@ def main(argv):
     check_output_file(FLAGS.output_file, [FLAGS.input_file, *_model_files(FLAGS.run_dir)], FLAGS.overwrite)
     if not Path(FLAGS.output_file).absolute().parent.is_dir():
         raise ValueError(f"--output_file={FLAGS.output_file}: its folder does not exist; create it first.")
-    if not is_sentence_transformers(FLAGS.run_dir):
-        detect_format(FLAGS.run_dir)  # raises an error when there is no model
+    detect_format(FLAGS.run_dir)  # raises an error when there is no model
     count_texts(FLAGS.input_file)
 
     # TensorFlow loads here, after all checks that do not need it.
@@ -149,8 +144,11 @@ def main(argv):
 
     model = load(FLAGS.run_dir, FLAGS.do_lower_case)
     model = model.with_max_seq_length(FLAGS.max_seq_length or default_length(model.config))
+    pooling, normalize = FLAGS.pooling or "none", False
+    if FLAGS.pooling is None and model.own_pooling:
+        pooling, normalize, layers = model.pooling, model.normalize, layers or [-1]
     layers = layers or default_layers(model.config)
-    extractor = FeatureExtractor(model, layers, FLAGS.pooling, FLAGS.combine)
+    extractor = FeatureExtractor(model, layers, pooling, FLAGS.combine, normalize)
     extract_features(
         extractor, FLAGS.input_file, FLAGS.output_file, FLAGS.format, FLAGS.batch_size, FLAGS.overwrite
     )

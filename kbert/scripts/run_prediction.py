@@ -1,66 +1,90 @@
-r"""Script: a run directory + texts -> answers, one JSON line for each text.
+r"""Script: a trained model + texts -> answers, one JSON line for each text.
 
   python -m kbert.scripts.run_prediction --run_dir=runs/sst2 --text='a gorgeous, witty film'
-  python -m kbert.scripts.run_prediction --run_dir=runs/phase1 \
+  python -m kbert.scripts.run_prediction --run_dir=runs/sst2 --input_file=films.txt \
+      --output_file=answers.jsonl
+
+  python -m kbert.scripts.run_prediction --run_dir=runs/phase1 --whole_words \
       --text='The doctor ran to the emergency room to see [MASK] patient.'
+  python -m kbert.scripts.run_prediction --run_dir=runs/phase1 --text='It is a [MASK] day.' \
+      --candidate=good --candidate=splendid
+  python -m kbert.scripts.run_prediction --run_dir=runs/phase1 --text='He came home.' \
+      --text_pair='It was late.'
 
   python -m kbert.scripts.run_prediction --run_dir=runs/squad_v1 --question='Who wrote it?' \
       --context="$(cat page.txt)"
 
-Without --text or --question, texts are read from standard input: one text per line, or two texts with a tab
-between them for a run on pairs, or JSON lines if an example has other parts, for example
-{"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...", "context": "..."} for
-a question about a text. A classification run answers with label and probabilities, a regression run with a
-number, a pretraining run with the top tokens for each [MASK], a question answering run with the answer and
-its place in the context, a token classification run with a label for each word, and the entities.
+Without --text, --question and --input_file, texts are read from standard input. There and in a file a line
+is a text; two texts with a tab between them for a run on pairs; or a JSON object if an example has other
+parts, for example {"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...",
+"context": "..."} for a question about a text. In a file whose name ends in .jsonl every line is a JSON
+object; an "id" is kept.
+
+A classification run answers with label and probabilities, a regression run with a number, a question
+answering run with the answer and its place in the context, a token classification run with a label for each
+word, and the entities. A pretraining run answers with the top tokens for each [MASK], with the probabilities
+of --candidate, or with the probability that --text_pair follows --text.
 """
 
 import json
 import sys
+from pathlib import Path
 
 from absl import flags
 
 from kbert import command_line
-from kbert.experiments.prediction import answers, require_answers, require_inputs
-from kbert.files.json_file import parse_json
+from kbert.experiments.prediction import answers, require_answers, require_inputs, task_of
+from kbert.files.output_path import check_output_file
+from kbert.files.text_file import read_lines
+from kbert.files.whole_file import whole_file
+from kbert.input_pipelines.unlabelled_lines import (
+    examples_of_lines,
+    holds_json_lines,
+    lines_of_standard_input,
+)
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
 
 
 def define_flags():
-    flags.DEFINE_string("run_dir", None, "The run to predict with.")
+    flags.DEFINE_string("run_dir", None, "The model: a run directory, or any checkpoint that kbert reads.")
     define_checkpoint_flag()
     flags.DEFINE_multi_string("text", [], "A text; may be given several times.")
-    flags.DEFINE_multi_string("text_pair", [], "The second text of each --text, for a run on pairs.")
+    flags.DEFINE_multi_string("text_pair", [], "The second text of each --text, for pairs of texts.")
     flags.DEFINE_multi_string(
         "choice", [], "For multiple choice: repeat it for each choice of a single --text."
     )
+    flags.DEFINE_multi_string(
+        "candidate", [], "For one [MASK]: repeat it for each word that may stand there, in all --text."
+    )
     flags.DEFINE_multi_string("question", [], "A question about a text; may be given several times.")
     flags.DEFINE_multi_string("context", [], "The text of the --question: one for all, or one for each.")
+    flags.DEFINE_string(
+        "input_file",
+        None,
+        "Texts, a line each, or JSON lines (.jsonl); may be compressed: .gz, .bz2, .xz, .zst.",
+    )
+    flags.DEFINE_string("output_file", None, "Where to write the answers; by default standard output.")
+    flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
     flags.DEFINE_integer("top_k", 5, "Tokens to show for each [MASK].", lower_bound=1)
+    flags.DEFINE_bool("whole_words", False, "For [MASK]: leave out pieces of words (##ing).")
+    flags.DEFINE_integer(
+        "batch_size", 32, "Texts at a time. With 1 each is answered before the next is read.", lower_bound=1
+    )
+    flags.DEFINE_bool("do_lower_case", None, "The casing, if a checkpoint does not record it.")
     flags.mark_flags_as_required(["run_dir"])
 
 
-def lines_of_standard_input():
-    """The lines of standard input, read as UTF-8 whatever the encoding of the system is."""
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        try:
-            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"standard input line {number} is not UTF-8 (byte 0x{line[error.start]:02x}); convert it, "
-                "for example with iconv."
-            ) from None
-
-
-def _examples_of_flags(run):
-    """The examples given by --text, --text_pair and --choice."""
+def _examples_of_flags(source):
+    """The examples given by --text, --text_pair, --choice, --candidate, --question and --context."""
     texts, pairs, choices = FLAGS.text, FLAGS.text_pair, FLAGS.choice
     if FLAGS.question or FLAGS.context:
-        return _questions_of_flags(run)
-    if (pairs or choices) and not texts:
-        raise ValueError("--text_pair or --choice without --text; give the first text of each as --text.")
+        return _questions_of_flags(source)
+    if (pairs or choices or FLAGS.candidate) and not texts:
+        raise ValueError(
+            "--text_pair, --choice or --candidate without --text; give the first text of each as --text."
+        )
     if pairs and len(pairs) != len(texts):
         raise ValueError(
             f"{len(texts)} --text but {len(pairs)} --text_pair; give one --text_pair for each --text."
@@ -75,12 +99,14 @@ def _examples_of_flags(run):
     for example in examples:
         if choices:
             example["choices"] = choices
-        require_inputs(run, example, "--text")
+        if FLAGS.candidate:
+            example["candidates"] = FLAGS.candidate
+        require_inputs(source, example, "--text")
     return examples
 
 
-def _questions_of_flags(run):
-    """The examples that --question and --context spell."""
+def _questions_of_flags(source):
+    """The examples given by --question and --context."""
     questions, contexts = FLAGS.question, FLAGS.context
     if len(contexts) not in (1, len(questions)) or FLAGS.text or not questions:
         raise ValueError(
@@ -91,36 +117,80 @@ def _questions_of_flags(run):
         contexts = contexts * len(questions)
     examples = [{"question": q, "context": c} for q, c in zip(questions, contexts, strict=True)]
     for example in examples:
-        require_inputs(run, example, "--question")
+        require_inputs(source, example, "--question")
     return examples
 
 
-def _examples_of_lines(inputs, lines):
-    """The examples in the lines of standard input."""
-    for number, line in enumerate(lines, start=1):
-        if inputs == ("text",):
-            yield {"text": line}
-        elif inputs == ("text", "text_pair"):
-            if line.count("\t") != 1:
-                raise ValueError(f"standard input line {number}: expected two texts with a tab between them.")
-            yield dict(zip(inputs, line.split("\t"), strict=True))
-        else:
-            example = parse_json(line, f"standard input line {number}")
-            if not isinstance(example, dict):
-                names = ", ".join(inputs)
-                raise ValueError(f"standard input line {number}: expected an object with {names}.")
-            yield example
+def _examples(source, inputs):
+    """(the examples, how many there are or None, how many to read ahead or None)."""
+    given = _examples_of_flags(source)
+    if given and FLAGS.input_file:
+        raise ValueError("--input_file beside --text or --question; give one of them.")
+    one_by_one = 1 if FLAGS.batch_size == 1 else None
+    if given:
+        return given, len(given), one_by_one
+    if not FLAGS.input_file:
+        alone = 1 if sys.stdin.isatty() else one_by_one  # a person waits for the answer to each line
+        return examples_of_lines(inputs, lines_of_standard_input(), "standard input"), None, alone
+    number = sum(1 for _ in read_lines(FLAGS.input_file))  # finds errors before anything is answered
+    lines = (line.removesuffix("\r") for line in read_lines(FLAGS.input_file))
+    json_lines = holds_json_lines(FLAGS.input_file)
+    return examples_of_lines(inputs, lines, FLAGS.input_file, json_lines), number, one_by_one
+
+
+def _model():
+    """The `RunDirectory` of --run_dir, or the `LoadedModel` of a checkpoint of others."""
+    from kbert.runs.run_directory import RunDirectory, holds_run
+
+    if holds_run(FLAGS.run_dir) or FLAGS.checkpoint:
+        return RunDirectory(FLAGS.run_dir)
+    from kbert.inference.loaded_model import load
+
+    return load(FLAGS.run_dir, FLAGS.do_lower_case)
+
+
+def _write(answered, total):
+    """Writes the answers to --output_file, which appears when all are there."""
+    from kbert.inference.text_progress import TextProgress
+
+    progress = TextProgress(total)
+    with whole_file(FLAGS.output_file) as aside, open(aside, "w", encoding="utf-8", newline="\n") as file:
+        for answer in answered:
+            file.write(_line(answer))
+            progress.advance()
+    progress.finish(FLAGS.output_file)
+
+
+def _line(answer):
+    return json.dumps(answer, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def main(argv):
     del argv
-    from kbert.runs.run_directory import RunDirectory
-
-    run = RunDirectory(FLAGS.run_dir)
-    require_answers(run)
-    examples = _examples_of_flags(run) or _examples_of_lines(run.task().inputs, lines_of_standard_input())
-    for answer in answers(run, examples, FLAGS.top_k, FLAGS.checkpoint):
-        print(json.dumps(answer, ensure_ascii=False, allow_nan=False), flush=True)
+    if FLAGS.output_file:
+        inputs = [FLAGS.input_file] if FLAGS.input_file else []
+        check_output_file(FLAGS.output_file, inputs, FLAGS.overwrite)
+        if not Path(FLAGS.output_file).absolute().parent.is_dir():
+            raise ValueError(
+                f"--output_file={FLAGS.output_file}: its folder does not exist; create it first."
+            )
+    source = _model()
+    require_answers(source)
+    examples, total, read_ahead = _examples(source, task_of(source).inputs)
+    answered = answers(
+        source,
+        examples,
+        FLAGS.top_k,
+        FLAGS.whole_words,
+        FLAGS.checkpoint,
+        FLAGS.batch_size,
+        read_ahead,
+    )
+    if FLAGS.output_file:
+        _write(answered, total)
+        return
+    for answer in answered:
+        print(_line(answer), end="", flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ TASKS = TaskTable(
         "masked_lm": ".pretraining.MaskedLM",
         "pretraining": ".pretraining.Pretraining",
         "sentence_order": ".pretraining.SentenceOrder",
-        "next_sentence": ".next_sentence.NextSentence",
+        "next_sentence": ".pretraining.NextSentence",
         "sequence_classification": ".sequences.sequence_classification.SequenceClassification",
         "multi_label_classification": ".sequences.multi_label_classification.MultiLabelClassification",
         "sequence_regression": ".sequences.sequence_regression.SequenceRegression",
@@ -17,5 +17,7 @@ TASKS = TaskTable(
         "token_classification": ".token_classification.TokenClassification",
         "question_answering": ".question_answering.QuestionAnswering",
         "encoder": ".encoding.Encoding",
+        "cosine_similarity": ".similarity.cosine_similarity.CosineSimilarity",
+        "multiple_negatives_ranking": ".similarity.multiple_negatives_ranking.MultipleNegativesRanking",
     }
 )

@@ -9,9 +9,12 @@ import numpy as np
 from keras import ops
 
 from kbert.config import DatasetConfig, FinetuningConfig, from_dict
+from kbert.config.pooling_config import PoolingConfig
 from kbert.features import EXAMPLE_WEIGHTS, Feature
 from kbert.heads.parts import Part
 from kbert.kernels.cross_entropy import cross_entropy
+
+ALL_REPLICAS = "all_replicas"  # in the outputs of a step: rows of all replicas, see `Task.coupled`
 
 
 class ExampleFeatures(NamedTuple):
@@ -98,14 +101,20 @@ class Task:
       collected: the names of the outputs and features that `score` needs from every row. Outputs along a
         sequence are as long as their batch; zeros are appended to give all the same length.
       can_pack: whether several texts may share a row of a batch. False if an example has more than one
-        sequence.
+        sequence that belongs together.
+      texts_per_example: how many sequences an example has.
       inputs: the inputs of "serving_default" for each example; empty if the task does not answer texts.
-      answers: the keys of the dict that `answer` returns.
+      other_inputs: the other signatures that answer texts: name -> the inputs for each example. No two have
+        the same inputs, so that the inputs tell what is asked.
+      answers: the keys of the dict that `answer` returns for "serving_default".
       chooses: the names of the values that `chosen` returns.
       prediction_files: the names of the files that `write_predictions` writes; empty if it writes none.
       architecture: the class of Hugging Face's library for models of this task, or None.
       problem_type: Hugging Face's `problem_type`, if the same class serves several tasks; else None.
       has_labels: whether each output stands for a label, whose name a checkpoint holds.
+      pooling: the `PoolingConfig` by which the task makes one vector of a text; None if it does not.
+      coupled: the names of the outputs and features that the losses need from the rows of all replicas. In a
+        step on several replicas `outputs` also has `ALL_REPLICAS`, see kbert/training/coupled_rows.py.
     """
 
     name: str
@@ -115,13 +124,17 @@ class Task:
     best_metric: str = "loss"
     collected: tuple[str, ...] = ()
     can_pack: bool = True
+    texts_per_example: int = 1
     inputs: tuple[str, ...] = ()
+    other_inputs: dict[str, tuple[str, ...]] = {}
     answers: tuple[str, ...] = ()
     chooses: tuple[str, ...] = ()
     prediction_files: tuple[str, ...] = ()
     architecture: str | None = None
     problem_type: str | None = None
     has_labels: bool = False
+    pooling: PoolingConfig | None = None
+    coupled: tuple[str, ...] = ()
 
     # ------------------------------------------------------------------------------- itself
 
@@ -161,6 +174,13 @@ class Task:
     def of_labels(cls, labels: tuple[str, ...]) -> "Task":
         """The task for a checkpoint with these labels (empty for none)."""
         return cls.of_dataset(DatasetConfig(labels=labels))
+
+    def with_pooling(self, pooling: PoolingConfig | None) -> "Task":
+        """The task that starts from a checkpoint which makes vectors of texts in this way (None: in no way).
+
+        What the task's settings say stays. By default the task itself.
+        """
+        return self
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -213,6 +233,18 @@ class Task:
 
         Called before a run is made, so that nothing is left behind.
         """
+
+    def check_training(self, config: FinetuningConfig, examples: list | None):
+        """Raises ValueError for a training that the task cannot do, before a run is made.
+
+        Args:
+          config: the config.
+          examples: the training examples; None when they come from records, which hold only features.
+        """
+
+    def texts_apart(self, examples: list) -> list[tuple[str, ...]] | None:
+        """For each training example the texts that no other example of its batch may have; None for any."""
+        return None
 
     def features(self, max_seq_length: int) -> dict[str, Feature]:
         """The features of a row, including labels: name -> `Feature`."""
@@ -326,14 +358,32 @@ class Task:
         """
         raise ValueError(f"a model for {self.name} does not answer texts.")
 
+    def signature_for(self, inputs: Iterable[str]) -> str:
+        """The name of the signature that answers examples with these inputs.
+
+        Raises:
+          ValueError: when there is none; the message says which inputs there may be.
+        """
+        known = {"serving_default": self.inputs} | self.other_inputs
+        for name, expected in known.items():
+            if set(expected) == set(inputs):
+                return name
+        choices = ", or ".join(" and ".join(expected) for expected in known.values())
+        raise ValueError(f"expects {choices}, but received {' and '.join(inputs) or 'nothing'}.")
+
     def check_inputs(self, inputs: dict):
-        """Raises ValueError for an example (a dict of the inputs of "serving_default") without an answer."""
+        """Raises ValueError for an example without an answer.
+
+        Args:
+          inputs: the inputs of "serving_default" or of another signature that answers texts.
+        """
 
     def answer(self, outputs: dict, inputs: dict) -> dict:
         """The answer to one example as a dict, ready for JSON.
 
         Args:
-          outputs: the outputs of "serving_default" for this example; strings are bytes.
+          outputs: the outputs for this example of the signature that its inputs belong to; strings are
+            bytes.
           inputs: the example.
 
         Raises:

@@ -44,3 +44,8 @@ class TextInputs:
         tokenize = self.tokenizer.tokenize_with_masks if with_masks else self.tokenizer
         second = None if text_pair is None else tokenize(text_pair)
         return self._packer(tokenize(text), second, pad_to_longest=pad_to_longest)
+
+    def pack(self, pieces) -> dict:
+        """As a call, for texts that are tokenized: int32 RaggedTensor of shape [batch, (pieces)], padded to
+        the longest of them."""
+        return self._packer(pieces, pad_to_longest=True)

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from kbert.training.coupled_rows import with_coupled_rows
 from kbert.training.evaluation_step import model_inputs
 from kbert.training.gradient_accumulation import summed_over_parts
 from kbert.training.loss_scale import SMALLEST_SCALE, DynamicLossScale
@@ -17,7 +18,9 @@ class TrainStep:
 
     With XLA on one replica the whole step is one compiled program, from the seeds of dropout to the update.
     On several replicas XLA compiles the forward and backward pass; TensorFlow runs the rest, which includes
-    the all-reduce. On a TPU the strategy compiles everything itself.
+    the all-reduce. On a TPU the strategy compiles everything itself. If the losses couple the rows of all
+    replicas (`Task.coupled`), these are gathered between the model and the losses; XLA then compiles the
+    model, and TensorFlow runs the losses too.
 
     Args:
       task: the `Task`.
@@ -68,9 +71,14 @@ class TrainStep:
         self._alone = strategy.num_replicas_in_sync == 1
         jit_compile = jit_compile and not isinstance(strategy, tf.distribute.TPUStrategy)
         self._gradients_of_part = tf.function(self._gradients_and_sums)
-        self._gradients_of_batch = tf.function(
-            self._gradients_of_all_parts, jit_compile=jit_compile and not self._alone
+        # Replicas cannot wait for each other within a tf.function of their own.
+        self._couples = bool(task.coupled) and not self._alone
+        compiled = tf.function(
+            self._outputs if self._couples else self._gradients_of_all_parts,
+            jit_compile=jit_compile and not self._alone,
         )
+        self._model_outputs = compiled if self._couples else self._outputs
+        self._gradients_of_batch = self._gradients_of_all_parts if self._couples else compiled
         self._whole_step = tf.function(self._updating_step, jit_compile=jit_compile and self._alone)
 
     def state(self) -> dict[str, tf.Variable]:
@@ -156,17 +164,26 @@ class TrainStep:
         return summed_over_parts(self._gradients_of_part, batch, self._num_parts, *arguments)
 
     def _gradients_and_sums(self, batch, part, weights, first_draw, replica_id, scale):
-        self._seed_dropout(first_draw + tf.cast(part, tf.int64), replica_id)
+        draw = first_draw + tf.cast(part, tf.int64)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(self._updated)  # so no gradient is computed for what lies below, if that is frozen
-            outputs = self._model(model_inputs(self._model, batch), training=True)
+            outputs = self._model_outputs(model_inputs(self._model, batch), draw, replica_id)
+            if self._couples:
+                outputs = with_coupled_rows(self._task, outputs, batch)
             losses = self._task.training_loss_sums(outputs, batch)
             loss = tf.add_n([losses[name] / weights[name] for name in losses])
             if scale is not None:
                 loss *= scale
         gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self._updated)]
+        if self._couples:  # the gradient of a function does not say its shape
+            shaped = zip(gradients, self._updated, strict=True)
+            gradients = [tf.ensure_shape(gradient, variable.shape) for gradient, variable in shaped]
         work = {"step_work": (count_work(batch), tf.constant(0.0))}  # a count, see `means`
         return gradients, {"losses": losses, "metrics": self._task.metric_sums(outputs, batch) | work}
+
+    def _outputs(self, inputs, draw, replica_id):
+        self._seed_dropout(draw, replica_id)
+        return self._model(inputs, training=True)
 
     def _seed_dropout(self, step, replica_id):
         """Sets the state of each random generator of this replica from seed, its index, step and replica."""

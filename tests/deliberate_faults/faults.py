@@ -436,7 +436,7 @@ _CHECKPOINTS = (
 
 _ANSWERS = (
     _fault(
-        "a mask beyond the end goes unnoticed", "kbert/tasks/pretraining.py",
+        "a mask beyond the end goes unnoticed", "kbert/tasks/pretraining/objectives.py",
         'if outputs["num_masks"] < inputs["text"].count(MASK_TOKEN):', 'if outputs["num_masks"] < 1:',
         "kbert/tasks/test_losses_by_hand.py",
     ),
@@ -655,7 +655,45 @@ _QUESTIONS = (
     ),
 )  # fmt: skip
 
+_SIMILARITY = (
+    _fault(
+        "similarity: a replica takes the first rows for its own", "kbert/tasks/similarity/in_batch_loss.py",
+        "labels = first + ops.arange(", "labels = ops.arange(",
+        "kbert/tasks/similarity/test_in_batch_loss.py",
+    ),
+    _fault(
+        "similarity: hard negatives forgotten", "kbert/tasks/similarity/in_batch_loss.py",
+        "ops.concatenate([candidates, negatives], axis=0)",
+        "ops.concatenate([candidates, candidates], axis=0)",
+        "kbert/tasks/similarity/test_in_batch_loss.py",
+    ),
+    _fault(
+        "similarity: equal texts in a batch", "kbert/input_pipelines/distinct_batches.py",
+        "if texts.isdisjoint(self._texts[self._open[place]]):", "if place >= 0:",
+        "kbert/input_pipelines/test_distinct_batches.py",
+    ),
+    _fault(
+        "similarity: the checkpoint's pooling replaces the setting",
+        "kbert/tasks/similarity/embedding_task.py",
+        '"pooling": given.mode if self._mode is None else self._mode,', '"pooling": given.mode,',
+        "kbert/tasks/similarity/test_examples.py",
+    ),
+    _fault(
+        "similarity: ties are won", "kbert/tasks/similarity/retrieval_scores.py",
+        "(above == 0) / (1 + ties)", "above == 0",
+        "kbert/tasks/similarity/test_scores.py",
+    ),
+)  # fmt: skip
+
+_SUITE = (
+    _fault(
+        "the longest files of the suite come last", "tests/order_of_files.py",
+        "(-slow[item.path], -number", "(slow[item.path], -number",
+        "test_order_of_files.py",
+    ),
+)  # fmt: skip
+
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
-    *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_FINETUNING,
+    *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_FINETUNING, *_SIMILARITY, *_SUITE,
 )  # fmt: skip

@@ -134,7 +134,7 @@ def test_a_pretraining_run_fills_masks_where_it_is_served(pretraining_run, tmp_p
     """By the same signature that Python asks: nothing in the exporter knows the task."""
     export_savedmodel(pretraining_run, tmp_path / "served")
     texts = ["the [MASK] a", "walk [MASK] and [MASK]"]
-    inputs = {"text": np.array(texts, object), "top_k": np.array(3, np.int32)}
+    inputs = {"text": np.array(texts, object), "top_k": np.array(3, np.int32), "whole_words": np.array(False)}
     served = run_signature(str(tmp_path / "served" / "1"), "serving_default", inputs)
     expected = MaskFiller(pretraining_run)(texts, top_k=3)
     assert served["num_masks"].tolist() == [1, 2]

@@ -14,8 +14,7 @@ from kbert.config import EncoderConfig, from_dict
 from kbert.encoder import ENCODER_OUTPUTS, BertEncoder
 from kbert.features import ENCODER_INPUTS
 from kbert.layers.self_attention import SelfAttention
-from kbert.tasks.next_sentence import NextSentence
-from kbert.tasks.pretraining import Pretraining
+from kbert.tasks.pretraining import NextSentence, Pretraining
 from kbert.tasks.question_answering import QuestionAnswering
 from kbert.tasks.sequences.multiple_choice import MultipleChoice
 from kbert.tasks.sequences.sequence_classification import SequenceClassification

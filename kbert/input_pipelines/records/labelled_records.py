@@ -115,6 +115,10 @@ class LabelledRecords(RecordFolder):
     def check_with(self, task, max_seq_length: int):
         """Does nothing: the examples were checked when the records were made."""
 
+    def check_training(self, task, config):
+        """Raises ValueError when the task cannot be trained on records as `config` says."""
+        task.check_training(config, None)
+
     def require_one_batch(self, batch_size: int):
         """Raises ValueError when there are fewer records than one batch."""
         from kbert.input_pipelines.records import record_reader

@@ -68,7 +68,7 @@ def _shape_of_phase(task, config, phase_config, settings, details, num_replicas)
     examples = phase_config.train_batch_size
     # Records that kbert did not write do not say this: then use the 15 % of the original BERT.
     predictions = settings.get("max_predictions_per_seq", round(0.15 * length))
-    rows = config.packed_rows or examples
+    rows = config.packed_rows or examples * task.texts_per_example
     devices = num_replicas * phase_config.gradient_accumulation_steps
     return TrainingShape(
         -(-rows // devices),

@@ -10,8 +10,10 @@ from kbert.experiments.prediction import answers as predictions
 from kbert.inference.loaded_model import LoadedModel, load
 from kbert.inference.mask_filler import MaskFiller
 from kbert.inference.text_classifier import TextClassifier
-from kbert.scripts.run_prediction import lines_of_standard_input
+from kbert.input_pipelines.unlabelled_lines import lines_of_standard_input
 from kbert.tokenization.text_inputs import TextInputs
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS
+from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.inference.broken_run import copy_with_nan
 
 
@@ -82,6 +84,85 @@ def test_more_tokens_than_there_are(fill, pretraining_run):
     assert sum(c["probability"] for c in candidates) == pytest.approx(1.0, abs=1e-5)
 
 
+def test_whole_words_are_neither_pieces_nor_special(fill, pretraining_run):
+    tokens = pretraining_run.vocabulary().tokens
+    whole = [token for token in tokens if not token.startswith("##") and token not in SPECIAL_TOKENS]
+    assert len(whole) < len(tokens) - len(SPECIAL_TOKENS), "the vocabulary has pieces"
+    ((candidates,),) = fill(["the [MASK]"], top_k=999, whole_words=True)
+    assert sorted(c["token"] for c in candidates) == sorted(whole)
+    ((others,),) = fill(["the [MASK]"], top_k=999)
+    of_all = {c["token"]: c["probability"] for c in others}
+    for candidate in candidates:
+        assert candidate["probability"] == pytest.approx(of_all[candidate["token"]], abs=1e-6)
+
+
+def test_candidates_have_the_geometric_mean_of_their_pieces(fill, pretraining_run):
+    """Each piece at a mask of its own, worked out from the model's logits."""
+    vocabulary = pretraining_run.vocabulary()
+    words = ["walk", "walking", "the", "jumping"]
+    ((candidates,),) = fill(["the [MASK] a"], candidates=words)
+    _, model = pretraining_run.load_model()
+    expected = {}
+    for word in words:
+        pieces = WordPieceTokenizer(vocabulary)([word]).to_list()[0]
+        text = f"the {'[MASK] ' * len(pieces)}a"
+        inputs = {name: v.numpy() for name, v in TextInputs(vocabulary, 24)([text], with_masks=True).items()}
+        positions = np.flatnonzero(inputs["input_ids"][0] == vocabulary.mask_id)[None]
+        logits = model(inputs | {"masked_lm_positions": positions})["masked_lm_logits"].numpy()[0]
+        probabilities = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
+        expected[word] = np.prod(probabilities[np.arange(len(pieces)), pieces]) ** (1 / len(pieces))
+    assert {len(WordPieceTokenizer(vocabulary)([word]).to_list()[0]) for word in words} == {1, 2}
+    assert [c["token"] for c in candidates] == sorted(words, key=expected.__getitem__, reverse=True)
+    for candidate in candidates:
+        assert candidate["probability"] == pytest.approx(expected[candidate["token"]], rel=1e-4)
+    together = fill(["play [MASK]", "the [MASK] a"], candidates=words)[1][0]
+    np.testing.assert_allclose([c["probability"] for c in together], [c["probability"] for c in candidates],
+                               rtol=1e-4)  # fmt: skip
+
+
+def test_candidates_that_cannot_be_asked_for_are_refused(fill):
+    for word in ("\N{SNOWMAN}", "", "  "):
+        with pytest.raises(ValueError, match="is empty, or has a character that the vocabulary lacks"):
+            fill(["a [MASK]"], candidates=["walk", word])
+    with pytest.raises(ValueError, match=r"2 \[MASK\] in .*; candidates are for one"):
+        fill(["a [MASK] [MASK]"], candidates=["walk"])
+    with pytest.raises(ValueError, match="lies beyond the longest sequence of this model"):
+        fill(["walk " * 30 + "[MASK]"], candidates=["walk"])
+
+
+def test_whether_a_text_follows_is_the_models_own_probability(pretraining_run):
+    pairs = [{"text": "walk the", "text_pair": "jump"}, {"text": "jump", "text_pair": "the the a"}]
+    answers = list(predictions(pretraining_run, pairs))
+    task, model = pretraining_run.load_model()
+    for pair, answer in zip(pairs, answers, strict=True):
+        inputs = TextInputs(pretraining_run.vocabulary(), 24)([pair["text"]], [pair["text_pair"]])
+        inputs["masked_lm_positions"] = np.zeros((1, 1), np.int32)
+        outputs = model({name: np.asarray(value) for name, value in inputs.items()})
+        logits = outputs["next_sentence_logits"].numpy()[0]
+        expected = np.exp(logits[0]) / np.exp(logits).sum()
+        assert answer["next_sentence_probability"] == pytest.approx(float(expected), abs=1e-5)
+
+
+def test_examples_of_every_kind_keep_their_order(pretraining_run):
+    """Batches are of one signature and of like lengths; answers come in the order of the examples."""
+    examples = [
+        {"text": "a [MASK]" + " the" * 9, "id": "long"},
+        {"text": "a", "text_pair": "the"},
+        {"text": "the [MASK]", "candidates": ["walk", "a"]},
+        {"text": "a [MASK]", "id": 7},
+        {"text": "the [MASK]", "candidates": ["walk"]},
+    ]
+    together = list(predictions(pretraining_run, examples, batch_size=2))
+    alone = [next(iter(predictions(pretraining_run, [example], read_ahead=1))) for example in examples]
+    for answer, other, example in zip(together, alone, examples, strict=True):
+        assert list(answer) == list(other) and example.items() <= answer.items()
+        if "masks" in answer:
+            assert [c["token"] for c in answer["masks"][0]] == [c["token"] for c in other["masks"][0]]
+        else:
+            key = "next_sentence_probability"
+            assert answer[key] == pytest.approx(other[key], abs=1e-5)
+
+
 def test_a_table_with_more_rows_than_tokens_names_only_tokens(pretraining_run, vocabulary):
     fewer = type(vocabulary)(vocabulary.tokens[:-3], do_lower_case=True)
     loaded = load(pretraining_run.path)
@@ -114,8 +195,10 @@ def test_predictions_stream_one_answer_a_text(finetuned_run, pair_run, pretraini
     assert list(answer) == ["text", "text_pair", "label", "probabilities"]
     (answer,) = predictions(pretraining_run, [{"text": "a [MASK]"}], top_k=2)
     assert answer["text"] == "a [MASK]" and len(answer["masks"][0]) == 2
-    with pytest.raises(ValueError, match="expects text, but received text and text_pair"):
-        list(predictions(pretraining_run, [{"text": "a [MASK]", "text_pair": "the"}]))
+    with pytest.raises(ValueError, match="run expects text, but received text and text_pair"):
+        list(predictions(finetuned_run, [{"text": "a", "text_pair": "the"}]))
+    with pytest.raises(ValueError, match="example 1: text is 7; expected a text"):
+        list(predictions(finetuned_run, [{"text": 7}]))
 
 
 def test_a_run_with_weights_that_are_no_numbers_is_refused(finetuned_run, labelled_files, tmp_path):

@@ -74,6 +74,25 @@ def test_prediction_from_standard_input(pair_run):
     assert [(answer["text"], answer["text_pair"]) for answer in answers] == [("a", "the"), ("jump", "play")]
 
 
+@pytest.mark.slow
+def test_prediction_from_a_file_to_a_file(finetuned_run, tmp_path):
+    texts, answered = tmp_path / "texts.jsonl", tmp_path / "answers.jsonl"
+    arguments = [f"--run_dir={finetuned_run.path}", f"--input_file={texts}", f"--output_file={answered}"]
+    texts.write_text('{"text": "walk", "id": 3}\n["walk"]\n', encoding="utf-8")
+    result = run_script("run_prediction", *arguments)
+    assert result.returncode == 1 and f"error: {texts} line 2: expected an object with text" in result.stderr
+    assert list(tmp_path.iterdir()) == [texts], "nothing is left half-written"
+
+    texts.write_text('{"text": "walk the a", "id": 3}\n{"text": "jump"}\n', encoding="utf-8")
+    result = run_script("run_prediction", *arguments)
+    assert (result.returncode, result.stdout) == (0, "") and "2 texts in" in result.stderr
+    answers = [json.loads(line) for line in answered.read_text(encoding="utf-8").splitlines()]
+    assert [answer["text"] for answer in answers] == ["walk the a", "jump"]
+    assert answers[0]["id"] == 3 and set(answers[1]) == {"text", "label", "probabilities"}
+    result = run_script("run_prediction", *arguments)
+    assert result.returncode == 1 and "exists; pass --overwrite" in result.stderr
+
+
 def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(finetuned_run, tmp_path):
     """The run has no checkpoint here, which would be the next thing missed."""
     for name in ("run.json", "config.json", "vocab.txt"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE
-from kbert.tasks.next_sentence import NextSentence
+from kbert.tasks.pretraining import NextSentence
 from kbert.tasks.question_answering import QuestionAnswering
 from kbert.tasks.sequences.multiple_choice import MultipleChoice
 from kbert.tasks.token_classification import IGNORED_LABEL, TokenClassification

@@ -69,7 +69,9 @@ class SmallTraining:
         num_hidden_layers=1,
         recompute=False,
         lora=None,
+        task=None,
     ):
+        task = task or Pretraining()
         strategy = strategy or tf.distribute.get_strategy()
         encoder = tiny_encoder_config(
             hidden_dropout_prob=dropout,
@@ -82,14 +84,14 @@ class SmallTraining:
         keras.utils.set_random_seed(1)
         with strategy.scope():
             bert = BertEncoder(encoder, dtype=dtype, recompute=recompute, lora=lora)
-            self.model = Pretraining().build_model(bert)
+            self.model = task.build_model(bert)
             self.weights = trained_weights(self.model)
             trained = FinetuningConfig(frozen=frozen, lora=lora)
             updated = {name: value for name, value in self.weights.items() if trained.is_updated(name)}
             self.optimizer = make_optimizer(optimizer_config, updated)
             self.global_step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.step = TrainStep(
-            Pretraining(),
+            task,
             self.model,
             self.optimizer,
             LinearWarmupDecay(learning_rate, num_train_steps, 0),

@@ -28,11 +28,11 @@ def losses(num_workers, *orders):
 
 @pytest.fixture(scope="module")
 def one_process():
-    """Number of replicas, 4 or 1 -> 50 clipped steps; on one also with each batch in four parts."""
+    """Number of replicas, 2 or 1 -> 50 clipped steps; on one also with each batch in four parts."""
     on_one = {"whole": WHOLE, "parts": WHOLE | {"gradient_accumulation_steps": 4}, "lora": ADAPTED}
     # Groups of replicas of several sizes do not go together in one process.
-    four, one = losses(1, ("mirrored", 4, {"whole": WHOLE, "lora": ADAPTED}), ("one_device", 0, on_one))
-    return {4: four, 1: one}
+    two, one = losses(1, ("mirrored", 2, {"whole": WHOLE, "lora": ADAPTED}), ("one_device", 0, on_one))
+    return {2: two, 1: one}
 
 
 @pytest.mark.slow
@@ -44,8 +44,8 @@ def test_parts_of_a_batch_take_the_steps_of_the_whole(one_process):
 
 @pytest.mark.slow
 def test_replicas_take_the_steps_of_one(one_process):
-    answer = one_process[4]
-    assert answer["num_replicas"] == 4
+    answer = one_process[2]
+    assert answer["num_replicas"] == 2
     np.testing.assert_allclose(answer["whole"], one_process[1]["whole"], atol=1e-4)
     np.testing.assert_allclose(answer["lora"], one_process[1]["lora"], atol=1e-4)
     assert answer["replicas_agree"]
@@ -71,9 +71,9 @@ def test_workers_take_the_steps_of_one(one_process):
 
 @pytest.mark.exhaustive
 @pytest.mark.slow
-def test_two_replicas_take_the_steps_of_one(one_process):
-    (answer,) = losses(1, ("mirrored", 2, {"whole": WHOLE}))
-    assert answer["num_replicas"] == 2 and answer["replicas_agree"]
+def test_four_replicas_take_the_steps_of_one(one_process):
+    (answer,) = losses(1, ("mirrored", 4, {"whole": WHOLE}))
+    assert answer["num_replicas"] == 4 and answer["replicas_agree"]
     np.testing.assert_allclose(answer["whole"], one_process[1]["whole"], atol=1e-4)
 
 

@@ -8,8 +8,7 @@ from absl import logging
 
 from kbert.config import EncoderConfig
 from kbert.encoder import BertEncoder
-from kbert.tasks.next_sentence import NextSentence
-from kbert.tasks.pretraining import MaskedLM, Pretraining
+from kbert.tasks.pretraining import MaskedLM, NextSentence, Pretraining
 from kbert.tasks.question_answering import QuestionAnswering
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.token_classification import TokenClassification

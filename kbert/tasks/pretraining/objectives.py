@@ -2,7 +2,6 @@
 
 import keras
 import numpy as np
-import tensorflow as tf
 from keras import ops
 
 from kbert.config import PretrainingConfig
@@ -10,6 +9,8 @@ from kbert.features import NEXT_SENTENCE_LABELS
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.masked_lm_head import MaskedLMHead
 from kbert.heads.parts import MASKED_LM, POOLER, Part
+from kbert.tasks.pretraining.filled_masks import best_tokens, candidate_probabilities
+from kbert.tasks.pretraining.next_sentence import follow_signature
 from kbert.tasks.task import Signature, Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
 from kbert.tokenization.vocabulary import MASK_TOKEN
@@ -41,6 +42,7 @@ class MaskedLM(Task):
     config_class = PretrainingConfig
     best_metric = "masked_lm_loss"
     inputs = ("text",)
+    other_inputs = {"candidates": ("text", "candidates")}
     answers = ("masks",)
     architecture = "BertForMaskedLM"
     parts: tuple[Part, ...] = (MASKED_LM,)
@@ -121,39 +123,46 @@ class MaskedLM(Task):
         }
 
     def signatures(self, model, text_inputs):
-        """`serving_default`: `text` (string [batch]) with `[MASK]`s, and `top_k` (int32 scalar) -> for every
-        mask `tokens` (string) and `probabilities` (float32), [batch, masks, top_k], the most probable first,
-        where `masks` is the largest number of masks of a text; and `num_masks` (int32 [batch])."""
-        vocabulary = text_inputs.vocabulary
+        """Signatures for texts with `[MASK]`s.
 
-        def fill(text, top_k):
-            inputs = text_inputs(text, pad_to_longest=True, with_masks=True)
-            positions, num_masks = _places_of(inputs["input_ids"], vocabulary.mask_id)
-            inputs["masked_lm_positions"] = positions
-            logits = model(inputs, training=False)["masked_lm_logits"]
-            # The embedding table may have more rows than the vocabulary has tokens.
-            probabilities = tf.nn.softmax(logits[..., : len(vocabulary)])
-            best, ids = tf.math.top_k(probabilities, k=tf.minimum(top_k, len(vocabulary)))
-            tokens = tf.gather(tf.constant(vocabulary.tokens), ids)
-            return {"tokens": tokens, "probabilities": best, "num_masks": num_masks}
+        - `serving_default`: `text` (string [batch]), `top_k` (int32 scalar), `whole_words` (bool scalar) ->
+          best tokens for every mask, see `filled_masks.best_tokens`.
+        - `candidates`: `text` (string [batch]), each with one mask, and `candidates` (string [batch,
+          candidates]) -> how probable each candidate is, see `filled_masks.candidate_probabilities`.
+        """
 
-        inputs = {"text": ("string", (None,)), "top_k": ("int32", ())}
-        return {"serving_default": Signature(inputs, fill)}
+        def fill(text, top_k, whole_words):
+            return best_tokens(model, text_inputs, text, top_k, whole_words)
+
+        def weigh(text, candidates):
+            return candidate_probabilities(model, text_inputs, text, candidates)
+
+        texts = {"text": ("string", (None,))}
+        return {
+            "serving_default": Signature(texts | {"top_k": ("int32", ()), "whole_words": ("bool", ())}, fill),
+            "candidates": Signature(texts | {"candidates": ("string", (None, None))}, weigh),
+        }
 
     def check_inputs(self, inputs):
-        if MASK_TOKEN not in inputs["text"]:
+        count = inputs["text"].count(MASK_TOKEN)
+        if not count:
             raise ValueError(
                 f"no {MASK_TOKEN} in {inputs['text'][:60]!r}; write one where the model should fill in a "
                 "token."
             )
+        if "candidates" in inputs and count > 1:
+            raise ValueError(
+                f"{count} {MASK_TOKEN} in {inputs['text'][:60]!r}; candidates are for one: give one text for "
+                "each."
+            )
 
     def answer(self, outputs, inputs):
-        """`masks`: for each mask, in order, a list of `{"token": str, "probability": float}`."""
+        """`masks`: for each mask, in order, a list of `{"token": str, "probability": float}`. With candidates
+        they are the tokens, all of them, for the one mask; the most probable first."""
+        if "candidates" in inputs:
+            return {"masks": [_weighed(outputs, inputs)]}
         if outputs["num_masks"] < inputs["text"].count(MASK_TOKEN):
-            raise ValueError(
-                f"the {MASK_TOKEN} of {inputs['text'][:60]!r}... lies beyond the longest sequence of this "
-                "model; shorten the text."
-            )
+            raise _cut(inputs)
         rows = zip(outputs["tokens"], outputs["probabilities"], strict=True)
         return {
             "masks": [
@@ -164,6 +173,31 @@ class MaskedLM(Task):
                 for tokens, probabilities in list(rows)[: outputs["num_masks"]]
             ]
         }
+
+
+def _weighed(outputs, inputs) -> list[dict]:
+    for candidate, pieces, masks in zip(
+        inputs["candidates"], outputs["num_pieces"], outputs["num_masks"], strict=True
+    ):
+        if not pieces:
+            raise ValueError(
+                f"the candidate {candidate!r} is empty, or has a character that the vocabulary lacks; give "
+                "another one."
+            )
+        if masks < pieces:
+            raise _cut(inputs)
+    candidates = [
+        {"token": candidate, "probability": float(probability)}
+        for candidate, probability in zip(inputs["candidates"], outputs["probabilities"], strict=True)
+    ]
+    return sorted(candidates, key=lambda candidate: -candidate["probability"])
+
+
+def _cut(inputs):
+    return ValueError(
+        f"the {MASK_TOKEN} of {inputs['text'][:60]!r}... lies beyond the longest sequence of this model; "
+        "shorten the text."
+    )
 
 
 class Pretraining(MaskedLM):
@@ -185,9 +219,12 @@ class Pretraining(MaskedLM):
     """
 
     name = "pretraining"
+    other_inputs = MaskedLM.other_inputs | {"next_sentence": ("text", "text_pair")}
     architecture = "BertForPreTraining"
     parts = (POOLER, MASKED_LM, Part("next_sentence", "pooled_output", 2))
     strategy = "sentence_pairs"
+    # What the probability of label 0 is called in an answer.
+    pair_answer = "next_sentence_probability"
 
     @classmethod
     def of_old_run(cls, details, config):
@@ -209,6 +246,23 @@ class Pretraining(MaskedLM):
             "next_sentence_accuracy": (ops.sum(right * examples), ops.sum(examples))
         }
 
+    def signatures(self, model, text_inputs):
+        """Those of `MaskedLM`, and `next_sentence`: `text` and `text_pair` (string [batch]) ->
+        `probability` (float32 [batch]) that the second follows the first."""
+        return super().signatures(model, text_inputs) | {
+            "next_sentence": follow_signature(model, text_inputs)
+        }
+
+    def check_inputs(self, inputs):
+        if "text_pair" not in inputs:
+            super().check_inputs(inputs)
+
+    def answer(self, outputs, inputs):
+        """As for `MaskedLM`; for a pair of texts `pair_answer`."""
+        if "text_pair" in inputs:
+            return {self.pair_answer: float(outputs["probability"])}
+        return super().answer(outputs, inputs)
+
 
 class SentenceOrder(Pretraining):
     """Predicts masked tokens, and whether two consecutive texts were swapped (label 1) or not (0).
@@ -219,6 +273,7 @@ class SentenceOrder(Pretraining):
 
     name = "sentence_order"
     strategy = "sentence_order"
+    pair_answer = "sentence_order_probability"
 
 
 def objective_of(manifest) -> str:
@@ -227,16 +282,6 @@ def objective_of(manifest) -> str:
         return MaskedLM.name
     is_order = manifest.settings.get("strategy") == SentenceOrder.strategy
     return SentenceOrder.name if is_order else Pretraining.name
-
-
-def _places_of(input_ids, token_id):
-    """The positions of a token in each row, padded with 0 to the longest row; and their number per row."""
-    found = input_ids == token_id  # (B, S)
-    num_found = tf.reduce_sum(tf.cast(found, tf.int32), axis=1)
-    places = tf.RaggedTensor.from_row_lengths(tf.cast(tf.where(found)[:, 1], tf.int32), num_found)
-    places = places.to_tensor()
-    missing = tf.maximum(1 - tf.shape(places)[1], 0)  # a text that was cut may have none left
-    return tf.pad(places, [[0, 0], [0, missing]]), num_found
 
 
 def _prediction_weights(batch):

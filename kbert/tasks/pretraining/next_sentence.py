@@ -3,10 +3,10 @@
 import keras
 from keras import ops
 
-from kbert.features import NEXT_SENTENCE_LABELS
+from kbert.features import ENCODER_INPUTS, NEXT_SENTENCE_LABELS
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
-from kbert.tasks.task import Task, correct, cross_entropies, example_weights
+from kbert.tasks.task import Signature, Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
 
 
@@ -31,6 +31,8 @@ class NextSentence(Task):
 
     name = "next_sentence"
     best_metric = "next_sentence_accuracy"
+    inputs = ("text", "text_pair")
+    answers = ("next_sentence_probability",)
     architecture = "BertForNextSentencePrediction"
     parts = pooled_head("next_sentence", 2)
 
@@ -60,3 +62,30 @@ class NextSentence(Task):
         weights = example_weights(batch)
         right = correct(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
         return {"next_sentence_accuracy": (ops.sum(right * weights), ops.sum(weights))}
+
+    def signatures(self, model, text_inputs):
+        """`serving_default`: `text` and `text_pair` (string [batch]) -> `probability` (float32 [batch]) that
+        the second follows the first."""
+        return {"serving_default": follow_signature(model, text_inputs)}
+
+    def answer(self, outputs, inputs):
+        """`next_sentence_probability`: that the second text follows the first."""
+        return {"next_sentence_probability": float(outputs["probability"])}
+
+
+def follow_signature(model: keras.Model, text_inputs) -> Signature:
+    """The signature that tells how probable it is that a text follows another.
+
+    Args:
+      model: a Keras model with the output `next_sentence_logits` (batch, 2); label 0 is the next text.
+      text_inputs: the `TextInputs` of the model.
+    """
+    inputs = {name: model.input[name] for name in ENCODER_INPUTS}
+    # Without the masked-LM head, which reads positions and has a whole vocabulary of outputs.
+    logits_of = keras.Model(inputs, model.output["next_sentence_logits"])
+
+    def follow(text, text_pair):
+        logits = logits_of(text_inputs(text, text_pair, pad_to_longest=True), training=False)
+        return {"probability": ops.softmax(logits, axis=-1)[:, 0]}
+
+    return Signature({"text": ("string", (None,)), "text_pair": ("string", (None,))}, follow)

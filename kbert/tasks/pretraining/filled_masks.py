@@ -1,0 +1,130 @@
+"""The words that a masked-LM model puts in the place of `[MASK]`s, in the graph."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from kbert.tokenization.text_inputs import TextInputs
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+
+
+def best_tokens(model, text_inputs: TextInputs, text, top_k, whole_words) -> dict:
+    """The most probable tokens for every mask.
+
+    Args:
+      model: a model with the output `masked_lm_logits`.
+      text_inputs: the `TextInputs` of the model.
+      text: string tensor of shape [batch], with `[MASK]`s.
+      top_k: int32 scalar: how many tokens for each mask.
+      whole_words: bool scalar: leave out pieces that begin with ##, special tokens and unused ones.
+        Probabilities are over the whole vocabulary all the same.
+
+    Returns:
+      dict: `tokens` (string) and `probabilities` (float32), both [batch, masks, top_k], the most probable
+      first, where `masks` is the largest number of masks of a text; `num_masks` (int32 [batch]).
+    """
+    vocabulary = text_inputs.vocabulary
+    inputs = text_inputs(text, pad_to_longest=True, with_masks=True)
+    inputs["masked_lm_positions"], num_masks = _positions_of(inputs["input_ids"], vocabulary.mask_id)
+    probabilities = tf.nn.softmax(_logits(model, inputs, vocabulary))
+    allowed = tf.logical_or(tf.constant(_are_whole_words(vocabulary)), tf.logical_not(whole_words))
+    number = tf.minimum(top_k, tf.reduce_sum(tf.cast(allowed, tf.int32)))
+    best, ids = tf.math.top_k(tf.where(allowed, probabilities, -1.0), k=number)
+    tokens = tf.gather(tf.constant(vocabulary.tokens), ids)
+    return {"tokens": tokens, "probabilities": best, "num_masks": num_masks}
+
+
+def candidate_probabilities(model, text_inputs: TextInputs, text, candidates) -> dict:
+    """How probable each candidate is in the place of the one mask of its text.
+
+    A candidate of k pieces is asked for with k masks in the place of the one. Its probability is the
+    geometric mean of the probabilities of its pieces, each at its own mask: e to the mean of their
+    logarithms. For a candidate of one piece that is the probability of `best_tokens`.
+
+    Args:
+      model, text_inputs: as for `best_tokens`.
+      text: string tensor of shape [batch], each with one `[MASK]`.
+      candidates: string tensor of shape [batch, candidates].
+
+    Returns:
+      dict of tensors of shape [batch, candidates]: `probabilities` (float32); `num_pieces` (int32), 0 for a
+      candidate that is empty or has a character that the vocabulary lacks; `num_masks` (int32), the masks
+      that were left in the text when it was cut to the longest sequence.
+    """
+    asked = _masked_texts(text_inputs, text, candidates)
+    inputs = text_inputs.pack(asked.tokens)
+    mask_id = text_inputs.vocabulary.mask_id
+    inputs["masked_lm_positions"], num_masks = _positions_of(inputs["input_ids"], mask_id)
+    scores = tf.nn.log_softmax(_logits(model, inputs, text_inputs.vocabulary))  # (texts, masks, vocabulary)
+
+    pieces = asked.pieces
+    number = tf.shape(scores)[1]  # a text that was cut may have fewer masks than a candidate has pieces
+    dense = pieces.to_tensor(shape=[None, None])[:, :number]  # (candidates of all texts, masks)
+    dense = tf.pad(dense, [[0, 0], [0, number - tf.shape(dense)[1]]])
+    masks = tf.broadcast_to(tf.range(number), tf.shape(dense))
+    rows = tf.broadcast_to(asked.rows[:, None], tf.shape(dense))
+    found = tf.gather_nd(scores, tf.stack([rows, masks, dense], axis=-1))
+    lengths = tf.cast(pieces.row_lengths(), tf.int32)
+    is_piece = masks < lengths[:, None]
+    total = tf.reduce_sum(tf.where(is_piece, found, 0.0), axis=1)
+    mean = tf.math.divide_no_nan(total, tf.cast(lengths, tf.float32))
+
+    unknown = tf.reduce_any(tf.equal(pieces, text_inputs.vocabulary.unk_id), axis=1)
+    outputs = {
+        "probabilities": tf.exp(mean),
+        "num_pieces": tf.where(unknown, 0, lengths),
+        "num_masks": tf.gather(num_masks, asked.rows),
+    }
+    return {name: tf.reshape(value, tf.shape(candidates)) for name, value in outputs.items()}
+
+
+class _MaskedTexts(NamedTuple):
+    """The texts that the candidates are asked for with: one for each text and number of pieces.
+
+    Args:
+      tokens: int32 RaggedTensor of shape [texts, (pieces)]: a text with as many masks as a candidate has
+        pieces.
+      pieces: int32 RaggedTensor of shape [candidates of all texts, (pieces)].
+      rows: int32 tensor of shape [candidates of all texts]: the row of `tokens` for each candidate.
+    """
+
+    tokens: tf.RaggedTensor
+    pieces: tf.RaggedTensor
+    rows: tf.Tensor
+
+
+def _masked_texts(text_inputs, text, candidates) -> _MaskedTexts:
+    pieces = text_inputs.tokenizer(tf.reshape(candidates, [-1]))
+    lengths = tf.maximum(tf.cast(pieces.row_lengths(), tf.int32), 1)
+    owners = tf.repeat(tf.range(tf.shape(candidates)[0]), tf.shape(candidates)[1])
+    # Candidates of the same text with as many pieces share a text: most have one piece.
+    most = tf.reduce_max(tf.concat([lengths, [1]], axis=0)) + 1
+    keys, rows = tf.unique(owners * most + lengths)
+    tokens = tf.gather(text_inputs.tokenizer.tokenize_with_masks(text), keys // most)
+    masks = tf.gather(keys % most, tf.cast(tokens.value_rowids(), tf.int32))
+    is_mask = tf.equal(tokens.flat_values, text_inputs.vocabulary.mask_id)
+    counts = tf.where(is_mask, masks, 1)
+    repeated = tf.repeat(tokens.flat_values, counts)
+    row_lengths = tf.reduce_sum(tokens.with_flat_values(counts), axis=1)
+    return _MaskedTexts(tf.RaggedTensor.from_row_lengths(repeated, row_lengths), pieces, rows)
+
+
+def _logits(model, inputs, vocabulary):
+    # The embedding table may have more rows than the vocabulary has tokens.
+    return model(inputs, training=False)["masked_lm_logits"][..., : len(vocabulary)]
+
+
+def _positions_of(input_ids, token_id):
+    """The positions of a token in each row, padded with 0 to the longest row; and their number per row."""
+    found = input_ids == token_id  # (B, S)
+    num_found = tf.reduce_sum(tf.cast(found, tf.int32), axis=1)
+    positions = tf.RaggedTensor.from_row_lengths(tf.cast(tf.where(found)[:, 1], tf.int32), num_found)
+    positions = positions.to_tensor()
+    missing = tf.maximum(1 - tf.shape(positions)[1], 0)  # a text that was cut may have none left
+    return tf.pad(positions, [[0, 0], [0, missing]]), num_found
+
+
+def _are_whole_words(vocabulary: Vocabulary) -> list[bool]:
+    return [
+        not (token.startswith(("##", "[unused")) or token in SPECIAL_TOKENS) for token in vocabulary.tokens
+    ]
