@@ -13,6 +13,8 @@ from kbert.layers.pooler import Pooler
 from kbert.layers.transformer_block import TransformerBlock
 
 ENCODER_OUTPUTS = ("sequence_output", "pooled_output", "hidden_states", "attention_probabilities")
+# Matrices of tokens by tokens have no place in a padded batch once several texts share a row.
+_OF_PADDED_ROWS = "attention_probabilities"
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -26,7 +28,7 @@ class BertEncoder(keras.Model):
         weights would get no gradient from a loss on tokens.
       packed: whether to compute on rows that hold several texts each. The additional input `packed_places`
         says which token is where (see kbert.input_pipelines.packing). Attention stays within each text. The
-        outputs at real tokens are the same as without packing; at padding `sequence_output` is 0.
+        outputs at real tokens are the same as without packing; at padding hidden states are 0.
       recompute: whether to keep only each block's input for the backward pass and to run the block again
         there. This needs less memory and more time.
       lora: a `LoraConfig` for adapters beside projections, see `LowRankDense`; None for none.
@@ -45,7 +47,7 @@ class BertEncoder(keras.Model):
       shape `(batch, heads, from_length, to_length)`, before dropout.
 
     Raises:
-      ValueError: for an unknown output, and for hidden states or attention probabilities with `packed`.
+      ValueError: for an unknown output, and for attention probabilities with `packed`.
 
     Example:
       >>> import keras
@@ -104,7 +106,10 @@ class BertEncoder(keras.Model):
             else:
                 hidden = block(hidden_states[-1], mask)
             hidden_states.append(hidden)
-        hidden_states[-1] = padded(hidden_states[-1])
+        if "hidden_states" in outputs:
+            hidden_states = [padded(hidden) for hidden in hidden_states]
+        else:
+            hidden_states[-1] = padded(hidden_states[-1])
         tensors = {
             "sequence_output": hidden_states[-1],
             "pooled_output": pooler and pooler(hidden_states[-1]),
@@ -127,20 +132,19 @@ class BertEncoder(keras.Model):
     def with_outputs(self, *outputs: str) -> "BertEncoder":
         """An encoder with the same layers and weights but with other outputs, see ENCODER_OUTPUTS.
 
-        It works without packing if hidden states or attention probabilities are among the outputs.
+        It works without packing if attention probabilities are among the outputs.
 
         Raises:
           ValueError: for an unknown output, or "pooled_output" of an encoder without a pooler.
         """
         if set(outputs) == set(self.output):
             return self
-        kept = set(outputs) & set(ENCODER_OUTPUTS[2:])
         return BertEncoder(
             self.config,
             self.policy,
             outputs,
             self.name,
-            packed=self.packed and not kept,
+            packed=self.packed and _OF_PADDED_ROWS not in outputs,
             recompute=self.recompute,
             lora=self.lora,
             sharing=self,
@@ -203,9 +207,8 @@ def _check_outputs(outputs, packed):
         raise ValueError(
             f"outputs={list(outputs)} of an encoder must be one or more of {', '.join(ENCODER_OUTPUTS)}."
         )
-    inner = [output for output in outputs if output in ENCODER_OUTPUTS[2:]]
-    if packed and inner:
-        raise ValueError(f"an encoder gives {', '.join(inner)} only with packed=False.")
+    if packed and _OF_PADDED_ROWS in outputs:
+        raise ValueError(f"an encoder gives {_OF_PADDED_ROWS} only with packed=False.")
 
 
 def _layers(config, policy, packed, recompute, lora):

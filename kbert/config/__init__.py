@@ -5,6 +5,7 @@ with `--override=path.to.field=value`. Nothing here imports TensorFlow, so a wro
 """
 
 from kbert.config.config_file import load_config
+from kbert.config.distillation_config import DistillationConfig
 from kbert.config.encoder_config import ACTIVATIONS, EncoderConfig
 from kbert.config.finetuning_config import DatasetConfig, FinetuningConfig
 from kbert.config.frozen_config import FrozenConfig
@@ -20,6 +21,7 @@ __all__ = [
     "OPTIMIZERS",
     "PRECISIONS",
     "DatasetConfig",
+    "DistillationConfig",
     "EncoderConfig",
     "FinetuningConfig",
     "FrozenConfig",

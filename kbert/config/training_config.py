@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from kbert.config.checks import check_limits, require
+from kbert.config.distillation_config import DistillationConfig
 from kbert.config.encoder_config import EncoderConfig
 from kbert.config.frozen_config import FrozenConfig
 from kbert.config.lora_config import LoraConfig
@@ -36,7 +37,8 @@ class TrainingConfig:
     shapes that XLA needs. "auto" packs where shapes vary anyway. `recompute_activations` runs each block
     again in the backward pass instead of keeping its activations: less memory, more work, the same result.
 
-    `frozen` says which part of the encoder is not trained, see FrozenConfig.
+    `frozen` says which part of the encoder is not trained, see FrozenConfig. `distillation` adds a
+    teacher, see `DistillationConfig`.
     """
 
     description: str = ""
@@ -59,6 +61,7 @@ class TrainingConfig:
     deterministic_ops: bool = False
     frozen: FrozenConfig = field(default_factory=FrozenConfig)
     seed: int = 12345
+    distillation: DistillationConfig | None = None
 
     def __post_init__(self):
         for name in (

@@ -16,6 +16,7 @@ from kbert.experiments.finetuning_checks import (
 )
 from kbert.experiments.labelled_paths import LabelledPaths
 from kbert.experiments.starting_point import Start, StartingPoint, find_starting_point
+from kbert.experiments.teaching import Teaching
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
@@ -83,10 +84,12 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     task = task.for_training(train_data.count_labels)
     if paths.train_dir and not (start.init_checkpoint or start.vocabulary):
         start = dataclasses.replace(start, vocabulary=read_vocabulary(paths.train_dir, train_data.manifest))
-    point = find_starting_point(start, run_dir, config.encoder, task, config.begins_anew)
+    teaching = Teaching(config, start)
+    point = find_starting_point(teaching.start(start), run_dir, config.encoder, task, config.begins_anew)
     task = task.with_pooling(point.pooling)
     config = _complete_config(config, point)
     require_pooler(config, task)
+    teaching.check(run_dir, task, config.encoder, point.vocabulary, config.max_seq_length)
     for data in (train_data, *dev.values()):
         data.check_with(task, config.max_seq_length)
         data.require_vocabulary(
@@ -98,15 +101,15 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
         logging.warning("%s", sentence)
     require_whole_shares(config, strategy)
 
-    details = _details(task, config, paths, start, train_data, dev)
+    details = _details(task, config, paths, start, train_data, dev) | teaching.details
     with contextlib.ExitStack() as stack:
         run = stack.enter_context(open_run(strategy, run_dir, config, details, point.vocabulary))
         for data in (train_data, *dev.values()):
             stack.enter_context(data.naming_damaged_records())
         _tokenize(task, config, point.vocabulary, train_data, *dev.values())
         _log_examples(task, train_data.first_rows(2), point.vocabulary)
-        plan = _plan(config, strategy, train_data, dev, num_train_steps, point.initialize)
-        metrics = train(task, config, plan, run, strategy)
+        plan = _plan(config, strategy, train_data, dev, num_train_steps, teaching.initialize(point))
+        metrics = train(teaching.task(task), config, plan, run, strategy)
         if metrics:
             metrics = add_baselines(task, metrics, dev, config, point.vocabulary)
     if is_chief(strategy):

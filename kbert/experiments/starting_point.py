@@ -20,6 +20,7 @@ class Start:
       do_lower_case, allow_unmatched: arguments of `read_checkpoint`.
       from_scratch: use vocabulary and encoder shape of `init_checkpoint`, but not its weights.
       vocabulary: the vocabulary of a training without `init_checkpoint`.
+      layers: the layers of `init_checkpoint` to take, counted from 0; empty for all.
     """
 
     init_checkpoint: str | Path | None = None
@@ -27,6 +28,7 @@ class Start:
     allow_unmatched: tuple = ()
     from_scratch: bool = False
     vocabulary: Vocabulary | None = None
+    layers: tuple[int, ...] = ()
 
     @property
     def has_weights(self) -> bool:
@@ -75,6 +77,7 @@ def find_starting_point(
       ValueError: when the checkpoint cannot be read, or its encoder differs from the config's.
     """
     from kbert.checkpoints import model_loading
+    from kbert.checkpoints.conversion.layer_picking import with_layers
     from kbert.checkpoints.formats import read_checkpoint
 
     run = started_run(run_dir)
@@ -83,6 +86,8 @@ def find_starting_point(
     if not start.init_checkpoint:
         return StartingPoint(start.vocabulary, encoder, None)
     pretrained = read_checkpoint(start.init_checkpoint, start.do_lower_case, start.allow_unmatched)
+    if start.layers:
+        pretrained = with_layers(pretrained, start.layers)
     encoder = model_loading.agreed_encoder(encoder, pretrained)
 
     def initialize(model):

@@ -113,6 +113,29 @@ class SelfAttention(keras.layers.Layer):
         kept = attention_softmax(scores, input_mask, seed, self.dropout, self.packed)
         return merge_heads(ops.matmul(kept, value), self.num_attention_heads)
 
+    def scores(self, hidden_states):
+        """The scores before mask and softmax: queries times keys, divided by the root of the head size.
+
+        They are computed anew from the layer's input, so that a training may look at them without giving up
+        the kernels of `trained_context`.
+
+        Args:
+          hidden_states: as for a call.
+
+        Returns:
+          float32 tensor of shape `(batch, heads, from_length, to_length)`.
+        """
+        _, seq_length, _ = ops.shape(hidden_states)
+        head_size = self.hidden_size // self.num_attention_heads
+
+        def heads(layer):
+            projected = layer.product(hidden_states) + ops.cast(layer.bias, self.compute_dtype)
+            projected = ops.reshape(projected, (-1, seq_length, self.num_attention_heads, head_size))
+            return ops.transpose(projected, (0, 2, 1, 3))  # (B, N, S, D)
+
+        query = heads(self.query) * (1.0 / math.sqrt(head_size))
+        return ops.cast(ops.einsum("bnfd,bntd->bnft", query, heads(self.key)), "float32")
+
     def _joined_weights(self):
         """Query, key and value beside each other: (H, 3H) in the compute dtype, and (3H,) in float32."""
         projections = (self.query, self.key, self.value)

@@ -44,6 +44,7 @@ _FREE_KEYS = (
     "save_checkpoints_steps",
     "keep_checkpoints",
     "peak_flops",
+    "teacher",  # where it lies; run.json records its content
 )
 _ROUNDING_KEYS = (
     "jit_compile",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -40,6 +40,23 @@ class Predictions(NamedTuple):
 
     values: dict[str, np.ndarray]
     owners: np.ndarray
+
+
+class SoftTarget(NamedTuple):
+    """The logits that a loss is computed from: what a student may learn from a teacher instead of labels.
+
+    Args:
+      logits: float32 tensor of shape (..., classes), or (...) for numbers.
+      weights: float32 tensor that broadcasts to (...), or for independent logits to (..., classes): the
+        weights that the loss itself gives. Their sum is the loss's `loss_weights` times `share`.
+      kind: "softmax", one class of several; "sigmoid", each class for itself; "number", no probability.
+      share: the factor of this target in its loss, 1/2 where a loss is the mean of two.
+    """
+
+    logits: Any
+    weights: Any
+    kind: str = "softmax"
+    share: float = 1.0
 
 
 class Signature(NamedTuple):
@@ -280,6 +297,19 @@ class Task:
     def training_loss_sums(self, outputs, batch) -> dict:
         """As `loss_sums`, for training: there a loss may weigh labels, or smooth them."""
         return self.loss_sums(outputs, batch)
+
+    def loss_factor(self, name: str) -> float:
+        """The factor of a loss in the sum of losses that training minimises; what is logged is without it."""
+        return 1.0
+
+    def soft_targets(self, outputs, batch) -> dict[str, tuple[SoftTarget, ...]]:
+        """loss name -> the logits behind it, so that a teacher can take the place of the labels."""
+        return {}
+
+    def is_training_only(self, name: str) -> bool:
+        """Whether a trained variable is needed by the training alone: it is no part of the model's weights,
+        and a checkpoint keeps it beside the optimizer's."""
+        return False
 
     # ------------------------------------------------------------------------------- scores
 

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from kbert.runs.run_directory import trained_weights
 from kbert.training.coupled_rows import with_coupled_rows
 from kbert.training.evaluation_step import model_inputs
 from kbert.training.gradient_accumulation import summed_over_parts
@@ -61,6 +62,11 @@ class TrainStep:
         self._num_parts = gradient_accumulation_steps
         self._first_update = first_update
         self._updated = optimizer.variables
+        self._training_only = {
+            name: variable.value
+            for name, variable in trained_weights(model).items()
+            if task.is_training_only(name)
+        }
         self._random_states = [
             variable.value for variable in model.non_trainable_variables if "seed_generator" in variable.path
         ]
@@ -83,7 +89,8 @@ class TrainStep:
 
     def state(self) -> dict[str, tf.Variable]:
         """Name -> variable that a checkpoint must hold in addition to weights and optimizer."""
-        return self._loss_scale.state() if self._loss_scale else {}
+        scale = self._loss_scale.state() if self._loss_scale else {}
+        return scale | self._training_only
 
     @tf.function(reduce_retracing=True)
     def run(self, iterator, num_steps):
@@ -171,7 +178,7 @@ class TrainStep:
             if self._couples:
                 outputs = with_coupled_rows(self._task, outputs, batch)
             losses = self._task.training_loss_sums(outputs, batch)
-            loss = tf.add_n([losses[name] / weights[name] for name in losses])
+            loss = tf.add_n([losses[name] / weights[name] * self._task.loss_factor(name) for name in losses])
             if scale is not None:
                 loss *= scale
         gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self._updated)]

@@ -121,12 +121,14 @@ class _Training:
             updated = {name: v for name, v in weights.items() if config.is_updated(name)}
             if self._chief and len(updated) < len(weights):
                 logging.info("training %s of %s parameters", _number_of(updated), _number_of(weights))
-            self._kept_once = {n: v for n, v in weights.items() if not config.is_in_checkpoints(n)}
+            own = {name: v for name, v in weights.items() if not task.is_training_only(name)}
+            self._kept_once = {name: v for name, v in own.items() if not config.is_in_checkpoints(name)}
             self._optimizer = make_optimizer(config.optimizer, updated)
             self._global_step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
         metric = config.best_metric or task.best_metric
         self._best = BestCheckpoint(metric, task.higher_is_better(metric), plan.early_stopping_patience)
-        self._state = TrainingState(run, config, self._model, self._optimizer, self._best, self._chief)
+        weights = {name: v for name, v in own.items() if config.is_in_checkpoints(name)}
+        self._state = TrainingState(run, config, weights, self._optimizer, self._best, self._chief)
         self._metrics_file = MetricsFile(run.metrics_file) if self._chief else None
         self._step_function = self._metrics = self._progress = None
         self._evaluate: Any = None

@@ -693,7 +693,46 @@ _SUITE = (
     ),
 )  # fmt: skip
 
+_DISTILLATION = (
+    _fault(
+        "distillation: the temperature without its square", "kbert/distillation/losses.py",
+        "return temperature**2 * ops.sum(ops.exp(p) * (p - q), axis=-1)",
+        "return temperature * ops.sum(ops.exp(p) * (p - q), axis=-1)",
+        "kbert/distillation/test_losses.py",
+    ),
+    _fault(
+        "distillation: teacher and student change places", "kbert/distillation/losses.py",
+        "for logits in (teacher, student))", "for logits in (student, teacher))",
+        "kbert/distillation/test_losses.py",
+    ),
+    _fault(
+        "distillation: the layer below the one to imitate", "kbert/distillation/distillation_model.py",
+        "theirs[layer + 1] for layer", "theirs[layer] for layer",
+        "kbert/distillation/test_distillation.py",
+    ),
+    _fault(
+        "distillation: a teacher that is trained", "kbert/distillation/teacher.py",
+        "        model.trainable = not frozen\n", "",
+        "kbert/distillation/test_distillation.py",
+    ),
+    _fault(
+        "distillation: the digest forgets the numbers", "kbert/distillation/teacher.py",
+        "            hashed.update(checkpoint.tensors[name].read().tobytes())\n", "",
+        "kbert/distillation/test_teacher.py",
+    ),
+    _fault(
+        "trimming: characters inside of words are dropped", "tfrecords_tools/vocabulary/trimming.py",
+        "for piece in (c, CONTINUATION + c)", "for piece in (c,)",
+        "tfrecords_tools/vocabulary/test_trimming.py",
+    ),
+    _fault(
+        "trimming: ids in another order", "tfrecords_tools/vocabulary/trimming.py",
+        "return [token for token in tokens if token in kept]", "return sorted(kept)",
+        "tfrecords_tools/vocabulary/test_trimming.py",
+    ),
+)  # fmt: skip
+
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
-    *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_FINETUNING, *_SIMILARITY, *_SUITE,
+    *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_SUITE, *_FINETUNING, *_DISTILLATION,
 )  # fmt: skip

@@ -9,7 +9,7 @@ from kbert.features import LABEL_FEATURE, Feature
 from kbert.input_pipelines import labelled_files
 from kbert.tasks.label_losses import balanced_positive_weights
 from kbert.tasks.sequences.sequence_task import LabelTask
-from kbert.tasks.task import example_weights
+from kbert.tasks.task import SoftTarget, example_weights
 
 THRESHOLD = 0.5  # a label is predicted when its probability is at least this
 
@@ -101,6 +101,9 @@ class MultiLabelClassification(LabelTask):
         held = ops.cast(batch[LABEL_FEATURE], "float32")
         having = ops.convert_to_tensor(self.settings.weights_of(self.labels), dtype="float32")
         return (1.0 + held * (having - 1.0)) * example_weights(batch)[:, None]
+
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)[:, None], "sigmoid"),)}
 
     def metric_sums(self, outputs, batch):
         """`accuracy`, and the counts for F1: for each label, how often it is right, predicted and true."""

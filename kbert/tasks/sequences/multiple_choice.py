@@ -10,7 +10,15 @@ from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
-from kbert.tasks.task import ExampleFeatures, Signature, Task, correct, cross_entropies, example_weights
+from kbert.tasks.task import (
+    ExampleFeatures,
+    Signature,
+    SoftTarget,
+    Task,
+    correct,
+    cross_entropies,
+    example_weights,
+)
 from kbert.tasks.task_model import TaskModel
 
 
@@ -148,6 +156,9 @@ class MultipleChoice(Task):
     def loss_sums(self, outputs, batch):
         losses = cross_entropies(outputs["logits"], batch[LABEL_FEATURE])
         return {"loss": ops.sum(losses * example_weights(batch))}
+
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)),)}
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)

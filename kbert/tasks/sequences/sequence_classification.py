@@ -8,7 +8,7 @@ from keras import ops
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.tasks.label_losses import smoothed_cross_entropies, weights_by_label
 from kbert.tasks.sequences.sequence_task import LabelTask
-from kbert.tasks.task import correct, cross_entropies, example_weights
+from kbert.tasks.task import SoftTarget, correct, cross_entropies, example_weights
 
 
 class SequenceClassification(LabelTask):
@@ -95,6 +95,9 @@ class SequenceClassification(LabelTask):
         if self.settings.class_weights is None:
             return weights
         return weights * weights_by_label(self.settings.weights_of(self.labels), batch[LABEL_FEATURE])
+
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)),)}
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)

@@ -7,7 +7,7 @@ from kbert.features import TARGET_FEATURE, Feature
 from kbert.input_pipelines import labelled_files
 from kbert.tasks.correlations import correlations
 from kbert.tasks.sequences.sequence_task import SequenceTask
-from kbert.tasks.task import example_weights
+from kbert.tasks.task import SoftTarget, example_weights
 
 
 class SequenceRegression(SequenceTask):
@@ -75,6 +75,9 @@ class SequenceRegression(SequenceTask):
     def loss_sums(self, outputs, batch):
         errors = ops.square(outputs["prediction"] - batch[TARGET_FEATURE])
         return {"loss": ops.sum(errors * example_weights(batch))}
+
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["prediction"], example_weights(batch), "number"),)}
 
     def score(self, examples, predictions):
         """`pearson` and `spearman`, see `correlations`."""

@@ -18,7 +18,15 @@ from kbert.tasks.label_losses import (
     smoothed_cross_entropies,
     weights_by_label,
 )
-from kbert.tasks.task import ExampleFeatures, Signature, Task, correct, cross_entropies, example_weights
+from kbert.tasks.task import (
+    ExampleFeatures,
+    Signature,
+    SoftTarget,
+    Task,
+    correct,
+    cross_entropies,
+    example_weights,
+)
 from kbert.tasks.task_model import TaskModel
 from kbert.tasks.token_classification.sentence_rows import SentenceRows
 from kbert.tasks.token_classification.sentence_scores import (
@@ -221,6 +229,10 @@ class TokenClassification(Task):
         if self.settings.class_weights is None:
             return weights
         return weights * weights_by_label(self.settings.weights_of(self.labels), _labels(batch))
+
+    def soft_targets(self, outputs, batch):
+        batch = _as_long_as(outputs["logits"], batch)
+        return {"loss": (SoftTarget(outputs["logits"], _token_weights(batch)),)}
 
     # ------------------------------------------------------------------------------- scores
 

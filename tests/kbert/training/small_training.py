@@ -48,6 +48,14 @@ def parts_of(batches, share):
     return dataset.map(lambda batch: {name: own_rows(value, size, share) for name, value in batch.items()})
 
 
+def _with_teacher(task):
+    """The task with every loss of a wider teacher of two layers."""
+    from kbert.distillation.distillation import Distillation
+    from tests.kbert.distillation.small_teacher import ALL_LOSSES, calm, random_teacher
+
+    return Distillation(task, ALL_LOSSES, random_teacher(task, calm(hidden_size=24)))
+
+
 class SmallTraining:
     """A tiny model from a fixed start, and its training step over the given batches, again and again."""
 
@@ -65,13 +73,13 @@ class SmallTraining:
         gradient_accumulation_steps=1,
         optimizer_name="adam_weight_decay",
         precision=None,
+        task=None,
         frozen=NOTHING_FROZEN,
         num_hidden_layers=1,
         recompute=False,
         lora=None,
-        task=None,
+        with_teacher=False,
     ):
-        task = task or Pretraining()
         strategy = strategy or tf.distribute.get_strategy()
         encoder = tiny_encoder_config(
             hidden_dropout_prob=dropout,
@@ -81,6 +89,7 @@ class SmallTraining:
         optimizer_config = OptimizerConfig(
             name=optimizer_name, learning_rate=learning_rate, global_clipnorm=clipnorm
         )
+        task = _with_teacher(Pretraining()) if with_teacher else task or Pretraining()
         keras.utils.set_random_seed(1)
         with strategy.scope():
             bert = BertEncoder(encoder, dtype=dtype, recompute=recompute, lora=lora)
