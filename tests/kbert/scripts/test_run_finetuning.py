@@ -235,7 +235,7 @@ def test_seeds_are_checked_before_the_first_is_trained(labelled_files, pretraini
     data = {"train_file": labelled_files[0], "init_checkpoint": pretraining_run.path}
     with pytest.raises(ValueError, match="--seeds=1,2,1 names a seed twice"):
         run_seeds(config, finetuned_run.path, [1, 2, 1], **data)
-    with pytest.raises(ValueError, match="--seeds needs data to evaluate on: give --dev_file or --dev_dir"):
+    with pytest.raises(ValueError, match="--seeds needs data to evaluate on: give --dev_file, --dev_dir"):
         run_seeds(config, finetuned_run.path, [1, 2], **data)
     with pytest.raises(ValueError, match="holds a single run; choose a new folder for several seeds"):
         run_seeds(config, finetuned_run.path, [1, 2], dev_file=labelled_files[1], **data)
