@@ -35,6 +35,7 @@ COMMANDS = {
         "predict": ("kbert.scripts.run_prediction", "use a trained model on texts"),
         "features": ("kbert.scripts.extract_features", "turn texts into vectors"),
         "convert": ("kbert.scripts.convert_checkpoint", "read and write checkpoints of other formats"),
+        "trim": ("tfrecords_tools.trim_vocabulary", "cut a checkpoint to the pieces that a corpus needs"),
     },
     "serving": {
         "export": (_EXPORTERS + "export_savedmodel", "write a SavedModel for TensorFlow Serving"),

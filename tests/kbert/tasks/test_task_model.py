@@ -33,7 +33,7 @@ def make_batch(name, config):
     batch = random_inputs(config, ROWS, LENGTH)
     real_lengths = batch["input_mask"].sum(axis=-1)  # no answer stands on padding
     places = RNG.integers(0, LENGTH, size=(ROWS, 3)).astype(np.int32)
-    if name == "multiple_choice":
+    if name in ("multiple_choice", "cosine_similarity", "multiple_negatives_ranking"):
         batch = {key: np.stack([value, value[::-1]], axis=1) for key, value in batch.items()}
     labels = {
         "masked_lm_positions": places,
@@ -45,6 +45,10 @@ def make_batch(name, config):
         "label_ids": places[:, 0] % 2,
         "targets": places[:, 0].astype(np.float32),
     }
+    if name == "multiple_negatives_ranking":
+        labels["targets"] = np.full(ROWS, np.nan, np.float32)  # pairs without scores
+    if name == "cosine_similarity":
+        labels["targets"] = labels["targets"] / LENGTH
     if name == "multi_label_classification":
         labels["label_ids"] = places % 2
     if name == "token_classification":
