@@ -7,6 +7,7 @@ import keras
 from kbert.config import EncoderConfig
 from kbert.features import ENCODER_INPUTS, PACKED_PLACES
 from kbert.layers.bert_embeddings import BertEmbeddings
+from kbert.layers.low_rank_dense import lora_dict, lora_of
 from kbert.layers.packed_rows import PackedRows, PaddedOutput
 from kbert.layers.pooler import Pooler
 from kbert.layers.transformer_block import TransformerBlock
@@ -30,6 +31,7 @@ class BertEncoder(keras.Model):
         outputs at real tokens are the same as without packing; at padding hidden states are 0.
       recompute: whether to keep only each block's input for the backward pass and to run the block again
         there. This needs less memory and more time.
+      lora: a `LoraConfig` for adapters beside projections, see `LowRankDense`; None for none.
       sharing: an encoder whose layers and weights are used instead of new ones, see `with_outputs`.
 
     Call arguments:
@@ -74,15 +76,16 @@ class BertEncoder(keras.Model):
         *,
         packed=False,
         recompute=False,
+        lora=None,
         sharing: "BertEncoder | None" = None,
         **kwargs,
     ):
         _check_outputs(outputs, packed)
-        policy = keras.dtype_policies.get(dtype)
+        policy, lora = keras.dtype_policies.get(dtype), lora_of(lora)
 
         # Layers
         if sharing is None:
-            embeddings, blocks, pooler = _layers(config, policy, packed, recompute)
+            embeddings, blocks, pooler = _layers(config, policy, packed, recompute, lora)
         else:
             embeddings, blocks, pooler = sharing.embeddings, sharing.blocks, sharing.pooler
         if "pooled_output" not in outputs:
@@ -121,6 +124,7 @@ class BertEncoder(keras.Model):
         self.policy = policy
         self.packed = packed
         self.recompute = recompute
+        self.lora = lora
         self.embeddings = embeddings
         self.blocks = blocks
         self.pooler = pooler
@@ -142,6 +146,7 @@ class BertEncoder(keras.Model):
             self.name,
             packed=self.packed and _OF_PADDED_ROWS not in outputs,
             recompute=self.recompute,
+            lora=self.lora,
             sharing=self,
         )
 
@@ -153,6 +158,7 @@ class BertEncoder(keras.Model):
             "name": self.name,
             "packed": self.packed,
             "recompute": self.recompute,
+            "lora": lora_dict(self.lora),
         }
 
     @classmethod
@@ -205,7 +211,7 @@ def _check_outputs(outputs, packed):
         raise ValueError(f"an encoder gives {_OF_PADDED_ROWS} only with packed=False.")
 
 
-def _layers(config, policy, packed, recompute):
+def _layers(config, policy, packed, recompute, lora):
     """New layers: (embeddings, list of transformer blocks, pooler)."""
     embeddings = BertEmbeddings(
         config.vocab_size,
@@ -230,6 +236,7 @@ def _layers(config, policy, packed, recompute):
             initializer_range=config.initializer_range,
             packed=packed,
             recompute=recompute,
+            lora=lora,
             dtype=policy,
             name=f"layer_{index}",
         )

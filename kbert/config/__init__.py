@@ -8,6 +8,8 @@ from kbert.config.config_file import load_config
 from kbert.config.distillation_config import DistillationConfig
 from kbert.config.encoder_config import ACTIVATIONS, EncoderConfig
 from kbert.config.finetuning_config import DatasetConfig, FinetuningConfig
+from kbert.config.frozen_config import FrozenConfig
+from kbert.config.lora_config import LoraConfig
 from kbert.config.optimizer_config import OPTIMIZERS, OptimizerConfig
 from kbert.config.plain_values import from_dict, to_dict
 from kbert.config.presets import encoder_presets
@@ -22,6 +24,8 @@ __all__ = [
     "DistillationConfig",
     "EncoderConfig",
     "FinetuningConfig",
+    "FrozenConfig",
+    "LoraConfig",
     "OptimizerConfig",
     "PhaseConfig",
     "PretrainingConfig",

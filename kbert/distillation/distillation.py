@@ -61,11 +61,11 @@ class Distillation:
         }
         return inside.get(name, config.label_weight)
 
-    def loss_weights(self, batch):
+    def training_loss_weights(self, batch):
         """Those of the task, of its soft labels, and the numbers of tokens and of pairs of tokens."""
-        config, weights = self._config, self._task.loss_weights(batch)
-        if config.soft_label_weight:
-            weights = weights | {SOFT + name: weight for name, weight in weights.items()}
+        config, weights = self._config, dict(self._task.training_loss_weights(batch))
+        if config.soft_label_weight:  # the teacher's answers are neither weighed by label nor smoothed
+            weights |= {SOFT + name: weight for name, weight in self._task.loss_weights(batch).items()}
         tokens = token_weights(batch)
         if config.hidden_weight:
             weights["hidden_loss"] = ops.sum(tokens)
@@ -75,11 +75,9 @@ class Distillation:
             weights["attention_loss"] = ops.sum(pair_weights(tokens))
         return weights
 
-    def loss_sums(self, outputs, batch):
-        """The task's own, and where the outputs are those of a training, the teacher's."""
-        sums = self._task.loss_sums(outputs, batch)
-        if TEACHER_OUTPUTS not in outputs:
-            return sums
+    def training_loss_sums(self, outputs, batch):
+        """The task's own in training, and those of the teacher."""
+        sums = self._task.training_loss_sums(outputs, batch)
         return sums | self._soft_label_sums(outputs, batch) | self._inner_sums(outputs, token_weights(batch))
 
     def _soft_label_sums(self, outputs, batch):

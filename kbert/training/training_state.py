@@ -49,7 +49,7 @@ class TrainingState:
         self._run = run
         self._config, self._config_class = to_dict(config), type(config)
         self._keep = config.keep_checkpoints
-        self._weights = weights
+        self._weights = {name: v for name, v in weights.items() if config.is_in_checkpoints(name)}
         self._optimizer = optimizer
         self._best = best
         self._writes = writes

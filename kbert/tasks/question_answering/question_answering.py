@@ -93,6 +93,11 @@ class QuestionAnswering(Task):
     # ------------------------------------------------------------------------------- examples
 
     @classmethod
+    def groups_of(cls, examples):
+        """The paragraphs: all questions on one stay together."""
+        return [example.context for example in examples]
+
+    @classmethod
     def read_examples(cls, path, dataset, with_labels=True):
         """`Question`s of a JSON file in SQuAD's form; `dataset` has no say in it."""
         yield from read_questions(path, with_labels)

@@ -66,6 +66,10 @@ class MultipleChoice(Task):
     def __init__(self, num_choices: int | None = None):
         self.num_choices = num_choices
 
+    @property
+    def texts_per_example(self):
+        return self.num_choices or 1
+
     def get_config(self):
         return {"num_choices": self.num_choices}
 
