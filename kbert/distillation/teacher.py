@@ -53,13 +53,8 @@ class Teacher:
           ValueError: for another vocabulary, task, labels or number of heads, a layer that the teacher lacks,
             or sequences too long for it.
         """
-        source, theirs = self.checkpoint.source, self.checkpoint.vocabulary
-        if vocabulary.fingerprint != theirs.fingerprint:
-            raise ValueError(
-                f"the student's vocabulary ({len(vocabulary)} pieces, {vocabulary.fingerprint}) is not that "
-                f"of the teacher {source} ({len(theirs)} pieces, {theirs.fingerprint}); give both the same: "
-                "convert_checkpoint --vocab_file trims a teacher (docs/distillation.md)."
-            )
+        self.require_vocabulary(vocabulary)
+        source = self.checkpoint.source
         if max_length > self.encoder.max_position_embeddings:
             raise ValueError(
                 f"max_seq_length={max_length} is more than the max_position_embeddings="
@@ -74,6 +69,16 @@ class Teacher:
             )
         if config.soft_label_weight:
             self._require_answers(task)
+
+    def require_vocabulary(self, vocabulary):
+        """Raises ValueError for a student's `Vocabulary` that is not the teacher's."""
+        source, theirs = self.checkpoint.source, self.checkpoint.vocabulary
+        if vocabulary.fingerprint != theirs.fingerprint:
+            raise ValueError(
+                f"the student's vocabulary ({len(vocabulary)} pieces, {vocabulary.fingerprint}) is not that "
+                f"of the teacher {source} ({len(theirs)} pieces, {theirs.fingerprint}); give both the same: "
+                "convert_checkpoint --vocab_file trims a teacher (docs/distillation.md)."
+            )
 
     def _require_answers(self, task):
         if type(task).soft_targets is Task.soft_targets:

@@ -25,10 +25,10 @@ class Teaching:
             return
         from kbert.distillation.teacher import read_teacher
 
-        if self._config.init_layers and (start.init_checkpoint or start.vocabulary):
+        if self._config.init_layers and start.init_checkpoint:
             raise ValueError(
-                "distillation.init_layers takes weights and vocabulary from the teacher: leave out "
-                "--init_checkpoint and --vocab_file, or init_layers."
+                "distillation.init_layers takes the weights of the teacher: leave out --init_checkpoint, or "
+                "init_layers."
             )
         self._teacher = read_teacher(self._config, start.do_lower_case, start.allow_unmatched)
         self._digest = self._teacher.digest
@@ -39,16 +39,21 @@ class Teaching:
         return {"teacher_digest": self._digest} if self._teacher else {}
 
     def start(self, start: Start) -> Start:
-        """What the student starts from: the teacher's layers, or at least its vocabulary."""
+        """What the student starts from: the teacher's layers, or at least its vocabulary.
+
+        Raises:
+          ValueError: when the start has another vocabulary than the teacher.
+        """
         if not self._teacher:
             return start
+        known = self._teacher.checkpoint.vocabulary
+        if start.vocabulary:  # given, or that of records
+            self._teacher.require_vocabulary(start.vocabulary)
         if self._config.init_layers:
             return dataclasses.replace(
-                start, init_checkpoint=self._config.teacher, layers=self._config.init_layers
+                start, init_checkpoint=self._config.teacher, layers=self._config.init_layers, vocabulary=None
             )
-        if start.init_checkpoint or start.vocabulary:
-            return start
-        return dataclasses.replace(start, vocabulary=self._teacher.checkpoint.vocabulary)
+        return start if start.init_checkpoint else dataclasses.replace(start, vocabulary=known)
 
     def check(self, run_dir, task, encoder, vocabulary, max_seq_length: int):
         """Refuses a student that cannot learn from the teacher, and another teacher than the run's.

@@ -12,9 +12,12 @@ from kbert.config import DistillationConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.pretraining import run_pretraining
+from kbert.experiments.starting_point import Start
+from kbert.experiments.teaching import Teaching
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.stop_signal import StoppedBySignal
+from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, signal_after_call
 
@@ -102,6 +105,17 @@ def test_a_student_starts_from_layers_of_its_teacher(pretraining_run, records_di
 def test_weights_come_from_one_place(finetuned_run, labelled_files, tmp_path):
     settings = DistillationConfig(str(finetuned_run.path), init_layers=(0,))
     config = tiny_finetuning_config(distillation=settings)
-    with pytest.raises(ValueError, match="leave out --init_checkpoint and --vocab_file, or init_layers"):
+    with pytest.raises(ValueError, match="leave out --init_checkpoint, or init_layers"):
         run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=finetuned_run.path)
+    other = Vocabulary([*finetuned_run.vocabulary().tokens, "new"], do_lower_case=True)
+    with pytest.raises(ValueError, match="the student's vocabulary .* is not that of the teacher"):
+        run_finetuning(config, tmp_path / "run", labelled_files[0], vocabulary=other)
     assert not (tmp_path / "run").exists()
+
+
+def test_with_layers_of_the_teacher_its_vocabulary_may_be_given_too(finetuned_run):
+    """Records bring their own."""
+    settings = DistillationConfig(str(finetuned_run.path), init_layers=(0,))
+    start = Start(vocabulary=finetuned_run.vocabulary())
+    found = Teaching(tiny_finetuning_config(distillation=settings), start).start(start)
+    assert (found.init_checkpoint, found.layers, found.vocabulary) == (settings.teacher, (0,), None)
