@@ -11,6 +11,8 @@ from kbert.config.checks import require
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
 from kbert.heads.parts import token_head
 from kbert.heads.token_classification_head import TokenClassificationHead
+from kbert.tasks.pages.labels import scores_by_label
+from kbert.tasks.pages.words import CONFIDENCE, WordSections
 from kbert.tasks.task import ExampleFeatures, Signature, Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
 from kbert.tasks.token_classification.sentence_rows import SentenceRows
@@ -197,6 +199,27 @@ class TokenClassification(Task):
         columns = (predictions.values[name] for name in self.collected)
         tags = [self._tag_of[label] for label in self.labels]
         return entity_metrics(sentences_of_rows(*columns), tags, self.types)
+
+    def collect_for_page(self, outputs, batch):
+        """With the probability of each token's predicted label, float32 of shape (rows, max_seq_length)."""
+        sure = ops.max(outputs["probabilities"], axis=-1)
+        cut_off = ops.zeros_like(batch[LABEL_FEATURE][:, ops.shape(sure)[1] :], dtype=sure.dtype)
+        return super().collect_for_page(outputs, batch) | {
+            CONFIDENCE: ops.concatenate([sure, cut_off], axis=1)
+        }
+
+    def metrics_page(self, metrics):
+        """Precision, recall and F1 of each type of entity."""
+        if "entity_counts" not in metrics:
+            return []
+        counts = np.asarray(metrics["entity_counts"]).reshape(-1, 3)
+        return [scores_by_label(self.types, *counts.T)]
+
+    def examples_page(self, examples, predictions, most_examples):
+        """See `WordSections`."""
+        tags = [self._tag_of[label] for label in self.labels] if self._tag_of else None
+        sections = WordSections(self.labels, tags, self.types)
+        return sections(examples, predictions.values, most_examples)
 
     def baseline(self, batches, vocabulary):
         """What it scores to give every word the most frequent label: O, as a rule, and so no entity."""
