@@ -152,7 +152,7 @@ def _evaluations(runs):
 
 
 def _tables(run):
-    """What the task shows of the last evaluation with tables among its metrics, such as a confusion matrix."""
+    """What the task shows of the last evaluation that has tables, such as a confusion matrix."""
     line = next(
         (line for line in reversed(run.lines) if any(isinstance(v, list) for v in line.values())), None
     )

@@ -6,12 +6,16 @@ from html import escape
 from kbert.tasks.pages.content import Reliability, Scatter
 
 # In units of the picture, which are pixels where the page is wide enough.
-_SIDE, _LEFT, _TOP, _BELOW, _COUNTS = 260, 44, 8, 40, 34
-_WIDTH = _LEFT + _SIDE + 12
+_SIDE, _LEFT, _TOP, _BELOW, _COUNTS = 260, 58, 8, 40, 34
+_WIDTH = _LEFT + _SIDE + 20
 
 
 def reliability_picture(content: Reliability) -> str:
-    """Bars of accuracy by confidence, the gap to the dashed line of perfect calibration, and counts below."""
+    """Bars of accuracy by confidence, how far both are apart, and counts below.
+
+    Where a bin is too sure, the gap from its accuracy up to its confidence has one colour; where it is not
+    sure enough, the part of its accuracy above its confidence has another.
+    """
     number, total = len(content.counts), max(1, sum(content.counts))
     width, most = _SIDE / number, max(1, *content.counts)
     parts = []
@@ -21,13 +25,14 @@ def reliability_picture(content: Reliability) -> str:
         if not count:
             continue
         x, low, high = _LEFT + place * width, min(sure, right), max(sure, right)
+        gap = "sure" if sure > right else "unsure"
         height = 24 * count / most
         title = (
             f"confidence {100 * sure:.1f}%, right {100 * right:.1f}%: "
             f"{count:,} answers ({100 * count / total:.1f}%)"
         )
         parts.append(
-            f"<g><title>{title}</title>{_rect('bar', x, width, 0, right)}{_rect('gap', x, width, low, high)}"
+            f"<g><title>{title}</title>{_rect('bar', x, width, 0, low)}{_rect(gap, x, width, low, high)}"
             f"<rect class='count' x='{x + 0.5:.1f}' y='{_TOP + _SIDE + _COUNTS + 30 - height:.1f}' "
             f"width='{width - 1:.1f}' height='{height:.1f}'/></g>"
         )
@@ -102,6 +107,7 @@ STYLE = """
 .square .equal { stroke: var(--pale); stroke-dasharray: 4 4; }
 .square .bar, .square .count { fill: var(--first); }
 .square .count { opacity: .55; }
-.square .gap { fill: var(--second); opacity: .45; }
+.square .sure { fill: var(--second); opacity: .5; }
+.square .unsure { fill: var(--third); opacity: .5; }
 .square circle { fill: var(--first); opacity: .45; }
 """

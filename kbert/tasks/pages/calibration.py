@@ -51,6 +51,8 @@ def calibration_section(confidences, is_right, of_what: str) -> Section:
         f"Expected calibration error {100 * error:.1f}%: by how much confidence and accuracy differ, on "
         f"average over {len(bins.counts)} bins of equal width (Guo et al., 2017, arXiv 1706.04599, equation "
         f"3). The confidence is the probability of {of_what}: {100 * sure:.1f}% on average, where "
-        f"{100 * right:.1f}% are right. Bars below the dashed line are bins that are too sure."
+        f"{100 * right:.1f}% are right. "
+        "Orange reaches from accuracy up to confidence where a bin is too sure, green from confidence up to "
+        "accuracy where it is not sure enough."
     )
     return Section("Calibration", note, bins)
