@@ -15,7 +15,7 @@ def by_length(lengths, scores, unit: str, what: str, shown: Callable | None = No
     Args:
       lengths: int array of shape (examples,).
       scores: float array of shape (examples,): 0 or more. Bars of numbers beyond 1 are drawn in proportion.
-      unit: of the lengths, for example "tokens".
+      unit: of one length, for example "token".
       what: what the score is.
       shown: function from a mean to its text; a percentage by default.
     """
@@ -28,12 +28,16 @@ def by_length(lengths, scores, unit: str, what: str, shown: Callable | None = No
     top = max(1.0, *(mean for _, _, mean in found))
     shown = shown or (lambda mean: f"{100 * mean:.1f}%")
     bars = [
-        Bar(f"{_range(bucket)} {unit}, {count:,} examples", mean / top, shown(mean))
+        Bar(f"{_lengths(bucket, unit)}, {_plural(count, 'example')}", mean / top, shown(mean))
         for bucket, count, mean in found
     ]
-    return Section("By length", f"{what}, by how many {unit} an example has.", Bars(bars))
+    return Section("By length", f"{what}, by how many {unit}s an example has.", Bars(bars))
 
 
-def _range(bucket):
+def _lengths(bucket, unit):
     last, first = 2**bucket, 2**bucket // 2 + 1
-    return str(last) if first == last or bucket == 0 else f"{first:,} to {last:,}"
+    return _plural(last, unit) if bucket < 2 else f"{first:,} to {last:,} {unit}s"
+
+
+def _plural(number, noun):
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

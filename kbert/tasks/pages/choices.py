@@ -21,7 +21,7 @@ def choice_sections(examples, predictions, most_examples: int) -> list[Section]:
     is_right = given == true
     sections = [
         calibration_section(sure, is_right, "the given choice"),
-        by_length(predictions.values["num_tokens"], is_right, "tokens", "Accuracy"),
+        by_length(predictions.values["num_tokens"], is_right, "token", "Accuracy"),
     ]
     if examples is None:
         return sections

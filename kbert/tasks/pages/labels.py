@@ -85,7 +85,7 @@ def one_label_sections(labels, examples, predictions, most_examples: int) -> lis
     is_right = given == true
     sections = [
         calibration_section(sure, is_right, "the given label"),
-        by_length(predictions.values["num_tokens"], is_right, "tokens", "Accuracy"),
+        by_length(predictions.values["num_tokens"], is_right, "token", "Accuracy"),
     ]
     if examples is None:
         return sections
@@ -119,7 +119,7 @@ def several_labels_sections(labels, threshold, examples, predictions, most_examp
         scores_by_label(labels, (given & true).sum(axis=0), given.sum(axis=0), true.sum(axis=0)),
         calibration_section(sure.ravel(), ~wrong.ravel(), "each decision, to give a label or not"),
         by_length(
-            predictions.values["num_tokens"], is_right, "tokens", "Examples with exactly the right labels"
+            predictions.values["num_tokens"], is_right, "token", "Examples with exactly the right labels"
         ),
     ]
     if examples is None:

@@ -22,7 +22,7 @@ def number_sections(examples, given, true, num_tokens, most_examples: int) -> li
     errors = np.abs(given - true)
     sections = [
         _scatter(given, true),
-        by_length(num_tokens, errors, "tokens", "Mean absolute error", "{:.3f}".format),
+        by_length(num_tokens, errors, "token", "Mean absolute error", "{:.3f}".format),
     ]
     if examples is None:
         return sections

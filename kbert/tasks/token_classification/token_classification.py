@@ -12,7 +12,6 @@ from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WORD_FEATURE, Feature,
 from kbert.heads.parts import token_head
 from kbert.heads.token_classification_head import TokenClassificationHead
 from kbert.tasks.pages.labels import scores_by_label
-from kbert.tasks.pages.words import CONFIDENCE, WordSections
 from kbert.tasks.task import ExampleFeatures, Signature, Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
 from kbert.tasks.token_classification.sentence_rows import SentenceRows
@@ -24,6 +23,7 @@ from kbert.tasks.token_classification.sentence_scores import (
 from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag, split_tag, to_iob2
 from kbert.tasks.token_classification.tagged_sentences import labels_of_sentences, read_tagged_sentences
 from kbert.tasks.token_classification.word_answers import WordLabels, answer_of_text
+from kbert.tasks.token_classification.word_sections import CONFIDENCE, WordSections
 from kbert.tasks.token_classification.word_windows import WordWindows
 
 # Keeps a batch without labels from dividing by 0; added to a count, float32 does not notice it.

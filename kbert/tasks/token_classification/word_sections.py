@@ -49,9 +49,7 @@ class WordSections:
             calibration_section(
                 np.concatenate(sure), np.concatenate(words_right), "the given label of a word"
             ),
-            by_length(
-                [len(right) for right in words_right], is_right, "words", "Sentences without any error"
-            ),
+            by_length([len(right) for right in words_right], is_right, "word", "Sentences without any error"),
         ]
         if examples is None:
             return sections
@@ -72,12 +70,13 @@ class WordSections:
 
     def _card(self, example, true, given, sure):
         texts = tuple(
-            excerpt(MarkedText(name, " ".join(example.words), self._marks(example.words, ids, true)))
-            for name, ids in (("right", true), ("given", given))
+            excerpt(MarkedText(name, " ".join(example.words), self._marks(example.words, name, ids, other)))
+            for name, ids, other in (("right", true, given), ("given", given, true))
         )
         return Card(texts, (Fact("most confident wrong word", f"{sure:.1%}"),))
 
-    def _marks(self, words, ids, true):
+    def _marks(self, words, name, ids, other):
+        """The entities; of labels that are no tags those that the other labels differ from."""
         starts = np.cumsum([0, *(len(word) + 1 for word in words)])
         if self._tags:
             found = find_entities([self._tags[place] for place in ids])
@@ -85,9 +84,9 @@ class WordSections:
                 Mark(int(starts[one.start]), int(starts[one.end] - 1), self._types.index(one.type), one.type)
                 for one in found
             )
-        kind = "right" if ids is true else "wrong"
+        kind = "right" if name == "right" else "wrong"
         return tuple(
             Mark(int(starts[place]), int(starts[place + 1] - 1), kind, str(self._labels[ids[place]]))
             for place in range(len(words))
-            if kind == "wrong" and ids[place] != true[place]
+            if ids[place] != other[place]
         )
