@@ -62,10 +62,7 @@ def _lead(evaluated, metrics):
 
 
 def _note(evaluated):
-    return (
-        f"Checkpoint of step {evaluated.step:,}. Numbers are those of the JSON line of the evaluation. "
-        "Point at a bar of a reliability diagram to read its values."
-    )
+    return f"Checkpoint of step {evaluated.step:,}. Numbers are those of the JSON line of the evaluation."
 
 
 def _scores(metrics):

@@ -52,7 +52,7 @@ def answer_sections(questions: Sequence, given: Sequence[GivenAnswer], most_exam
         calibration_section(
             [one.confidence for one in given], exact, "the given answer among the best ones that were found"
         ),
-        by_length(words, [one.f1 for one in given], "word", "F1 (the words of the paragraph)"),
+        by_length(words, [one.f1 for one in given], "word", "F1", of="the paragraph"),
         Section("The most confident errors", note, Cards(cards)),
     ]
 

@@ -7,7 +7,9 @@ import numpy as np
 from kbert.tasks.pages.content import Bar, Bars, Section
 
 
-def by_length(lengths, scores, unit: str, what: str, shown: Callable | None = None) -> Section:
+def by_length(
+    lengths, scores, unit: str, what: str, shown: Callable | None = None, of: str = "an example"
+) -> Section:
     """The mean score of the examples of like length.
 
     A bucket reaches from a power of two, exclusive, to the next, inclusive: 9 to 16, 17 to 32, and so on.
@@ -18,6 +20,7 @@ def by_length(lengths, scores, unit: str, what: str, shown: Callable | None = No
       unit: of one length, for example "token".
       what: what the score is.
       shown: function from a mean to its text; a percentage by default.
+      of: what has the length.
     """
     lengths, scores = np.asarray(lengths), np.asarray(scores, np.float64)
     buckets = np.ceil(np.log2(np.maximum(lengths, 1))).astype(int)
@@ -31,7 +34,7 @@ def by_length(lengths, scores, unit: str, what: str, shown: Callable | None = No
         Bar(f"{_lengths(bucket, unit)}, {_plural(count, 'example')}", mean / top, shown(mean))
         for bucket, count, mean in found
     ]
-    return Section("By length", f"{what}, by how many {unit}s an example has.", Bars(bars))
+    return Section("By length", f"{what}, by how many {unit}s {of} has.", Bars(bars))
 
 
 def _lengths(bucket, unit):

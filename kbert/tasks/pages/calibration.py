@@ -53,6 +53,6 @@ def calibration_section(confidences, is_right, of_what: str) -> Section:
         f"3). The confidence is the probability of {of_what}: {100 * sure:.1f}% on average, where "
         f"{100 * right:.1f}% are right. "
         "Orange reaches from accuracy up to confidence where a bin is too sure, green from confidence up to "
-        "accuracy where it is not sure enough."
+        "accuracy where it is not sure enough. Point at a bin to read its numbers."
     )
     return Section("Calibration", note, bins)

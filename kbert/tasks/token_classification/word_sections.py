@@ -49,7 +49,13 @@ class WordSections:
             calibration_section(
                 np.concatenate(sure), np.concatenate(words_right), "the given label of a word"
             ),
-            by_length([len(right) for right in words_right], is_right, "word", "Sentences without any error"),
+            by_length(
+                [len(right) for right in words_right],
+                is_right,
+                "word",
+                "Sentences without any error",
+                of="a sentence",
+            ),
         ]
         if examples is None:
             return sections
