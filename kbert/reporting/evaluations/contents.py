@@ -8,13 +8,13 @@ from kbert.reporting.html_page import section, table
 from kbert.tasks.pages import content as kinds
 from kbert.tasks.pages.content import Section, shortened
 
-_LONGEST_NAME = 40  # characters of a label in a table
+_LONGEST_NAME, _LONGEST_HEAD = 24, 14  # characters of a label in a table, beside a row and above a column
 STYLE = (
     square_pictures.STYLE
     + example_cards.STYLE
     + """
 .confusion td { text-align: right; padding: .3rem .7rem; }
-.confusion th { padding-right: .7rem; max-width: 12rem; overflow-wrap: anywhere; }
+.confusion th { padding-right: .7rem; white-space: nowrap; }
 .confusion thead th { text-align: right; }
 """
 )
@@ -39,7 +39,10 @@ def _drawn(content, most_bytes):
         return table(content.heads, rows)
     if isinstance(content, kinds.Bars):
         return bars(
-            [HorizontalBar(_short(one.name), one.share, "var(--first)", one.text) for one in content.bars]
+            [
+                HorizontalBar(shortened(one.name, 60), one.share, "var(--first)", one.text)
+                for one in content.bars
+            ]
         )
     if isinstance(content, kinds.Reliability):
         return square_pictures.reliability_picture(content)
@@ -55,7 +58,7 @@ def _drawn(content, most_bytes):
 
 def _counts(content):
     """A table whose cells are the darker the larger their share of the row is."""
-    heads = "".join(f"<th>{_short_html(name)}</th>" for name in content.names)
+    heads = "".join(f"<th>{_short_html(name, _LONGEST_HEAD)}</th>" for name in content.names)
     rows = []
     for name, counts in zip(content.names, content.counts, strict=True):
         total = max(1, sum(counts))
@@ -70,9 +73,9 @@ def _counts(content):
     )
 
 
-def _short(name):
-    return shortened(str(name), _LONGEST_NAME)
+def _short(name, longest=_LONGEST_NAME):
+    return shortened(str(name), longest)
 
 
-def _short_html(name):
-    return f"<bdi>{escape(_short(name))}</bdi>"
+def _short_html(name, longest=_LONGEST_NAME):
+    return f"<bdi title='{escape(str(name)[:200], quote=True)}'>{escape(_short(name, longest))}</bdi>"

@@ -204,7 +204,14 @@ def given_answer(question: Question, found: SpanAnswer, settings: QuestionAnswer
     right = [answer.text for answer in question.answers or ()]
     exact, f1 = best_scores(text, right, settings.unanswerable)
     shares = {one["text"]: one["probability"] for one in _with_probabilities(found.rivals)}
-    return GivenAnswer(text, None if declined else found.start, shares.get(text, 0.0), exact, f1)
+    return GivenAnswer(text, _start(question.context, text, found), shares.get(text, 0.0), exact, f1)
+
+
+def _start(context, text, found):
+    """Where an answer begins; one that is not a slice by its offsets only where its text stands once."""
+    if not text or found.start is not None:
+        return found.start if text else None
+    return context.index(text) if context.count(text) == 1 else None
 
 
 def _with_probabilities(rivals):

@@ -11,6 +11,8 @@ from kbert.tasks.pages.choices import choice_sections
 from kbert.tasks.pages.content import Mark, MarkedText, excerpt
 from kbert.tasks.pages.labels import confusion_section, one_label_sections, several_labels_sections
 from kbert.tasks.pages.numbers import number_sections
+from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
+from kbert.tasks.question_answering.span_answers import Rival, SpanAnswer, given_answer
 from kbert.tasks.question_answering.squad_files import Answer, Question
 from kbert.tasks.sequences.multiple_choice import Choices
 from kbert.tasks.task import Predictions
@@ -145,6 +147,20 @@ def test_the_given_and_the_right_answer_are_marked_where_they_stand():
         (card,) = worst(answer_sections([asked], [given], 3))
         shown = card.texts[1]
         assert [(mark.kind, shown.text[mark.start : mark.end]) for mark in shown.marks] == expected
+
+
+def test_an_answer_is_marked_only_where_it_is_known_to_stand():
+    settings = QuestionAnsweringSettings(unanswerable=True)
+    asked = question("Ada met Bob and Ada", "Bob")
+    cases = {("Ada", 16): 16, ("Ada", None): None, ("Bob", None): 8, ("Eve", None): None}
+    for (text, start), expected in cases.items():
+        found = SpanAnswer(text, 2.0, -1.0, [Rival(text, 1.0, 1.0), Rival("", 0.0, 0.0)], start)
+        given = given_answer(asked, found, settings)
+        assert (given.text, given.start) == (text, expected)
+        assert given.confidence == pytest.approx(np.exp(2) / (1 + np.exp(2)))
+        assert given.exact_match == (text == "Bob")
+    declined = given_answer(asked, SpanAnswer("Bob", 0.0, 1.0, [Rival("", 1.0, 0.0)], 8), settings)
+    assert declined == GivenAnswer("", None, 1.0, 0.0, 0.0)
 
 
 def test_a_wholly_wrong_answer_comes_before_one_with_a_word_too_many():
