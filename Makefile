@@ -6,6 +6,10 @@ BIN := $(VENV)/bin
 PEERS := .venv_peers
 BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
 
+# The suite starts hundreds of processes: without compiled modules each would compile kbert anew.
+export PYTHONDONTWRITEBYTECODE :=
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs
+
 .DEFAULT_GOAL := help
 .PHONY: help quickstart test test-fast test-long test-exhaustive test-peers lint format dist bench bench-peers lock clean
 
@@ -16,16 +20,16 @@ quickstart: $(VENV)/.ready  ## raw text to answered requests, five to seven minu
 	@$(BIN)/python -m kbert.scripts.quickstart --directory=quickstart_run
 
 test: $(VENV)/.ready  ## the suite, but for what is long or exhaustive
-	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m "not long and not exhaustive"
+	@$(PYTEST) -m "not long and not exhaustive"
 
 test-long: $(VENV)/.ready  ## kills at any moment, several processes, a wheel in a new environment
-	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m "long and not exhaustive"
+	@$(PYTEST) -m "long and not exhaustive"
 
 test-exhaustive: $(VENV)/.ready  ## the whole matrix of strategies, XLA and precision, more kills, more stops
-	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m exhaustive
+	@$(PYTEST) -m exhaustive
 
 test-fast: $(VENV)/.ready  ## without the slow ones
-	@$(BIN)/python -m pytest -n auto --dist loadfile -q -rs -m "not slow and not long and not exhaustive"
+	@$(PYTEST) -m "not slow and not long and not exhaustive"
 
 test-peers: $(VENV)/.ready $(PEERS)/.ready  ## beside transformers and sentence-transformers (PyTorch, several GB)
 	@KBERT_PEERS_PYTHON=$(CURDIR)/$(PEERS)/bin/python $(BIN)/python -m pytest -q -rs tests/peers

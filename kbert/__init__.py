@@ -34,6 +34,8 @@ _PUBLIC = {
     "TokenClassification": "kbert.tasks.token_classification.token_classification",
     "QuestionAnswering": "kbert.tasks.question_answering.question_answering",
     "MultipleChoice": "kbert.tasks.sequences.multiple_choice",
+    "CosineSimilarity": "kbert.tasks.similarity.cosine_similarity",
+    "MultipleNegativesRanking": "kbert.tasks.similarity.multiple_negatives_ranking",
     # Text
     "Vocabulary": "kbert.tokenization.vocabulary",
     "WordPieceTokenizer": "kbert.tokenization.wordpiece_tokenizer",

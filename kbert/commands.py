@@ -36,6 +36,7 @@ COMMANDS = {
         "attention": ("kbert.scripts.draw_attention", "draw what the heads of a model attend to in a text"),
         "features": ("kbert.scripts.extract_features", "turn texts into vectors"),
         "convert": ("kbert.scripts.convert_checkpoint", "read and write checkpoints of other formats"),
+        "trim": ("tfrecords_tools.trim_vocabulary", "cut a checkpoint to the pieces that a corpus needs"),
     },
     "serving": {
         "export": (_EXPORTERS + "export_savedmodel", "write a SavedModel for TensorFlow Serving"),

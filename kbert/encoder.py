@@ -7,11 +7,14 @@ import keras
 from kbert.config import EncoderConfig
 from kbert.features import ENCODER_INPUTS, PACKED_PLACES
 from kbert.layers.bert_embeddings import BertEmbeddings
+from kbert.layers.low_rank_dense import lora_dict, lora_of
 from kbert.layers.packed_rows import PackedRows, PaddedOutput
 from kbert.layers.pooler import Pooler
 from kbert.layers.transformer_block import TransformerBlock
 
 ENCODER_OUTPUTS = ("sequence_output", "pooled_output", "hidden_states", "attention_probabilities")
+# Matrices of tokens by tokens have no place in a padded batch once several texts share a row.
+_OF_PADDED_ROWS = "attention_probabilities"
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -25,9 +28,10 @@ class BertEncoder(keras.Model):
         weights would get no gradient from a loss on tokens.
       packed: whether to compute on rows that hold several texts each. The additional input `packed_places`
         says which token is where (see kbert.input_pipelines.packing). Attention stays within each text. The
-        outputs at real tokens are the same as without packing; at padding `sequence_output` is 0.
+        outputs at real tokens are the same as without packing; at padding hidden states are 0.
       recompute: whether to keep only each block's input for the backward pass and to run the block again
         there. This needs less memory and more time.
+      lora: a `LoraConfig` for adapters beside projections, see `LowRankDense`; None for none.
       sharing: an encoder whose layers and weights are used instead of new ones, see `with_outputs`.
 
     Call arguments:
@@ -43,7 +47,7 @@ class BertEncoder(keras.Model):
       shape `(batch, heads, from_length, to_length)`, before dropout.
 
     Raises:
-      ValueError: for an unknown output, and for hidden states or attention probabilities with `packed`.
+      ValueError: for an unknown output, and for attention probabilities with `packed`.
 
     Example:
       >>> import keras
@@ -72,15 +76,16 @@ class BertEncoder(keras.Model):
         *,
         packed=False,
         recompute=False,
+        lora=None,
         sharing: "BertEncoder | None" = None,
         **kwargs,
     ):
         _check_outputs(outputs, packed)
-        policy = keras.dtype_policies.get(dtype)
+        policy, lora = keras.dtype_policies.get(dtype), lora_of(lora)
 
         # Layers
         if sharing is None:
-            embeddings, blocks, pooler = _layers(config, policy, packed, recompute)
+            embeddings, blocks, pooler = _layers(config, policy, packed, recompute, lora)
         else:
             embeddings, blocks, pooler = sharing.embeddings, sharing.blocks, sharing.pooler
         if "pooled_output" not in outputs:
@@ -101,7 +106,10 @@ class BertEncoder(keras.Model):
             else:
                 hidden = block(hidden_states[-1], mask)
             hidden_states.append(hidden)
-        hidden_states[-1] = padded(hidden_states[-1])
+        if "hidden_states" in outputs:
+            hidden_states = [padded(hidden) for hidden in hidden_states]
+        else:
+            hidden_states[-1] = padded(hidden_states[-1])
         tensors = {
             "sequence_output": hidden_states[-1],
             "pooled_output": pooler and pooler(hidden_states[-1]),
@@ -116,6 +124,7 @@ class BertEncoder(keras.Model):
         self.policy = policy
         self.packed = packed
         self.recompute = recompute
+        self.lora = lora
         self.embeddings = embeddings
         self.blocks = blocks
         self.pooler = pooler
@@ -123,21 +132,21 @@ class BertEncoder(keras.Model):
     def with_outputs(self, *outputs: str) -> "BertEncoder":
         """An encoder with the same layers and weights but with other outputs, see ENCODER_OUTPUTS.
 
-        It works without packing if hidden states or attention probabilities are among the outputs.
+        It works without packing if attention probabilities are among the outputs.
 
         Raises:
           ValueError: for an unknown output, or "pooled_output" of an encoder without a pooler.
         """
         if set(outputs) == set(self.output):
             return self
-        kept = set(outputs) & set(ENCODER_OUTPUTS[2:])
         return BertEncoder(
             self.config,
             self.policy,
             outputs,
             self.name,
-            packed=self.packed and not kept,
+            packed=self.packed and _OF_PADDED_ROWS not in outputs,
             recompute=self.recompute,
+            lora=self.lora,
             sharing=self,
         )
 
@@ -149,6 +158,7 @@ class BertEncoder(keras.Model):
             "name": self.name,
             "packed": self.packed,
             "recompute": self.recompute,
+            "lora": lora_dict(self.lora),
         }
 
     @classmethod
@@ -197,12 +207,11 @@ def _check_outputs(outputs, packed):
         raise ValueError(
             f"outputs={list(outputs)} of an encoder must be one or more of {', '.join(ENCODER_OUTPUTS)}."
         )
-    inner = [output for output in outputs if output in ENCODER_OUTPUTS[2:]]
-    if packed and inner:
-        raise ValueError(f"an encoder gives {', '.join(inner)} only with packed=False.")
+    if packed and _OF_PADDED_ROWS in outputs:
+        raise ValueError(f"an encoder gives {_OF_PADDED_ROWS} only with packed=False.")
 
 
-def _layers(config, policy, packed, recompute):
+def _layers(config, policy, packed, recompute, lora):
     """New layers: (embeddings, list of transformer blocks, pooler)."""
     embeddings = BertEmbeddings(
         config.vocab_size,
@@ -227,6 +236,7 @@ def _layers(config, policy, packed, recompute):
             initializer_range=config.initializer_range,
             packed=packed,
             recompute=recompute,
+            lora=lora,
             dtype=policy,
             name=f"layer_{index}",
         )

@@ -8,6 +8,7 @@ import numpy as np
 from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_of, parts_of
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
+from kbert.config.pooling_config import PoolingConfig
 from kbert.files.stored_tensor import StoredTensor, stored_array
 from kbert.heads.parts import POOLER, Part
 from kbert.tasks import TASKS
@@ -28,6 +29,7 @@ class BertCheckpoint:
         tensor here has never been trained.
       max_seq_length: the longest sequence that the source accepts.
       takes_pairs: whether the task is about pairs of texts; None when the source does not say.
+      pooling: how the source makes one vector of a text; None when it does not say.
       report: what became of each tensor and setting in the reading.
     """
 
@@ -40,6 +42,7 @@ class BertCheckpoint:
     max_seq_length: int
     report: Report
     takes_pairs: bool | None = None
+    pooling: PoolingConfig | None = None
 
     @property
     def parts(self) -> dict[str, Part]:

@@ -8,7 +8,8 @@ from kbert.checkpoints import google_tf1, kbert_run
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.hugging_face import folder as hugging_face
-from kbert.checkpoints.hugging_face import hub
+from kbert.checkpoints.hugging_face import hub, sentence_checkpoint
+from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.report import JSON_FILE, Report, write_reports
 from kbert.files.whole_file import whole_folder
@@ -16,13 +17,13 @@ from kbert.files.whole_file import whole_folder
 _READERS = {
     kbert_run.FORMAT: kbert_run.read_kbert_run,
     google_tf1.FORMAT: google_tf1.read_google,
-    hugging_face.FORMAT: hugging_face.read_hugging_face,
+    hugging_face.FORMAT: sentence_checkpoint.read_folder,
     keras_hub.FORMAT: keras_hub.read_keras_hub,
 }
 _WRITERS = {
     kbert_run.FORMAT: kbert_run.write_kbert_run,
     google_tf1.FORMAT: google_tf1.write_google,
-    hugging_face.FORMAT: hugging_face.write_hugging_face,
+    hugging_face.FORMAT: sentence_checkpoint.write_folder,
     keras_hub.FORMAT: keras_hub.write_keras_hub,
 }
 FORMATS = tuple(_WRITERS)
@@ -65,7 +66,7 @@ def detect_format(path) -> str:
         return kbert_run.FORMAT
     if keras_hub.is_preset(path):
         return keras_hub.FORMAT
-    if (path / hugging_face.CONFIG_FILE).is_file():
+    if (path / hugging_face.CONFIG_FILE).is_file() or is_sentence_transformers(path):
         return hugging_face.FORMAT
     raise ValueError(
         f"{path} holds no checkpoint that kbert knows: no {kbert_run.RUN_FILE} (a run of kbert), no "

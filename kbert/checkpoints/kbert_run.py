@@ -7,7 +7,6 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.model_loading import task_of
 from kbert.checkpoints.report import Report
 from kbert.config import DatasetConfig, PretrainingConfig
-from kbert.files.safetensors_file import read_safetensors
 from kbert.tasks import TASKS
 
 FORMAT = "kbert"
@@ -52,10 +51,11 @@ def read_kbert_run(
         max_seq_length=run.details.get("max_seq_length", run.config.encoder.max_position_embeddings),
         report=report,
         takes_pairs=getattr(task, "takes_pairs", None),
+        pooling=task.pooling,
     )
     # Values that a conversion initialised, and that were never trained, are left out.
     untrained = set(run.details.get("converted", {}).get("initialised", ()))
-    stored = read_safetensors(weights)
+    stored = run.stored_weights(weights.parent)
     for name, shape in result.shapes.items():
         if name not in stored:
             raise ValueError(f"{weights} has no {name!r}: it belongs to another model than the run's config.")

@@ -1,6 +1,7 @@
 """Builds a Keras model from a BertCheckpoint, or loads one into an existing model."""
 
 import dataclasses
+from collections.abc import Callable
 
 from absl import logging
 
@@ -8,12 +9,13 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.resizing import POSITION_TABLE, with_positions
 from kbert.checkpoints.model_variables import part_of
 from kbert.config import EncoderConfig
+from kbert.config.lora_config import is_adapter
 from kbert.tasks import TASKS
 
 
 def task_of(checkpoint: BertCheckpoint):
     """The `kbert.tasks.Task` of a checkpoint."""
-    return TASKS[checkpoint.task].of_labels(checkpoint.labels)
+    return TASKS[checkpoint.task].of_labels(checkpoint.labels).with_pooling(checkpoint.pooling)
 
 
 def build_model(checkpoint: BertCheckpoint, dtype="float32"):
@@ -36,7 +38,9 @@ def build_model(checkpoint: BertCheckpoint, dtype="float32"):
     return task, model
 
 
-def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[str]]:
+def initialize(
+    model, checkpoint: BertCheckpoint, labels=(), begins_anew: Callable[[str], bool] | None = None
+) -> dict[str, list[str]]:
     """Loads all that fits from a checkpoint into a new model, and warns about what stays freshly initialised.
 
     The encoder's body is always loaded completely. A head is loaded when the checkpoint has the same head
@@ -46,6 +50,7 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
       model: a task's model, or an encoder.
       checkpoint: where the numbers come from; its encoder has the model's shape.
       labels: the model's label names.
+      begins_anew: function from a variable's name to whether it keeps its fresh values all the same.
 
     Returns:
       {"taken": names, "fresh": names}: the variables of the model.
@@ -60,7 +65,10 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
         logging.info("%s", checkpoint.report.notes[-1])
     labelled = {part.name for part in checkpoint.parts.values() if part.has_labels}
     reasons = {}  # part -> why it stays fresh
+    anew = [name for name in variables if begins_anew and begins_anew(name)]
     for name, variable in variables.items():
+        if name in anew:
+            continue
         part, tensor = part_of(name), checkpoint.tensors.get(name)
         if tensor is None:
             reasons.setdefault(part, "the checkpoint has none")
@@ -71,7 +79,7 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
     if "body" in reasons:
         raise ValueError(f"{checkpoint.source} does not fit this encoder: {reasons['body']}.")
 
-    taken = [name for name in variables if part_of(name) not in reasons]
+    taken = [name for name in variables if part_of(name) not in reasons and name not in anew]
     order = _order_of(labels, checkpoint) if any(part_of(name) in labelled for name in taken) else None
     for name in taken:
         values = checkpoint.tensors[name].read()
@@ -85,6 +93,9 @@ def initialize(model, checkpoint: BertCheckpoint, labels=()) -> dict[str, list[s
         checkpoint.source,
         checkpoint.report.format,
     )
+    layers = sorted({name.split("/")[0] for name in anew if not is_adapter(name)})
+    if layers:
+        logging.info("%s begin anew, as the config asks", ", ".join(layers))
     for part, reason in reasons.items():
         logging.warning("%s is freshly initialised: %s", part, reason)
     for part in sorted(unused):

@@ -5,8 +5,11 @@ with `--override=path.to.field=value`. Nothing here imports TensorFlow, so a wro
 """
 
 from kbert.config.config_file import load_config
+from kbert.config.distillation_config import DistillationConfig
 from kbert.config.encoder_config import ACTIVATIONS, EncoderConfig
 from kbert.config.finetuning_config import DatasetConfig, FinetuningConfig
+from kbert.config.frozen_config import FrozenConfig
+from kbert.config.lora_config import LoraConfig
 from kbert.config.optimizer_config import OPTIMIZERS, OptimizerConfig
 from kbert.config.plain_values import from_dict, to_dict
 from kbert.config.presets import encoder_presets
@@ -18,8 +21,11 @@ __all__ = [
     "OPTIMIZERS",
     "PRECISIONS",
     "DatasetConfig",
+    "DistillationConfig",
     "EncoderConfig",
     "FinetuningConfig",
+    "FrozenConfig",
+    "LoraConfig",
     "OptimizerConfig",
     "PhaseConfig",
     "PretrainingConfig",

@@ -7,10 +7,11 @@ from kbert.files.json_values import shown
 _LARGEST_STEP = 10**12
 _LARGEST_LENGTH = 2**20
 _LARGEST_BATCH = 10**7
+_MOST_LAYERS = 1000
 _LARGEST = {
     "vocab_size": 10_000_000,
     "hidden_size": 65_536,
-    "num_hidden_layers": 1000,
+    "num_hidden_layers": _MOST_LAYERS,
     "num_attention_heads": 65_536,
     "intermediate_size": 262_144,
     "max_position_embeddings": _LARGEST_LENGTH,
@@ -35,6 +36,10 @@ _LARGEST = {
     "num_train_epochs": 1e6,
     "eval_every_epochs": 1e6,
     "early_stopping_patience": 10**9,
+    "layers": _MOST_LAYERS,  # of [frozen]
+    "reinit_layers": _MOST_LAYERS,
+    "rank": 65_536,  # of [lora]
+    "alpha": 1e6,
 }
 
 

@@ -4,8 +4,12 @@ import collections
 from dataclasses import dataclass, field
 
 from kbert.config.checks import require
+from kbert.config.frozen_config import FrozenConfig
+from kbert.config.lora_config import LoraConfig, is_adapter
 from kbert.config.training_config import TrainingConfig
 from kbert.files.json_values import shown
+
+_ENCODER = FrozenConfig(embeddings=True, layers=1000)  # without pooler and heads
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,9 @@ class DatasetConfig:
     between the labels of one cell, for example ";", for multi-label classification; JSONL may hold lists
     instead.
 
+    `negatives` are the columns of texts that are wrong for `text`, where `text_pair` is the right one, for
+    `multiple_negatives_ranking`.
+
     `tag_scheme` and `document` are for token classification: the scheme of a file's tags ("auto" finds it,
     "none" for labels that are no entities), and the JSONL column that tells which document a line is from.
 
@@ -33,6 +40,7 @@ class DatasetConfig:
     text_pair: str | None = None
     label: str = "label"
     choices: tuple[str, ...] = ()
+    negatives: tuple[str, ...] = ()
     column_names: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     positive_label: str | None = None
@@ -64,7 +72,8 @@ class DatasetConfig:
             "dataset.label_separator='' separates nothing; give a text such as \";\", or leave it out.",
         )
         if self.column_names:
-            for column in filter(None, (self.text, self.text_pair, *self.choices, self.label)):
+            columns = (self.text, self.text_pair, *self.choices, *self.negatives, self.label)
+            for column in filter(None, columns):
                 require(
                     column in self.column_names,
                     f"dataset column {shown(column)} is not among "
@@ -81,7 +90,12 @@ class FinetuningConfig(TrainingConfig):
     instead of `max_seq_length`: less work on a CPU, but shapes vary, so it cannot be combined with
     `jit_compile=true`. `task_settings` are settings of this task alone, such as the step between windows; see
     `Task.settings_class`. The model is evaluated at the end, and during training every `eval_every_steps`
-    steps or `eval_every_epochs` epochs (0.5: twice per epoch). Training stops early after
+    steps or `eval_every_epochs` epochs (0.5: twice per epoch). `dev_split` holds out this share of the
+    training file for that, by label, where there is no development file; `dev_split_seed` chooses which
+    examples, whatever the `seed` of the training. `reinit_layers` of the topmost layers, and with
+    `reinit_pooler` the pooler, begin with new random numbers instead of those of the checkpoint (arXiv
+    2006.05987, section 5). `lora` trains small adapters in the place of the encoder, see LoraConfig.
+    Training stops early after
     `early_stopping_patience` evaluations in a row without an improvement; the best checkpoint is then the
     run's default checkpoint.
     """
@@ -93,10 +107,15 @@ class FinetuningConfig(TrainingConfig):
     num_train_epochs: float = 3.0
     warmup_proportion: float = 0.1
     dropout_prob: float | None = None
+    reinit_layers: int = 0
+    reinit_pooler: bool = False
+    lora: LoraConfig | None = None
     pad_to_longest: bool = True
     eval_every_steps: int | None = None
     eval_every_epochs: float | None = None
     early_stopping_patience: int | None = None
+    dev_split: float | None = None
+    dev_split_seed: int = 0
 
     def __post_init__(self):
         super().__post_init__()
@@ -122,10 +141,65 @@ class FinetuningConfig(TrainingConfig):
             self.dropout_prob is None or 0.0 <= self.dropout_prob < 1.0,
             f"dropout_prob={self.dropout_prob} must be at least 0 and below 1.",
         )
+        self._check_reinit()
+        self._check_lora()
+        require(
+            self.dev_split is None or 0.0 < self.dev_split < 1.0,
+            f"dev_split={self.dev_split} must lie between 0 and 1, for example 0.1.",
+        )
+        require(
+            0 <= self.dev_split_seed < 2**32,
+            f"dev_split_seed={shown(self.dev_split_seed)} must lie between 0 and {2**32 - 1}.",
+        )
         require(
             not (self.jit_compile is True and self.pad_to_longest),
             "jit_compile=true needs fixed shapes: set pad_to_longest=false as well.",
         )
+
+    def _check_reinit(self):
+        require(self.reinit_layers >= 0, f"reinit_layers={shown(self.reinit_layers)} must not be negative.")
+        if self.encoder is None:
+            return
+        layers = self.encoder.num_hidden_layers
+        require(
+            self.reinit_layers + self.frozen.layers <= layers,
+            f"reinit_layers={shown(self.reinit_layers)} and frozen.layers={self.frozen.layers} are more than "
+            f"the encoder's num_hidden_layers={layers}: a layer cannot begin anew and be frozen.",
+        )
+
+    def _check_lora(self):
+        if self.lora is None:
+            return
+        require(
+            self.frozen == FrozenConfig(),
+            "lora freezes the whole encoder: leave out [frozen], or train a part of it without lora.",
+        )
+        require(
+            self.reinit_layers == 0,
+            f"reinit_layers={shown(self.reinit_layers)} layers would keep random numbers, because lora "
+            "freezes the encoder; leave one of them out.",
+        )
+
+    @property
+    def adapters(self):
+        return self.lora
+
+    def is_updated(self, name):
+        if self.lora is None:
+            return super().is_updated(name)
+        return is_adapter(name) or not _ENCODER.holds(name)
+
+    def is_in_checkpoints(self, name):
+        return self.lora is None or self.is_updated(name)
+
+    def begins_anew(self, name: str, num_hidden_layers: int) -> bool:
+        """Whether a variable of this name keeps random numbers, by `reinit_layers` and `reinit_pooler`."""
+        if name.startswith("pooler/"):
+            return self.reinit_pooler
+        if is_adapter(name):  # no checkpoint has any
+            return True
+        above = FrozenConfig(layers=num_hidden_layers - self.reinit_layers)
+        return name.startswith("layer_") and not above.holds(name)
 
     @property
     def fixed_shapes(self) -> bool:

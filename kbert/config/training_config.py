@@ -3,7 +3,10 @@
 from dataclasses import dataclass, field
 
 from kbert.config.checks import check_limits, require
+from kbert.config.distillation_config import DistillationConfig
 from kbert.config.encoder_config import EncoderConfig
+from kbert.config.frozen_config import FrozenConfig
+from kbert.config.lora_config import LoraConfig
 from kbert.config.optimizer_config import OptimizerConfig
 from kbert.files.json_values import shown
 
@@ -33,6 +36,9 @@ class TrainingConfig:
     puts several texts into a row: as many rows as each batch needs, or `packed_rows` rows, for the fixed
     shapes that XLA needs. "auto" packs where shapes vary anyway. `recompute_activations` runs each block
     again in the backward pass instead of keeping its activations: less memory, more work, the same result.
+
+    `frozen` says which part of the encoder is not trained, see FrozenConfig. `distillation` adds a
+    teacher, see `DistillationConfig`.
     """
 
     description: str = ""
@@ -53,7 +59,9 @@ class TrainingConfig:
     recompute_activations: bool = False
     peak_flops: float | None = None
     deterministic_ops: bool = False
+    frozen: FrozenConfig = field(default_factory=FrozenConfig)
     seed: int = 12345
+    distillation: DistillationConfig | None = None
 
     def __post_init__(self):
         for name in (
@@ -80,6 +88,17 @@ class TrainingConfig:
         )
         require(0 <= self.seed < 2**32, f"seed={shown(self.seed)} must lie between 0 and {2**32 - 1}.")
         self._check_padding()
+        self._check_frozen()
+
+    def _check_frozen(self):
+        if self.encoder is None:
+            return
+        self.frozen.check_encoder(self.encoder)
+        require(
+            self.optimizer.layer_decay == 1.0 or self.frozen.layers < self.encoder.num_hidden_layers,
+            f"optimizer.layer_decay={self.optimizer.layer_decay} needs a layer that is trained, but "
+            f"frozen.layers={self.frozen.layers} freezes all; leave one of them out.",
+        )
 
     def _check_padding(self):
         require(
@@ -106,6 +125,19 @@ class TrainingConfig:
             'jit_compile=true needs fixed shapes, but padding="pack" takes as many rows as each batch needs: '
             "give packed_rows.",
         )
+
+    @property
+    def adapters(self) -> LoraConfig | None:
+        """The adapters beside projections; None for none."""
+        return None
+
+    def is_updated(self, name: str) -> bool:
+        """Whether training changes the variable of this name."""
+        return not self.frozen.holds(name)
+
+    def is_in_checkpoints(self, name: str) -> bool:
+        """Whether each checkpoint holds the variable; the run keeps the others once, see base_weights.py."""
+        return True
 
     @property
     def fixed_shapes(self) -> bool:

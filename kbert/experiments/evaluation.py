@@ -16,6 +16,7 @@ def evaluate(
     checkpoint=None,
     predictions_dir=None,
     keep_chosen=False,
+    held_out=False,
     html_file=None,
     html_examples=MOST_EXAMPLES,
 ):
@@ -31,6 +32,7 @@ def evaluate(
       checkpoint: which checkpoint of the run, as in `RunDirectory.checkpoint`.
       predictions_dir: where the answers to `eval_file` are written, by `Task.write_predictions`.
       keep_chosen: keep what the evaluation chooses (`Task.chosen`) with the run, for its answers.
+      held_out: evaluate only the part of `eval_file`, the training file, that `dev_split` held out.
       html_file: where a page of the evaluation is written, see `write_evaluation_page`; None writes none.
       html_examples: the largest number of examples on the page.
 
@@ -46,10 +48,15 @@ def evaluate(
     from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
     _require_examples(run, eval_file, predictions_dir, keep_chosen)
+    if held_out and not (eval_file and "held_out" in run.details):
+        raise ValueError(
+            f"--split=dev is for a run that was trained with dev_split, on its training file as --eval_file; "
+            f"{run.path} was not trained so, or --eval_file is missing."
+        )
     if bool(eval_file) == bool(input_dir):
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
     open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else _labelled_data
-    data, make_batches = open_data(run, eval_file, input_dir, records_errors)
+    data, make_batches = open_data(run, eval_file, input_dir, records_errors, held_out)
     task, model = run.load_model(checkpoint)
     with data.naming_damaged_records():
         batches = make_batches(batch_size)
@@ -109,7 +116,19 @@ def _require_finite_losses(run, metrics):
             )
 
 
-def _labelled_data(run, eval_file, input_dir, records_errors):
+def _held_out_part(run, data):
+    """The examples that a run has not been trained on, of the file that it was trained on."""
+    recorded = run.details["held_out"]
+    _, part = data.split(run.config.dev_split, run.config.dev_split_seed)
+    if part.digest != recorded["digest"]:
+        raise ValueError(
+            f"{data.path} is not what {run.path} was trained on: the {recorded['num_examples']} examples "
+            "that were held out cannot be found again. Give the file as it was, as --eval_file."
+        )
+    return part
+
+
+def _labelled_data(run, eval_file, input_dir, records_errors, held_out=False):
     from kbert.experiments.labelled_file import LabelledFile
     from kbert.input_pipelines.records.labelled_records import LabelledRecords
     from kbert.tasks.task import reads_files
@@ -120,6 +139,8 @@ def _labelled_data(run, eval_file, input_dir, records_errors):
         raise ValueError(f"{run.path} is a {task.name} run, which is not evaluated on labelled examples.")
     if eval_file:
         data = LabelledFile(eval_file, type(task), run.config.dataset)
+        if held_out:
+            data = _held_out_part(run, data)
     else:
         settings = task.read_settings(run.config.task_settings)
         data = LabelledRecords(input_dir, type(task), length, records_errors, settings)
@@ -130,7 +151,8 @@ def _labelled_data(run, eval_file, input_dir, records_errors):
     return data, lambda batch_size: data.evaluation_batches(batch_size, run.config.pad_to_longest)
 
 
-def _pretraining_records(run, eval_file, input_dir, records_errors):
+def _pretraining_records(run, eval_file, input_dir, records_errors, held_out=False):
+    del held_out  # refused before: records of a pretraining have no such part
     from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
 
     if eval_file:

@@ -8,8 +8,15 @@ from absl import logging
 from kbert.config import FinetuningConfig
 from kbert.experiments.constant_answer import add_baselines, no_better_than_constant
 from kbert.experiments.devices import Devices
+from kbert.experiments.finetuning_checks import (
+    require_pooler,
+    require_trainable,
+    require_weights,
+    too_few_steps,
+)
 from kbert.experiments.labelled_paths import LabelledPaths
 from kbert.experiments.starting_point import Start, StartingPoint, find_starting_point
+from kbert.experiments.teaching import Teaching
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
@@ -62,7 +69,8 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     Raises:
       ValueError: before any heavy work, when files, labels, lengths and the encoder do not match.
     """
-    _require_trainable(config, paths)
+    require_trainable(config, paths)
+    require_weights(config, start)
 
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.reporting.run_page import write_page_of_run
@@ -73,27 +81,35 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     train_data, dev, dataset = _open_data(config, paths)
     config = dataclasses.replace(config, dataset=dataset)
     task = TASKS[config.task].of_dataset(dataset, _settings(config))
+    task = task.for_training(train_data.count_labels)
     if paths.train_dir and not (start.init_checkpoint or start.vocabulary):
         start = dataclasses.replace(start, vocabulary=read_vocabulary(paths.train_dir, train_data.manifest))
-    point = find_starting_point(start, run_dir, config.encoder, task)
+    teaching = Teaching(config, start)
+    point = find_starting_point(teaching.start(start), run_dir, config.encoder, task, config.begins_anew)
+    task = task.with_pooling(point.pooling)
     config = _complete_config(config, point)
+    require_pooler(config, task)
+    teaching.check(run_dir, task, config.encoder, point.vocabulary, config.max_seq_length)
     for data in (train_data, *dev.values()):
         data.check_with(task, config.max_seq_length)
         data.require_vocabulary(
             start.init_checkpoint or paths.train_dir or run_dir, point.vocabulary.describe()
         )
     num_train_steps = _num_train_steps(config, train_data)
+    train_data.check_training(task, config)
+    if sentence := too_few_steps(config, train_data.num_examples, num_train_steps):
+        logging.warning("%s", sentence)
     require_whole_shares(config, strategy)
 
-    details = _details(task, config, paths, start, train_data, dev)
+    details = _details(task, config, paths, start, train_data, dev) | teaching.details
     with contextlib.ExitStack() as stack:
         run = stack.enter_context(open_run(strategy, run_dir, config, details, point.vocabulary))
         for data in (train_data, *dev.values()):
             stack.enter_context(data.naming_damaged_records())
         _tokenize(task, config, point.vocabulary, train_data, *dev.values())
         _log_examples(task, train_data.first_rows(2), point.vocabulary)
-        plan = _plan(config, strategy, train_data, dev, num_train_steps, point.initialize)
-        metrics = train(task, config, plan, run, strategy)
+        plan = _plan(config, strategy, train_data, dev, num_train_steps, teaching.initialize(point))
+        metrics = train(teaching.task(task), config, plan, run, strategy)
         if metrics:
             metrics = add_baselines(task, metrics, dev, config, point.vocabulary)
     if is_chief(strategy):
@@ -114,16 +130,15 @@ def _details(task, config, paths, start, train_data, dev):
         **start.details,
         "from_scratch": start.from_scratch or not start.init_checkpoint,
         "data": {"train": train_data.fingerprint, "eval": _fingerprint(dev)},
+        **_held_out(config, dev),
     }
 
 
-def _require_trainable(config, paths):
-    TASKS.require(config.task)
-    if config.early_stopping_patience and not paths.have_dev:
-        raise ValueError(
-            f"early_stopping_patience={config.early_stopping_patience} needs data to evaluate on: give "
-            "--dev_file or --dev_dir."
-        )
+def _held_out(config, dev):
+    """What run.json says of a `dev_split`: how many examples, and what tells them again (`evaluate`)."""
+    if not config.dev_split:
+        return {}
+    return {"held_out": {"num_examples": dev[""].num_examples, "digest": dev[""].digest}}
 
 
 def _open_data(config, paths):
@@ -151,11 +166,27 @@ def _open_data(config, paths):
     train_data = open_data(paths.train_file, paths.train_dir, config.dataset)
     dataset = train_data.agreed_dataset(config.dataset)
     dev = {"": open_data(paths.dev_file, paths.dev_dir, dataset)} if paths.have_dev else {}
+    if config.dev_split:
+        train_data, dev[""] = train_data.split(config.dev_split, config.dev_split_seed)
+        _log_split(config, train_data, dev[""])
     for name, path in paths.other_dev_files.items():
         dev[f"{name}_"] = open_data(path, None, dataset)
     for data in dev.values():
         data.agreed_dataset(dataset)
     return train_data, dev, dataset
+
+
+def _log_split(config, train_data, dev):
+    for name, data in (("training", train_data), ("evaluation", dev)):
+        counts, number = data.count_labels()
+        found = ", ".join(f"{label} {counts[label]:,}" for label in sorted(counts))
+        logging.info(
+            "dev_split=%s: %s examples for %s%s",
+            config.dev_split,
+            f"{number:,}",
+            name,
+            found and f" ({found})",
+        )
 
 
 def _fingerprint(dev):

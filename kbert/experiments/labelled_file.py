@@ -1,8 +1,11 @@
 """The labelled examples of a file, with the same methods as records of labelled examples."""
 
+import collections
 import contextlib
+import copy
 import functools
 
+from kbert.input_pipelines.held_out_split import digest_of, held_out_places
 from kbert.input_pipelines.labelled_files import fingerprint_of
 
 
@@ -26,7 +29,7 @@ class LabelledFile:
     manifest = None
 
     def __init__(self, path, task_class, dataset):
-        self.path = path
+        self.path, self._task_class = path, task_class
         self.examples = list(task_class.read_examples(path, dataset))
         self.dataset = task_class.complete_dataset(dataset, self.examples)
         self.fingerprint = fingerprint_of(self.examples)
@@ -35,6 +38,40 @@ class LabelledFile:
     @property
     def num_examples(self) -> int:
         return len(self.examples)
+
+    def split(self, fraction: float, seed: int) -> "tuple[LabelledFile, LabelledFile]":
+        """(what stays for training, what is held out), each in the order of the file.
+
+        The second does not depend on the order of the file. See `held_out_places`.
+
+        Raises:
+          ValueError: when nothing would be held out.
+        """
+        task_class = self._task_class
+        groups = task_class.groups_of(self.examples)
+        strata = [task_class.stratum_of(one) for one in self.examples]
+        held_out = set(held_out_places(groups, strata, fraction, seed))
+        parts = [], []
+        for place, example in enumerate(self.examples):
+            parts[place in held_out].append(example)
+        return self._part(parts[0]), self._part(parts[1])
+
+    def _part(self, examples):
+        part = copy.copy(self)
+        part.examples, part.fingerprint = examples, fingerprint_of(examples)
+        return part
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the examples, whatever their order."""
+        return digest_of(self.examples)
+
+    def count_labels(self) -> tuple[dict[str, int], int]:
+        """(label -> how often the examples have it, the number of examples)."""
+        counts = collections.Counter(
+            label for one in self.examples for label in self._task_class.labels_of(one)
+        )
+        return dict(counts), len(self.examples)
 
     def agreed_dataset(self, dataset):
         """The complete `DatasetConfig`; here always this file's own."""
@@ -47,6 +84,10 @@ class LabelledFile:
     def check_with(self, task, max_seq_length: int):
         """Raises ValueError when the examples do not fit the task's settings."""
         task.check_examples(self.examples, max_seq_length)
+
+    def check_training(self, task, config):
+        """Raises ValueError when the task cannot be trained on these examples as `config` says."""
+        task.check_training(config, self.examples)
 
     def require_one_batch(self, batch_size: int):
         """Raises ValueError when there are fewer examples than one batch."""
@@ -74,7 +115,8 @@ class LabelledFile:
         """See `text_reader.training_batches`."""
         from kbert.input_pipelines import text_reader
 
-        return text_reader.training_batches(self._rows.features, *arguments, **options)
+        apart = self._task.texts_apart(self.examples)
+        return text_reader.training_batches(self._rows.features, *arguments, **options, texts_apart=apart)
 
     def evaluation_batches(self, *arguments, **options):
         """See `text_reader.evaluation_batches`."""

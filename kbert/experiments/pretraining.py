@@ -9,6 +9,7 @@ from absl import logging
 from kbert.config import PretrainingConfig
 from kbert.experiments.devices import Devices
 from kbert.experiments.starting_point import Start, find_starting_point, started_run
+from kbert.experiments.teaching import Teaching
 from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.tasks import TASKS
@@ -106,7 +107,8 @@ def pretrain(
     Raises:
       ValueError: before any heavy work, when the records do not match the config; later, at a damaged record.
     """
-    if config.encoder is None and not start.init_checkpoint:
+    from_teacher = config.distillation and config.distillation.init_layers
+    if config.encoder is None and not start.init_checkpoint and not from_teacher:
         raise ValueError('the config names no encoder; add for example encoder = "bert_mini".')
     records = [phase.train for phase in phases]
     vocabulary = read_vocabulary(records[0].directory, records[0].manifest)
@@ -119,20 +121,23 @@ def pretrain(
 
     strategy = devices.make_strategy()  # before any other use of TensorFlow
     task = _task(config, run_dir, records)
-    point = find_starting_point(start, run_dir, config.encoder, task)
+    teaching = Teaching(config, start)
+    point = find_starting_point(teaching.start(start), run_dir, config.encoder, task)
     if start.init_checkpoint:
         records[0].require_vocabulary(start.init_checkpoint, point.vocabulary.describe())
     config = dataclasses.replace(config, encoder=point.encoder)
+    teaching.check(run_dir, task, config.encoder, vocabulary, max(one.max_seq_length for one in records))
     _require_fitting_phases(config, records, strategy)
 
-    details = _details(task, config, phases, start)
+    details = _details(task, config, phases, start) | teaching.details
     sets = [(one.directory, one.manifest) for phase in phases for one in (phase.train, phase.held_out) if one]
     with (
         open_run(strategy, run_dir, config, details, vocabulary) as run,
         record_reader.naming_damaged_records(*sets),
     ):
         _log_examples(task, records[0], vocabulary)
-        metrics = train(task, config, _plan(config, strategy, phases, point.initialize), run, strategy)
+        plan = _plan(config, strategy, phases, teaching.initialize(point))
+        metrics = train(teaching.task(task), config, plan, run, strategy)
     if is_chief(strategy):
         write_page_of_run(run.path)
     logging.info("the run is in %s", run.path)

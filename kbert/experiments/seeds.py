@@ -30,8 +30,8 @@ def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
     run_dir, seeds = Path(run_dir), list(seeds)
     if len(set(seeds)) < len(seeds):
         raise ValueError(f"--seeds={','.join(map(str, seeds))} names a seed twice; give each seed once.")
-    if not (arguments.get("dev_file") or arguments.get("dev_dir")):
-        raise ValueError("--seeds needs data to evaluate on: give --dev_file or --dev_dir.")
+    if not (arguments.get("dev_file") or arguments.get("dev_dir") or config.dev_split):
+        raise ValueError("--seeds needs data to evaluate on: give --dev_file, --dev_dir or dev_split.")
     if arguments.get("strategy") == "multi_worker":
         raise ValueError(
             "--seeds trains several runs in one process, but --strategy=multi_worker can train only one; "

@@ -1,11 +1,13 @@
 """What a training starts from: a checkpoint, random weights, or the newest checkpoint of the run itself."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import EncoderConfig
+from kbert.config.pooling_config import PoolingConfig
 from kbert.tokenization.vocabulary import Vocabulary
 
 
@@ -18,6 +20,7 @@ class Start:
       do_lower_case, allow_unmatched: arguments of `read_checkpoint`.
       from_scratch: use vocabulary and encoder shape of `init_checkpoint`, but not its weights.
       vocabulary: the vocabulary of a training without `init_checkpoint`.
+      layers: the layers of `init_checkpoint` to take, counted from 0; empty for all.
     """
 
     init_checkpoint: str | Path | None = None
@@ -25,6 +28,12 @@ class Start:
     allow_unmatched: tuple = ()
     from_scratch: bool = False
     vocabulary: Vocabulary | None = None
+    layers: tuple[int, ...] = ()
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether a checkpoint gives weights to start from."""
+        return bool(self.init_checkpoint) and not self.from_scratch
 
     @property
     def details(self) -> dict:
@@ -39,14 +48,18 @@ class StartingPoint(NamedTuple):
       vocabulary: the `Vocabulary`, or None when none was given.
       encoder: the `EncoderConfig`, or None when none was given.
       initialize: function that sets the weights of a new model, or None for random weights.
+      pooling: how it makes one vector of a text, a `PoolingConfig`; None where it does not say so.
     """
 
     vocabulary: Vocabulary | None
     encoder: EncoderConfig | None
     initialize: Callable | None
+    pooling: PoolingConfig | None = None
 
 
-def find_starting_point(start: Start, run_dir, encoder: EncoderConfig | None, task) -> StartingPoint:
+def find_starting_point(
+    start: Start, run_dir, encoder: EncoderConfig | None, task, begins_anew=None
+) -> StartingPoint:
     """Finds what a training starts from.
 
     A run that already has a checkpoint resumes from it. Its `init_checkpoint` is then not read again and may
@@ -57,25 +70,32 @@ def find_starting_point(start: Start, run_dir, encoder: EncoderConfig | None, ta
       run_dir: the folder of the run.
       encoder: the config's encoder, or None to take the checkpoint's.
       task: the `Task`.
+      begins_anew: function from a variable's name and the number of layers to whether it keeps its random
+        numbers.
 
     Raises:
       ValueError: when the checkpoint cannot be read, or its encoder differs from the config's.
     """
     from kbert.checkpoints import model_loading
+    from kbert.checkpoints.conversion.layer_picking import with_layers
     from kbert.checkpoints.formats import read_checkpoint
 
     run = started_run(run_dir)
     if run:
-        return StartingPoint(run.vocabulary(), encoder or run.config.encoder, None)
+        return StartingPoint(run.vocabulary(), encoder or run.config.encoder, None, run.task().pooling)
     if not start.init_checkpoint:
         return StartingPoint(start.vocabulary, encoder, None)
     pretrained = read_checkpoint(start.init_checkpoint, start.do_lower_case, start.allow_unmatched)
+    if start.layers:
+        pretrained = with_layers(pretrained, start.layers)
     encoder = model_loading.agreed_encoder(encoder, pretrained)
 
     def initialize(model):
-        model_loading.initialize(model, pretrained, getattr(task, "labels", ()))
+        anew = begins_anew and functools.partial(begins_anew, num_hidden_layers=encoder.num_hidden_layers)
+        model_loading.initialize(model, pretrained, getattr(task, "labels", ()), anew)
 
-    return StartingPoint(pretrained.vocabulary, encoder, None if start.from_scratch else initialize)
+    weights = None if start.from_scratch else initialize
+    return StartingPoint(pretrained.vocabulary, encoder, weights, pretrained.pooling)
 
 
 def started_run(run_dir):

@@ -6,10 +6,11 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
+from kbert.config.pooling_config import POOLINGS
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.texts import text_batch
-from kbert.layers.sequence_pooling import POOLINGS, SequencePooling
+from kbert.layers.sequence_pooling import SequencePooling
 
 COMBINATIONS = ("none", "sum", "concat")
 
@@ -39,6 +40,7 @@ class FeatureExtractor:
         layer.
       pooling: "none" for one vector for each token, or a mode of `SequencePooling` for one vector for each
         text.
+      normalize: whether to scale a text's vector to length 1.
       combine: how to combine several layers: "none" keeps them apart, "sum" adds them, "concat" concatenates
         them in the given order.
 
@@ -65,7 +67,9 @@ class FeatureExtractor:
     Reference: google-research/bert, extract_features.py; arXiv 1810.04805, section 5.3 for combinations.
     """
 
-    def __init__(self, model: LoadedModel, layers=(-1,), pooling="none", combine="none"):
+    def __init__(
+        self, model: LoadedModel, layers=(-1,), pooling="none", combine="none", normalize: bool = False
+    ):
         number = model.config.num_hidden_layers
         for layer in layers:
             if not -number - 1 <= layer <= number:
@@ -84,7 +88,7 @@ class FeatureExtractor:
         self.combine = combine
         self._model = model
         self._encoder = model.encoder.with_outputs("hidden_states")
-        self._pool = None if pooling == "none" else SequencePooling(pooling)
+        self._pool = None if pooling == "none" else SequencePooling(pooling, normalize)
         self._run = tf.function(self._values, reduce_retracing=True)
 
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:

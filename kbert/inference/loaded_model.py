@@ -7,12 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.checkpoints.formats import local_path, read_checkpoint
-from kbert.checkpoints.hugging_face.sentence_transformers import (
-    is_sentence_transformers,
-    read_sentence_modules,
-)
-from kbert.checkpoints.keras_hub.preset import embedding_settings
 from kbert.checkpoints.model_loading import build_model
+from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.texts import text_batch
@@ -58,11 +54,8 @@ def load(
         raise ValueError(
             f"checkpoint={checkpoint!r} chooses a checkpoint of a run, but {path} is not a run; leave it out."
         )
-    elif is_sentence_transformers(folder):
-        loaded = _load_sentence_transformers(folder, do_lower_case, allow_unmatched)
     else:
-        published = read_checkpoint(folder, do_lower_case, allow_unmatched)
-        loaded = _from_checkpoint(published, **embedding_settings(folder))
+        loaded = _from_checkpoint(read_checkpoint(folder, do_lower_case, allow_unmatched))
     loaded.source = str(path)
     return loaded
 
@@ -77,12 +70,12 @@ class LoadedModel:
       vocabulary: the `Vocabulary` with its casing.
       max_seq_length: the longest sequence in tokens; longer texts are cut.
       takes_pairs: whether the model answers pairs of texts; None when unknown.
-      pooling: how `embed` makes one vector for a text from the vectors of its tokens, see `SequencePooling`.
-      normalize: whether `embed` scales vectors to length 1.
+      own_pooling: the `PoolingConfig` by which the model makes one vector of a text; None if it was not made
+        for that, then `embed` takes the default.
 
     Attributes:
-      The arguments, and `text_inputs`, its `TextInputs`; `encoder`, the `BertEncoder` in the model; and
-        `config`, its `EncoderConfig`.
+      The arguments, and `text_inputs`, its `TextInputs`; `encoder`, the `BertEncoder` in the model; `config`,
+        its `EncoderConfig`; `pooling` (see `SequencePooling`) and `normalize`, with which `embed` works.
 
     Example:
       >>> import kbert
@@ -100,8 +93,7 @@ class LoadedModel:
         vocabulary,
         max_seq_length,
         takes_pairs=None,
-        pooling="mean",
-        normalize=True,
+        own_pooling: PoolingConfig | None = None,
     ):
         self.source = str(source)
         self.task = task
@@ -109,8 +101,9 @@ class LoadedModel:
         self.vocabulary = vocabulary
         self.max_seq_length = max_seq_length
         self.takes_pairs = takes_pairs
-        self.pooling = pooling
-        self.normalize = normalize
+        self.own_pooling = own_pooling
+        pooling = own_pooling or PoolingConfig()
+        self.pooling, self.normalize = pooling.mode, pooling.normalize
         self.encoder = getattr(model, "encoder", model)
         self.config = self.encoder.config
         self.text_inputs = TextInputs(vocabulary, max_seq_length)
@@ -127,6 +120,7 @@ class LoadedModel:
             run.vocabulary(),
             run.details["max_seq_length"],
             takes_pairs=getattr(task, "takes_pairs", None),
+            own_pooling=task.pooling,
         )
 
     def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":
@@ -147,8 +141,7 @@ class LoadedModel:
             self.vocabulary,
             max_seq_length,
             self.takes_pairs,
-            self.pooling,
-            self.normalize,
+            self.own_pooling,
         )
 
     def inputs(self, texts, text_pairs=None, with_masks=False) -> dict:
@@ -174,9 +167,9 @@ class LoadedModel:
         """One vector for each text, for comparing texts with each other.
 
         By default this is the mean of the last layer's vectors of all tokens, scaled to length 1 (so the dot
-        product of two vectors is their cosine similarity); a sentence-transformers folder may define it
-        differently. The vectors of a model that was not trained for this show only roughly whether two texts
-        have the same topic.
+        product of two vectors is their cosine similarity); a sentence-transformers folder, and a run that was
+        trained for it, have a pooling of their own. The vectors of a model that was not trained for this show
+        only roughly whether two texts have the same topic.
 
         Args:
           texts: a text, or an iterable of texts. Long lists are processed in batches of similar lengths.
@@ -249,37 +242,14 @@ def load_answering(run: RunDirectory | LoadedModel, answers: tuple[str, ...], ne
     return LoadedModel.from_run(run) if isinstance(run, RunDirectory) else run
 
 
-def _from_checkpoint(checkpoint, **changes):
+def _from_checkpoint(checkpoint):
     task, model = build_model(checkpoint)
-    arguments = {
-        "source": checkpoint.source,
-        "task": task,
-        "model": model,
-        "vocabulary": checkpoint.vocabulary,
-        "max_seq_length": checkpoint.max_seq_length,
-        "takes_pairs": checkpoint.takes_pairs,
-    }
-    return LoadedModel(**arguments | changes)
-
-
-def _load_sentence_transformers(path, do_lower_case, allow_unmatched):
-    modules = read_sentence_modules(path)
-    checkpoint = read_checkpoint(modules.encoder_folder, do_lower_case, allow_unmatched)
-    if modules.do_lower_case and not checkpoint.vocabulary.do_lower_case:
-        raise ValueError(
-            f"{path} lower-cases its texts, but its vocabulary is cased; kbert does not support both at once."
-        )
-    longest = modules.max_seq_length or checkpoint.max_seq_length
-    if longest > checkpoint.encoder.max_position_embeddings:
-        raise ValueError(
-            f"{path}: max_seq_length={longest}, but the encoder has only "
-            f"{checkpoint.encoder.max_position_embeddings} positions."
-        )
-    return _from_checkpoint(
-        checkpoint,
-        source=str(path),
-        max_seq_length=longest,
-        takes_pairs=False,
-        pooling=modules.pooling,
-        normalize=modules.normalize,
+    return LoadedModel(
+        checkpoint.source,
+        task,
+        model,
+        checkpoint.vocabulary,
+        checkpoint.max_seq_length,
+        takes_pairs=False if checkpoint.pooling else checkpoint.takes_pairs,
+        own_pooling=checkpoint.pooling,
     )

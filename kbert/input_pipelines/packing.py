@@ -1,6 +1,7 @@
 """Packs several texts into a row: computes where each token of a padded batch goes.
 
-Letters: B examples of a batch, S their padded length, R rows of L positions that they are packed into.
+Letters: B examples of a batch, S their padded length, R rows of L positions that they are packed into. Where
+an example has several texts, each stands for itself: then B counts texts.
 """
 
 import numpy as np
@@ -110,7 +111,8 @@ def pack(batches: tf.data.Dataset, num_rows: int | None = None, num_parts: int =
     """Adds to each batch the feature `packed_places`, which a packed encoder needs.
 
     Args:
-      batches: dicts with an `input_mask` `(B, S)`; both sizes must be fixed if `num_rows` is given.
+      batches: dicts with an `input_mask` `(B, S)`, or `(B, T, S)` with T texts an example, each of which is
+        placed by itself; all sizes must be fixed if `num_rows` is given.
       num_rows: for fixed shapes: the number of rows for the whole batch, each of length S; it must be
         divisible by `num_parts`. By default number and length are what each batch needs, see `needed_rows`.
       num_parts: the number of equal parts that the batch will be cut into; each part is packed separately.
@@ -119,8 +121,9 @@ def pack(batches: tf.data.Dataset, num_rows: int | None = None, num_parts: int =
       ValueError: when `num_rows` is given and shapes vary, or when `num_rows` or the batch size is not
         divisible by `num_parts`; later, in the pipeline, when texts do not fit.
     """
-    batch_size, seq_length = batches.element_spec["input_mask"].shape
-    if num_rows and not (batch_size and seq_length):
+    sizes = batches.element_spec["input_mask"].shape
+    batch_size, seq_length = sizes[0], sizes[-1]
+    if num_rows and None in sizes:
         raise ValueError("packed_rows needs batches of one shape: set pad_to_longest=false.")
     if (num_rows or 0) % num_parts or (batch_size or 0) % num_parts:
         raise ValueError(
@@ -136,8 +139,8 @@ def pack(batches: tf.data.Dataset, num_rows: int | None = None, num_parts: int =
 
     def with_places(batch):
         mask = batch["input_mask"]
-        lengths = tf.math.count_nonzero(mask, axis=1, dtype=tf.int32)
-        places = tf.numpy_function(places_of_batch, [lengths, tf.shape(mask)[1]], tf.int32, stateful=False)
+        lengths = tf.reshape(tf.math.count_nonzero(mask, axis=-1, dtype=tf.int32), [-1])
+        places = tf.numpy_function(places_of_batch, [lengths, tf.shape(mask)[-1]], tf.int32, stateful=False)
         shape = (num_rows, seq_length) if num_rows else (None, None)
         return batch | {PACKED_PLACES: tf.ensure_shape(places, shape)}
 

@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.features import ENCODER_INPUTS
+from kbert.input_pipelines.distinct_batches import DistinctBatches
 from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
 from kbert.input_pipelines.records.record_shares import WHOLE, require_share
 
@@ -39,30 +40,46 @@ def training_batches(
     pad_to_longest: bool,
     *,
     share=WHOLE,
+    texts_apart=None,
 ) -> tf.data.Dataset:
     """Endless batches. Every epoch is a new permutation, which depends only on `seed` and the epoch's number.
 
     With several input pipelines, `share` (a `Share` or a `tf.distribute.InputContext`) says which one this
     is. Each gives its part of every batch; together the parts are the batches of a single pipeline.
 
+    With `texts_apart`, a list of texts for each row, no two rows of a batch have a text in common, see
+    `DistinctBatches`. An epoch then has only full batches.
+
     Raises:
       ValueError: when there are fewer rows than one batch, or `batch_size` is not divisible by the number of
-        pipelines.
+        pipelines; later, in the pipeline, when no order with `texts_apart` is found.
     """
     (num_examples,) = {len(values) for values in features.values()}
     require_one_batch(num_examples, batch_size)
     require_share(share, batch_size)
 
-    def epoch(seed):
+    def shuffled(seed):
         order = tf.random.experimental.stateless_shuffle(
             tf.range(num_examples, dtype=tf.int64), seed=tf.stack([seed, 0])
         )
         return tf.data.Dataset.from_tensor_slices(order)
 
-    batches = endless_epochs(epoch, num_examples, seed, start_example).batch(batch_size, drop_remainder=True)
+    epoch, in_epoch = shuffled, num_examples
+    if texts_apart is not None:
+        distinct = DistinctBatches(texts_apart, batch_size)
+        epoch, in_epoch = _epochs_of(distinct), distinct.num_batches * batch_size
+    batches = endless_epochs(epoch, in_epoch, seed, start_example).batch(batch_size, drop_remainder=True)
     if share.num_input_pipelines > 1:
         batches = batches.map(lambda rows: own_rows(rows, batch_size, share))
     return _gather(batches, features, pad_to_longest).prefetch(tf.data.AUTOTUNE)
+
+
+def _epochs_of(distinct: DistinctBatches):
+    def epoch(seed):
+        order = tf.numpy_function(distinct.order, [seed], tf.int64, stateful=False)
+        return tf.data.Dataset.from_tensor_slices(tf.ensure_shape(order, [None]))
+
+    return epoch
 
 
 def require_one_batch(num_examples: int, batch_size: int):

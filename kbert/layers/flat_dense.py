@@ -48,12 +48,18 @@ class FlatDense(keras.layers.Layer):
         self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros", autocast=False)
         self.built = True
 
-    def product(self, inputs):
-        """`inputs @ kernel` without bias and activation, of shape `(..., units)`."""
-        return flat_matmul(inputs, ops.cast(self.kernel, self.compute_dtype))
+    def product(self, inputs, seed=None):
+        """`inputs @ kernel` without bias and activation, `(..., units)`; `seed` as for `adaptation`."""
+        outputs = flat_matmul(inputs, ops.cast(self.kernel, self.compute_dtype))
+        adaptation = self.adaptation(inputs, seed)
+        return outputs if adaptation is None else outputs + adaptation
 
-    def call(self, inputs, training=False):
-        outputs = self.product(inputs)
+    def adaptation(self, inputs, seed=None):
+        """What a layer with an adapter adds to the product, see `LowRankDense`; here None."""
+        return None
+
+    def call(self, inputs, training=False, seed=None):
+        outputs = self.product(inputs, seed)
         if training and self.hidden_act:
             shape = ops.shape(outputs)
             flat = ops.reshape(outputs, (-1, self.units))

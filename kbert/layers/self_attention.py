@@ -6,7 +6,8 @@ from keras import ops
 from kbert.kernels.attention_heads import merge_heads, split_heads
 from kbert.kernels.attention_softmax import attention_softmax, mask_adder
 from kbert.layers.dropout import Dropout
-from kbert.layers.flat_dense import FlatDense, flat_matmul
+from kbert.layers.flat_dense import flat_matmul
+from kbert.layers.low_rank_dense import lora_dict, lora_of, projection
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -21,6 +22,7 @@ class SelfAttention(keras.layers.Layer):
       dropout: share of the attention probabilities dropped in training.
       initializer_range: standard deviation of the truncated normal initializer.
       packed: whether `input_mask` numbers several texts in a row, see `mask_adder`.
+      lora: a `LoraConfig`, see `LowRankDense`; None for no adapters.
 
     Call arguments:
       hidden_states: tensor of shape `(batch, seq_length, hidden_size)`.
@@ -35,7 +37,9 @@ class SelfAttention(keras.layers.Layer):
     Reference: google-research/bert, modeling.py, `attention_layer`.
     """
 
-    def __init__(self, hidden_size, num_attention_heads, dropout, initializer_range, packed=False, **kwargs):
+    def __init__(
+        self, hidden_size, num_attention_heads, dropout, initializer_range, packed=False, lora=None, **kwargs
+    ):
         super().__init__(**kwargs)
         if hidden_size % num_attention_heads:
             raise ValueError(
@@ -46,10 +50,13 @@ class SelfAttention(keras.layers.Layer):
         self.dropout = dropout
         self.initializer_range = initializer_range
         self.packed = packed
+        self.lora = lora_of(lora)
 
     def build(self, hidden_states_shape, input_mask_shape):
-        def dense(name):
-            layer = FlatDense(
+        def dense(name, target=None):
+            layer = projection(
+                target or name,
+                self.lora,
                 self.hidden_size,
                 initializer_range=self.initializer_range,
                 dtype=self.dtype_policy,
@@ -59,20 +66,21 @@ class SelfAttention(keras.layers.Layer):
             return layer
 
         self.query, self.key, self.value = dense("query"), dense("key"), dense("value")
-        self.output_dense = dense("output")
+        self.output_dense = dense("output", "attention_output")
         self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
     def call(self, hidden_states, input_mask, with_probabilities=False, training=False):
         if training and not with_probabilities:
             seed = self.dropout_layer.next_seed()
-            return self.output_dense(self.trained_context(hidden_states, input_mask, seed))
+            return self.output_dense(self.trained_context(hidden_states, input_mask, seed), seed=seed)
         # B batch, S sequence, H width, N heads, D head size
         _, seq_length = ops.shape(input_mask)
         head_size = self.hidden_size // self.num_attention_heads
 
         kernel, bias = self._joined_weights()
-        joined = flat_matmul(hidden_states, kernel) + ops.cast(bias, self.compute_dtype)  # (B, S, 3H)
+        product = self._joined_product(hidden_states, kernel)
+        joined = product + ops.cast(bias, self.compute_dtype)  # (B, S, 3H)
         joined = ops.reshape(joined, (-1, seq_length, 3, self.num_attention_heads, head_size))
         query, key, value = ops.unstack(ops.transpose(joined, (2, 0, 3, 1, 4)), 3)  # 3 x (B, N, S, D)
 
@@ -93,23 +101,55 @@ class SelfAttention(keras.layers.Layer):
 
         Args:
           hidden_states, input_mask: as for a call.
-          seed: the seed of the dropout, uint32 `(2,)`.
+          seed: the seed of the dropout, uint32 `(2,)`, and of that of adapters.
 
         Returns:
           Tensor like `hidden_states`.
         """
         kernel, bias = self._joined_weights()
-        product = flat_matmul(hidden_states, kernel)
+        product = self._joined_product(hidden_states, kernel, seed)
         query, key, value = split_heads(product, bias, self.num_attention_heads)
         scores = ops.einsum("bnfd,bntd->bnft", query, key)
         kept = attention_softmax(scores, input_mask, seed, self.dropout, self.packed)
         return merge_heads(ops.matmul(kept, value), self.num_attention_heads)
+
+    def scores(self, hidden_states):
+        """The scores before mask and softmax: queries times keys, divided by the root of the head size.
+
+        They are computed anew from the layer's input, so that a training may look at them without giving up
+        the kernels of `trained_context`.
+
+        Args:
+          hidden_states: as for a call.
+
+        Returns:
+          float32 tensor of shape `(batch, heads, from_length, to_length)`.
+        """
+        _, seq_length, _ = ops.shape(hidden_states)
+        head_size = self.hidden_size // self.num_attention_heads
+
+        def heads(layer):
+            projected = layer.product(hidden_states) + ops.cast(layer.bias, self.compute_dtype)
+            projected = ops.reshape(projected, (-1, seq_length, self.num_attention_heads, head_size))
+            return ops.transpose(projected, (0, 2, 1, 3))  # (B, N, S, D)
+
+        query = heads(self.query) * (1.0 / math.sqrt(head_size))
+        return ops.cast(ops.einsum("bnfd,bntd->bnft", query, heads(self.key)), "float32")
 
     def _joined_weights(self):
         """Query, key and value beside each other: (H, 3H) in the compute dtype, and (3H,) in float32."""
         projections = (self.query, self.key, self.value)
         kernel = ops.concatenate([ops.cast(p.kernel, self.compute_dtype) for p in projections], axis=1)
         return kernel, ops.concatenate([ops.convert_to_tensor(p.bias) for p in projections], axis=0)
+
+    def _joined_product(self, hidden_states, kernel, seed=None):
+        """`hidden_states @ kernel`, (B, S, 3H), and what adapters add to it."""
+        product = flat_matmul(hidden_states, kernel)
+        added = [p.adaptation(hidden_states, seed) for p in (self.query, self.key, self.value)]
+        if all(part is None for part in added):
+            return product
+        nothing = ops.zeros_like(next(part for part in added if part is not None))
+        return product + ops.concatenate([nothing if part is None else part for part in added], axis=-1)
 
     def compute_output_spec(self, hidden_states, input_mask, with_probabilities=False, training=False):
         context = keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
@@ -121,4 +161,5 @@ class SelfAttention(keras.layers.Layer):
 
     def get_config(self):
         names = ("hidden_size", "num_attention_heads", "dropout", "initializer_range", "packed")
-        return super().get_config() | {name: getattr(self, name) for name in names}
+        config = {name: getattr(self, name) for name in names}
+        return super().get_config() | config | {"lora": lora_dict(self.lora)}

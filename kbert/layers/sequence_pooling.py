@@ -1,7 +1,7 @@
 import keras
 from keras import ops
 
-POOLINGS = ("cls", "mean", "max", "mean_sqrt_len")
+from kbert.config.pooling_config import PoolingConfig
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -37,8 +37,7 @@ class SequencePooling(keras.layers.Layer):
 
     def __init__(self, mode="mean", normalize=False, **kwargs):
         super().__init__(**kwargs)
-        if mode not in POOLINGS:
-            raise ValueError(f"pooling={mode!r} is not known; choose one of {', '.join(POOLINGS)}.")
+        PoolingConfig(mode)  # raises an error for another mode
         self.mode = mode
         self.normalize = normalize
 

@@ -4,6 +4,7 @@ from keras import ops
 from kbert.kernels.residual_norm import residual_norm
 from kbert.layers.dropout import Dropout
 from kbert.layers.feed_forward import FeedForward
+from kbert.layers.low_rank_dense import lora_dict, lora_of
 from kbert.layers.self_attention import SelfAttention
 
 
@@ -21,6 +22,7 @@ class TransformerBlock(keras.layers.Layer):
       layer_norm_eps: epsilon of both layer norms.
       initializer_range: standard deviation of the truncated normal initializer.
       packed: whether `input_mask` numbers several texts in a row, see `mask_adder`.
+      lora: a `LoraConfig`, see `LowRankDense`; None for no adapters.
       recompute: keep only the block's input in training and run the block again in the backward pass: a third
         more work for a tenth of the memory (arXiv 1604.06174).
 
@@ -48,6 +50,7 @@ class TransformerBlock(keras.layers.Layer):
         initializer_range,
         packed=False,
         recompute=False,
+        lora=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -61,6 +64,7 @@ class TransformerBlock(keras.layers.Layer):
         self.initializer_range = initializer_range
         self.packed = packed
         self.recompute = recompute
+        self.lora = lora_of(lora)
 
     def build(self, hidden_states_shape, input_mask_shape):
         self.attention = SelfAttention(
@@ -69,6 +73,7 @@ class TransformerBlock(keras.layers.Layer):
             dropout=self.attention_dropout,
             initializer_range=self.initializer_range,
             packed=self.packed,
+            lora=self.lora,
             dtype=self.dtype_policy,
             name="attention",
         )
@@ -79,6 +84,7 @@ class TransformerBlock(keras.layers.Layer):
             self.intermediate_size,
             self.hidden_act,
             initializer_range=self.initializer_range,
+            lora=self.lora,
             dtype=self.dtype_policy,
             name="feed_forward",
         )
@@ -127,7 +133,7 @@ class TransformerBlock(keras.layers.Layer):
             hidden_states = self._residual_norm(
                 self.attention.output_dense, context, hidden_states, self.attention_layer_norm, first
             )
-            widened = self.feed_forward.intermediate(hidden_states, training=True)
+            widened = self.feed_forward.intermediate(hidden_states, training=True, seed=first)
             hidden_states = self._residual_norm(
                 self.feed_forward.output_dense, widened, hidden_states, self.feed_forward_layer_norm, second
             )
@@ -139,7 +145,7 @@ class TransformerBlock(keras.layers.Layer):
 
     def _residual_norm(self, dense, inputs, residual, layer_norm, seed):
         return residual_norm(
-            dense.product(inputs),
+            dense.product(inputs, seed),
             dense.bias,
             residual,
             layer_norm.gamma,
@@ -165,4 +171,5 @@ class TransformerBlock(keras.layers.Layer):
             "packed",
             "recompute",
         )
-        return super().get_config() | {name: getattr(self, name) for name in names}
+        config = {name: getattr(self, name) for name in names}
+        return super().get_config() | config | {"lora": lora_dict(self.lora)}

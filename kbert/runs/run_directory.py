@@ -6,6 +6,7 @@ run_dir/
   vocab.txt
   .lock           held by the process that trains in the folder
   checkpoints/    step-NNNNNNNN/ {model,optimizer}.safetensors, state.json; best.json names the best of them
+  base/           with adapters (LoRA): what is not trained, once
   chosen.json     what an evaluation chose for the answers, if it was told to keep it
   metrics.jsonl   one line per log interval and per evaluation
   curves.html     the same as a page, when training has ended
@@ -22,8 +23,11 @@ from kbert.config import TrainingConfig, from_dict, to_dict
 from kbert.encoder import BertEncoder
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_file import read_json_object, require_known_format
+from kbert.files.safetensors_file import read_safetensors
+from kbert.files.stored_tensor import StoredTensor
 from kbert.files.whole_file import write_json
 from kbert.runs import checkpoint
+from kbert.runs.base_weights import base_file, merged_weights
 from kbert.runs.best_checkpoint import read_index
 from kbert.runs.chosen_settings import read_chosen, write_chosen
 from kbert.tasks import TASKS
@@ -40,6 +44,7 @@ _FREE_KEYS = (
     "save_checkpoints_steps",
     "keep_checkpoints",
     "peak_flops",
+    "teacher",  # where it lies; run.json records its content
 )
 _ROUNDING_KEYS = (
     "jit_compile",
@@ -273,8 +278,25 @@ class RunDirectory:
         if chosen:
             task = TASKS.recorded({"task": task.name, "task_config": task.get_config() | chosen}, self.config)
         model = task.build_model(BertEncoder(self.config.encoder, dtype="float32"))
-        checkpoint.restore(path / checkpoint.WEIGHTS_FILE, trained_weights(model))
+        if self.config.adapters is None:
+            checkpoint.restore(path / checkpoint.WEIGHTS_FILE, trained_weights(model))
+        else:
+            merged = self.stored_weights(path)
+            for name, variable in trained_weights(model).items():
+                variable.assign(merged[name].as_finite_float32(f"{path}: {name}").read())
         return task, model
+
+    def stored_weights(self, path) -> dict[str, StoredTensor]:
+        """The weights of one of the run's checkpoints; with adapters (LoRA) merged into plain ones.
+
+        Raises:
+          ValueError: when a file is missing or damaged.
+        """
+        trained = Path(path) / checkpoint.WEIGHTS_FILE
+        if self.config.adapters is None:
+            return read_safetensors(trained)
+        base = base_file(self.path, self.details.get("init_checkpoint"))
+        return merged_weights(base, trained, self.config.adapters)
 
 
 def holds_run(path) -> bool:

@@ -16,6 +16,7 @@ import dataclasses
 from absl import flags
 
 from kbert import command_line
+from kbert.checkpoints.conversion.layer_picking import with_layers
 from kbert.checkpoints.conversion.resizing import with_positions, with_vocabulary
 from kbert.checkpoints.formats import FORMATS, read_checkpoint, require_free, write_checkpoint
 from kbert.tokenization.vocabulary import Vocabulary
@@ -38,6 +39,7 @@ def define_flags():
     flags.DEFINE_bool(
         "takes_pairs", None, "Whether a classifier takes pairs of texts; only runs of kbert record this."
     )
+    flags.DEFINE_list("layers", [], "Keep only these layers, counted from 0, for example 0,2,5.")
     flags.DEFINE_integer(
         "max_position_embeddings", None, "A new maximum length; additional positions repeat the trained ones."
     )
@@ -59,6 +61,7 @@ def convert_checkpoint(
     max_position_embeddings=None,
     vocab_file=None,
     overwrite=False,
+    layers=(),
 ):
     """Reads the checkpoint `source` and writes it to `target`. The other arguments are those of the flags.
 
@@ -74,6 +77,8 @@ def convert_checkpoint(
         checkpoint = checkpoint.encoder_alone()
     if takes_pairs is not None:
         checkpoint = dataclasses.replace(checkpoint, takes_pairs=takes_pairs)
+    if layers:
+        checkpoint = with_layers(checkpoint, layers)
     if max_position_embeddings is not None:
         checkpoint = with_positions(checkpoint, max_position_embeddings)
     if vocab_file is not None:
@@ -81,6 +86,12 @@ def convert_checkpoint(
         checkpoint = with_vocabulary(checkpoint, vocabulary)
     written = write_checkpoint(checkpoint, target, format, allow_unmatched, overwrite)
     return checkpoint.report, written
+
+
+def _layers(numbers) -> list[int]:
+    if not all(number.strip().isdecimal() for number in numbers):
+        raise ValueError(f"--layers={','.join(numbers)}: expected whole numbers such as 0,2,5.")
+    return [int(number) for number in numbers]
 
 
 def main(argv):
@@ -96,6 +107,7 @@ def main(argv):
         FLAGS.max_position_embeddings,
         FLAGS.vocab_file,
         FLAGS.overwrite,
+        _layers(FLAGS.layers),
     )
     print(f"read: {read}\n\nwritten: {written}")
 

@@ -101,6 +101,8 @@ def _shapes(config) -> list[TrainingShape]:
             config.precision,
             recompute,
             config.gradient_accumulation_steps > 1,
+            config.frozen,
+            config.adapters,
         )
         for length in lengths
         for recompute in (False, True)

@@ -18,7 +18,6 @@ from absl import flags
 
 from kbert import command_line
 from kbert.checkpoints.formats import detect_format
-from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
 from kbert.inference.text_progress import TextProgress
@@ -36,10 +35,14 @@ def define_flags():
     flags.DEFINE_string("output_file", None, "The file to write.")
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
     flags.DEFINE_list(
-        "layers", None, "Layers; -1 is the last, 0 the embeddings. By default the last four, or all if fewer."
+        "layers",
+        None,
+        "Layers; -1 is the last, 0 the embeddings. By default the last four, or all if "
+        "fewer; of a model made for sentence embeddings, with its own pooling, the last.",
     )
-    flags.DEFINE_enum("pooling", "none", ["none", "cls", "mean", "max", "mean_sqrt_len"],
-                      "none: a vector for each token; otherwise one vector for each text.")  # fmt: skip
+    flags.DEFINE_enum("pooling", None, ["none", "cls", "mean", "max", "mean_sqrt_len"],
+                      "none: a vector for each token; otherwise one vector for each text. By default none; "
+                      "of a model made for sentence embeddings its own, with its normalization.")  # fmt: skip
     flags.DEFINE_enum("combine", "none", ["none", "sum", "concat"], "How to combine several layers.")
     flags.DEFINE_enum("format", "jsonl", ["jsonl", "npz", "tfrecord"], "The format of the output file.")
     flags.DEFINE_integer(
@@ -132,8 +135,7 @@ def main(argv):
     check_output_file(FLAGS.output_file, [FLAGS.input_file, *_model_files(FLAGS.run_dir)], FLAGS.overwrite)
     if not Path(FLAGS.output_file).absolute().parent.is_dir():
         raise ValueError(f"--output_file={FLAGS.output_file}: its folder does not exist; create it first.")
-    if not is_sentence_transformers(FLAGS.run_dir):
-        detect_format(FLAGS.run_dir)  # raises an error when there is no model
+    detect_format(FLAGS.run_dir)  # raises an error when there is no model
     count_texts(FLAGS.input_file)
 
     # TensorFlow loads here, after all checks that do not need it.
@@ -142,8 +144,11 @@ def main(argv):
 
     model = load(FLAGS.run_dir, FLAGS.do_lower_case)
     model = model.with_max_seq_length(FLAGS.max_seq_length or default_length(model.config))
+    pooling, normalize = FLAGS.pooling or "none", False
+    if FLAGS.pooling is None and model.own_pooling:
+        pooling, normalize, layers = model.pooling, model.normalize, layers or [-1]
     layers = layers or default_layers(model.config)
-    extractor = FeatureExtractor(model, layers, FLAGS.pooling, FLAGS.combine)
+    extractor = FeatureExtractor(model, layers, pooling, FLAGS.combine, normalize)
     extract_features(
         extractor, FLAGS.input_file, FLAGS.output_file, FLAGS.format, FLAGS.batch_size, FLAGS.overwrite
     )

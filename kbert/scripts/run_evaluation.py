@@ -3,6 +3,7 @@ r"""Script: a run directory + held-out data -> metrics, with those of the best c
   python -m kbert.scripts.run_evaluation --run_dir=runs/sst2 --eval_file=sst2/dev.tsv
   python -m kbert.scripts.run_evaluation --run_dir=runs/sst2 --input_dir=records/sst2_dev
   python -m kbert.scripts.run_evaluation --run_dir=runs/phase1 --input_dir=records/heldout
+  python -m kbert.scripts.run_evaluation --run_dir=runs/reviews --eval_file=reviews.tsv --split=dev
   python -m kbert.scripts.run_evaluation --run_dir=runs/squad_v2 --eval_file=squad_v2/dev-v2.0.json \
       --predictions_dir=runs/squad_v2/dev --keep_chosen
 
@@ -45,6 +46,12 @@ def define_flags():
         "Keep with the run what the evaluation on --eval_file chooses for its answers, as the threshold "
         "beyond which a question has no answer.",
     )
+    flags.DEFINE_enum(
+        "split",
+        "all",
+        ["all", "dev"],
+        "dev: of the training file as --eval_file only the examples that dev_split held out.",
+    )
     flags.DEFINE_string(
         "html_file",
         None,
@@ -76,6 +83,7 @@ def main(argv):
         FLAGS.checkpoint,
         FLAGS.predictions_dir,
         FLAGS.keep_chosen,
+        FLAGS.split == "dev",
         FLAGS.html_file,
         FLAGS.html_examples,
     )

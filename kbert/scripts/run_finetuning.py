@@ -12,6 +12,9 @@ r"""Script: a labelled file + a pretrained checkpoint -> the run directory of a 
 the format by the content. The head of the checkpoint is used too if it matches the task. Without
 --init_checkpoint the encoder starts from random weights: give --vocab_file, and an `encoder` in the config.
 
+--teacher_checkpoint=runs/teacher trains a student: it learns from the answers of a larger model, by the
+settings in [distillation] of the config (docs/distillation.md).
+
 Instead of files you can give records of tfrecords_tools.create_finetuning_data: --train_dir and --dev_dir.
 The records contain their vocabulary.
 """
@@ -34,6 +37,7 @@ from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
     define_records_errors_flag,
+    define_teacher_flag,
     define_training_flags,
 )
 from kbert.tokenization.vocabulary import Vocabulary
@@ -55,6 +59,7 @@ def define_flags():
     flags.DEFINE_string("dev_dir", None, "Instead of --dev_file: records of create_finetuning_data.")
     define_records_errors_flag()
     define_init_checkpoint_flags()
+    define_teacher_flag()
     flags.DEFINE_bool(
         "from_scratch",
         False,
@@ -87,6 +92,8 @@ def main(argv):
         vocabulary = Vocabulary.from_file(FLAGS.vocab_file, FLAGS.do_lower_case is not False)
     elif FLAGS.train_dir and not FLAGS.init_checkpoint:
         vocabulary = read_vocabulary(FLAGS.train_dir, read_manifest(FLAGS.train_dir))
+    elif not FLAGS.init_checkpoint:
+        vocabulary = _vocabulary_of_teacher()
     config = load_config(
         FinetuningConfig, FLAGS.config, config_overrides(), vocab_size=len(vocabulary) if vocabulary else None
     )
@@ -123,6 +130,16 @@ def main(argv):
     if metrics and task.report(metrics):
         print(task.report(metrics))
     print(json.dumps(json_ready(metrics)))
+
+
+def _vocabulary_of_teacher():
+    """That of a student which starts from random weights; None without such a student."""
+    distillation = load_config(FinetuningConfig, FLAGS.config, config_overrides()).distillation
+    if distillation is None or distillation.init_layers:
+        return None
+    from kbert.distillation.teacher import read_teacher
+
+    return read_teacher(distillation, FLAGS.do_lower_case, FLAGS.allow_unmatched).checkpoint.vocabulary
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
     define_records_errors_flag,
+    define_teacher_flag,
     define_training_flags,
 )
 
@@ -32,6 +33,7 @@ FLAGS = flags.FLAGS
 def define_flags():
     define_training_flags()
     define_init_checkpoint_flags()
+    define_teacher_flag()
     flags.DEFINE_multi_string(
         "input_dir", None, "Records to train on, from create_pretraining_data; once for each phase, in order."
     )

@@ -1,5 +1,7 @@
 """The flags that several scripts share: config, folders, devices, checkpoints and damaged records."""
 
+import json
+
 from absl import flags
 
 from kbert.config import PRECISIONS
@@ -34,6 +36,8 @@ def config_overrides() -> list[str]:
         overrides.append("jit_compile=" + {"auto": "auto", "on": "true", "off": "false"}[values.jit])
     if values.precision:
         overrides.append(f"precision={values.precision}")
+    if "teacher_checkpoint" in values and values.teacher_checkpoint:
+        overrides.append(f"distillation.teacher={json.dumps(values.teacher_checkpoint)}")
     return overrides
 
 
@@ -52,6 +56,16 @@ def define_init_checkpoint_flags():
         "different; the error messages name those that do not match.",
     )
     flags.DEFINE_bool("do_lower_case", None, "The casing, if a vocabulary or checkpoint does not record it.")
+
+
+def define_teacher_flag():
+    """--teacher_checkpoint."""
+    flags.DEFINE_string(
+        "teacher_checkpoint",
+        None,
+        "A checkpoint to learn from, as for --init_checkpoint; replaces distillation.teacher of the config "
+        "(docs/distillation.md).",
+    )
 
 
 def define_records_errors_flag():

@@ -17,5 +17,7 @@ TASKS = TaskTable(
         "token_classification": ".token_classification.TokenClassification",
         "question_answering": ".question_answering.QuestionAnswering",
         "encoder": ".encoding.Encoding",
+        "cosine_similarity": ".similarity.cosine_similarity.CosineSimilarity",
+        "multiple_negatives_ranking": ".similarity.multiple_negatives_ranking.MultipleNegativesRanking",
     }
 )

@@ -1,20 +1,23 @@
 """The base class of tasks: the methods that training, evaluation, prediction and serving use."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
 from keras import ops
 
 from kbert.config import DatasetConfig, FinetuningConfig, from_dict
+from kbert.config.pooling_config import PoolingConfig
 from kbert.features import EXAMPLE_WEIGHTS, Feature
 from kbert.heads.parts import Part
 from kbert.kernels.cross_entropy import cross_entropy
 from kbert.tasks.pages.content import Section
 
 NUM_TOKENS = "num_tokens"  # see `Task.collect_for_page`
+
+ALL_REPLICAS = "all_replicas"  # in the outputs of a step: rows of all replicas, see `Task.coupled`
 
 
 class ExampleFeatures(NamedTuple):
@@ -40,6 +43,23 @@ class Predictions(NamedTuple):
 
     values: dict[str, np.ndarray]
     owners: np.ndarray
+
+
+class SoftTarget(NamedTuple):
+    """The logits that a loss is computed from: what a student may learn from a teacher instead of labels.
+
+    Args:
+      logits: float32 tensor of shape (..., classes), or (...) for numbers.
+      weights: float32 tensor that broadcasts to (...), or for independent logits to (..., classes): the
+        weights that the loss itself gives. Their sum is the loss's `loss_weights` times `share`.
+      kind: "softmax", one class of several; "sigmoid", each class for itself; "number", no probability.
+      share: the factor of this target in its loss, 1/2 where a loss is the mean of two.
+    """
+
+    logits: Any
+    weights: Any
+    kind: str = "softmax"
+    share: float = 1.0
 
 
 class Signature(NamedTuple):
@@ -103,7 +123,8 @@ class Task:
       shown: the names of the outputs and features that `examples_page` needs from every row beside those of
         `collect`.
       can_pack: whether several texts may share a row of a batch. False if an example has more than one
-        sequence.
+        sequence that belongs together.
+      texts_per_example: how many sequences an example has.
       inputs: the inputs of "serving_default" for each example; empty if the task does not answer texts.
       other_inputs: the other signatures that answer texts: name -> the inputs for each example. No two have
         the same inputs, so that the inputs tell what is asked.
@@ -113,6 +134,9 @@ class Task:
       architecture: the class of Hugging Face's library for models of this task, or None.
       problem_type: Hugging Face's `problem_type`, if the same class serves several tasks; else None.
       has_labels: whether each output stands for a label, whose name a checkpoint holds.
+      pooling: the `PoolingConfig` by which the task makes one vector of a text; None if it does not.
+      coupled: the names of the outputs and features that the losses need from the rows of all replicas. In a
+        step on several replicas `outputs` also has `ALL_REPLICAS`, see kbert/training/coupled_rows.py.
     """
 
     name: str
@@ -123,6 +147,7 @@ class Task:
     collected: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     can_pack: bool = True
+    texts_per_example: int = 1
     inputs: tuple[str, ...] = ()
     other_inputs: dict[str, tuple[str, ...]] = {}
     answers: tuple[str, ...] = ()
@@ -131,6 +156,8 @@ class Task:
     architecture: str | None = None
     problem_type: str | None = None
     has_labels: bool = False
+    pooling: PoolingConfig | None = None
+    coupled: tuple[str, ...] = ()
 
     # ------------------------------------------------------------------------------- itself
 
@@ -171,12 +198,44 @@ class Task:
         """The task for a checkpoint with these labels (empty for none)."""
         return cls.of_dataset(DatasetConfig(labels=labels))
 
+    def with_pooling(self, pooling: PoolingConfig | None) -> "Task":
+        """The task that starts from a checkpoint which makes vectors of texts in this way (None: in no way).
+
+        What the task's settings say stays. By default the task itself.
+        """
+        return self
+
     @property
     def parts(self) -> tuple[Part, ...]:
         """The parts that the model has on top of the encoder's layers: pooler and heads."""
         raise NotImplementedError
 
+    def for_training(self, count_labels: Callable[[], tuple[Mapping[str, int], int]]) -> "Task":
+        """The task with what its settings leave to the training data; by default itself.
+
+        Args:
+          count_labels: function without arguments to (label -> how often the training data have it, number of
+            their examples).
+        """
+        return self
+
     # ------------------------------------------------------------------------------- examples
+
+    @classmethod
+    def labels_of(cls, example) -> tuple[str, ...]:
+        """The labels of an example, one for each time that it has them; none where a task has no labels."""
+        return ()
+
+    @classmethod
+    def stratum_of(cls, example) -> str:
+        """What a split spreads evenly, such as the label; "" where a task has nothing of that kind."""
+        return ""
+
+    @classmethod
+    def groups_of(cls, examples: list) -> list[str]:
+        """For each example a text; a split keeps examples of equal text together. By default all but the
+        label."""
+        return [repr(tuple(example)[:-1]) for example in examples]
 
     @classmethod
     def read_examples(cls, path, dataset: DatasetConfig, with_labels: bool = True) -> Iterator:
@@ -197,6 +256,18 @@ class Task:
 
         Called before a run is made, so that nothing is left behind.
         """
+
+    def check_training(self, config: FinetuningConfig, examples: list | None):
+        """Raises ValueError for a training that the task cannot do, before a run is made.
+
+        Args:
+          config: the config.
+          examples: the training examples; None when they come from records, which hold only features.
+        """
+
+    def texts_apart(self, examples: list) -> list[tuple[str, ...]] | None:
+        """For each training example the texts that no other example of its batch may have; None for any."""
+        return None
 
     def features(self, max_seq_length: int) -> dict[str, Feature]:
         """The features of a row, including labels: name -> `Feature`."""
@@ -224,6 +295,27 @@ class Task:
     def loss_sums(self, outputs, batch) -> dict:
         """name -> scalar: the weighted sum of a loss. The names are those of `loss_weights`."""
         raise NotImplementedError
+
+    def training_loss_weights(self, batch) -> dict:
+        """As `loss_weights`, of the losses that training minimises: those of evaluation, by default."""
+        return self.loss_weights(batch)
+
+    def training_loss_sums(self, outputs, batch) -> dict:
+        """As `loss_sums`, for training: there a loss may weigh labels, or smooth them."""
+        return self.loss_sums(outputs, batch)
+
+    def loss_factor(self, name: str) -> float:
+        """The factor of a loss in the sum of losses that training minimises; what is logged is without it."""
+        return 1.0
+
+    def soft_targets(self, outputs, batch) -> dict[str, tuple[SoftTarget, ...]]:
+        """loss name -> the logits behind it, so that a teacher can take the place of the labels."""
+        return {}
+
+    def is_training_only(self, name: str) -> bool:
+        """Whether a trained variable is needed by the training alone: it is no part of the model's weights,
+        and a checkpoint keeps it beside the optimizer's."""
+        return False
 
     # ------------------------------------------------------------------------------- scores
 

@@ -84,7 +84,7 @@ class TaskTable(MutableMapping):
           ValueError: when there is no such task.
         """
         for name in self:
-            if {part.name for part in self[name].of_labels(("0", "1")).parts} == names:
+            if names and {part.name for part in self[name].of_labels(("0", "1")).parts} == names:
                 return name
         raise ValueError(f"no task has the parts {', '.join(sorted(names))}.")
 

@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.tasks.task import Predictions, example_weights
+from kbert.training.coupled_rows import with_coupled_rows
 
 _WEIGHTS = "example weights"  # collected with the task's values: 0 for rows that only fill the last batch
 
@@ -27,7 +28,13 @@ class EvaluationStep:
         self._strategy = strategy
         self._collect = task.collect_for_page if for_page else task.collect
         jit_compile = jit_compile and not isinstance(strategy, tf.distribute.TPUStrategy)
-        self._local_sums = tf.function(self._sums_of_replica, jit_compile=jit_compile)
+        # Replicas cannot wait for each other within a tf.function of their own, see `TrainStep`.
+        self._couples = bool(task.coupled) and strategy.num_replicas_in_sync > 1
+        compiled = tf.function(
+            self._outputs if self._couples else self._sums_of_replica, jit_compile=jit_compile
+        )
+        self._model_outputs = compiled if self._couples else self._outputs
+        self._local_sums = self._sums_of_replica if self._couples else compiled
 
     @tf.function(reduce_retracing=True)
     def run(self, batch):
@@ -47,7 +54,9 @@ class EvaluationStep:
         return tf.distribute.get_replica_context().all_reduce("sum", sums), rows
 
     def _sums_of_replica(self, batch):
-        outputs = self._model(model_inputs(self._model, batch), training=False)
+        outputs = self._model_outputs(model_inputs(self._model, batch))
+        if self._couples:
+            outputs = with_coupled_rows(self._task, outputs, batch)
         weights = self._task.loss_weights(batch)
         losses = self._task.loss_sums(outputs, batch)
         sums = {name: (losses[name], weights[name]) for name in losses}
@@ -55,6 +64,9 @@ class EvaluationStep:
         if rows:
             rows[_WEIGHTS] = example_weights(batch)
         return sums | self._task.metric_sums(outputs, batch), rows
+
+    def _outputs(self, inputs):
+        return self._model(inputs, training=False)
 
 
 def evaluate_batches(

@@ -59,5 +59,12 @@ def packing(config, strategy, num_parts: int = 1, whole_batches: bool = False):
             f"packed_rows={config.packed_rows} is not divisible by the {replicas} replicas x "
             f"gradient_accumulation_steps={num_parts}; choose a multiple of {replicas * num_parts}."
         )
-    num_rows = config.eval_batch_size if whole_batches else config.packed_rows
-    return lambda batches: pack(batches, num_rows // replicas, num_parts)
+    if not whole_batches:
+        return lambda batches: pack(batches, config.packed_rows // replicas, num_parts)
+    return lambda batches: pack(batches, _num_texts(batches) or config.eval_batch_size // replicas, num_parts)
+
+
+def _num_texts(batches) -> int | None:
+    """The number of texts in a batch, several of which may belong to one example; None if it varies."""
+    sizes = batches.element_spec["input_mask"].shape[:-1]
+    return sizes.num_elements()

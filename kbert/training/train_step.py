@@ -2,6 +2,8 @@
 
 import tensorflow as tf
 
+from kbert.runs.run_directory import trained_weights
+from kbert.training.coupled_rows import with_coupled_rows
 from kbert.training.evaluation_step import model_inputs
 from kbert.training.gradient_accumulation import summed_over_parts
 from kbert.training.loss_scale import SMALLEST_SCALE, DynamicLossScale
@@ -17,12 +19,14 @@ class TrainStep:
 
     With XLA on one replica the whole step is one compiled program, from the seeds of dropout to the update.
     On several replicas XLA compiles the forward and backward pass; TensorFlow runs the rest, which includes
-    the all-reduce. On a TPU the strategy compiles everything itself.
+    the all-reduce. On a TPU the strategy compiles everything itself. If the losses couple the rows of all
+    replicas (`Task.coupled`), these are gathered between the model and the losses; XLA then compiles the
+    model, and TensorFlow runs the losses too.
 
     Args:
       task: the `Task`.
       model: its Keras model, built inside the strategy's scope.
-      optimizer: the `Optimizer` of the model's trainable variables.
+      optimizer: the `Optimizer` of the variables to update; the others are frozen.
       schedule: function from the step to the learning rate.
       global_step: int64 variable, the number of steps taken, including skipped steps. The position in the
         data follows from it.
@@ -57,7 +61,12 @@ class TrainStep:
         self._seed = seed
         self._num_parts = gradient_accumulation_steps
         self._first_update = first_update
-        self._trainable = [variable.value for variable in model.trainable_variables]
+        self._updated = optimizer.variables
+        self._training_only = {
+            name: variable.value
+            for name, variable in trained_weights(model).items()
+            if task.is_training_only(name)
+        }
         self._random_states = [
             variable.value for variable in model.non_trainable_variables if "seed_generator" in variable.path
         ]
@@ -68,14 +77,20 @@ class TrainStep:
         self._alone = strategy.num_replicas_in_sync == 1
         jit_compile = jit_compile and not isinstance(strategy, tf.distribute.TPUStrategy)
         self._gradients_of_part = tf.function(self._gradients_and_sums)
-        self._gradients_of_batch = tf.function(
-            self._gradients_of_all_parts, jit_compile=jit_compile and not self._alone
+        # Replicas cannot wait for each other within a tf.function of their own.
+        self._couples = bool(task.coupled) and not self._alone
+        compiled = tf.function(
+            self._outputs if self._couples else self._gradients_of_all_parts,
+            jit_compile=jit_compile and not self._alone,
         )
+        self._model_outputs = compiled if self._couples else self._outputs
+        self._gradients_of_batch = self._gradients_of_all_parts if self._couples else compiled
         self._whole_step = tf.function(self._updating_step, jit_compile=jit_compile and self._alone)
 
     def state(self) -> dict[str, tf.Variable]:
         """Name -> variable that a checkpoint must hold in addition to weights and optimizer."""
-        return self._loss_scale.state() if self._loss_scale else {}
+        scale = self._loss_scale.state() if self._loss_scale else {}
+        return scale | self._training_only
 
     @tf.function(reduce_retracing=True)
     def run(self, iterator, num_steps):
@@ -107,7 +122,7 @@ class TrainStep:
         return step_function(batch, step, replica_id)
 
     def _updating_step(self, batch, step, replica_id):
-        weights = self._over_replicas(self._task.loss_weights(batch))
+        weights = self._over_replicas(self._task.training_loss_weights(batch))
         scale = self._loss_scale.read() if self._loss_scale else None
         gradients, sums = self._over_replicas(
             self._gradients_of_batch(batch, weights, step, replica_id, scale)
@@ -156,16 +171,26 @@ class TrainStep:
         return summed_over_parts(self._gradients_of_part, batch, self._num_parts, *arguments)
 
     def _gradients_and_sums(self, batch, part, weights, first_draw, replica_id, scale):
-        self._seed_dropout(first_draw + tf.cast(part, tf.int64), replica_id)
-        with tf.GradientTape() as tape:
-            outputs = self._model(model_inputs(self._model, batch), training=True)
-            losses = self._task.loss_sums(outputs, batch)
-            loss = tf.add_n([losses[name] / weights[name] for name in losses])
+        draw = first_draw + tf.cast(part, tf.int64)
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(self._updated)  # so no gradient is computed for what lies below, if that is frozen
+            outputs = self._model_outputs(model_inputs(self._model, batch), draw, replica_id)
+            if self._couples:
+                outputs = with_coupled_rows(self._task, outputs, batch)
+            losses = self._task.training_loss_sums(outputs, batch)
+            loss = tf.add_n([losses[name] / weights[name] * self._task.loss_factor(name) for name in losses])
             if scale is not None:
                 loss *= scale
-        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self._trainable)]
+        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self._updated)]
+        if self._couples:  # the gradient of a function does not say its shape
+            shaped = zip(gradients, self._updated, strict=True)
+            gradients = [tf.ensure_shape(gradient, variable.shape) for gradient, variable in shaped]
         work = {"step_work": (count_work(batch), tf.constant(0.0))}  # a count, see `means`
         return gradients, {"losses": losses, "metrics": self._task.metric_sums(outputs, batch) | work}
+
+    def _outputs(self, inputs, draw, replica_id):
+        self._seed_dropout(draw, replica_id)
+        return self._model(inputs, training=True)
 
     def _seed_dropout(self, step, replica_id):
         """Sets the state of each random generator of this replica from seed, its index, step and replica."""

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import itertools
+import math
 from typing import Any
 
 import keras
@@ -12,6 +13,7 @@ from absl import logging
 from kbert.config import TrainingConfig
 from kbert.encoder import BertEncoder
 from kbert.runs import checkpoint
+from kbert.runs.base_weights import base_file, write_base
 from kbert.runs.best_checkpoint import BestCheckpoint
 from kbert.runs.metrics_file import MetricsFile
 from kbert.runs.run_directory import RunDirectory, trained_weights
@@ -112,13 +114,21 @@ class _Training:
                 dtype=config.precision,
                 packed=self._packed,
                 recompute=config.recompute_activations,
+                lora=config.adapters,
             )
             self._model = task.build_model(encoder)
-            self._optimizer = make_optimizer(config.optimizer, trained_weights(self._model))
+            weights = trained_weights(self._model)
+            updated = {name: v for name, v in weights.items() if config.is_updated(name)}
+            if self._chief and len(updated) < len(weights):
+                logging.info("training %s of %s parameters", _number_of(updated), _number_of(weights))
+            own = {name: v for name, v in weights.items() if not task.is_training_only(name)}
+            self._kept_once = {name: v for name, v in own.items() if not config.is_in_checkpoints(name)}
+            self._optimizer = make_optimizer(config.optimizer, updated)
             self._global_step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
         metric = config.best_metric or task.best_metric
         self._best = BestCheckpoint(metric, task.higher_is_better(metric), plan.early_stopping_patience)
-        self._state = TrainingState(run, config, self._model, self._optimizer, self._best, self._chief)
+        weights = {name: v for name, v in own.items() if config.is_in_checkpoints(name)}
+        self._state = TrainingState(run, config, weights, self._optimizer, self._best, self._chief)
         self._metrics_file = MetricsFile(run.metrics_file) if self._chief else None
         self._step_function = self._metrics = self._progress = None
         self._evaluate: Any = None
@@ -148,12 +158,17 @@ class _Training:
         )
         if path:
             state.read(path)
+            if self._kept_once:
+                base = base_file(self._run.path, self._run.details.get("init_checkpoint"))
+                checkpoint.restore(base, self._kept_once)
             self._global_step.assign(state.step)
             logging.info("resuming from %s", path)
             if state.step >= self._plan.num_train_steps:
                 logging.info("%s is finished: %d steps.", self._run.path, state.step)
         elif self._plan.initialize:
             self._plan.initialize(self._model)
+        if not path and self._kept_once and self._chief:
+            write_base(self._run.path, self._kept_once)
         if self._chief:
             num_lines = state.progress and state.progress["num_lines"]
             self._metrics_file.restore(state.step, num_lines, self._best.recorded())
@@ -325,6 +340,11 @@ class _Training:
             f"at step {self._state.step} of {self._plan.num_train_steps}; everything is saved in "
             f"{self._run.path}, and the same command continues from there.",
         )
+
+
+def _number_of(weights):
+    """The number of parameters of variables, for people."""
+    return f"{sum(math.prod(variable.shape) for variable in weights.values()):,}"
 
 
 def _readable(task, values):

@@ -12,7 +12,7 @@ from absl import logging
 from kbert.config import from_dict, to_dict
 from kbert.runs import checkpoint
 from kbert.runs.best_checkpoint import BestCheckpoint, indexed_step
-from kbert.runs.run_directory import RunDirectory, differing_keys, trained_weights
+from kbert.runs.run_directory import RunDirectory, differing_keys
 
 
 class TrainingState:
@@ -24,8 +24,8 @@ class TrainingState:
     Args:
       run: the run directory.
       config: the run's config, kept with each checkpoint.
-      model: the Keras model.
-      optimizer: the `Optimizer` of the model's variables.
+      weights: name -> variable of the model's weights, which a checkpoint holds in a file of their own.
+      optimizer: the `Optimizer` of all variables that are trained.
       best: the `BestCheckpoint`.
       writes: whether this process is the one that writes.
       clock: function that returns the time in seconds; an argument so that tests can set it.
@@ -40,7 +40,7 @@ class TrainingState:
         self,
         run: RunDirectory,
         config,
-        model,
+        weights: dict,
         optimizer,
         best: BestCheckpoint,
         writes=True,
@@ -49,7 +49,7 @@ class TrainingState:
         self._run = run
         self._config, self._config_class = to_dict(config), type(config)
         self._keep = config.keep_checkpoints
-        self._weights = trained_weights(model)
+        self._weights = weights
         self._optimizer = optimizer
         self._best = best
         self._writes = writes

@@ -29,6 +29,58 @@ def _fault(name, file, old, new, *tests):
     return Fault(name, file, old, new, tuple(f"tests/{test}" for test in tests))
 
 
+_FINETUNING = (
+    _fault(
+        "adapters merged without their scale",
+        "kbert/runs/base_weights.py",
+        "np.float32(scale) * (first",
+        "np.float32(1.0) * (first",
+        "kbert/training/test_lora.py",
+    ),
+    _fault(
+        "the same dropout for all adapters",
+        "kbert/layers/low_rank_dense.py",
+        "(LORA_TARGETS.index(self.target) + 1) * _GOLDEN",
+        "_GOLDEN",
+        "kbert/layers/test_low_rank_dense.py",
+    ),
+    _fault(
+        "the wrong layers begin anew",
+        "kbert/config/finetuning_config.py",
+        'name.startswith("layer_") and not above.holds(name)',
+        "above.holds(name)",
+        "kbert/experiments/test_finetuning_options.py",
+    ),
+    _fault(
+        "one layer too few is frozen",
+        "kbert/config/frozen_config.py",
+        "int(layer[1]) < self.layers if",
+        "int(layer[1]) < self.layers - 1 if",
+        "kbert/training/test_frozen.py",
+    ),
+    _fault(
+        "a split by place instead of by text",
+        "kbert/input_pipelines/held_out_split.py",
+        "sorted(members, key=lambda group: _order(group, seed))",
+        "members",
+        "kbert/input_pipelines/test_held_out_split.py",
+    ),
+    _fault(
+        "balanced weights without the number of labels",
+        "kbert/tasks/label_losses.py",
+        "total / (occurring * counts[label])",
+        "total / counts[label]",
+        "kbert/tasks/test_label_losses.py",
+    ),
+    _fault(
+        "a weighted loss divided by the number of examples",
+        "kbert/tasks/sequences/sequence_classification.py",
+        'return {"loss": ops.sum(self._training_weights(batch))}',
+        'return {"loss": ops.sum(example_weights(batch))}',
+        "kbert/tasks/test_label_losses.py",
+    ),
+)
+
 _KERNELS = (
     _fault(
         "queries without their scale, in training", "kbert/kernels/attention_heads.py",
@@ -296,7 +348,7 @@ _TRAINING = (
     ),
     _fault(
         "a backward pass as cheap as the forward pass", "kbert/training/measuring/training_flops.py",
-        "return 3 * 2 * products", "return 2 * 2 * products",
+        "products = 3 * (weights + attention)", "products = 2 * (weights + attention)",
         "kbert/training/measuring/test_training_flops.py",
     ),
     _fault(
@@ -401,7 +453,7 @@ _ANSWERS = (
     ),
     _fault(
         "a sign in the loss of labels not held", "kbert/tasks/sequences/multi_label_classification.py",
-        "ops.relu(logits) - logits * held", "ops.relu(logits) + logits * held",
+        "ops.relu(logits) - logits * targets", "ops.relu(logits) + logits * targets",
         "kbert/tasks/test_losses_by_hand.py",
     ),
     _fault(
@@ -627,7 +679,85 @@ _PAGES = (
     ),
 )  # fmt: skip
 
+_SIMILARITY = (
+    _fault(
+        "similarity: a replica takes the first rows for its own", "kbert/tasks/similarity/in_batch_loss.py",
+        "labels = first + ops.arange(", "labels = ops.arange(",
+        "kbert/tasks/similarity/test_in_batch_loss.py",
+    ),
+    _fault(
+        "similarity: hard negatives forgotten", "kbert/tasks/similarity/in_batch_loss.py",
+        "ops.concatenate([candidates, negatives], axis=0)",
+        "ops.concatenate([candidates, candidates], axis=0)",
+        "kbert/tasks/similarity/test_in_batch_loss.py",
+    ),
+    _fault(
+        "similarity: equal texts in a batch", "kbert/input_pipelines/distinct_batches.py",
+        "if texts.isdisjoint(self._texts[self._open[place]]):", "if place >= 0:",
+        "kbert/input_pipelines/test_distinct_batches.py",
+    ),
+    _fault(
+        "similarity: the checkpoint's pooling replaces the setting",
+        "kbert/tasks/similarity/embedding_task.py",
+        '"pooling": given.mode if self._mode is None else self._mode,', '"pooling": given.mode,',
+        "kbert/tasks/similarity/test_examples.py",
+    ),
+    _fault(
+        "similarity: ties are won", "kbert/tasks/similarity/retrieval_scores.py",
+        "(above == 0) / (1 + ties)", "above == 0",
+        "kbert/tasks/similarity/test_scores.py",
+    ),
+)  # fmt: skip
+
+_SUITE = (
+    _fault(
+        "the longest files of the suite come last", "tests/order_of_files.py",
+        "(-slow[item.path], -number", "(slow[item.path], -number",
+        "test_order_of_files.py",
+    ),
+)  # fmt: skip
+
+_DISTILLATION = (
+    _fault(
+        "distillation: the temperature without its square", "kbert/distillation/losses.py",
+        "return temperature**2 * ops.sum(ops.exp(p) * (p - q), axis=-1)",
+        "return temperature * ops.sum(ops.exp(p) * (p - q), axis=-1)",
+        "kbert/distillation/test_losses.py",
+    ),
+    _fault(
+        "distillation: teacher and student change places", "kbert/distillation/losses.py",
+        "for logits in (teacher, student))", "for logits in (student, teacher))",
+        "kbert/distillation/test_losses.py",
+    ),
+    _fault(
+        "distillation: the layer below the one to imitate", "kbert/distillation/distillation_model.py",
+        "theirs[layer + 1] for layer", "theirs[layer] for layer",
+        "kbert/distillation/test_distillation.py",
+    ),
+    _fault(
+        "distillation: a teacher that is trained", "kbert/distillation/teacher.py",
+        "        model.trainable = not frozen\n", "",
+        "kbert/distillation/test_distillation.py",
+    ),
+    _fault(
+        "distillation: the digest forgets the numbers", "kbert/distillation/teacher.py",
+        "            hashed.update(checkpoint.tensors[name].read().tobytes())\n", "",
+        "kbert/distillation/test_teacher.py",
+    ),
+    _fault(
+        "trimming: characters inside of words are dropped", "tfrecords_tools/vocabulary/trimming.py",
+        "for piece in (c, CONTINUATION + c)", "for piece in (c,)",
+        "tfrecords_tools/vocabulary/test_trimming.py",
+    ),
+    _fault(
+        "trimming: ids in another order", "tfrecords_tools/vocabulary/trimming.py",
+        "return [token for token in tokens if token in kept]", "return sorted(kept)",
+        "tfrecords_tools/vocabulary/test_trimming.py",
+    ),
+)  # fmt: skip
+
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
-    *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_PAGES,
+    *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_SUITE, *_FINETUNING, *_DISTILLATION,
+    *_PAGES,
 )  # fmt: skip

@@ -171,11 +171,11 @@ def test_pretraining_gives_the_same_answers():
         np.testing.assert_allclose(outputs[name], value, atol=5e-6)
 
 
-def test_hidden_states_come_from_the_padded_batch():
+def test_hidden_states_of_packed_rows_are_those_of_the_padded_batch_and_0_at_padding():
     model = encoder(packed=True)
-    states = model.with_outputs("hidden_states")(batch())["hidden_states"]
+    states = model.with_outputs("hidden_states")(inputs_of(model))["hidden_states"]
     want = encoder().with_outputs("hidden_states")(batch())["hidden_states"]
     for got, expected in zip(states, want, strict=True):
-        np.testing.assert_allclose(got, expected, atol=2e-6)
-    with pytest.raises(ValueError, match="gives hidden_states only with packed=False"):
-        encoder(packed=True, outputs=("hidden_states",))
+        np.testing.assert_allclose(got, expected * batch()["input_mask"][:, :, None], atol=2e-6)
+    with pytest.raises(ValueError, match="gives attention_probabilities only with packed=False"):
+        encoder(packed=True, outputs=("attention_probabilities",))

@@ -399,21 +399,27 @@ def tokenized(file, vocabulary) -> list[list[list[int]]]:
     return [document for document in documents if document]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "do_whole_word_mask"), [("per_piece", False), ("whole_word", True)])
-def test_distributions_are_the_originals(tmp_path, name, do_whole_word_mask):
+@pytest.fixture(scope="module")
+def measured_corpus(tmp_path_factory):
+    """The original's statistics, and their corpus: file, vocabulary and its file, documents of ids."""
     golden = SHARED_DATA / "golden" / "pretraining" / "original_statistics.json"
     if not golden.is_file():
         pytest.skip(f"NOT COMPARED WITH THE ORIGINAL: {golden} is not there.")
-    original = json.loads(golden.read_text())[name]
     text = b"".join(path.read_bytes() for path in sorted((SHARED_DATA / "eltec_eng").glob("*.txt")))
-    corpus = tmp_path / "corpus.txt"
+    corpus = tmp_path_factory.mktemp("measured") / "corpus.txt"
     corpus.write_text(text[:6_000_000].decode("utf-8", "ignore"), encoding="utf-8")
     vocab_file = SHARED_DATA / "vocab" / "bert_uncased" / "vocab.txt"
     vocabulary = Vocabulary.from_file(vocab_file, do_lower_case=True)
+    statistics = json.loads(golden.read_text())
+    return statistics, corpus, vocabulary, vocab_file, tokenized(corpus, vocabulary)
 
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "do_whole_word_mask"), [("per_piece", False), ("whole_word", True)])
+def test_distributions_are_the_originals(measured_corpus, tmp_path, name, do_whole_word_mask):
+    statistics, corpus, vocabulary, vocab_file, documents = measured_corpus
+    original = statistics[name]
     # With the original's seed, the reference gives the original's numbers to the last digit ...
-    documents = tokenized(corpus, vocabulary)
     continuing = np.array([token.startswith("##") for token in vocabulary.tokens])
     masking = reference_sampling.Masking(
         vocabulary.cls_id,

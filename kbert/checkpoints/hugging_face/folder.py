@@ -49,7 +49,7 @@ _FRESH = "not in this architecture; initialised if a kbert model has it"
 
 
 def read_hugging_face(
-    path, do_lower_case: bool | None = None, allowance: Allowance | None = None
+    path, do_lower_case: bool | None = None, allowance: Allowance | None = None, needs_pooler: bool = True
 ) -> BertCheckpoint:
     """Reads a folder as transformers writes it.
 
@@ -58,6 +58,7 @@ def read_hugging_face(
         file or in shards.
       do_lower_case: the casing, needed only if the folder does not say it.
       allowance: names that may stay unmatched.
+      needs_pooler: whether an encoder without its pooler is an error.
 
     Raises:
       ValueError: for anything that is missing, broken, or unknown to kbert. Settings are checked before any
@@ -92,7 +93,7 @@ def read_hugging_face(
     for part in parts.values():
         shapes |= part.shapes(config.encoder)
     optional = {}
-    if POOLER.name in own and not has_own_pooler(name):
+    if POOLER.name in own and not (needs_pooler and has_own_pooler(name)):
         optional |= dict.fromkeys(POOLER.shapes(config.encoder), _FRESH)
     optional |= config.own.may_be_missing()
     if config.model_type == "distilbert":

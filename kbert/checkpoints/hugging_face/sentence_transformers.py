@@ -1,5 +1,7 @@
 """The settings of a sentence-transformers folder: where its BERT is, pooling, normalization, length.
 
+`read_sentence_modules` reads them and `write_sentence_modules` writes them.
+
 The folder lists its modules in modules.json; each is a folder of its own. The package sentence-transformers
 is not needed. Its classes Transformer, Pooling and Normalize are known.
 """
@@ -8,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kbert.checkpoints.conversion.folder_paths import path_inside
+from kbert.config.pooling_config import PoolingConfig
 from kbert.files.json_file import read_json, read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, shown_name
+from kbert.files.whole_file import write_json
 
 MODULES_FILE = "modules.json"
 _LENGTH_FILES = ("sentence_bert_config.json", "sentence_roberta_config.json")
@@ -74,6 +78,30 @@ def read_sentence_modules(path) -> SentenceModules:
         max_seq_length=json_count(settings, "max_seq_length", source),
         do_lower_case=json_value(settings, "do_lower_case", bool, source, False),
     )
+
+
+def write_sentence_modules(folder: Path, pooling: PoolingConfig, max_seq_length: int, width: int):
+    """Makes a Hugging Face folder one of sentence-transformers.
+
+    Args:
+      folder: holds the files of the encoder.
+      pooling: how one vector is made of a text's tokens.
+      max_seq_length: the longest sequence in tokens.
+      width: the encoder's hidden_size.
+    """
+    kinds = {"Transformer": "", "Pooling": "1_Pooling"}
+    if pooling.normalize:
+        kinds["Normalize"] = "2_Normalize"
+    modules = [
+        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for index, (kind, path) in enumerate(kinds.items())
+    ]
+    modes = {f"pooling_mode_{theirs}": ours == pooling.mode for theirs, ours in _POOLING_MODES.items()}
+    (folder / "1_Pooling").mkdir()
+    write_json({"word_embedding_dimension": width} | modes, folder / "1_Pooling" / "config.json")
+    write_json({"max_seq_length": max_seq_length, "do_lower_case": False}, folder / _LENGTH_FILES[0])
+    write_json({"similarity_fn_name": "cosine"}, folder / "config_sentence_transformers.json")
+    write_json(modules, folder / MODULES_FILE)  # last: with it, the folder is one of sentence-transformers
 
 
 def _read_list(path):

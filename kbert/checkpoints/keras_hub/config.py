@@ -9,6 +9,7 @@ from kbert.checkpoints.conversion.masked_lm_settings import MASKED_LM_KEYS
 from kbert.checkpoints.conversion.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
+from kbert.config.pooling_config import PoolingConfig
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, shown, shown_name
 from kbert.files.whole_file import write_json
@@ -80,26 +81,26 @@ def is_preset(path) -> bool:
     return file.is_file() and "registered_name" in read_json_object(file)
 
 
-def embedding_settings(path) -> dict:
-    """How a sentence embedder (BertTextEmbedder) makes one vector of many; {} for everything else.
+def embedding_settings(path) -> PoolingConfig | None:
+    """How a sentence embedder (BertTextEmbedder) makes one vector of many; None for everything else.
 
     Args:
       path: any path.
 
-    Returns:
-      {"pooling": a mode of `SequencePooling`, "normalize": bool}, or {}.
+    Raises:
+      ValueError: for a pooling that kbert does not have.
     """
     file = Path(path) / TASK_FILE
     if not is_preset(path) or not file.is_file():
-        return {}
+        return None
     values = read_json_object(file)
     if registered_class(values, file) != "BertTextEmbedder":
-        return {}
+        return None
     settings = values["config"]
-    return {
-        "pooling": json_value(settings, "pooling_mode", str, file, "mean"),
-        "normalize": json_value(settings, "normalize", bool, file, True),
-    }
+    return PoolingConfig(
+        json_value(settings, "pooling_mode", str, file, "mean"),
+        json_value(settings, "normalize", bool, file, True),
+    )
 
 
 def registered_class(values: dict, path) -> str:
@@ -239,8 +240,7 @@ def _task(values, folder, backbone, allowance, report):
     if name == "BertTextEmbedder":
         report.note(
             f"a sentence embedder: pooling_mode={shown(settings.get('pooling_mode'))}, "
-            f"normalize={shown(settings.get('normalize'))}, which kbert.load(...).embed uses; a "
-            "checkpoint cannot hold them"
+            f"normalize={shown(settings.get('normalize'))}, which kbert.load(...).embed uses"
         )
     return class_name, head, settings
 

@@ -106,6 +106,7 @@ def read_keras_hub(
         tensors=tensors,
         max_seq_length=preset.max_seq_length or preset.encoder.max_position_embeddings,
         report=report,
+        pooling=embedding_settings(folder),
     )
 
 

@@ -98,8 +98,26 @@ class LabelledRecords(RecordFolder):
     def fingerprint(self) -> str | None:
         return self.manifest.fingerprint
 
+    def count_labels(self) -> tuple[dict[str, int], int]:
+        """(label -> how many examples have it, the number of examples), as counted when they were made.
+
+        Raises:
+          ValueError: for records of a task with several labels an example, which are not counted.
+        """
+        counts = self.manifest.statistics.get("labels")
+        if counts is None:
+            raise ValueError(
+                f"{self.directory} does not say how often each label occurs; give --train_file instead of "
+                "--train_dir, or the weights themselves as a table label -> weight."
+            )
+        return counts, self._all_rows
+
     def check_with(self, task, max_seq_length: int):
         """Does nothing: the examples were checked when the records were made."""
+
+    def check_training(self, task, config):
+        """Raises ValueError when the task cannot be trained on records as `config` says."""
+        task.check_training(config, None)
 
     def require_one_batch(self, batch_size: int):
         """Raises ValueError when there are fewer records than one batch."""

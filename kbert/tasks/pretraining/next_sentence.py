@@ -6,7 +6,7 @@ from keras import ops
 from kbert.features import ENCODER_INPUTS, NEXT_SENTENCE_LABELS
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
-from kbert.tasks.task import Signature, Task, correct, cross_entropies, example_weights
+from kbert.tasks.task import Signature, SoftTarget, Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
 
 
@@ -57,6 +57,9 @@ class NextSentence(Task):
     def loss_sums(self, outputs, batch):
         losses = cross_entropies(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
         return {"next_sentence_loss": ops.sum(losses * example_weights(batch))}
+
+    def soft_targets(self, outputs, batch):
+        return {"next_sentence_loss": (SoftTarget(outputs["next_sentence_logits"], example_weights(batch)),)}
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)

@@ -11,7 +11,7 @@ from kbert.heads.masked_lm_head import MaskedLMHead
 from kbert.heads.parts import MASKED_LM, POOLER, Part
 from kbert.tasks.pretraining.filled_masks import best_tokens, candidate_probabilities
 from kbert.tasks.pretraining.next_sentence import follow_signature
-from kbert.tasks.task import Signature, Task, correct, cross_entropies, example_weights
+from kbert.tasks.task import Signature, SoftTarget, Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
 from kbert.tokenization.vocabulary import MASK_TOKEN
 
@@ -106,6 +106,9 @@ class MaskedLM(Task):
     def loss_sums(self, outputs, batch):
         masked_lm = cross_entropies(outputs["masked_lm_logits"], batch["masked_lm_ids"])
         return {"masked_lm_loss": ops.sum(masked_lm * _prediction_weights(batch))}
+
+    def soft_targets(self, outputs, batch):
+        return {"masked_lm_loss": (SoftTarget(outputs["masked_lm_logits"], _prediction_weights(batch)),)}
 
     def metric_sums(self, outputs, batch):
         predictions = _prediction_weights(batch)
@@ -238,6 +241,10 @@ class Pretraining(MaskedLM):
         return super().loss_sums(outputs, batch) | {
             "next_sentence_loss": ops.sum(losses * example_weights(batch))
         }
+
+    def soft_targets(self, outputs, batch):
+        target = SoftTarget(outputs["next_sentence_logits"], example_weights(batch))
+        return super().soft_targets(outputs, batch) | {"next_sentence_loss": (target,)}
 
     def metric_sums(self, outputs, batch):
         examples = example_weights(batch)

@@ -23,6 +23,7 @@ from kbert.tasks.question_answering.squad_files import read_questions
 from kbert.tasks.task import (
     ExampleFeatures,
     Signature,
+    SoftTarget,
     Task,
     correct,
     cross_entropies,
@@ -91,6 +92,11 @@ class QuestionAnswering(Task):
         return ("start_logits", "end_logits", PIECE_OFFSETS, MAX_CONTEXT, *own)
 
     # ------------------------------------------------------------------------------- examples
+
+    @classmethod
+    def groups_of(cls, examples):
+        """The paragraphs: all questions on one stay together."""
+        return [example.context for example in examples]
 
     @classmethod
     def read_examples(cls, path, dataset, with_labels=True):
@@ -163,6 +169,15 @@ class QuestionAnswering(Task):
         start = cross_entropies(_of_tokens(outputs["start_logits"], batch), batch[START_POSITIONS])
         end = cross_entropies(_of_tokens(outputs["end_logits"], batch), batch[END_POSITIONS])
         return {"loss": ops.sum((start + end) / 2.0 * example_weights(batch))}
+
+    def soft_targets(self, outputs, batch):
+        """Both distributions over the tokens of a sequence, each with half of the loss."""
+        return {
+            "loss": tuple(
+                SoftTarget(_of_tokens(outputs[name], batch), example_weights(batch), share=0.5)
+                for name in ("start_logits", "end_logits")
+            )
+        }
 
     # ------------------------------------------------------------------------------- scores
 

@@ -1,13 +1,16 @@
 """One text, or a pair of texts -> any number of labels, possibly none."""
 
+import dataclasses
+
 import numpy as np
 from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.input_pipelines import labelled_files
+from kbert.tasks.label_losses import balanced_positive_weights
 from kbert.tasks.pages.labels import several_labels_sections
 from kbert.tasks.sequences.sequence_task import LabelTask
-from kbert.tasks.task import example_weights
+from kbert.tasks.task import SoftTarget, example_weights
 
 THRESHOLD = 0.5  # a label is predicted when its probability is at least this
 
@@ -22,6 +25,7 @@ class MultiLabelClassification(LabelTask):
     Args:
       labels: the label names in id order, at least one.
       takes_pairs: see `SequenceTask`.
+      class_weights, label_smoothing: see `LabelLossSettings`.
 
     Example:
       >>> import keras
@@ -43,18 +47,19 @@ class MultiLabelClassification(LabelTask):
     read_label = staticmethod(labelled_files.label_set)
     names_of = staticmethod(tuple)
 
-    def __init__(self, labels, takes_pairs=None):
-        super().__init__(takes_pairs)
+    def __init__(self, labels, takes_pairs=None, class_weights=None, label_smoothing=0.0):
+        super().__init__(labels, takes_pairs, class_weights, label_smoothing)
         if not labels:
             raise ValueError("multi-label classification needs at least one label, received none.")
-        self.labels = tuple(labels)
 
-    def get_config(self):
-        return {"labels": list(self.labels), "takes_pairs": self.takes_pairs}
+    def balanced(self, counts, num_examples):
+        """Of having each label; see `balanced_positive_weights`."""
+        return balanced_positive_weights(counts, self.labels, num_examples)
 
     @classmethod
     def of_dataset(cls, dataset, settings=None):
-        return cls(dataset.labels, bool(dataset.text_pair))
+        settings = settings or cls.settings_class()
+        return cls(dataset.labels, bool(dataset.text_pair), **dataclasses.asdict(settings))
 
     def features(self, max_seq_length):
         return super().features(max_seq_length) | {LABEL_FEATURE: Feature("int32", (len(self.labels),))}
@@ -80,10 +85,27 @@ class MultiLabelClassification(LabelTask):
         return {"loss": ops.sum(example_weights(batch)) * len(self.labels)}
 
     def loss_sums(self, outputs, batch):
-        logits, held = outputs["logits"], ops.cast(batch[LABEL_FEATURE], "float32")
-        # log(1 + exp(x)) - x y, in a form whose exponential cannot overflow.
-        losses = ops.relu(logits) - logits * held + ops.log1p(ops.exp(-ops.abs(logits)))
+        losses = _binary_cross_entropies(outputs["logits"], ops.cast(batch[LABEL_FEATURE], "float32"))
         return {"loss": ops.sum(losses * example_weights(batch)[:, None])}
+
+    def training_loss_weights(self, batch):
+        return {"loss": ops.sum(self._decision_weights(batch))}
+
+    def training_loss_sums(self, outputs, batch):
+        """The weighted cross-entropy with targets of `1 - e / 2` and `e / 2` for a smoothing of e, as Keras's
+        `BinaryCrossentropy` has them."""
+        smoothing, held = self.settings.label_smoothing, ops.cast(batch[LABEL_FEATURE], "float32")
+        losses = _binary_cross_entropies(outputs["logits"], held * (1.0 - smoothing) + 0.5 * smoothing)
+        return {"loss": ops.sum(losses * self._decision_weights(batch))}
+
+    def _decision_weights(self, batch):
+        """float32 (batch, labels): a label's weight where an example has it, else 1."""
+        held = ops.cast(batch[LABEL_FEATURE], "float32")
+        having = ops.convert_to_tensor(self.settings.weights_of(self.labels), dtype="float32")
+        return (1.0 + held * (having - 1.0)) * example_weights(batch)[:, None]
+
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)[:, None], "sigmoid"),)}
 
     def metric_sums(self, outputs, batch):
         """`accuracy`, and the counts for F1: for each label, how often it is right, predicted and true."""
@@ -124,3 +146,8 @@ class MultiLabelClassification(LabelTask):
             "labels": [label for label, p in by_label.items() if p >= THRESHOLD],
             "probabilities": by_label,
         }
+
+
+def _binary_cross_entropies(logits, targets):
+    """log(1 + exp(x)) - x y for logits x and targets y, in a form whose exponential cannot overflow."""
+    return ops.relu(logits) - logits * targets + ops.log1p(ops.exp(-ops.abs(logits)))

@@ -11,7 +11,15 @@ from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
 from kbert.tasks.pages.choices import choice_sections
-from kbert.tasks.task import ExampleFeatures, Signature, Task, correct, cross_entropies, example_weights
+from kbert.tasks.task import (
+    ExampleFeatures,
+    Signature,
+    SoftTarget,
+    Task,
+    correct,
+    cross_entropies,
+    example_weights,
+)
 from kbert.tasks.task_model import TaskModel
 
 
@@ -59,6 +67,10 @@ class MultipleChoice(Task):
 
     def __init__(self, num_choices: int | None = None):
         self.num_choices = num_choices
+
+    @property
+    def texts_per_example(self):
+        return self.num_choices or 1
 
     def get_config(self):
         return {"num_choices": self.num_choices}
@@ -146,6 +158,9 @@ class MultipleChoice(Task):
     def loss_sums(self, outputs, batch):
         losses = cross_entropies(outputs["logits"], batch[LABEL_FEATURE])
         return {"loss": ops.sum(losses * example_weights(batch))}
+
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)),)}
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)

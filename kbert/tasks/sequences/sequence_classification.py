@@ -1,12 +1,15 @@
 """One text, or a pair of texts -> a label."""
 
+import dataclasses
+
 import numpy as np
 from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
+from kbert.tasks.label_losses import smoothed_cross_entropies, weights_by_label
 from kbert.tasks.pages.labels import confusion_section, one_label_sections, scores_by_label
 from kbert.tasks.sequences.sequence_task import LabelTask
-from kbert.tasks.task import correct, cross_entropies, example_weights
+from kbert.tasks.task import SoftTarget, correct, cross_entropies, example_weights
 
 
 class SequenceClassification(LabelTask):
@@ -18,6 +21,7 @@ class SequenceClassification(LabelTask):
         With more labels, F1 is the mean of the F1 of each label that occurs or is predicted, as in
         scikit-learn's `f1_score(average="macro")`.
       takes_pairs: see `SequenceTask`.
+      class_weights, label_smoothing: see `LabelLossSettings`.
 
     Example:
       >>> import keras
@@ -36,25 +40,25 @@ class SequenceClassification(LabelTask):
     answers = ("label", "probabilities")
     shown = ("probabilities", LABEL_FEATURE)
 
-    def __init__(self, labels, positive_label=None, takes_pairs=None):
-        super().__init__(takes_pairs)
+    def __init__(
+        self, labels, positive_label=None, takes_pairs=None, class_weights=None, label_smoothing=0.0
+    ):
+        super().__init__(labels, takes_pairs, class_weights, label_smoothing)
         if len(labels) < 2:
             raise ValueError(f"classification needs at least two labels, received {list(labels)}.")
         if positive_label is not None and positive_label not in labels:
             raise ValueError(f"positive_label={positive_label!r} is not among the labels {list(labels)}.")
-        self.labels = tuple(labels)
         self.positive_label = positive_label or self.labels[-1]
 
     def get_config(self):
-        return {
-            "labels": list(self.labels),
-            "positive_label": self.positive_label,
-            "takes_pairs": self.takes_pairs,
-        }
+        return super().get_config() | {"positive_label": self.positive_label}
 
     @classmethod
     def of_dataset(cls, dataset, settings=None):
-        return cls(dataset.labels, dataset.positive_label, bool(dataset.text_pair))
+        settings = settings or cls.settings_class()
+        return cls(
+            dataset.labels, dataset.positive_label, bool(dataset.text_pair), **dataclasses.asdict(settings)
+        )
 
     def features(self, max_seq_length):
         return super().features(max_seq_length) | {LABEL_FEATURE: Feature("int32", ())}
@@ -78,6 +82,24 @@ class SequenceClassification(LabelTask):
     def loss_sums(self, outputs, batch):
         losses = cross_entropies(outputs["logits"], batch[LABEL_FEATURE])
         return {"loss": ops.sum(losses * example_weights(batch))}
+
+    def training_loss_weights(self, batch):
+        return {"loss": ops.sum(self._training_weights(batch))}
+
+    def training_loss_sums(self, outputs, batch):
+        """The weighted, smoothed cross-entropy; see `LabelLossSettings`."""
+        smoothing = self.settings.label_smoothing
+        losses = smoothed_cross_entropies(outputs["logits"], batch[LABEL_FEATURE], smoothing)
+        return {"loss": ops.sum(losses * self._training_weights(batch))}
+
+    def _training_weights(self, batch):
+        weights = example_weights(batch)
+        if self.settings.class_weights is None:
+            return weights
+        return weights * weights_by_label(self.settings.weights_of(self.labels), batch[LABEL_FEATURE])
+
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)),)}
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)

@@ -1,16 +1,14 @@
 """One text, or a pair of texts -> a number."""
 
 import numpy as np
-from absl import logging
 from keras import ops
 
 from kbert.features import TARGET_FEATURE, Feature
 from kbert.input_pipelines import labelled_files
+from kbert.tasks.correlations import correlations
 from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.sequences.sequence_task import SequenceTask
-from kbert.tasks.task import NUM_TOKENS, example_weights
-
-_WORST = -1.0  # of a correlation
+from kbert.tasks.task import NUM_TOKENS, SoftTarget, example_weights
 
 
 class SequenceRegression(SequenceTask):
@@ -79,28 +77,12 @@ class SequenceRegression(SequenceTask):
         errors = ops.square(outputs["prediction"] - batch[TARGET_FEATURE])
         return {"loss": ops.sum(errors * example_weights(batch))}
 
+    def soft_targets(self, outputs, batch):
+        return {"loss": (SoftTarget(outputs["prediction"], example_weights(batch), "number"),)}
+
     def score(self, examples, predictions):
-        """`pearson` and `spearman` (with mean ranks for ties).
-
-        When all predictions are the same, no correlation is defined. Such a model gets the worst score, -1,
-        and a warning, so that any other model is better. Both are NaN when there are fewer than two examples,
-        or when all labels are the same: that says nothing about the model.
-        """
-        from scipy import stats
-
-        said, true = (predictions.values[name].astype(np.float64) for name in self.collected)
-        if len(true) < 2 or np.ptp(true) == 0:
-            return {"pearson": float("nan"), "spearman": float("nan")}
-        if np.ptp(said) == 0:
-            logging.warning(
-                "All %d predictions are %g: no correlation is defined, and the worst one, %g, is reported.",
-                len(said), said[0], _WORST,
-            )  # fmt: skip
-            return {"pearson": _WORST, "spearman": _WORST}
-        return {
-            "pearson": float(stats.pearsonr(said, true).statistic),
-            "spearman": float(stats.spearmanr(said, true).statistic),
-        }
+        """`pearson` and `spearman`, see `correlations`."""
+        return correlations(*(predictions.values[name] for name in self.collected))
 
     def baseline(self, batches, vocabulary):
         """`baseline_loss`: the loss of always answering the mean of these labels."""

@@ -10,6 +10,7 @@ from kbert.features import ENCODER_INPUTS, encoder_features
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
+from kbert.tasks.label_losses import BALANCED, LabelLossSettings, balanced_weights
 from kbert.tasks.task import ExampleFeatures, Signature, Task
 from kbert.tasks.task_model import TaskModel
 
@@ -109,13 +110,50 @@ class LabelTask(SequenceTask):
     Attributes:
       labels: the label names in id order.
       names_of: the function from what an example has as its label to the names in it.
+      settings: the `LabelLossSettings`.
     """
+
+    settings_class = LabelLossSettings
 
     head = "classification"
     architecture = "BertForSequenceClassification"
     has_labels = True
     labels: tuple[str, ...]
     names_of: Callable = staticmethod(lambda label: (label,))
+    settings: LabelLossSettings
+
+    def __init__(self, labels, takes_pairs=None, class_weights=None, label_smoothing=0.0):
+        super().__init__(takes_pairs)
+        self.labels = tuple(labels)
+        self.settings = LabelLossSettings(class_weights, label_smoothing)
+        self.settings.check_labels(self.labels)
+
+    def get_config(self):
+        return {
+            "labels": list(self.labels),
+            "takes_pairs": self.takes_pairs,
+            **dataclasses.asdict(self.settings),
+        }
+
+    def for_training(self, count_labels):
+        """Itself, with numbers in the place of `class_weights="balanced"`."""
+        if self.settings.class_weights != BALANCED:
+            return self
+        weights = self.balanced(*count_labels())
+        return type(self)(**self.get_config() | {"class_weights": weights})
+
+    def balanced(self, counts, num_examples: int) -> dict[str, float]:
+        """The weights that "balanced" stands for, by label."""
+        return balanced_weights(counts, self.labels)
+
+    @classmethod
+    def labels_of(cls, example):
+        return tuple(cls.names_of(example.label))
+
+    @classmethod
+    def stratum_of(cls, example):
+        """Its label, or its labels together."""
+        return repr(sorted(cls.labels_of(example)))
 
     @classmethod
     def of_labels(cls, labels):

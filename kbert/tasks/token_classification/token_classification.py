@@ -11,8 +11,23 @@ from kbert.config.checks import require
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
 from kbert.heads.parts import token_head
 from kbert.heads.token_classification_head import TokenClassificationHead
+from kbert.tasks.label_losses import (
+    BALANCED,
+    LabelLossSettings,
+    balanced_weights,
+    smoothed_cross_entropies,
+    weights_by_label,
+)
 from kbert.tasks.pages.labels import scores_by_label
-from kbert.tasks.task import ExampleFeatures, Signature, Task, correct, cross_entropies, example_weights
+from kbert.tasks.task import (
+    ExampleFeatures,
+    Signature,
+    SoftTarget,
+    Task,
+    correct,
+    cross_entropies,
+    example_weights,
+)
 from kbert.tasks.task_model import TaskModel
 from kbert.tasks.token_classification.sentence_rows import SentenceRows
 from kbert.tasks.token_classification.sentence_scores import (
@@ -32,8 +47,8 @@ _PREDICTED = "predicted_ids"  # collected: the label that the model gives each t
 
 
 @dataclass(frozen=True)
-class TokenClassificationSettings:
-    """`task_settings` of token classification.
+class TokenClassificationSettings(LabelLossSettings):
+    """`task_settings` of token classification, with those of `LabelLossSettings`.
 
     `document_context` fills each window with the sentences around its own, of the same document.
     `doc_stride` is how many pieces further each window of a long text begins; by default half of what a
@@ -44,6 +59,7 @@ class TokenClassificationSettings:
     doc_stride: int | None = None
 
     def __post_init__(self):
+        super().__post_init__()
         require(
             self.doc_stride is None or self.doc_stride > 0, f"doc_stride={self.doc_stride} must be positive."
         )
@@ -63,6 +79,7 @@ class TokenClassification(Task):
     Args:
       labels: the label names in id order, at least two.
       document_context, doc_stride: see `TokenClassificationSettings`.
+      class_weights, label_smoothing: see `LabelLossSettings`; a token's weight is that of its label.
 
     Example:
       >>> import keras
@@ -87,11 +104,21 @@ class TokenClassification(Task):
     architecture = "BertForTokenClassification"
     has_labels = True
 
-    def __init__(self, labels, document_context: bool = False, doc_stride: int | None = None):
+    def __init__(
+        self,
+        labels,
+        document_context: bool = False,
+        doc_stride: int | None = None,
+        class_weights: str | dict | None = None,
+        label_smoothing: float = 0.0,
+    ):
         if len(labels) < 2:
             raise ValueError(f"token classification needs at least two labels, received {list(labels)}.")
         self.labels = tuple(labels)
-        self.settings = TokenClassificationSettings(document_context, doc_stride)
+        self.settings = TokenClassificationSettings(
+            class_weights, label_smoothing, document_context, doc_stride
+        )
+        self.settings.check_labels(self.labels)
         self._tag_of = _tags_in_iob2(self.labels)
         self.best_metric = "f1" if self._tag_of else "token_accuracy"
 
@@ -101,6 +128,25 @@ class TokenClassification(Task):
     @classmethod
     def of_dataset(cls, dataset, settings=None):
         return cls(dataset.labels, **dataclasses.asdict(settings or cls.settings_class()))
+
+    def for_training(self, count_labels):
+        """Itself, with numbers in the place of `class_weights="balanced"`; counted are labelled words."""
+        if self.settings.class_weights != BALANCED:
+            return self
+        weights = balanced_weights(count_labels()[0], self.labels)
+        return type(self)(**self.get_config() | {"class_weights": weights})
+
+    @classmethod
+    def labels_of(cls, example):
+        return example.labels or ()
+
+    @classmethod
+    def groups_of(cls, examples):
+        """The documents; the sentences, where a file has but one document."""
+        texts = {id(example.document): repr(example.document.sentences) for example in examples}
+        if len(texts) > 1:
+            return [texts[id(example.document)] for example in examples]
+        return [repr(example.words) for example in examples]
 
     @property
     def parts(self):
@@ -169,6 +215,26 @@ class TokenClassification(Task):
         batch = _as_long_as(outputs["logits"], batch)
         losses = cross_entropies(outputs["logits"], _labels(batch))
         return {"loss": ops.sum(losses * _token_weights(batch))}
+
+    def training_loss_weights(self, batch):
+        return {"loss": ops.sum(self._training_weights(batch)) + _EPSILON}
+
+    def training_loss_sums(self, outputs, batch):
+        """The weighted, smoothed cross-entropy; see `LabelLossSettings`."""
+        batch = _as_long_as(outputs["logits"], batch)
+        smoothing = self.settings.label_smoothing
+        losses = smoothed_cross_entropies(outputs["logits"], _labels(batch), smoothing)
+        return {"loss": ops.sum(losses * self._training_weights(batch))}
+
+    def _training_weights(self, batch):
+        weights = _token_weights(batch)
+        if self.settings.class_weights is None:
+            return weights
+        return weights * weights_by_label(self.settings.weights_of(self.labels), _labels(batch))
+
+    def soft_targets(self, outputs, batch):
+        batch = _as_long_as(outputs["logits"], batch)
+        return {"loss": (SoftTarget(outputs["logits"], _token_weights(batch)),)}
 
     # ------------------------------------------------------------------------------- scores
 

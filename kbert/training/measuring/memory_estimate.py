@@ -5,7 +5,7 @@ Nothing here imports TensorFlow. docs/watching.md explains the formulas and comp
 
 from dataclasses import dataclass, replace
 
-from kbert.config import EncoderConfig
+from kbert.config import EncoderConfig, FrozenConfig, LoraConfig
 from kbert.training.measuring.training_flops import Heads
 
 # What a block keeps for its backward pass, in vectors of `hidden_size` for each token, in the compute dtype:
@@ -95,6 +95,8 @@ class TrainingShape:
       precision: see kbert.config.PRECISIONS.
       recompute: whether the backward pass computes the activations of each block again.
       accumulates: whether a step has several parts (gradient accumulation).
+      frozen: what is not trained.
+      lora: the adapters, if there are any; then all of the encoder is frozen.
     """
 
     batch_size: int
@@ -104,6 +106,8 @@ class TrainingShape:
     precision: str = "float32"
     recompute: bool = False
     accumulates: bool = False
+    frozen: FrozenConfig = FrozenConfig()
+    lora: LoraConfig | None = None
 
 
 def estimate_memory(config: EncoderConfig, shape: TrainingShape) -> MemoryEstimate:
@@ -123,12 +127,21 @@ def estimate_memory(config: EncoderConfig, shape: TrainingShape) -> MemoryEstima
     def vectors(of_hidden, of_inner, of_attention):
         return width * (tokens * (of_hidden * hidden + of_inner * inner) + of_attention * attention)
 
+    trained = parameters - num_frozen(config, shape.frozen)
+    if shape.lora is not None:
+        adapters = num_adapter_parameters(config, shape.lora)
+        whole = FrozenConfig(embeddings=True, layers=config.num_hidden_layers)
+        trained = parameters - num_frozen(config, whole) + adapters
+        parameters += adapters
+    layers = config.num_hidden_layers - max(0, shape.frozen.lowest_trained())  # with a backward pass
     kept = vectors(_BLOCK_HIDDEN_VECTORS, _BLOCK_INTERMEDIATE_VECTORS, _BLOCK_ATTENTION_MATRICES)
     working = vectors(_BACKWARD_HIDDEN_VECTORS, _BACKWARD_INTERMEDIATE_VECTORS, _BACKWARD_ATTENTION_MATRICES)
     if shape.recompute:
-        activations, working = config.num_hidden_layers * vectors(1, 0, 0), working + kept
+        activations, working = layers * vectors(1, 0, 0), working + kept
     else:
-        activations = config.num_hidden_layers * kept
+        activations = layers * kept
+    if layers == 0:
+        working = kept  # of the layer at work in the forward pass
     activations += vectors(_EMBEDDING_HIDDEN_VECTORS, 0, 0)
 
     logits = 0
@@ -138,10 +151,10 @@ def estimate_memory(config: EncoderConfig, shape: TrainingShape) -> MemoryEstima
     joined = config.num_hidden_layers * 3 * hidden**2
     return MemoryEstimate(
         parameters=4 * parameters,
-        optimizer=_SLOTS * 4 * parameters,
+        optimizer=_SLOTS * 4 * trained,
         casts=width * (joined + (parameters if width < 4 else 0)),
-        gradients=4 * parameters * _GRADIENT_COPIES,
-        accumulation=4 * parameters * _ACCUMULATION_COPIES if shape.accumulates else 0,
+        gradients=4 * trained * _GRADIENT_COPIES,
+        accumulation=4 * trained * _ACCUMULATION_COPIES if shape.accumulates else 0,
         activations=activations,
         working=working,
         logits=logits,
@@ -150,15 +163,27 @@ def estimate_memory(config: EncoderConfig, shape: TrainingShape) -> MemoryEstima
 
 def num_parameters(config: EncoderConfig, heads: Heads) -> int:
     """Number of parameters of an encoder with heads; the masked-LM head's matrix is the token table."""
-    hidden, inner, vocab = config.hidden_size, config.intermediate_size, config.vocab_size
-    embeddings = (vocab + config.max_position_embeddings + config.type_vocab_size + 2) * hidden
-    block = 4 * hidden * (hidden + 1) + inner * (hidden + 1) + hidden * (inner + 1) + 4 * hidden
-    total = embeddings + config.num_hidden_layers * block
+    hidden, vocab = config.hidden_size, config.vocab_size
+    total = num_frozen(config, FrozenConfig(embeddings=True, layers=config.num_hidden_layers))
     if heads.masked_lm:
         total += hidden * (hidden + 1) + 2 * hidden + vocab
     if heads.pooled_labels:
         total += hidden * (hidden + 1) + (hidden + 1) * heads.pooled_labels
     return total + (hidden + 1) * heads.token_labels
+
+
+def num_frozen(config: EncoderConfig, frozen: FrozenConfig) -> int:
+    """Number of parameters of an encoder that are frozen."""
+    hidden, inner, vocab = config.hidden_size, config.intermediate_size, config.vocab_size
+    embeddings = (vocab + config.max_position_embeddings + config.type_vocab_size + 2) * hidden
+    block = 4 * hidden * (hidden + 1) + inner * (hidden + 1) + hidden * (inner + 1) + 4 * hidden
+    return frozen.embeddings * embeddings + frozen.layers * block
+
+
+def num_adapter_parameters(config: EncoderConfig, lora: LoraConfig) -> int:
+    """Number of parameters of all adapters."""
+    sizes = lora.sizes(config.hidden_size, config.intermediate_size).values()
+    return config.num_hidden_layers * lora.rank * sum(inputs + outputs for inputs, outputs in sizes)
 
 
 def largest_batch(config: EncoderConfig, shape: TrainingShape, available: int) -> int:

@@ -5,7 +5,9 @@ Nothing here imports TensorFlow.
 
 from dataclasses import dataclass
 
-from kbert.config import EncoderConfig
+from kbert.config import EncoderConfig, FrozenConfig, LoraConfig
+
+_NOTHING_FROZEN = FrozenConfig()
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,13 @@ class StepWork:
         return cls(batch_size, batch_size, tokens, tokens * seq_length, batch_size * predictions, tokens)
 
 
-def training_flops(config: EncoderConfig, work: StepWork, heads: Heads) -> float:
+def training_flops(
+    config: EncoderConfig,
+    work: StepWork,
+    heads: Heads,
+    frozen: FrozenConfig = _NOTHING_FROZEN,
+    lora: LoraConfig | None = None,
+) -> float:
     """Floating-point operations of the matrix products of forward and backward pass.
 
     A multiply-add counts as two operations. For L layers of width H and inner width I, a vocabulary of V
@@ -83,6 +91,9 @@ def training_flops(config: EncoderConfig, work: StepWork, heads: Heads) -> float
       2 H K                for each token, if the task labels every token.
 
     The backward pass needs twice as much: for every product, one product for the gradient of each factor.
+    What is frozen needs no gradient of its weights, and what has only frozen weights below it needs none of
+    its input. With adapters (`lora`) all layers are frozen, and each adapter of rank r adds its two products,
+    r (inputs + outputs) for each token, and their gradients.
     Only real tokens count, and every product counts once: computing padding, or activations a second time
     (recomputation), costs time but is not useful work. These are the model FLOPs of "model FLOPs
     utilization" (arXiv 2204.02311, appendix B, which gives 6 N + 12 L H Q T for each token of a decoder).
@@ -95,12 +106,59 @@ def training_flops(config: EncoderConfig, work: StepWork, heads: Heads) -> float
       >>> f"{flops / 1e12:.2f} TFLOP a step of BERT-base"
       '17.90 TFLOP a step of BERT-base'
     """
+    layers = range(config.num_hidden_layers)
+    if lora is None:
+        products = sum(_layer_products(config, work, frozen, layer) for layer in layers)
+    else:
+        products = sum(_adapted_products(config, work, lora, layer == 0) for layer in layers)
+    return 2 * (products + _head_products(config, work, heads, frozen))
+
+
+def _adapted_products(config, work, lora, is_lowest):
+    """Multiply-adds of a frozen layer with adapters; below the lowest one there is no backward pass."""
+    hidden, inner, tokens = config.hidden_size, config.intermediate_size, work.tokens
+    sizes = lora.sizes(hidden, inner)
+    stages = (
+        (tokens * 3 * hidden**2, ("query", "key", "value"), 2),
+        (2 * work.token_pairs * hidden, (), 3),
+        (tokens * hidden**2, ("attention_output",), 2),
+        (tokens * hidden * inner, ("feed_forward_intermediate",), 2),
+        (tokens * inner * hidden, ("feed_forward_output",), 2),
+    )
+    products, has_gradient = 0.0, not is_lowest
+    for of_stage, targets, with_gradient in stages:
+        products += of_stage * (with_gradient if has_gradient else 1)
+        adapted = [sizes[target] for target in targets if target in sizes]
+        for inputs, outputs in adapted:
+            products += tokens * lora.rank * ((2 + has_gradient) * inputs + 3 * outputs)
+        has_gradient = has_gradient or bool(adapted)
+    return products
+
+
+def _layer_products(config, work, frozen, layer):
+    """Multiply-adds of a layer, forward and backward."""
     hidden, inner = config.hidden_size, config.intermediate_size
-    per_layer = work.tokens * (4 * hidden**2 + 2 * hidden * inner) + 2 * work.token_pairs * hidden
-    products = config.num_hidden_layers * per_layer
+    weights = work.tokens * (4 * hidden**2 + 2 * hidden * inner)
+    attention = 2 * work.token_pairs * hidden
+    if layer < frozen.lowest_trained():
+        return weights + attention
+    products = 3 * (weights + attention)
+    if layer < frozen.layers:  # gradients pass through
+        products -= weights
+    if layer == frozen.lowest_trained():  # the input of query, key and value has no use for a gradient
+        products -= 3 * work.tokens * hidden**2
+    return products
+
+
+def _head_products(config, work, heads, frozen):
+    """Multiply-adds of the pooler and the heads, forward and backward."""
+    hidden, products = config.hidden_size, 0.0
+    on_frozen = frozen.lowest_trained() == config.num_hidden_layers
     if heads.masked_lm:
-        products += work.predictions * (hidden**2 + hidden * config.vocab_size)
+        table = hidden * config.vocab_size
+        products += work.predictions * (3 * hidden**2 + 3 * table)
+        products -= work.predictions * (on_frozen * hidden**2 + frozen.embeddings * table)
     if heads.pooled_labels:
-        products += work.sequences * (hidden**2 + hidden * heads.pooled_labels)
-    products += work.tokens * hidden * heads.token_labels
-    return 3 * 2 * products
+        products += work.sequences * (3 * hidden**2 + 3 * hidden * heads.pooled_labels)
+        products -= work.sequences * on_frozen * hidden**2
+    return products + work.tokens * hidden * heads.token_labels * (2 if on_frozen else 3)

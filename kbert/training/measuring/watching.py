@@ -46,7 +46,7 @@ def make_progress(
         step,
         before=before,
         phase=number + 1 if len(plan.phases) > 1 else None,
-        count_flops=lambda work: training_flops(config.encoder, work, heads),
+        count_flops=lambda work: training_flops(config.encoder, work, heads, config.frozen, config.adapters),
         peak=peak,
         events=events,
     )
@@ -68,7 +68,7 @@ def _shape_of_phase(task, config, phase_config, settings, details, num_replicas)
     examples = phase_config.train_batch_size
     # Records that kbert did not write do not say this: then use the 15 % of the original BERT.
     predictions = settings.get("max_predictions_per_seq", round(0.15 * length))
-    rows = config.packed_rows or examples
+    rows = config.packed_rows or examples * task.texts_per_example
     devices = num_replicas * phase_config.gradient_accumulation_steps
     return TrainingShape(
         -(-rows // devices),
@@ -78,6 +78,8 @@ def _shape_of_phase(task, config, phase_config, settings, details, num_replicas)
         config.precision,
         config.recompute_activations,
         phase_config.gradient_accumulation_steps > 1,
+        config.frozen,
+        config.adapters,
     )
 
 

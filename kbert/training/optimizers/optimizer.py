@@ -42,6 +42,11 @@ class Optimizer(abc.ABC):
         self._second_moments = [_slot(variable, "adam_v") for variable in self._variables]
         self._fused_updates = {}
 
+    @property
+    def variables(self) -> list:
+        """The variables that are updated, in the order of `names`."""
+        return self._variables
+
     def slots(self) -> dict[str, tf.Variable]:
         """The moments by name: `<variable>/adam_m` and `<variable>/adam_v`, as the original names them."""
         first = {f"{name}/adam_m": m for name, m in zip(self.names, self._first_moments, strict=True)}

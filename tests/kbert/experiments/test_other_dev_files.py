@@ -13,8 +13,6 @@ from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from tests.conftest import tiny_finetuning_config, write_labelled_file
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def run_on_two(pretraining_run, labelled_files, tmp_path_factory):
@@ -28,6 +26,7 @@ def run_on_two(pretraining_run, labelled_files, tmp_path_factory):
     return RunDirectory(folder / "run"), metrics, other
 
 
+@pytest.mark.slow
 def test_each_file_has_metrics_of_its_own(run_on_two, labelled_files):
     run, metrics, other = run_on_two
     for prefix, file in (("", labelled_files[1]), ("mismatched_", other)):
@@ -38,6 +37,7 @@ def test_each_file_has_metrics_of_its_own(run_on_two, labelled_files):
     assert sum(map(sum, metrics["mismatched_confusion"])) == 9
 
 
+@pytest.mark.slow
 def test_every_evaluation_records_both_and_the_first_chooses(run_on_two):
     run, metrics, _ = run_on_two
     lines = [line for line in read_metrics(run.metrics_file) if line["split"] == "eval"]
@@ -47,18 +47,21 @@ def test_every_evaluation_records_both_and_the_first_chooses(run_on_two):
     assert run.checkpoint("best").name == f"step-{best['step']:08d}"
 
 
-def test_the_second_file_does_not_touch_the_training(run_on_two, pretraining_run, labelled_files, tmp_path):
-    run, metrics, _ = run_on_two
-    config = tiny_finetuning_config(eval_every_epochs=1.0)
-    _, alone = run_finetuning(config, tmp_path / "run", *labelled_files, pretraining_run.path)
-    assert {name: metrics[name] for name in alone} == alone
+@pytest.mark.slow
+def test_the_second_file_does_not_touch_the_training(run_on_two, finetuned_run):
+    """`finetuned_run` is the same training on one file, evaluated at its end alone."""
+    run, *_ = run_on_two
+    (alone,) = [line for line in read_metrics(finetuned_run.metrics_file) if line["split"] == "eval"]
+    last = [line for line in read_metrics(run.metrics_file) if line["split"] == "eval"][-1]
+    measured = ("step", "loss", "accuracy", "f1", "matthews", "confusion")
+    assert {name: last[name] for name in measured} == {name: alone[name] for name in measured}
 
 
+@pytest.mark.slow
 def test_a_run_that_learnt_nothing_says_so_in_one_sentence(pretraining_run, labelled_files, tmp_path, caplog):
     optimizer = OptimizerConfig(name="adamw", learning_rate=1e-12)
     config = tiny_finetuning_config(optimizer=optimizer, num_train_epochs=0.2)
     dev = tmp_path / "dev.tsv"
-    # One sentence under both labels: whatever a model says of it, half is right.
     # One sentence under both labels: whatever a model says of it, half is right.
     dev.write_text("sentence\tlabel\n" + "jump a\tloud\njump a\tquiet\n" * 4)
     run_finetuning(config, tmp_path / "run", labelled_files[0], dev, pretraining_run.path)

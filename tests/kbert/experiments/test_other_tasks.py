@@ -1,6 +1,7 @@
 """Regression, several labels, multiple choice: trained, judged, asked, recorded and resumed alike."""
 
 import contextlib
+import functools
 import io
 import json
 import shutil
@@ -70,18 +71,34 @@ TASKS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def trained(pretraining_run, tmp_path_factory):
+    """Function from a task's name to (arguments, task, metrics) of a training; it is trained once.
+
+    Nobody may change the run's folder. The checkpoint that it started from is gone.
+    """
+
+    @functools.cache
+    def train(name):
+        folder = tmp_path_factory.mktemp(name)
+        for split, number in (("train", 16), ("dev", 9)):
+            lines = "".join(json.dumps(row) + "\n" for row in rows_of(name, number))
+            (folder / f"{split}.jsonl").write_text(lines, encoding="utf-8")
+        config = tiny_finetuning_config(task=name, dataset=dataset_of(name), save_checkpoints_steps=2)
+        start = shutil.copytree(pretraining_run.path, folder / "start")
+        arguments = (config, folder / "run", folder / "train.jsonl", folder / "dev.jsonl", start)
+        task, metrics = run_finetuning(*arguments)
+        shutil.rmtree(start)
+        return arguments, task, metrics
+
+    return train
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
-def test_a_task_walks_through_the_house(task, pretraining_run, tmp_path):
-    for name, number in (("train", 16), ("dev", 9)):
-        lines = "".join(json.dumps(row) + "\n" for row in rows_of(task, number))
-        (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
-    files = tmp_path / "train.jsonl", tmp_path / "dev.jsonl"
-    config = tiny_finetuning_config(task=task, dataset=dataset_of(task), save_checkpoints_steps=2)
-    start = shutil.copytree(pretraining_run.path, tmp_path / "start")
-
-    trained_task, metrics = run_finetuning(config, tmp_path / "run", *files, init_checkpoint=start)
-    run = RunDirectory(tmp_path / "run")
+def test_a_task_walks_through_the_house(task, trained, tmp_path):
+    (config, path, *files, start), trained_task, metrics = trained(task)
+    run = RunDirectory(shutil.copytree(path, tmp_path / "run"))
     assert (
         trained_task.name == task == run.task().name and run.task().get_config() == trained_task.get_config()
     )
@@ -108,22 +125,18 @@ def test_a_task_walks_through_the_house(task, pretraining_run, tmp_path):
     assert set(trained_task.answers) <= set(answer) and json.dumps(answer, allow_nan=False)
 
     # Taken up again without its starting checkpoint, from the last but one checkpoint: the same numbers.
-    shutil.rmtree(start)
     lines = read_metrics(run.metrics_file)
     shutil.rmtree(run.checkpoint("last"))
-    _, again = run_finetuning(config, tmp_path / "run", *files, init_checkpoint=start)
+    _, again = run_finetuning(config, run.path, *files, start)
     assert again == pytest.approx(metrics, abs=0, nan_ok=True)
     assert len(read_metrics(run.metrics_file)) == len(lines)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["sequence_regression", "multiple_choice"])
-def test_what_is_served_is_what_python_answers(task, pretraining_run, tmp_path):
-    file = tmp_path / "train.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows_of(task, 16)), encoding="utf-8")
-    config = tiny_finetuning_config(task=task, dataset=dataset_of(task), num_train_epochs=1.0)
-    run_finetuning(config, tmp_path / "run", file, init_checkpoint=pretraining_run.path)
-    run = RunDirectory(tmp_path / "run")
+def test_what_is_served_is_what_python_answers(task, trained, tmp_path):
+    (_, path, *_), *_ = trained(task)
+    run = RunDirectory(path)
     export_savedmodel(run, tmp_path / "served")
     example = example_of(task)
     inputs = {name: np.array([value], object) for name, value in example.items()}

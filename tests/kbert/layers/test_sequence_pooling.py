@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from kbert.layers.sequence_pooling import POOLINGS, SequencePooling
+from kbert.config.pooling_config import POOLINGS
+from kbert.layers.sequence_pooling import SequencePooling
 from tests.layer_checks import check_layer
 
 RNG = np.random.default_rng(12)

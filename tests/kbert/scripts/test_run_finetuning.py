@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from kbert.config import DatasetConfig, OptimizerConfig
+from kbert.experiments import seeds as seeds_module
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.seeds import run_seeds
@@ -16,6 +17,7 @@ from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.stop_signal import StoppedBySignal
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, write_labelled_file
+from tests.kbert.training import one_weight
 from tests.kbert.training.run_contents import numbers, signal_after_call
 
 
@@ -206,16 +208,19 @@ def test_a_best_metric_that_is_none_is_refused_before_training(labelled_files, p
     assert not (tmp_path / "run" / "metrics.jsonl").exists()
 
 
-@pytest.mark.slow
-def test_seeds_give_mean_and_deviation_and_go_on_where_they_stopped(
-    labelled_files, pretraining_run, tmp_path, monkeypatch
-):
-    arguments = {
-        "train_file": labelled_files[0],
-        "dev_file": labelled_files[1],
-        "init_checkpoint": pretraining_run.path,
-    }
-    config = tiny_finetuning_config(num_train_epochs=1.0)
+def test_seeds_give_mean_and_deviation_and_go_on_where_they_stopped(labelled_files, tmp_path, monkeypatch):
+    """With trainings of one weight; test_glue_benchmark.py stops whole ones."""
+
+    def train(config, path, **_):
+        data = one_weight.examples(24, config.seed)
+        return None, one_weight.train_one_weight(path, config, data=data)[0]
+
+    one_weight.register(monkeypatch)
+    monkeypatch.setattr(seeds_module, "run_finetuning", train)
+    arguments = {"train_file": labelled_files[0], "dev_file": labelled_files[1]}
+    # Clipped gradients of one weight are all alike.
+    optimizer = OptimizerConfig(name="adamw", learning_rate=0.05, global_clipnorm=1e9)
+    config = one_weight.config_of(optimizer=optimizer)
     with monkeypatch.context() as patch:
         signal_after_call(patch, 5)
         with pytest.raises(StoppedBySignal):
@@ -235,7 +240,7 @@ def test_seeds_are_checked_before_the_first_is_trained(labelled_files, pretraini
     data = {"train_file": labelled_files[0], "init_checkpoint": pretraining_run.path}
     with pytest.raises(ValueError, match="--seeds=1,2,1 names a seed twice"):
         run_seeds(config, finetuned_run.path, [1, 2, 1], **data)
-    with pytest.raises(ValueError, match="--seeds needs data to evaluate on: give --dev_file or --dev_dir"):
+    with pytest.raises(ValueError, match="--seeds needs data to evaluate on: give --dev_file, --dev_dir"):
         run_seeds(config, finetuned_run.path, [1, 2], **data)
     with pytest.raises(ValueError, match="holds a single run; choose a new folder for several seeds"):
         run_seeds(config, finetuned_run.path, [1, 2], dev_file=labelled_files[1], **data)

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from kbert.config import OptimizerConfig
+from kbert.config import FinetuningConfig, FrozenConfig, OptimizerConfig
 from kbert.encoder import BertEncoder
 from kbert.input_pipelines.text_reader import own_rows
 from kbert.runs.run_directory import trained_weights
@@ -16,6 +16,7 @@ from kbert.training.optimizers.schedule import LinearWarmupDecay
 from kbert.training.train_step import TrainStep
 from tests.conftest import tiny_encoder_config
 
+NOTHING_FROZEN = FrozenConfig()
 SEQ_LENGTH, PREDICTIONS, VOCAB_SIZE = 10, 3, 22
 
 
@@ -47,6 +48,14 @@ def parts_of(batches, share):
     return dataset.map(lambda batch: {name: own_rows(value, size, share) for name, value in batch.items()})
 
 
+def _with_teacher(task):
+    """The task with every loss of a wider teacher of two layers."""
+    from kbert.distillation.distillation import Distillation
+    from tests.kbert.distillation.small_teacher import ALL_LOSSES, calm, random_teacher
+
+    return Distillation(task, ALL_LOSSES, random_teacher(task, calm(hidden_size=24)))
+
+
 class SmallTraining:
     """A tiny model from a fixed start, and its training step over the given batches, again and again."""
 
@@ -64,22 +73,34 @@ class SmallTraining:
         gradient_accumulation_steps=1,
         optimizer_name="adam_weight_decay",
         precision=None,
+        task=None,
+        frozen=NOTHING_FROZEN,
+        num_hidden_layers=1,
+        recompute=False,
+        lora=None,
+        with_teacher=False,
     ):
         strategy = strategy or tf.distribute.get_strategy()
         encoder = tiny_encoder_config(
-            hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, num_hidden_layers=1
+            hidden_dropout_prob=dropout,
+            attention_probs_dropout_prob=dropout,
+            num_hidden_layers=num_hidden_layers,
         )
         optimizer_config = OptimizerConfig(
             name=optimizer_name, learning_rate=learning_rate, global_clipnorm=clipnorm
         )
+        task = _with_teacher(Pretraining()) if with_teacher else task or Pretraining()
         keras.utils.set_random_seed(1)
         with strategy.scope():
-            self.model = Pretraining().build_model(BertEncoder(encoder, dtype=dtype))
+            bert = BertEncoder(encoder, dtype=dtype, recompute=recompute, lora=lora)
+            self.model = task.build_model(bert)
             self.weights = trained_weights(self.model)
-            self.optimizer = make_optimizer(optimizer_config, self.weights)
+            trained = FinetuningConfig(frozen=frozen, lora=lora)
+            updated = {name: value for name, value in self.weights.items() if trained.is_updated(name)}
+            self.optimizer = make_optimizer(optimizer_config, updated)
             self.global_step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.step = TrainStep(
-            Pretraining(),
+            task,
             self.model,
             self.optimizer,
             LinearWarmupDecay(learning_rate, num_train_steps, 0),

@@ -23,6 +23,12 @@ def scaled_float32():
     return SmallTraining(random_batches(2, batch_size=8), precision="mixed_float16", **STEP)
 
 
+@pytest.fixture(scope="module")
+def plain():
+    """The same in float32, without a scale."""
+    return SmallTraining(random_batches(2, batch_size=8), **STEP)
+
+
 def numbers(state):
     return [float(variable.numpy()) for variable in state.values()]
 
@@ -49,9 +55,9 @@ def test_the_scale_doubles_after_many_good_steps_and_halves_at_an_overflow():
 
 
 @pytest.mark.slow
-def test_in_float32_scaling_changes_no_digit(scaled_float32):
-    plain = SmallTraining(random_batches(2, batch_size=8), **STEP)
+def test_in_float32_scaling_changes_no_digit(scaled_float32, plain):
     scaled_float32.restart()
+    plain.restart()
     assert scaled_float32.losses(4) == plain.losses(4)
     for name, value in plain.snapshot().items():
         np.testing.assert_array_equal(scaled_float32.snapshot()[name], value, err_msg=name)
@@ -110,10 +116,10 @@ def test_what_no_smaller_scale_can_mend_is_not_hidden(scaled_float32):
 
 
 @pytest.mark.slow
-def test_float16_learns_as_float32_does():
-    batches = random_batches(1, batch_size=8)
-    half = SmallTraining(batches, dtype="mixed_float16", **STEP)
-    expected, losses = SmallTraining(batches, **STEP).losses(10), half.losses(10)
+def test_float16_learns_as_float32_does(plain):
+    half = SmallTraining(random_batches(2, batch_size=8), dtype="mixed_float16", **STEP)
+    plain.restart()
+    expected, losses = plain.losses(10), half.losses(10)
     np.testing.assert_allclose(losses, expected, atol=0.02)
     assert losses != expected
     assert half.snapshot()["loss_scale/skipped_steps"] == 0

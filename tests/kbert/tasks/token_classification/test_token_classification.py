@@ -87,12 +87,13 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(files, pretraining_run, tmp_path_factory):
-    """(run, metrics of its training)."""
+    """(run, metrics of its training); the checkpoint that it started from is gone."""
 
     def make(folder):
-        start = pretraining_run.path
+        start = shutil.copytree(pretraining_run.path, folder / "start")
         _, metrics = run_finetuning(config_of(), folder / "run", *files, init_checkpoint=start)
         (folder / "metrics.json").write_text(json.dumps(metrics), encoding="utf-8")
+        shutil.rmtree(start)
 
     folder = made_once(tmp_path_factory, "tagger", make)
     return RunDirectory(folder / "run"), json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
@@ -170,15 +171,14 @@ def test_records_of_other_settings_are_refused(trained, files, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_stopped_training_goes_on_to_the_same_numbers(files, pretraining_run, tmp_path):
-    config = config_of(num_train_epochs=2.0, save_checkpoints_steps=4)
-    start = shutil.copytree(pretraining_run.path, tmp_path / "start")
-    _, metrics = run_finetuning(config, tmp_path / "run", *files, init_checkpoint=start)
-    run = RunDirectory(tmp_path / "run")
-    shutil.rmtree(start)
+def test_a_stopped_training_goes_on_to_the_same_numbers(trained, files, tmp_path):
+    """From the last but one checkpoint, without what it started from."""
+    whole, metrics = trained
+    run = RunDirectory(shutil.copytree(whole.path, tmp_path / "run"))
     lines = read_metrics(run.metrics_file)
     shutil.rmtree(run.checkpoint("last"))
-    _, again = run_finetuning(config, tmp_path / "run", *files, init_checkpoint=start)
+    start = whole.path.parent / "start"
+    _, again = run_finetuning(config_of(), run.path, *files, init_checkpoint=start)
     assert again == metrics and len(read_metrics(run.metrics_file)) == len(lines)
 
 

@@ -23,6 +23,7 @@ def main():
 
 
 def losses(strategy, cases):
+    from kbert.config import LoraConfig
     from tests.kbert.training.small_training import SmallTraining, random_batches
 
     batches = random_batches(5, batch_size=8)
@@ -31,6 +32,8 @@ def losses(strategy, cases):
     answer = {"num_replicas": strategy.num_replicas_in_sync, "is_chief": is_chief(strategy)}
     for name, case in cases.items():
         num_steps = case.pop("num_steps")
+        if "lora" in case:
+            case["lora"] = LoraConfig(**case["lora"])
         training = SmallTraining(batches, strategy, **case)
         answer[name] = training.losses(num_steps)
     if len(strategy.experimental_local_results(training.global_step)) > 1:  # replicas in this process

@@ -12,6 +12,8 @@ PROGRAM = "tests.kbert.training.devices.strategy_losses"
 STRATEGIES = {"one_device": (0, 1), "mirrored": (2, 1), "multi_worker": (0, 2)}
 CLIPPED = {"dropout": 0.0, "clipnorm": 0.1, "learning_rate": 5e-3}
 WHOLE = CLIPPED | {"num_steps": 50}
+ADAPTED = CLIPPED | {"num_steps": 5, "lora": {"rank": 2}}
+TAUGHT = CLIPPED | {"num_steps": 5, "with_teacher": True}
 
 
 def losses(num_workers, *orders):
@@ -27,11 +29,13 @@ def losses(num_workers, *orders):
 
 @pytest.fixture(scope="module")
 def one_process():
-    """Number of replicas, 4 or 1 -> 50 clipped steps; on one also with each batch in four parts."""
-    on_one = {"whole": WHOLE, "parts": WHOLE | {"gradient_accumulation_steps": 4}}
+    """Number of replicas, 2 or 1 -> 50 clipped steps; on one also with each batch in four parts."""
+    parts = WHOLE | {"gradient_accumulation_steps": 4}
+    on_one = {"whole": WHOLE, "parts": parts, "lora": ADAPTED, "taught": TAUGHT}
     # Groups of replicas of several sizes do not go together in one process.
-    four, one = losses(1, ("mirrored", 4, {"whole": WHOLE}), ("one_device", 0, on_one))
-    return {4: four, 1: one}
+    on_two = {"whole": WHOLE, "lora": ADAPTED, "taught": TAUGHT}
+    two, one = losses(1, ("mirrored", 2, on_two), ("one_device", 0, on_one))
+    return {2: two, 1: one}
 
 
 @pytest.mark.slow
@@ -43,15 +47,23 @@ def test_parts_of_a_batch_take_the_steps_of_the_whole(one_process):
 
 @pytest.mark.slow
 def test_replicas_take_the_steps_of_one(one_process):
-    answer = one_process[4]
-    assert answer["num_replicas"] == 4
+    answer = one_process[2]
+    assert answer["num_replicas"] == 2
     np.testing.assert_allclose(answer["whole"], one_process[1]["whole"], atol=1e-4)
+    np.testing.assert_allclose(answer["lora"], one_process[1]["lora"], atol=1e-4)
     assert answer["replicas_agree"]
     assert answer["dropout"] == {
         "replicas_differ": True,
         "steps_differ": True,
         "same_step_same_mask": True,
     }
+
+
+@pytest.mark.slow
+def test_replicas_learn_from_a_teacher_as_one_does(one_process):
+    taught = one_process[1]["taught"]
+    assert taught != one_process[1]["whole"][:5]
+    np.testing.assert_allclose(one_process[2]["taught"], taught, atol=1e-4)
 
 
 @pytest.mark.slow
@@ -69,9 +81,9 @@ def test_workers_take_the_steps_of_one(one_process):
 
 @pytest.mark.exhaustive
 @pytest.mark.slow
-def test_two_replicas_take_the_steps_of_one(one_process):
-    (answer,) = losses(1, ("mirrored", 2, {"whole": WHOLE}))
-    assert answer["num_replicas"] == 2 and answer["replicas_agree"]
+def test_four_replicas_take_the_steps_of_one(one_process):
+    (answer,) = losses(1, ("mirrored", 4, {"whole": WHOLE}))
+    assert answer["num_replicas"] == 4 and answer["replicas_agree"]
     np.testing.assert_allclose(answer["whole"], one_process[1]["whole"], atol=1e-4)
 
 

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.config import FinetuningConfig, FrozenConfig, LoraConfig
+from kbert.config.lora_config import LORA_TARGETS
 from kbert.encoder import BertEncoder
+from kbert.runs.run_directory import trained_weights
 from kbert.tasks.pretraining import MaskedLM, Pretraining
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.training.measuring.step_work import count_work
@@ -37,14 +40,15 @@ def dots(hlo: str) -> list[tuple[tuple, tuple]]:
     return products
 
 
-def program(task, encoder, batch) -> str:
+def program(task, encoder, batch, is_updated=lambda name: True) -> str:
     """XLA's program of forward and backward pass."""
     model = task.build_model(encoder)
-    variables = [variable.value for variable in model.trainable_variables]
+    variables = [v.value for name, v in trained_weights(model).items() if is_updated(name)]
 
     @tf.function(jit_compile=True)
     def gradients(batch):
-        with tf.GradientTape() as tape:
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(variables)
             outputs = model({name: batch[name] for name in model.input}, training=True)
             loss = tf.add_n(list(task.loss_sums(outputs, batch).values()))
         return [tf.convert_to_tensor(g) for g in tape.gradient(loss, variables)]
@@ -87,7 +91,30 @@ def test_classification_is_counted_product_for_product():
     assert counted(products, config) == training_flops(config, work, Heads(pooled_labels=3))
 
 
-def counted(products, config):
+@pytest.mark.parametrize(
+    "frozen", [FrozenConfig(False, 1), FrozenConfig(True, 0), FrozenConfig(True, 1), FrozenConfig(True, 2)]
+)
+def test_what_is_frozen_is_counted_product_for_product(frozen):
+    config = tiny_encoder_config(type_vocab_size=7)
+    batch = full_batch(4, 12, label_ids=np.zeros(4, np.int32))
+    task = SequenceClassification(["a", "b", "c"])
+    products = dots(program(task, BertEncoder(config), batch, lambda name: not frozen.holds(name)))
+    work = StepWork.of_batch(4, 12)
+    expected = training_flops(config, work, Heads(pooled_labels=3), frozen)
+    assert counted(products, config, table_is_trained=not frozen.embeddings) == expected
+
+
+@pytest.mark.parametrize("targets", [("query", "key", "value"), LORA_TARGETS[3:], LORA_TARGETS])
+def test_adapters_are_counted_product_for_product(targets):
+    config, lora = tiny_encoder_config(type_vocab_size=7), LoraConfig(rank=3, targets=targets)
+    batch = full_batch(4, 12, label_ids=np.zeros(4, np.int32))
+    task, settings = SequenceClassification(["a", "b", "c"]), FinetuningConfig(lora=lora)
+    products = dots(program(task, BertEncoder(config, lora=lora), batch, is_updated=settings.is_updated))
+    expected = training_flops(config, StepWork.of_batch(4, 12), Heads(pooled_labels=3), lora=lora)
+    assert counted(products, config, table_is_trained=False) == expected
+
+
+def counted(products, config, table_is_trained=True):
     """FLOPs of all products but two that are no work of a matrix.
 
     The lookup of segments is told by a size that nothing else has; the gradient of the output bias, a sum of
@@ -98,12 +125,12 @@ def counted(products, config):
         for shape, summed in products
         if shape not in {(config.vocab_size,), (1, config.vocab_size)}
     ]
-    assert len(products) > 3 * 6 * config.num_hidden_layers
+    assert len(products) > 6 * config.num_hidden_layers
     lookup = {(config.type_vocab_size,)}, {(config.type_vocab_size, config.hidden_size)}
     others = [
         (shape, summed) for shape, summed in products if summed not in lookup[0] and shape not in lookup[1]
     ]
-    assert len(others) == len(products) - 2  # the lookup, and its table's gradient
+    assert len(others) == len(products) - 1 - table_is_trained  # the lookup, and its table's gradient
     return sum(2 * math.prod(shape) * math.prod(summed) for shape, summed in others)
 
 

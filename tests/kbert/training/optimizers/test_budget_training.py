@@ -12,6 +12,7 @@ from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.training.optimizers import time_budget
 from tests.conftest import tiny_pretraining_config
+from tests.kbert.training import one_weight
 from tests.kbert.training.devices.worker_processes import run_workers
 
 
@@ -29,18 +30,17 @@ def lines_of(run):
     return [line for line in read_metrics(run.metrics_file) if line["split"] == "train"]
 
 
-@pytest.mark.slow
 def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
-    one_second_a_look, records_dir, tmp_path, monkeypatch
+    one_second_a_look, tmp_path, monkeypatch
 ):
     # Looks: two at the start, one after each call of two steps. So step 2n is 1 + n seconds into 6.
     optimizer = OptimizerConfig(
         learning_rate=1e-3, decay="budget", train_minutes=0.1, budget_warmup_proportion=0.5
     )
-    config = tiny_pretraining_config(
-        optimizer=optimizer, num_train_steps=50, steps_per_call=2, save_checkpoints_steps=4, log_every_steps=2
-    )
-    arguments = (config, tmp_path / "run", records_dir / "train", records_dir / "heldout")
+    config = one_weight.config_of(optimizer=optimizer, save_checkpoints_steps=4, eval_every_steps=12)
+    assert (config.steps_per_call, config.log_every_steps) == (2, 2)
+    one_weight.register(monkeypatch)
+    arguments = (tmp_path / "run", config, 50)
 
     class Stopped(Exception):
         pass
@@ -55,12 +55,13 @@ def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
 
     monkeypatch.setattr(time_budget.TimeBudget, "tick", stop_after_step_4)
     with pytest.raises(Stopped):
-        run_pretraining(*arguments)
+        one_weight.train_one_weight(*arguments)
     assert ticks == [1.0, 2.0, 3.0, 4.0]
     monkeypatch.setattr(time_budget.TimeBudget, "tick", tick)
 
     run = RunDirectory(tmp_path / "run")
-    assert run_pretraining(*arguments)["masked_lm_loss"] > 0
+    metrics, _ = one_weight.train_one_weight(*arguments)
+    assert metrics["loss"] > 0
     assert [line["step"] for line in lines_of(run)] == [2, 4, 6, 8]
     newest = checkpoint.list_checkpoints(run.checkpoints)[-1]
     assert newest.name == "step-00000008"
@@ -68,7 +69,7 @@ def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
     evaluated = [line["step"] for line in read_metrics(run.metrics_file) if line["split"] == "eval"]
     assert evaluated == [8]
 
-    run_pretraining(*arguments)  # finished: evaluated again, not trained
+    one_weight.train_one_weight(*arguments)  # finished: evaluated again, not trained
     assert [line["step"] for line in lines_of(run)] == [2, 4, 6, 8]
 
 

@@ -1,0 +1,64 @@
+"""What a student learns from a teacher, and how much each part of it counts."""
+
+from dataclasses import dataclass
+
+from kbert.config.checks import require
+from kbert.files.json_values import shown
+
+_WEIGHTS = ("label_weight", "soft_label_weight", "hidden_weight", "attention_weight", "cosine_weight")
+
+
+@dataclass(frozen=True)
+class DistillationConfig:
+    """A frozen teacher, and the weight of each loss in the sum that training minimises.
+
+    `teacher` is a checkpoint, as `--init_checkpoint` takes it; the flag `--teacher_checkpoint` sets it too.
+    Formulas and sources are in docs/distillation.md.
+
+    `label_weight` is for the task's own losses, on the labels. `soft_label_weight` is for the teacher's
+    probabilities at `temperature`, times its square; for tasks that predict a number, the squared difference
+    of the two numbers. `hidden_weight` is for the hidden states, `attention_weight` for the attention scores
+    before softmax, `cosine_weight` for the direction of the last hidden state.
+
+    `layer_map` says which layer of the teacher each layer of the student imitates, for hidden states and
+    attention: [1, 3, 5] are the second, fourth and sixth. Empty spreads them evenly, with the last on the
+    last. Layers are counted from 0, as in the names of variables.
+
+    `init_layers` are the layers of the teacher that the student starts from, with its embeddings, pooler and
+    head: [0, 2, 5] makes a student of three layers. Empty leaves the start to `--init_checkpoint`, or to
+    random weights.
+    """
+
+    teacher: str | None = None
+    temperature: float = 1.0
+    label_weight: float = 1.0
+    soft_label_weight: float = 1.0
+    hidden_weight: float = 0.0
+    attention_weight: float = 0.0
+    cosine_weight: float = 0.0
+    layer_map: tuple[int, ...] = ()
+    init_layers: tuple[int, ...] = ()
+
+    def __post_init__(self):
+        for name in _WEIGHTS:
+            value = getattr(self, name)
+            require(0 <= value <= 1e6, f"distillation.{name}={value} must lie between 0 and 1e+06.")
+        require(
+            any(getattr(self, name) for name in _WEIGHTS[1:]),
+            f"distillation needs something to learn from the teacher: set one of {', '.join(_WEIGHTS[1:])}.",
+        )
+        require(
+            1e-3 <= self.temperature <= 1e3,
+            f"distillation.temperature={self.temperature} must lie between 0.001 and 1000.",
+        )
+        for name in ("layer_map", "init_layers"):
+            layers = getattr(self, name)
+            require(
+                all(layer >= 0 for layer in layers),
+                f"distillation.{name}={shown(list(layers))}: layers are counted from 0.",
+            )
+
+    @property
+    def needs_hidden_states(self) -> bool:
+        """Whether any loss looks inside the encoders."""
+        return bool(self.hidden_weight or self.attention_weight or self.cosine_weight)

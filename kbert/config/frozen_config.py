@@ -1,0 +1,51 @@
+"""Which part of an encoder is not trained."""
+
+import re
+from dataclasses import dataclass
+
+from kbert.config.checks import check_limits, require
+from kbert.config.encoder_config import EncoderConfig
+from kbert.files.json_values import shown
+
+_LAYER = re.compile(r"layer_(\d+)/")
+
+
+@dataclass(frozen=True)
+class FrozenConfig:
+    """Which part of the encoder keeps its numbers: no gradient, no update, no decay, no moments.
+
+    `embeddings` are the three tables and their norm. `layers` is a number: so many of the lowest transformer
+    layers. Dropout goes on in frozen layers. With the embeddings and N layers frozen, the backward pass ends
+    at layer N. Layers frozen above embeddings that are trained save less: gradients pass through them.
+
+    Example:
+      >>> from kbert.config import FrozenConfig
+      >>> frozen = FrozenConfig(embeddings=True, layers=2)
+      >>> [frozen.holds(name) for name in ("embeddings/word_embeddings", "layer_1/attention/query/kernel",
+      ...                                  "layer_2/attention/query/kernel", "pooler/dense/kernel")]
+      [True, True, False, False]
+    """
+
+    embeddings: bool = False
+    layers: int = 0
+
+    def __post_init__(self):
+        check_limits(self, "frozen.")
+        require(self.layers >= 0, f"frozen.layers={shown(self.layers)} must not be negative.")
+
+    def holds(self, name: str) -> bool:
+        """Whether a variable of this name is frozen."""
+        layer = _LAYER.match(name)
+        return int(layer[1]) < self.layers if layer else self.embeddings and name.startswith("embeddings/")
+
+    def lowest_trained(self) -> int:
+        """The lowest layer with a gradient: -1 for the embeddings, and the number of layers for the heads."""
+        return self.layers if self.embeddings else -1
+
+    def check_encoder(self, encoder: EncoderConfig):
+        """Raises ValueError where the encoder has fewer layers."""
+        require(
+            self.layers <= encoder.num_hidden_layers,
+            f"frozen.layers={shown(self.layers)} is more than the encoder's "
+            f"num_hidden_layers={encoder.num_hidden_layers}.",
+        )

@@ -1,0 +1,61 @@
+"""Low-rank adaptation: small matrices learn in the place of an encoder."""
+
+import collections
+from dataclasses import dataclass
+
+from kbert.config.checks import check_limits, require
+from kbert.files.json_values import shown
+
+# The projections of a layer that can have an adapter, in the order in which they are computed.
+LORA_TARGETS = (
+    "query", "key", "value", "attention_output", "feed_forward_intermediate", "feed_forward_output",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LoraConfig:
+    """Adapters beside projections: `x W + (alpha / rank) x A B`, with W frozen and B zero at the start.
+
+    A has shape (inputs, rank) and B (rank, outputs). The whole encoder is frozen; adapters, pooler and heads
+    are trained. `dropout` drops elements of x before A. `targets` are some of LORA_TARGETS.
+
+    Source: arXiv 2106.09685, section 4.1; query and value alone: section 4.2.
+    """
+
+    rank: int = 8
+    alpha: float = 16.0
+    dropout: float = 0.0
+    targets: tuple[str, ...] = ("query", "value")
+
+    def __post_init__(self):
+        object.__setattr__(self, "targets", tuple(self.targets))
+        check_limits(self, "lora.")
+        require(self.rank > 0, f"lora.rank={shown(self.rank)} must be positive.")
+        require(self.alpha > 0, f"lora.alpha={self.alpha} must be positive.")
+        require(0 <= self.dropout < 1, f"lora.dropout={self.dropout} must be at least 0 and below 1.")
+        require(
+            bool(self.targets), f"lora.targets names no projection; choose some of {', '.join(LORA_TARGETS)}."
+        )
+        for target, number in collections.Counter(self.targets).items():
+            require(
+                target in LORA_TARGETS and number == 1,
+                f"lora.targets holds {shown(target)}, which is not known or there twice; choose some of "
+                f"{', '.join(LORA_TARGETS)}.",
+            )
+
+    @property
+    def scale(self) -> float:
+        """What x A B is multiplied by."""
+        return self.alpha / self.rank
+
+    def sizes(self, hidden_size: int, intermediate_size: int) -> dict[str, tuple[int, int]]:
+        """(inputs, outputs) of each target, in the order in which they are computed."""
+        sizes = dict.fromkeys(LORA_TARGETS, (hidden_size, hidden_size))
+        sizes["feed_forward_intermediate"] = hidden_size, intermediate_size
+        sizes["feed_forward_output"] = intermediate_size, hidden_size
+        return {name: size for name, size in sizes.items() if name in self.targets}
+
+
+def is_adapter(name: str) -> bool:
+    """Whether a variable of this name belongs to an adapter."""
+    return name.endswith(("/lora_a", "/lora_b"))

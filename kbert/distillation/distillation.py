@@ -1,0 +1,128 @@
+"""Any task with a teacher: the task's own model and metrics, and more losses."""
+
+from keras import ops
+
+from kbert.distillation import losses
+from kbert.distillation.distillation_model import PROJECTION, TEACHER_OUTPUTS, DistillationModel
+from kbert.distillation.layer_map import layer_map
+from kbert.tasks.task import example_weights
+
+SOFT = "soft_"  # before the name of a loss: the same loss with the teacher's answers for labels
+
+
+class Distillation:
+    """A `Task` in training with a teacher. Everything that is not about losses is the task's own.
+
+    The losses, each with its weight in the config: the task's own; `soft_` before each of their names, over
+    the same places; `hidden_loss`, `attention_loss` and `cosine_loss` over real tokens (`attention_loss` over
+    pairs of them), added up over the layers that are compared. A loss of weight 0 is not computed, except
+    the task's own. Metrics show every loss without its weight. Evaluations know no teacher.
+
+    Args:
+      task: the student's `Task`.
+      config: a `DistillationConfig`.
+      teacher: the `Teacher`.
+
+    Raises:
+      ValueError: when the config wants soft labels of a task that has none.
+    """
+
+    def __init__(self, task, config, teacher):
+        self._task, self._config, self._teacher = task, config, teacher
+
+    def __getattr__(self, name):
+        return getattr(self._task, name)
+
+    def build_model(self, encoder) -> DistillationModel:
+        """The `DistillationModel` around a student with this encoder, with the teacher's weights loaded."""
+        config, theirs = self._config, self._teacher.encoder
+        model = DistillationModel(
+            self._task.build_model,
+            encoder,
+            theirs,
+            layer_map(config.layer_map, encoder.config.num_hidden_layers, theirs.num_hidden_layers),
+            states=bool(config.hidden_weight or config.cosine_weight),
+            scores=bool(config.attention_weight),
+        )
+        self._teacher.load_into(model.teacher, getattr(self._task, "labels", ()))
+        return model
+
+    def is_training_only(self, name):
+        return name.startswith(f"{PROJECTION}/")
+
+    def loss_factor(self, name):
+        config = self._config
+        if name.startswith(SOFT):
+            return config.soft_label_weight
+        inside = {
+            "hidden_loss": config.hidden_weight,
+            "attention_loss": config.attention_weight,
+            "cosine_loss": config.cosine_weight,
+        }
+        return inside.get(name, config.label_weight)
+
+    def training_loss_weights(self, batch):
+        """Those of the task, of its soft labels, and the numbers of tokens and of pairs of tokens."""
+        config, weights = self._config, self._task.training_loss_weights(batch)
+        if config.soft_label_weight:
+            soft = {SOFT + name: weight for name, weight in self._task.loss_weights(batch).items()}
+            weights = weights | soft
+        tokens = token_weights(batch)
+        if config.hidden_weight:
+            weights["hidden_loss"] = ops.sum(tokens)
+        if config.cosine_weight:
+            weights["cosine_loss"] = ops.sum(tokens)
+        if config.attention_weight:
+            weights["attention_loss"] = ops.sum(pair_weights(tokens))
+        return weights
+
+    def training_loss_sums(self, outputs, batch):
+        """The task's own, and the teacher's."""
+        sums = self._task.training_loss_sums(outputs, batch)
+        return sums | self._soft_label_sums(outputs, batch) | self._inner_sums(outputs, token_weights(batch))
+
+    def _soft_label_sums(self, outputs, batch):
+        config = self._config
+        if not config.soft_label_weight:
+            return {}
+        targets = self._task.soft_targets(outputs, batch)
+        of_teacher = self._task.soft_targets(outputs[TEACHER_OUTPUTS], batch)
+        return {
+            SOFT + name: sum(
+                losses.soft_label_error(own, theirs, config.temperature)
+                for own, theirs in zip(own_targets, of_teacher[name], strict=True)
+            )
+            for name, own_targets in targets.items()
+        }
+
+    def _inner_sums(self, outputs, tokens):
+        config, sums = self._config, {}
+
+        def added(error, of, weights):
+            pairs = zip(outputs[f"student_{of}"], outputs[f"teacher_{of}"], strict=True)
+            return sum(error(own, theirs, weights) for own, theirs in pairs)
+
+        if config.hidden_weight:
+            sums["hidden_loss"] = added(losses.hidden_error, "states", tokens)
+        if config.cosine_weight:
+            last = outputs["student_states"][-1], outputs["teacher_states"][-1]
+            sums["cosine_loss"] = losses.cosine_error(*last, tokens)
+        if config.attention_weight:
+            sums["attention_loss"] = added(losses.attention_error, "scores", pair_weights(tokens))
+        return sums
+
+
+def token_weights(batch):
+    """float32 of shape (sequences, seq_length): the example's weight at real tokens, 0 at padding.
+
+    An example of several sequences (multiple choice) has as many rows.
+    """
+    mask = ops.cast(batch["input_mask"], "float32")
+    examples = ops.reshape(example_weights(batch), (-1, *[1] * (len(mask.shape) - 1)))
+    return ops.reshape(mask * examples, (-1, ops.shape(mask)[-1]))
+
+
+def pair_weights(tokens):
+    """float32 of shape (sequences, from, to): the example's weight where both tokens are real, else 0."""
+    real = ops.cast(tokens > 0, "float32")
+    return tokens[:, :, None] * real[:, None, :]

@@ -1,0 +1,111 @@
+"""The student that is trained, the frozen teacher, and what is between them."""
+
+import keras
+from keras import ops
+
+from kbert.distillation.observed_encoder import ObservedEncoder
+from kbert.encoder import BertEncoder
+from kbert.layers.flat_dense import FlatDense
+
+# Only training needs it: it is kept beside the optimizer, and neither evaluated nor exported.
+PROJECTION = "distillation_projection"
+TEACHER_OUTPUTS = "teacher"
+
+
+class DistillationModel(keras.Model):
+    """A student that trains beside its teacher. Evaluated, it is the student alone.
+
+    Args:
+      build: function from an encoder to a task's model; student and teacher have the same.
+      encoder: the student's `BertEncoder`; the teacher's gets its policy and packing.
+      teacher_config: the teacher's `EncoderConfig`.
+      layers: for each layer of the student, the teacher's layer that it imitates.
+      states: whether to give the hidden states.
+      scores: whether to give the attention scores.
+
+    Attributes:
+      student, teacher: the task's models. The teacher's variables are not trainable.
+
+    Call arguments:
+      inputs: dict of the features that the task's model takes.
+
+    Returns:
+      the student's outputs. In training also `teacher`, the teacher's outputs; with `states` the tuples
+      `student_states` and `teacher_states`: the output of the embeddings, then of each of the student's
+      layers and of the layers it imitates, in the teacher's width; with `scores` the tuples `student_scores`
+      and `teacher_scores` of the same layers, float32 (batch, heads, seq_length, seq_length).
+
+    Raises:
+      ValueError: when the two models' outputs differ in shape.
+    """
+
+    def __init__(self, build, encoder, teacher_config, layers, states=False, scores=False):
+        super().__init__(name="distillation")
+        # The student first: its weights and its dropout are those of a training without a teacher.
+        self.student, self._observed_student = _observed(build, encoder, states or scores)
+        teacher_encoder = BertEncoder(teacher_config, dtype=encoder.policy, packed=encoder.packed)
+        self.teacher, self._observed_teacher = _observed(build, teacher_encoder, states or scores)
+        self.teacher.trainable = False
+        self._observed_teacher.trainable = False
+        self._layers_of_teacher = tuple(layers)
+        self._blocks = encoder.blocks, [teacher_encoder.blocks[layer] for layer in layers]
+        self._states, self._scores = states, scores
+        self.projection = None
+        width, wanted = encoder.config.hidden_size, teacher_config.hidden_size
+        if states and width != wanted:
+            self.projection = FlatDense(wanted, dtype=encoder.policy, name=PROJECTION)
+            self.projection.build((None, None, width))
+        _require_same_shapes(self.student, self.teacher)
+
+    @property
+    def input(self):
+        """The features that the student takes; the teacher takes the same."""
+        return self.student.input
+
+    def call(self, inputs, training=False):
+        if not training:
+            return self.student(inputs, training=False)
+        inputs = {name: inputs[name] for name in self.student.input}
+        outputs = dict(self._observed_student(inputs, training=True))
+        taught = dict(self._observed_teacher(inputs, training=False))
+        if self._states or self._scores:
+            own, theirs = outputs.pop("hidden_states"), taught.pop("hidden_states")
+            outputs |= self._between(own, theirs)
+        return outputs | {TEACHER_OUTPUTS: keras.tree.map_structure(ops.stop_gradient, taught)}
+
+    def _between(self, own, theirs):
+        found = {}
+        if self._states:
+            projected = own if self.projection is None else [self.projection(state) for state in own]
+            found["student_states"] = tuple(projected)
+            found["teacher_states"] = (theirs[0], *(theirs[layer + 1] for layer in self._layers_of_teacher))
+        if self._scores:
+            own_blocks, their_blocks = self._blocks
+            inputs = [theirs[layer] for layer in self._layers_of_teacher]
+            found["student_scores"] = _scores(own_blocks, own[:-1])
+            found["teacher_scores"] = _scores(their_blocks, inputs)
+        return found
+
+
+def _observed(build, encoder, with_states):
+    """(the task's model, the same with the hidden states of its encoder among the outputs)."""
+    if not with_states:
+        model = build(encoder)
+        return model, model
+    observed = ObservedEncoder(encoder)
+    model = build(observed)
+    outputs = dict(model.output) | {"hidden_states": observed.hidden_states}
+    return model, keras.Model(model.input, outputs, name=f"observed_{model.name}")
+
+
+def _scores(blocks, inputs):
+    return tuple(block.attention.scores(state) for block, state in zip(blocks, inputs, strict=True))
+
+
+def _require_same_shapes(student, teacher):
+    for name, tensor in student.output.items():
+        if tensor.shape != teacher.output[name].shape:
+            raise ValueError(
+                f"{name} of the student has shape {tensor.shape}, that of the teacher "
+                f"{teacher.output[name].shape}; they must have the same labels and the same vocab_size."
+            )

@@ -1,0 +1,133 @@
+"""The teacher: a checkpoint that is read, never written, and the same whenever a run goes on."""
+
+import hashlib
+import json
+from dataclasses import asdict
+
+from kbert.checkpoints import model_loading
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.formats import read_checkpoint
+from kbert.config import DistillationConfig, EncoderConfig
+from kbert.distillation.layer_map import layer_map
+from kbert.tasks.task import Task
+
+
+class Teacher:
+    """A checkpoint to learn from.
+
+    Args:
+      checkpoint: any `BertCheckpoint`.
+
+    Attributes:
+      checkpoint: as given.
+      encoder: its `EncoderConfig`.
+    """
+
+    def __init__(self, checkpoint: BertCheckpoint):
+        self.checkpoint = checkpoint
+        self.encoder = checkpoint.encoder
+
+    @property
+    def digest(self) -> str:
+        """A short digest of its content, wherever and in which format it lies: shape, labels, vocabulary and
+        every number."""
+        checkpoint, hashed = self.checkpoint, hashlib.sha256()
+        facts = [asdict(checkpoint.encoder), list(checkpoint.labels), checkpoint.vocabulary.fingerprint]
+        hashed.update(json.dumps(facts, sort_keys=True).encode())
+        for name in sorted(checkpoint.tensors):
+            hashed.update(name.encode())
+            hashed.update(checkpoint.tensors[name].read().tobytes())
+        return hashed.hexdigest()[:16]
+
+    def check_with(self, task, config: DistillationConfig, student: EncoderConfig, vocabulary, max_length):
+        """Refuses a student that cannot learn from this teacher.
+
+        Args:
+          task: the student's `Task`.
+          config: what it is to learn.
+          student: its encoder.
+          vocabulary: its `Vocabulary`.
+          max_length: the longest sequence of the training.
+
+        Raises:
+          ValueError: for another vocabulary, task, labels or number of heads, a layer that the teacher lacks,
+            or sequences too long for it.
+        """
+        self.require_vocabulary(vocabulary)
+        source = self.checkpoint.source
+        if max_length > self.encoder.max_position_embeddings:
+            raise ValueError(
+                f"max_seq_length={max_length} is more than the max_position_embeddings="
+                f"{self.encoder.max_position_embeddings} of the teacher {source}."
+            )
+        layer_map(config.layer_map, student.num_hidden_layers, self.encoder.num_hidden_layers)
+        heads = student.num_attention_heads, self.encoder.num_attention_heads
+        if config.attention_weight and heads[0] != heads[1]:
+            raise ValueError(
+                f"distillation.attention_weight compares heads one by one, but the student has {heads[0]} "
+                f"and the teacher {heads[1]}; give the student as many, or set attention_weight = 0."
+            )
+        if config.soft_label_weight:
+            self._require_answers(task)
+
+    def require_vocabulary(self, vocabulary):
+        """Raises ValueError for a student's `Vocabulary` that is not the teacher's."""
+        source, theirs = self.checkpoint.source, self.checkpoint.vocabulary
+        if vocabulary.fingerprint != theirs.fingerprint:
+            raise ValueError(
+                f"the student's vocabulary ({len(vocabulary)} pieces, {vocabulary.fingerprint}) is not that "
+                f"of the teacher {source} ({len(theirs)} pieces, {theirs.fingerprint}); give both the same: "
+                "convert_checkpoint --vocab_file trims a teacher (docs/distillation.md)."
+            )
+
+    def _require_answers(self, task):
+        if type(task).soft_targets is Task.soft_targets:
+            raise ValueError(
+                f"the task {task.name} has no soft labels: set distillation.soft_label_weight = 0."
+            )
+        source, theirs, labels = self.checkpoint.source, self.checkpoint, getattr(task, "labels", ())
+        if theirs.problem_type != task.problem_type:
+            raise ValueError(
+                f"the teacher {source} is trained for {theirs.task}, the student for {task.name}; give a "
+                "teacher for the student's task."
+            )
+        for part in task.parts:
+            wanted = part.shapes(self.encoder)
+            found = {name: theirs.tensors[name].shape for name in wanted if name in theirs.tensors}
+            if part.has_labels and found and sorted(theirs.labels) != sorted(labels):
+                raise ValueError(
+                    f"the teacher {source} has the labels {list(theirs.labels)}, the student {list(labels)}; "
+                    "both need the same, in any order."
+                )
+            if found != wanted:
+                raise ValueError(
+                    f"the teacher {source} has no trained {part.name} as the task {task.name} needs it; "
+                    "fine-tune the teacher for this task first, or set distillation.soft_label_weight = 0."
+                )
+
+    def load_into(self, model, labels):
+        """Sets the weights of a task's model; labels in another order are matched by name."""
+        frozen = not model.trainable
+        model.trainable = True  # `initialize` sets trainable variables
+        model_loading.initialize(model, self.checkpoint, labels)
+        model.trainable = not frozen
+
+
+def read_teacher(config: DistillationConfig, do_lower_case=None, allow_unmatched=()) -> Teacher:
+    """The teacher of a config.
+
+    Args:
+      config: names it.
+      do_lower_case, allow_unmatched: see `read_checkpoint`.
+
+    Raises:
+      ValueError: when no teacher is named, or it cannot be read.
+    """
+    if not config.teacher:
+        raise ValueError(
+            "distillation needs a teacher: give --teacher_checkpoint, or distillation.teacher in the config."
+        )
+    try:
+        return Teacher(read_checkpoint(config.teacher, do_lower_case, allow_unmatched))
+    except ValueError as error:
+        raise ValueError(f"the teacher cannot be read: {error}") from None

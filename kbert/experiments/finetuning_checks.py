@@ -1,0 +1,73 @@
+"""What a fine-tuning is refused or warned for, before any heavy work."""
+
+from kbert.config import FinetuningConfig
+from kbert.experiments.labelled_paths import LabelledPaths
+from kbert.experiments.starting_point import Start
+from kbert.heads.parts import POOLER
+from kbert.tasks import TASKS
+
+# With fewer examples, fewer steps and fewer epochs than these, some seeds fail. arXiv 2006.04884, section 6:
+# RTE, MRPC and CoLA, of 2,500 to 8,600 examples, do not fail over 20 epochs; arXiv 2006.05987, section 6:
+# more steps help where there are few.
+FEW_EXAMPLES = 10_000
+ENOUGH_STEPS = 1_000
+ENOUGH_EPOCHS = 20
+
+
+def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
+    """Raises ValueError where the config asks for other data than are given, or for an unknown task."""
+    TASKS.require(config.task)
+    if config.early_stopping_patience and not (paths.have_dev or config.dev_split):
+        raise ValueError(
+            f"early_stopping_patience={config.early_stopping_patience} needs data to evaluate on: give "
+            "--dev_file, --dev_dir or dev_split."
+        )
+    if config.dev_split and paths.have_dev:
+        raise ValueError(
+            f"dev_split={config.dev_split} holds out a part of --train_file to evaluate on, but "
+            f"{paths.dev_file or paths.dev_dir} is given for that as well; leave one of them out."
+        )
+    if config.dev_split and not paths.train_file:
+        raise ValueError(
+            f"dev_split={config.dev_split} splits the examples of --train_file, but {paths.train_dir} holds "
+            "records; give the file, or records to evaluate on as --dev_dir."
+        )
+
+
+def require_weights(config: FinetuningConfig, start: Start):
+    """Raises ValueError where the config changes or adapts weights, and there are none to start from."""
+    if config.lora and not start.has_weights:
+        raise ValueError(
+            "lora adapts the weights of an --init_checkpoint, but this training starts from random ones; "
+            "leave lora out."
+        )
+    if (config.reinit_layers or config.reinit_pooler) and not start.has_weights:
+        raise ValueError(
+            f"reinit_layers={config.reinit_layers} and reinit_pooler={config.reinit_pooler} replace a part "
+            "of the weights of an --init_checkpoint, but this training starts from random ones; leave them "
+            "out."
+        )
+
+
+def require_pooler(config: FinetuningConfig, task):
+    """Raises ValueError where a pooler is to begin anew, and the task's model has none."""
+    if config.reinit_pooler and not any(part.name == POOLER.name for part in task.parts):
+        raise ValueError(f"reinit_pooler=true, but a model for {task.name} has no pooler; leave it out.")
+
+
+def too_few_steps(config: FinetuningConfig, num_examples: int, num_train_steps: int) -> str | None:
+    """A sentence that says what to change, for few steps on few examples; else None."""
+    enough = num_train_steps >= ENOUGH_STEPS or config.num_train_epochs >= ENOUGH_EPOCHS
+    if num_examples >= FEW_EXAMPLES or enough or config.optimizer.train_minutes:
+        return None
+    epochs = min(ENOUGH_EPOCHS, -(-ENOUGH_STEPS * config.train_batch_size // num_examples))
+    changes = [f"--override=num_train_epochs={epochs}"]
+    if not config.optimizer.corrects_bias:
+        changes.append("--override=optimizer.name=adamw")
+    if not config.warmup_proportion:
+        changes.append("--override=warmup_proportion=0.1")
+    return (
+        f"{num_examples:,} training examples and {num_train_steps:,} steps: on so few, some seeds learn "
+        f"nothing. At least {ENOUGH_STEPS:,} steps or {ENOUGH_EPOCHS} epochs are safer: {' '.join(changes)}, "
+        "or configs/finetuning/small_data.toml."
+    )

@@ -1,0 +1,69 @@
+"""Holds out a share of labelled examples for evaluation: by label, by seed, and duplicates on one side."""
+
+import collections
+import hashlib
+from collections.abc import Sequence
+
+from kbert.input_pipelines.labelled_files import fingerprint_of
+
+
+def held_out_places(groups: Sequence[str], strata: Sequence[str], fraction: float, seed: int) -> list[int]:
+    """Which examples are held out: ascending places.
+
+    The answer depends on the examples alone, not on their order: groups follow each other by the SHA-256 of
+    seed and group. From every stratum about `fraction` is taken, less than one example more or less where no
+    group has two; the whole is the rounded share of all examples, dealt by largest remainders. A stratum is
+    never held out completely.
+
+    Args:
+      groups: for each example a text; examples of the same text stay together.
+      strata: for each example what is spread evenly, such as its label. A group of several strata belongs to
+        its most frequent one.
+      fraction: the share to hold out, between 0 and 1.
+      seed: another seed holds out others.
+
+    Raises:
+      ValueError: when nothing would be held out.
+    """
+    members = collections.defaultdict(list)
+    for place, group in enumerate(groups):
+        members[group].append(place)
+    by_stratum = collections.defaultdict(list)
+    for group in sorted(members, key=lambda group: _order(group, seed)):
+        counts = collections.Counter(strata[place] for place in members[group])
+        by_stratum[min(counts, key=lambda name: (-counts[name], name))].append(members[group])
+    sizes = {name: sum(map(len, found)) for name, found in by_stratum.items()}
+    chosen: list[int] = []
+    for name, quota in _quotas(sizes, fraction).items():
+        for places in by_stratum[name]:
+            if len(places) <= quota:
+                chosen += places
+                quota -= len(places)
+    if not chosen:
+        raise ValueError(
+            f"dev_split={fraction} of {len(groups)} examples in {len(members)} groups of equal texts holds "
+            "out none; give a larger share, or a --dev_file."
+        )
+    return sorted(chosen)
+
+
+def _order(group, seed):
+    return hashlib.sha256(f"{seed}:{group}".encode("utf-8", "surrogatepass")).digest()
+
+
+def _quotas(sizes, fraction):
+    """How many examples of each stratum; their sum is the rounded share, unless strata would become empty."""
+    quotas = {name: int(fraction * size) for name, size in sizes.items()}
+    missing = round(fraction * sum(sizes.values())) - sum(quotas.values())
+    by_remainder = sorted(sizes, key=lambda name: (quotas[name] - fraction * sizes[name], name))
+    for name in [name for name in by_remainder if quotas[name] + 1 < sizes[name]][:missing]:
+        quotas[name] += 1
+    return quotas
+
+
+def digest_of(examples) -> str:
+    """SHA-256 of examples, whatever their order."""
+    content = hashlib.sha256()
+    for fingerprint in sorted(fingerprint_of([example]) for example in examples):
+        content.update(fingerprint.encode())
+    return content.hexdigest()

@@ -1,0 +1,30 @@
+"""Pearson's and Spearman's correlation of what a model says with what is true."""
+
+import numpy as np
+from absl import logging
+
+_WORST = -1.0  # of a correlation
+
+
+def correlations(said, true) -> dict[str, float]:
+    """`pearson` and `spearman` (with mean ranks for ties) of two arrays of shape (examples,).
+
+    When all predictions are the same, no correlation is defined. Such a model gets the worst score, -1, and a
+    warning, so that any other model is better. Both are NaN when there are fewer than two examples, or when
+    all labels are the same: that says nothing about the model.
+    """
+    from scipy import stats
+
+    said, true = np.asarray(said, np.float64), np.asarray(true, np.float64)
+    if len(true) < 2 or np.ptp(true) == 0:
+        return {"pearson": float("nan"), "spearman": float("nan")}
+    if np.ptp(said) == 0:
+        logging.warning(
+            "All %d predictions are %g: no correlation is defined, and the worst one, %g, is reported.",
+            len(said), said[0], _WORST,
+        )  # fmt: skip
+        return {"pearson": _WORST, "spearman": _WORST}
+    return {
+        "pearson": float(stats.pearsonr(said, true).statistic),
+        "spearman": float(stats.spearmanr(said, true).statistic),
+    }

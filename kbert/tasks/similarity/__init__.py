@@ -1,0 +1,1 @@
+"""Sentence similarity: texts -> embeddings whose cosine says how alike the texts are."""

@@ -1,0 +1,113 @@
+"""Two texts with a score -> embeddings whose cosine is the score."""
+
+import numpy as np
+from keras import ops
+
+from kbert.features import TARGET_FEATURE
+from kbert.input_pipelines.labelled_files import LabelledText
+from kbert.tasks.correlations import correlations
+from kbert.tasks.pages.numbers import number_sections
+from kbert.tasks.similarity.embedding_task import EmbeddingTask, cosine
+from kbert.tasks.similarity.settings import CosineSettings
+from kbert.tasks.similarity.text_groups import read_scored_pairs
+from kbert.tasks.task import NUM_TOKENS, example_weights
+
+
+class CosineSimilarity(EmbeddingTask):
+    """Cosine regression: the mean squared error of the cosine of two embeddings and a score from 0 to 1.
+
+    Evaluation gives Spearman's and Pearson's correlation of cosines and scores.
+
+    Args:
+      pooling, normalize: see `EmbeddingTask`.
+      lowest_score, highest_score: the scores of the files that become the cosines 0 and 1.
+
+    Example:
+      >>> import numpy as np
+      >>> from kbert import CosineSimilarity
+      >>> task = CosineSimilarity(lowest_score=0.0, highest_score=5.0)
+      >>> task.as_cosines(np.array([0.0, 2.5, 5.0])).tolist()
+      [0.0, 0.5, 1.0]
+
+    Reference: arXiv 1908.10084 (Sentence-BERT), section 3, "Regression Objective Function";
+    sentence-transformers, losses/CosineSimilarityLoss.py.
+    """
+
+    name = "cosine_similarity"
+    settings_class = CosineSettings
+    row_settings = ("lowest_score", "highest_score")
+    best_metric = "spearman"
+    collected = ("cosine", TARGET_FEATURE)
+
+    def __init__(self, pooling=None, normalize=None, lowest_score: float = 0.0, highest_score: float = 1.0):
+        super().__init__(pooling, normalize)
+        self.lowest_score, self.highest_score = lowest_score, highest_score
+
+    def get_config(self):
+        return super().get_config() | {
+            "lowest_score": self.lowest_score,
+            "highest_score": self.highest_score,
+        }
+
+    @classmethod
+    def of_dataset(cls, dataset, settings=None):
+        settings = settings or CosineSettings()
+        return cls(settings.pooling, settings.normalize, settings.lowest_score, settings.highest_score)
+
+    @classmethod
+    def read_examples(cls, path, dataset, with_labels=True):
+        """`TextGroup`s of two texts and a score.
+
+        Raises:
+          ValueError: as `labelled_files.stream_records` does, and for a dataset that names negatives.
+        """
+        if dataset.negatives:
+            raise ValueError(
+                f"dataset.negatives={list(dataset.negatives)}: {cls.name} learns from pairs with scores, not "
+                "from negatives; leave them out."
+            )
+        return read_scored_pairs(path, dataset, with_labels)
+
+    def check_examples(self, examples, max_seq_length):
+        low, high = self.lowest_score, self.highest_score
+        for number, example in enumerate(examples, start=1):
+            if example.score is not None and not low <= example.score <= high:
+                raise ValueError(
+                    f"example {number} ({example.texts[0][:60]!r}) has the score {example.score:g}, which is "
+                    f"not between lowest_score={low:g} and highest_score={high:g}; set both in "
+                    "[task_settings] to the range of the file's scores."
+                )
+
+    def as_cosines(self, scores):
+        return (scores - self.lowest_score) / (self.highest_score - self.lowest_score)
+
+    def loss_weights(self, batch):
+        return {"loss": ops.sum(example_weights(batch))}
+
+    def loss_sums(self, outputs, batch):
+        errors = ops.square(_cosines(outputs) - batch[TARGET_FEATURE])
+        return {"loss": ops.sum(errors * example_weights(batch))}
+
+    def collect(self, outputs, batch):
+        """`cosine`, float32 of shape (rows,), and `targets`."""
+        return {"cosine": _cosines(outputs), TARGET_FEATURE: batch[TARGET_FEATURE]}
+
+    def score(self, examples, predictions):
+        """`pearson` and `spearman`, see `correlations`."""
+        return correlations(*(predictions.values[name] for name in self.collected))
+
+    def examples_page(self, examples, predictions, most_examples):
+        """See `number_sections`; the numbers are cosines."""
+        pairs = examples and [LabelledText(*example.texts[:2], None) for example in examples]
+        given, true = (predictions.values[name] for name in self.collected)
+        return number_sections(pairs, given, true, predictions.values[NUM_TOKENS], most_examples)
+
+    def baseline(self, batches, vocabulary):
+        """`baseline_loss`: the loss of a cosine that is always the mean of these scores."""
+        targets = np.concatenate([batch[TARGET_FEATURE] for batch in batches]).astype(np.float64)
+        return {"baseline_loss": float(targets.var())}
+
+
+def _cosines(outputs):
+    embeddings = outputs["embeddings"]
+    return cosine(embeddings[:, 0], embeddings[:, 1])

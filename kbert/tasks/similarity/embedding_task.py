@@ -1,0 +1,149 @@
+"""The base class of tasks that learn one vector for each text."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from kbert.config.pooling_config import PoolingConfig
+from kbert.features import ENCODER_INPUTS, PACKED_PLACES, TARGET_FEATURE, Feature
+from kbert.heads.multiple_choice_head import ChoicesAsBatch
+from kbert.layers.grouped_vectors import GroupedVectors
+from kbert.layers.sequence_pooling import SequencePooling
+from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
+from kbert.tasks.task import ExampleFeatures, Signature, Task
+from kbert.tasks.task_model import TaskModel
+
+
+class EmbeddingTask(Task):
+    """Two or more texts, each encoded on its own (a bi-encoder), and one vector for each.
+
+    The encoder inputs have shape (batch, texts, seq_length). The model has no head: its output `embeddings`,
+    float32 of shape (batch, texts, hidden_size), is pooled from the last layer. `targets`, float32 of shape
+    (batch,), is the score of the first two texts as a cosine, NaN where there is none.
+
+    Args:
+      pooling, normalize: see `EmbeddingSettings`; None until `with_pooling` sets it.
+    """
+
+    inputs = ("text", "text_pair")
+    other_inputs = {"embedding": ("text",)}
+    answers = ("cosine",)
+    architecture = "BertModel"
+    parts = ()
+    texts_per_example = 2
+
+    def __init__(self, pooling: str | None = None, normalize: bool | None = None):
+        self._mode, self._normalize = pooling, normalize
+        _ = self.pooling  # raises an error for an unknown mode
+
+    def get_config(self):
+        return {"pooling": self._mode, "normalize": self._normalize}
+
+    @property
+    def pooling(self):
+        default = PoolingConfig()
+        return PoolingConfig(
+            default.mode if self._mode is None else self._mode,
+            default.normalize if self._normalize is None else self._normalize,
+        )
+
+    def with_pooling(self, pooling):
+        """The same task; where its settings leave pooling or normalization open, with those of `pooling`."""
+        given = pooling or PoolingConfig()
+        values = {
+            "pooling": given.mode if self._mode is None else self._mode,
+            "normalize": given.normalize if self._normalize is None else self._normalize,
+        }
+        return type(self)(**self.get_config() | values)
+
+    @classmethod
+    def of_labels(cls, labels):
+        return cls()
+
+    # ------------------------------------------------------------------------------- examples
+
+    def features(self, max_seq_length):
+        return text_features(self.texts_per_example, max_seq_length) | {
+            TARGET_FEATURE: Feature("float32", ())
+        }
+
+    def examples_to_features(self, examples, text_inputs):
+        """Encoder inputs, int32 of shape (rows, texts, max_seq_length), and `targets`."""
+        scores = [np.nan if example.score is None else example.score for example in examples]
+        features = tokenize_groups(examples, self.texts_per_example, text_inputs)
+        features[TARGET_FEATURE] = self.as_cosines(np.asarray(scores, np.float64)).astype(np.float32)
+        return ExampleFeatures(features, np.arange(len(examples)))
+
+    def as_cosines(self, scores: np.ndarray) -> np.ndarray:
+        """The scores of a file -> the cosines that are learnt; here the same numbers."""
+        return scores
+
+    def describe(self, row, vocabulary):
+        describe, lines = super().describe, []
+        for number, name in enumerate(self._names(len(row["input_ids"]))):
+            text = {feature: row[feature][number] for feature in ENCODER_INPUTS}
+            lines.append(f"{name}: {describe(text, vocabulary)[0].removeprefix('example: ')}")
+        score = float(row[TARGET_FEATURE])
+        return lines if np.isnan(score) else [*lines, f"  -> cosine {score:g}"]
+
+    def _names(self, number):
+        return ["example"] * number
+
+    # ------------------------------------------------------------------------------- model
+
+    def build_model(self, encoder):
+        """Encoder inputs of each text -> float32 `embeddings` (batch, texts, hidden_size)."""
+        encoder = encoder.with_outputs("sequence_output")
+        inputs = {name: keras.Input((None, None), dtype="int32", name=name) for name in ENCODER_INPUTS}
+        as_batch = ChoicesAsBatch(dtype=encoder.policy, name="texts_as_batch")
+        flat = {name: as_batch(value) for name, value in inputs.items()}
+        if encoder.packed:
+            inputs[PACKED_PLACES] = keras.Input((None,), dtype="int32", name=PACKED_PLACES)
+            flat[PACKED_PLACES] = inputs[PACKED_PLACES]
+        pool = SequencePooling(
+            self.pooling.mode, self.pooling.normalize, dtype="float32", name="sequence_pooling"
+        )
+        pooled = pool(encoder(flat)["sequence_output"], flat["input_mask"])
+        embeddings = GroupedVectors(dtype="float32", name="embeddings")(pooled, inputs["input_ids"])
+        return TaskModel(self, encoder, inputs, {"embeddings": embeddings})
+
+    # ------------------------------------------------------------------------------- answers
+
+    def signatures(self, model, text_inputs):
+        """`serving_default`: `text`, `text_pair` (string [batch]) -> `cosine` (float32 [batch]). `embedding`:
+        `text` -> `embedding` (float32 [batch, hidden_size]). `ids` takes the encoder inputs of one text each
+        (int32 [batch, length]) -> `embedding`."""
+
+        def answer_ids(input_ids, input_mask, segment_ids):
+            inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
+            alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
+            return {"embedding": model(alone, training=False)["embeddings"][:, 0]}
+
+        def embed(text):
+            return answer_ids(**text_inputs(text, pad_to_longest=True))
+
+        def compare(text, text_pair):
+            return {"cosine": cosine(embed(text)["embedding"], embed(text_pair)["embedding"])}
+
+        texts = {name: ("string", (None,)) for name in self.inputs}
+        return {
+            "serving_default": Signature(texts, compare),
+            "embedding": Signature({"text": texts["text"]}, embed),
+            "ids": Signature({name: ("int32", (None, None)) for name in ENCODER_INPUTS}, answer_ids),
+        }
+
+    def answer(self, outputs, inputs):
+        """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""
+        if "text_pair" in inputs:
+            return {"cosine": float(outputs["cosine"])}
+        return {"embedding": [float(value) for value in outputs["embedding"]]}
+
+
+def unit(vectors):
+    """Vectors of shape (..., width) brought to length 1, in float32."""
+    return ops.normalize(ops.cast(vectors, "float32"), axis=-1, order=2)
+
+
+def cosine(first, second):
+    """The cosines of two tensors of vectors of shape (..., width): float32 of shape (...)."""
+    return ops.sum(unit(first) * unit(second), axis=-1)

@@ -1,0 +1,85 @@
+"""The cross-entropy over all positives and negatives of a batch, and who is right in it."""
+
+from typing import Any, NamedTuple
+
+from keras import ops
+
+from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE
+from kbert.tasks.similarity.embedding_task import unit
+from kbert.tasks.task import ALL_REPLICAS, correct, cross_entropies, example_weights
+
+COUPLED = ("embeddings", TARGET_FEATURE, EXAMPLE_WEIGHTS)
+_NO_CANDIDATE = -1e9  # the logit of a row that only fills the batch: its probability is 0
+
+
+class Rows(NamedTuple):
+    """The rows of a batch that rank each other.
+
+    Fields:
+      texts: float32 tensor (rows, texts, width) of length 1: query, positive, negatives.
+      weights: float32 tensor (rows,): 1, or 0 for rows with a score and rows that only fill the batch.
+    """
+
+    texts: Any
+    weights: Any
+
+
+def own_rows(outputs, batch) -> Rows:
+    """The rows of the replica."""
+    return _rows(outputs["embeddings"], batch[TARGET_FEATURE], example_weights(batch))
+
+
+def all_rows(outputs, batch):
+    """(the rows of all replicas, the place of the replica's first row in them)."""
+    if ALL_REPLICAS not in outputs:
+        return own_rows(outputs, batch), 0
+    everyone = outputs[ALL_REPLICAS]
+    return _rows(*(everyone[name] for name in COUPLED)), everyone["first_row"]
+
+
+def _rows(embeddings, targets, weights):
+    return Rows(unit(embeddings), weights * ops.cast(ops.isnan(targets), "float32"))
+
+
+def forward_logits(own: Rows, everyone: Rows, scale: float):
+    """scale x cosine of each query with all positives, then all negatives: float32 (rows, candidates)."""
+    candidates, weights = everyone.texts[:, 1], everyone.weights
+    texts = ops.shape(everyone.texts)[1]
+    negatives = ops.reshape(everyone.texts[:, 2:], (-1, everyone.texts.shape[-1]))
+    candidates = ops.concatenate([candidates, negatives], axis=0)
+    weights = ops.concatenate([weights, ops.repeat(weights, texts - 2)], axis=0)
+    return _logits(own.texts[:, 0], candidates, weights, scale)
+
+
+def backward_logits(own: Rows, everyone: Rows, scale: float):
+    """scale x cosine of each positive with all queries: float32 (rows, all rows)."""
+    return _logits(own.texts[:, 1], everyone.texts[:, 0], everyone.weights, scale)
+
+
+def _logits(queries, candidates, weights, scale):
+    logits = scale * ops.matmul(queries, ops.transpose(candidates))
+    return ops.where(weights > 0, logits, _NO_CANDIDATE)
+
+
+def ranking_sums(outputs, batch, scale: float, symmetric: bool) -> dict:
+    """Sums over the replica's own rows, with candidates from all replicas.
+
+    Args:
+      outputs, batch: as for `Task.loss_sums`.
+      scale, symmetric: see `RankingSettings`.
+
+    Returns:
+      {"loss", "batch_accuracy", "weight"}: float32 scalars; the accuracy is that of the forward direction.
+    """
+    own = own_rows(outputs, batch)
+    everyone, first = all_rows(outputs, batch)
+    labels = first + ops.arange(ops.shape(own.weights)[0], dtype="int32")
+    logits = forward_logits(own, everyone, scale)
+    losses = cross_entropies(logits, labels)
+    if symmetric:
+        losses = (losses + cross_entropies(backward_logits(own, everyone, scale), labels)) / 2
+    return {
+        "loss": ops.sum(losses * own.weights),
+        "batch_accuracy": ops.sum(correct(logits, labels) * own.weights),
+        "weight": ops.sum(own.weights),
+    }

@@ -1,0 +1,132 @@
+"""Queries with their positives -> embeddings that find each positive among those of the whole batch."""
+
+import numpy as np
+from keras import ops
+
+from kbert.features import TARGET_FEATURE
+from kbert.input_pipelines.distinct_batches import DistinctBatches
+from kbert.tasks.correlations import correlations
+from kbert.tasks.similarity.embedding_task import EmbeddingTask
+from kbert.tasks.similarity.in_batch_loss import COUPLED, ranking_sums
+from kbert.tasks.similarity.retrieval_scores import retrieval_scores
+from kbert.tasks.similarity.settings import RankingSettings
+from kbert.tasks.similarity.text_groups import read_positives
+from kbert.tasks.task import example_weights
+
+
+class MultipleNegativesRanking(EmbeddingTask):
+    """In-batch negatives: for each query a softmax over all positives and negatives of the global batch.
+
+    The logits are `scale` times the cosines. Each query's own positive is right; the positives of all other
+    rows and the hard negatives of all rows are wrong. So no text may stand twice in a training batch, and the
+    order of the rows sees to that. The loss is the same on one device and on several, because the embeddings
+    of all replicas are gathered.
+
+    A file with scores (the column `dataset.label`) can be evaluated too; then its pairs are not ranked.
+
+    Args:
+      pooling, normalize: see `EmbeddingTask`.
+      num_negatives: hard negatives of each example.
+      scale, symmetric: see `RankingSettings`.
+
+    Example:
+      >>> from kbert import MultipleNegativesRanking
+      >>> MultipleNegativesRanking(num_negatives=1).features(8)["input_ids"].shape
+      (3, 8)
+
+    Reference: arXiv 1705.00652, section 4.4; sentence-transformers, losses/MultipleNegativesRankingLoss.py
+    and MultipleNegativesSymmetricRankingLoss.py.
+    """
+
+    name = "multiple_negatives_ranking"
+    settings_class = RankingSettings
+    best_metric = "mrr"
+    collected = ("embeddings", TARGET_FEATURE)
+    coupled = COUPLED
+
+    def __init__(self, pooling=None, normalize=None, num_negatives=0, scale=20.0, symmetric=False):
+        super().__init__(pooling, normalize)
+        self.num_negatives, self.scale, self.symmetric = num_negatives, scale, symmetric
+
+    def get_config(self):
+        return super().get_config() | {
+            "num_negatives": self.num_negatives,
+            "scale": self.scale,
+            "symmetric": self.symmetric,
+        }
+
+    @classmethod
+    def of_dataset(cls, dataset, settings=None):
+        settings = settings or RankingSettings()
+        negatives = len(dataset.negatives)
+        return cls(settings.pooling, settings.normalize, negatives, settings.scale, settings.symmetric)
+
+    @property
+    def texts_per_example(self):
+        return 2 + self.num_negatives
+
+    def _names(self, number):
+        return ["query", "positive", *["negative"] * (number - 2)]
+
+    @classmethod
+    def read_examples(cls, path, dataset, with_labels=True):
+        """`TextGroup`s: query, positive and negatives; two texts and a score from a file with scores."""
+        return read_positives(path, dataset, with_labels)
+
+    def check_training(self, config, examples):
+        """Refuses what would make other negatives than those of whole batches without duplicates."""
+        parts = config.gradient_accumulation_steps
+        if parts > 1:
+            raise ValueError(
+                f"gradient_accumulation_steps={parts}: the negatives of {self.name} are those of one part of "
+                "a batch, so parts would not learn what the whole batch learns; use 1 and a smaller "
+                "train_batch_size, or recompute_activations=true to save memory."
+            )
+        if examples is None:
+            raise ValueError(
+                f"{self.name} keeps equal texts out of a batch, and records hold no texts; train from "
+                "--train_file."
+            )
+        scored = next((number for number, row in enumerate(examples, 1) if row.score is not None), None)
+        if scored:
+            raise ValueError(
+                f"training example {scored} has a score (the column {config.dataset.label!r}), but "
+                f"{self.name} takes the second text of every training row as right; train on rows without "
+                "scores, or use a task that learns scores."
+            )
+        DistinctBatches(self.texts_apart(examples), config.train_batch_size).order(config.seed)
+
+    def texts_apart(self, examples):
+        return [example.texts for example in examples]
+
+    def loss_weights(self, batch):
+        unscored = ops.cast(ops.isnan(batch[TARGET_FEATURE]), "float32")
+        return {"loss": ops.sum(example_weights(batch) * unscored)}
+
+    def loss_sums(self, outputs, batch):
+        return {"loss": ranking_sums(outputs, batch, self.scale, self.symmetric)["loss"]}
+
+    def metric_sums(self, outputs, batch):
+        sums = ranking_sums(outputs, batch, self.scale, self.symmetric)
+        return {
+            "batch_accuracy": (sums["batch_accuracy"], sums["weight"]),
+            "ranked_rows": (sums["weight"], ops.zeros(())),  # a count, see `Task.metric_sums`
+        }
+
+    def summarize(self, means):
+        """Leaves out loss and accuracy where no row was ranked: all have scores."""
+        if not means.pop("ranked_rows"):
+            means = {name: value for name, value in means.items() if name not in ("loss", "batch_accuracy")}
+        return means
+
+    def score(self, examples, predictions):
+        """`retrieval_scores` of rows without a score; `pearson` and `spearman` of rows with one."""
+        texts, targets = (predictions.values[name] for name in self.collected)
+        ranked, scores = np.isnan(targets), {}
+        if ranked.any():
+            scores |= retrieval_scores(texts[ranked])
+        if not ranked.all():
+            first, second = (texts[~ranked, place].astype(np.float64) for place in (0, 1))
+            norms = np.linalg.norm(first, axis=-1) * np.linalg.norm(second, axis=-1)
+            scores |= correlations(np.sum(first * second, axis=-1) / norms, targets[~ranked])
+        return scores

@@ -1,0 +1,90 @@
+"""Rows of a labelled file with two or more texts each, and a score where the file has one."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from kbert.features import ENCODER_INPUTS, Feature
+from kbert.input_pipelines import labelled_files, text_reader
+
+
+class TextGroup(NamedTuple):
+    """The texts of an example, and its score.
+
+    Fields:
+      texts: two texts that are compared; or a query, its positive, and hard negatives.
+      score: how alike the first two are, as the file says it; None where it says nothing.
+    """
+
+    texts: tuple[str, ...]
+    score: float | None
+
+
+def require_pairs(dataset):
+    """Raises ValueError when a dataset does not name the column of the second text."""
+    if not dataset.text_pair:
+        raise ValueError(
+            "dataset.text_pair is not set: sentence similarity compares two texts; name the column of the "
+            'second one, for example text_pair = "sentence2".'
+        )
+
+
+def read_scored_pairs(path, dataset, with_labels: bool) -> Iterator[TextGroup]:
+    """Pairs of texts with a number, one row at a time; see `labelled_files.stream_records` for the errors."""
+    require_pairs(dataset)
+    columns = (dataset.text, dataset.text_pair)
+    for place, record in labelled_files.stream_records(path, dataset, columns, with_labels):
+        texts = tuple(labelled_files.text_of(record, column, place) for column in columns)
+        score = labelled_files.number_label(record, dataset, place) if with_labels else None
+        yield TextGroup(texts, score)
+
+
+def read_positives(path, dataset, with_labels: bool) -> Iterator[TextGroup]:
+    """Queries with their positives and negatives; or pairs with scores, where the file has that column.
+
+    Raises:
+      ValueError: as `labelled_files.stream_records` does; for a negative that is also the positive.
+    """
+    require_pairs(dataset)
+    columns = (dataset.text, dataset.text_pair)
+    for place, record in labelled_files.stream_records(path, dataset, columns, with_labels):
+        texts = [labelled_files.text_of(record, column, place) for column in columns]
+        if dataset.label in record:
+            yield TextGroup(tuple(texts), _score_of(record, dataset, place) if with_labels else None)
+            continue
+        negatives = [labelled_files.text_of(record, column, place) for column in dataset.negatives]
+        if texts[1] in negatives:
+            raise ValueError(
+                f"{place}: the positive {texts[1][:80]!r} is among its own negatives; mend the row or leave "
+                "it out."
+            )
+        yield TextGroup((*texts, *negatives), None)
+
+
+def _score_of(record, dataset, place):
+    try:
+        return labelled_files.number_label(record, dataset, place)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} The column dataset.label={dataset.label!r} holds how alike the first two texts are; if "
+            "this one holds something else, set dataset.label to the name of no column."
+        ) from None
+
+
+def text_features(num_texts: int, max_seq_length: int) -> dict[str, Feature]:
+    """Encoder inputs with an axis for the texts of an example."""
+    return {name: Feature("int32", (num_texts, max_seq_length)) for name in ENCODER_INPUTS}
+
+
+def tokenize_groups(groups: list, num_texts: int, text_inputs) -> dict[str, np.ndarray]:
+    """Encoder inputs, int32 of shape (groups, num_texts, max_seq_length); missing texts are empty ones."""
+    texts = [
+        labelled_files.LabelledText(text, None, None)
+        for group in groups
+        for text in (*group.texts, *[""] * (num_texts - len(group.texts)))
+    ]
+    shape = (len(groups), num_texts, text_inputs.max_seq_length)
+    return {
+        name: values.reshape(shape) for name, values in text_reader.tokenize_rows(texts, text_inputs).items()
+    }

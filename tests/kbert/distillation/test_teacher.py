@@ -1,0 +1,143 @@
+"""A teacher is compared with its student before any heavy work, and known again by its content."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from kbert.checkpoints.conversion.layer_picking import with_layers
+from kbert.config import DistillationConfig
+from kbert.distillation.layer_map import layer_map
+from kbert.distillation.teacher import Teacher, read_teacher
+from kbert.files.stored_tensor import stored_array
+from kbert.tasks.task import Task
+from kbert.tokenization.vocabulary import Vocabulary
+from tests.kbert.distillation.small_teacher import calm, random_teacher
+from tests.kbert.tasks.test_task_model import make_task
+from tests.tfrecords_tools import small_corpus
+
+CLASSIFIER = make_task("sequence_classification")
+SOFT = DistillationConfig(teacher="random")
+
+
+@pytest.fixture(scope="module")
+def teacher():
+    return random_teacher(CLASSIFIER, calm(num_hidden_layers=3))
+
+
+def check(teacher, task=CLASSIFIER, config=SOFT, student=None, vocabulary=None, max_length=32):
+    teacher.check_with(task, config, student or calm(), vocabulary or small_corpus.vocabulary(), max_length)
+
+
+def test_a_teacher_of_the_same_task_is_accepted(teacher):
+    check(teacher)
+
+
+OTHER = Vocabulary([*small_corpus.TOKENS, "new"], do_lower_case=True)
+REFUSED = {
+    "vocabulary": ({"vocabulary": OTHER}, "the student's vocabulary (23 pieces, "),
+    "length": ({"max_length": 33}, "max_seq_length=33 is more than the max_position_embeddings=32 of the"),
+    "labels": (
+        {"task": type(CLASSIFIER)(("a", "b", "d"))},
+        "the teacher random has the labels ['a', 'b', 'c'], the student ['a', 'b', 'd']; both need the same",
+    ),
+    "what labels mean": (
+        {"task": make_task("multi_label_classification")},
+        "the teacher random is trained for sequence_classification, the student for multi_label_class",
+    ),
+    "head": (
+        {"task": make_task("token_classification")},
+        "the teacher random has no trained token_classification as the task token_classification needs it",
+    ),
+    "no logits": ({"task": Task()}, "has no soft labels: set distillation.soft_label_weight = 0."),
+    "layer": (
+        {"config": dataclasses.replace(SOFT, layer_map=(0, 3))},
+        "distillation.layer_map=[0, 3] names layer 3, but the teacher has the layers 0 to 2.",
+    ),
+    "length of the map": (
+        {"config": dataclasses.replace(SOFT, layer_map=(1,))},
+        "distillation.layer_map=[1] has 1 layers, but the student has 2",
+    ),
+    "heads": (
+        {
+            "config": dataclasses.replace(SOFT, attention_weight=1.0),
+            "student": calm(num_attention_heads=4),
+        },
+        "compares heads one by one, but the student has 4 and the teacher 2; give the student as many",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_student_that_cannot_learn_from_it_is_refused(teacher, case, monkeypatch):
+    monkeypatch.setattr(Task, "name", "nothing", raising=False)
+    changes, sentence = REFUSED[case]
+    with pytest.raises(ValueError) as error:
+        check(teacher, **changes)
+    assert sentence in str(error.value)
+
+
+def test_without_soft_labels_a_teacher_needs_no_head(teacher):
+    check(
+        teacher, make_task("token_classification"), DistillationConfig(soft_label_weight=0, hidden_weight=1)
+    )
+
+
+def test_the_digest_tells_content_and_nothing_else(teacher):
+    one = teacher.checkpoint
+    moved = dataclasses.replace(one, source="elsewhere", max_seq_length=7)
+    assert Teacher(moved).digest == teacher.digest
+    for name in one.tensors:
+        values = one.tensors[name].read().copy()
+        values.flat[-1] = np.nextafter(values.flat[-1], np.float32(9))
+        touched = dataclasses.replace(one, tensors=one.tensors | {name: stored_array(values)})
+        assert Teacher(touched).digest != teacher.digest, name
+    assert Teacher(dataclasses.replace(one, labels=("b", "a", "c"))).digest != teacher.digest
+
+
+def test_a_teacher_must_be_named_and_there():
+    with pytest.raises(ValueError, match="give --teacher_checkpoint, or distillation.teacher in the config"):
+        read_teacher(DistillationConfig())
+    with pytest.raises(ValueError, match="the teacher cannot be read: checkpoint gone does not exist"):
+        read_teacher(DistillationConfig(teacher="gone"))
+
+
+@pytest.mark.parametrize(
+    ("student", "teacher", "layers"),
+    [(4, 12, (2, 5, 8, 11)), (3, 3, (0, 1, 2)), (1, 6, (5,)), (2, 3, (1, 2)), (6, 12, (1, 3, 5, 7, 9, 11))],
+)
+def test_layers_are_spread_evenly_and_end_with_the_last(student, teacher, layers):
+    assert layer_map((), student, teacher) == layers
+    assert layer_map(layers, student, teacher) == layers
+
+
+def test_a_student_takes_layers_and_all_that_is_around_them(teacher):
+    one = teacher.checkpoint
+    student = with_layers(one, (2, 0))
+    assert student.encoder == dataclasses.replace(one.encoder, num_hidden_layers=2)
+    assert student.tensors.keys() == student.shapes.keys()
+    for name, tensor in student.tensors.items():
+        of_teacher = name.replace("layer_1/", "layer_0/") if "layer_1/" in name else name
+        of_teacher = name.replace("layer_0/", "layer_2/") if "layer_0/" in name else of_teacher
+        np.testing.assert_array_equal(tensor.read(), one.tensors[of_teacher].read(), err_msg=name)
+
+
+@pytest.mark.parametrize("layers", [(), (0, 3), (-1,)])
+def test_layers_that_are_not_there_are_refused(teacher, layers):
+    with pytest.raises(ValueError, match="it has the layers 0 to 2; name one or more of them"):
+        with_layers(teacher.checkpoint, layers)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"temperature": 0.0}, "distillation.temperature=0.0 must lie between 0.001 and 1000."),
+        ({"hidden_weight": -1.0}, "distillation.hidden_weight=-1.0 must lie between 0 and 1e+06."),
+        ({"soft_label_weight": 0.0}, "distillation needs something to learn from the teacher: set one of"),
+        ({"init_layers": (0, -1)}, "distillation.init_layers=[0, -1]: layers are counted from 0."),
+    ],
+)
+def test_settings_without_sense_are_refused(values, sentence):
+    with pytest.raises(ValueError) as error:
+        DistillationConfig(**values)
+    assert sentence in str(error.value)

@@ -1,0 +1,142 @@
+"""What a run does with the options of fine-tuning, on the tiniest model."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from kbert.config import DatasetConfig, FinetuningConfig, FrozenConfig, load_config
+from kbert.encoder import BertEncoder
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning_checks import too_few_steps
+from kbert.experiments.starting_point import Start, find_starting_point
+from kbert.runs.run_directory import RunDirectory, trained_weights
+from kbert.tasks.sequences.sequence_classification import SequenceClassification
+from tests.conftest import LABELS, tiny_encoder_config, tiny_finetuning_config
+
+
+@pytest.fixture(scope="module")
+def split_run(pretraining_run, labelled_files, tmp_path_factory):
+    """A run on one file, with balanced weights: (its `RunDirectory`, metrics, config)."""
+    folder = tmp_path_factory.mktemp("options") / "run"
+    settings = {"class_weights": "balanced", "label_smoothing": 0.1}
+    dataset = DatasetConfig(text="sentence", label="label")
+    config = tiny_finetuning_config(
+        dev_split=0.2, num_train_epochs=0.5, task_settings=settings, dataset=dataset
+    )
+    _, metrics = run_finetuning(config, folder, labelled_files[0], init_checkpoint=pretraining_run.path)
+    return RunDirectory(folder), metrics, config
+
+
+@pytest.mark.slow
+def test_a_run_on_one_file_is_evaluated_on_its_held_out_part(split_run, labelled_files, tmp_path):
+    run, metrics, _ = split_run
+    assert sum(map(sum, metrics["confusion"])) == run.details["held_out"]["num_examples"] == 8
+    assert run.details["num_train_examples"] == 32
+    assert [sum(row) for row in metrics["confusion"]] == [4, 4]
+    _, alone = evaluate(run, labelled_files[0], held_out=True)
+    assert alone["num_examples"] == 8
+    for name in ("loss", "accuracy", "baseline_accuracy"):  # the loss of evaluation has no weights
+        assert metrics[name] == pytest.approx(alone[name], abs=1e-6), name
+    header, *lines = labelled_files[0].read_text().splitlines(keepends=True)
+    shuffled = tmp_path / "other_order.tsv"
+    shuffled.write_text("".join([header, *lines[::-1]]))
+    _, again = evaluate(run, shuffled, held_out=True)
+    assert again["loss"] == pytest.approx(alone["loss"], abs=1e-6)
+    changed = tmp_path / "changed.tsv"
+    changed.write_text("".join([header, *lines[: len(lines) // 2]]))
+    with pytest.raises(ValueError, match="the 8 examples that were held out cannot be found again"):
+        evaluate(run, changed, held_out=True)
+
+
+@pytest.mark.slow
+def test_a_run_records_the_numbers_that_balanced_stood_for(split_run):
+    run, _, _ = split_run
+    assert run.details["task_config"]["class_weights"] == {"loud": 1.0, "quiet": 1.0}
+    assert run.task().settings.label_smoothing == 0.1
+    assert run.config.task_settings["class_weights"] == "balanced"
+
+
+@pytest.mark.slow
+def test_the_same_command_again_finds_the_same_split(split_run, pretraining_run, labelled_files):
+    run, metrics, config = split_run
+    _, again = run_finetuning(config, run.path, labelled_files[0], init_checkpoint=pretraining_run.path)
+    assert again["loss"] == pytest.approx(metrics["loss"], abs=1e-6)
+    other = dataclasses.replace(config, dev_split_seed=1)
+    with pytest.raises(ValueError, match="content of its training data has changed"):
+        run_finetuning(other, run.path, labelled_files[0], init_checkpoint=pretraining_run.path)
+
+
+@pytest.mark.slow
+def test_a_run_without_a_split_has_no_held_out_part(finetuned_run, labelled_files):
+    with pytest.raises(ValueError, match="--split=dev is for a run that was trained with dev_split"):
+        evaluate(finetuned_run, labelled_files[0], held_out=True)
+
+
+def test_a_split_and_a_development_file_are_refused_together(labelled_files, tmp_path):
+    config = tiny_finetuning_config(dev_split=0.1)
+    with pytest.raises(ValueError, match="is given for that as well; leave one of them out"):
+        run_finetuning(config, tmp_path / "run", *labelled_files)
+    with pytest.raises(ValueError, match="holds records; give the file"):
+        run_finetuning(config, tmp_path / "run", train_dir=tmp_path)
+    with pytest.raises(ValueError, match="dev_split=1.0 must lie between 0 and 1"):
+        tiny_finetuning_config(dev_split=1.0)
+
+
+def test_the_topmost_layers_begin_anew_and_the_others_are_those_of_the_checkpoint(pretraining_run, tmp_path):
+    config = tiny_finetuning_config(reinit_layers=1, reinit_pooler=True)
+    task = SequenceClassification(LABELS)
+    start = Start(init_checkpoint=pretraining_run.path)
+    point = find_starting_point(start, tmp_path / "run", None, task, config.begins_anew)
+    model = task.build_model(BertEncoder(point.encoder))
+    fresh = {name: variable.numpy() for name, variable in trained_weights(model).items()}
+    point.initialize(model)
+    there = trained_weights(pretraining_run.load_model()[1])
+    for name, variable in trained_weights(model).items():
+        anew = name.split("/")[0] in ("layer_0", "pooler", "classification")  # the tiny model has one layer
+        expected = fresh[name] if anew else there[name].numpy()
+        np.testing.assert_array_equal(variable.numpy(), expected, err_msg=name)
+
+
+def test_topmost_is_counted_from_the_top():
+    config = tiny_finetuning_config(reinit_layers=2)
+    names = [f"layer_{index}/attention/query/kernel" for index in range(12)]
+    assert [config.begins_anew(name, 12) for name in names] == [False] * 10 + [True] * 2
+    assert not config.begins_anew("embeddings/word_embeddings", 12)
+    assert not config.begins_anew("pooler/dense/kernel", 12)
+
+
+def test_what_cannot_begin_anew_is_refused(labelled_files, tmp_path):
+    with pytest.raises(ValueError, match="a layer cannot begin anew and be frozen"):
+        tiny_finetuning_config(encoder=tiny_encoder_config(), reinit_layers=1, frozen=FrozenConfig(layers=2))
+    with pytest.raises(ValueError, match="this training starts from random ones; leave them out"):
+        run_finetuning(tiny_finetuning_config(reinit_pooler=True), tmp_path / "run", labelled_files[0])
+
+
+@pytest.mark.parametrize(
+    ("epochs", "examples", "warns"),
+    [
+        (3, 500, True),
+        (20, 500, False),
+        (3, 9_999, False),
+        (3, 5_000, True),
+        (3, 10_000, False),
+        (7, 5_000, False),
+    ],
+)
+def test_few_steps_on_few_examples_are_warned_of(epochs, examples, warns):
+    config = tiny_finetuning_config(num_train_epochs=epochs, train_batch_size=32, warmup_proportion=0.0)
+    steps = 1_000 if (epochs, examples) == (3, 9_999) else int(examples / 32 * epochs)
+    sentence = too_few_steps(config, examples, steps)
+    assert bool(sentence) == warns
+    if examples == 500 and warns:
+        assert "--override=num_train_epochs=20 --override=warmup_proportion=0.1, or" in sentence
+    if examples == 5_000 and warns:
+        assert "--override=num_train_epochs=7 " in sentence  # 1,093 steps
+
+
+def test_the_config_for_small_data_is_not_warned_of():
+    config = load_config(FinetuningConfig, "configs/finetuning/small_data.toml")
+    assert too_few_steps(config, 300, int(300 / 16 * config.num_train_epochs)) is None
+    assert config.optimizer.corrects_bias and config.warmup_proportion == 0.1

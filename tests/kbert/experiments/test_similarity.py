@@ -1,0 +1,178 @@
+"""Sentence similarity through the house: trained, judged, asked, embedded, converted, exported, resumed."""
+
+import doctest
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kbert
+from export.export_savedmodel import export_savedmodel
+from export.gate.session_check import run_signature
+from kbert.checkpoints.hugging_face.sentence_transformers import read_sentence_modules, write_sentence_modules
+from kbert.config import DatasetConfig, to_dict
+from kbert.config.pooling_config import PoolingConfig
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.prediction import answers
+from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
+from kbert.scripts.convert_checkpoint import convert_checkpoint
+from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config
+from tfrecords_tools.create_finetuning_data import create_finetuning_data
+
+pytestmark = pytest.mark.slow
+
+WORDS = ("jump", "walk", "play", "talk", "look", "ask", "open", "the")
+TEXTS = ["the jump a", "walk and ask", "look"]
+THEIRS = PoolingConfig("cls", False)
+
+
+def write_scored(path, number):
+    rows = [
+        {"text": f"{WORDS[n % 8]} the {WORDS[n % 5]}", "other": f"{WORDS[(n * 3) % 8]} a", "label": n % 6}
+        for n in range(number)
+    ]
+    return write(path, rows)
+
+
+def write_positives(path, number):
+    """Pairs of which every third repeats a query."""
+    rows = [
+        {"text": f"{WORDS[n % 8]} {WORDS[n // 3 % 8]}", "other": f"a {' '.join(WORDS[: n % 8])} {n}"}
+        for n in range(number)
+    ]
+    return write(path, rows)
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def config_of(task, **changes):
+    dataset = DatasetConfig(text="text", text_pair="other")
+    return tiny_finetuning_config(task=task, dataset=dataset, save_checkpoints_steps=2, **changes)
+
+
+@pytest.fixture(scope="module")
+def start(pretraining_run, tmp_path_factory):
+    """A sentence-transformers folder that says its own pooling."""
+    folder = tmp_path_factory.mktemp("start") / "sentences"
+    convert_checkpoint(pretraining_run.path, folder, "hugging_face", encoder_only=True)
+    write_sentence_modules(folder, THEIRS, MAX_SEQ_LENGTH, 16)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def regression(start, tmp_path_factory):
+    """(config, files, RunDirectory, metrics) of a cosine regression."""
+    folder = tmp_path_factory.mktemp("regression")
+    files = write_scored(folder / "train.jsonl", 24), write_scored(folder / "dev.jsonl", 11)
+    config = config_of("cosine_similarity", task_settings={"highest_score": 5.0}, num_train_epochs=1.4)
+    task, metrics = run_finetuning(config, folder / "run", *files, init_checkpoint=start)
+    assert task.pooling == THEIRS
+    return config, files, RunDirectory(folder / "run"), metrics
+
+
+@pytest.fixture(scope="module")
+def loaded(regression):
+    return kbert.load(regression[2].path)
+
+
+def cosines(first, second):
+    return np.sum(first * second, axis=-1) / np.linalg.norm(first, axis=-1) / np.linalg.norm(second, axis=-1)
+
+
+def test_evaluations_of_file_and_records_are_the_trainings(regression, tmp_path):
+    _, files, run, metrics = regression
+    _, judged = evaluate(run, files[1], batch_size=4)
+    assert judged.pop("num_examples") == 11
+    assert judged == pytest.approx(metrics, abs=1e-4)
+    settings = tmp_path / "config.json"
+    settings.write_text(json.dumps(to_dict(run.config)), encoding="utf-8")
+    create_finetuning_data(settings, files[1], tmp_path / "records", init_checkpoint=run.path)
+    _, recorded = evaluate(run, input_dir=tmp_path / "records", batch_size=5)
+    assert recorded.pop("num_examples") == 11 and recorded == pytest.approx(metrics, abs=1e-4)
+
+
+def test_embed_and_answers_take_the_trained_pooling(regression, loaded):
+    run = regression[2]
+    assert loaded.own_pooling == THEIRS and run.details["task_config"]["pooling"] == "cls"
+    embeddings = loaded.embed(TEXTS)
+    hidden = loaded.encoder(loaded.inputs(TEXTS))["sequence_output"]
+    np.testing.assert_allclose(embeddings, hidden[:, 0], atol=1e-5)
+    examples = [{"text": TEXTS[0], "text_pair": other} for other in TEXTS]
+    said = [answer["cosine"] for answer in answers(run, examples)]
+    np.testing.assert_allclose(said, cosines(embeddings[:1], embeddings), atol=1e-5)
+    alone = [answer["embedding"] for answer in answers(run, [{"text": text} for text in TEXTS])]
+    np.testing.assert_allclose(alone, embeddings, atol=1e-5)
+    assert said[0] == pytest.approx(1.0, abs=1e-5) and min(said) < 0.999
+
+
+def test_converted_to_sentence_transformers_and_back(regression, loaded, tmp_path):
+    convert_checkpoint(regression[2].path, tmp_path / "folder", "hugging_face")
+    modules = read_sentence_modules(tmp_path / "folder")
+    assert (modules.pooling, modules.normalize, modules.max_seq_length) == ("cls", False, MAX_SEQ_LENGTH)
+    convert_checkpoint(tmp_path / "folder", tmp_path / "run", "kbert")
+    for place in ("folder", "run"):
+        other = kbert.load(tmp_path / place)
+        assert (other.own_pooling, other.max_seq_length) == (THEIRS, MAX_SEQ_LENGTH)
+        np.testing.assert_allclose(other.embed(TEXTS), loaded.embed(TEXTS), atol=1e-6)
+
+
+def test_what_is_served_is_what_python_answers(regression, loaded, tmp_path):
+    export_savedmodel(regression[2], tmp_path / "served")
+    served, embeddings = str(tmp_path / "served" / "1"), loaded.embed(TEXTS)
+    texts = np.array(TEXTS, object)
+    found = run_signature(served, "embedding", {"text": texts})["embedding"]
+    np.testing.assert_allclose(found, embeddings, atol=1e-5)
+    pairs = {"text": texts, "text_pair": texts[::-1]}
+    found = run_signature(served, "serving_default", pairs)["cosine"]
+    np.testing.assert_allclose(found, cosines(embeddings, embeddings[::-1]), atol=1e-5)
+    inputs = {name: value.numpy() for name, value in loaded.inputs(TEXTS).items()}
+    np.testing.assert_allclose(run_signature(served, "ids", inputs)["embedding"], embeddings, atol=1e-5)
+
+
+def test_in_batch_negatives_resume_exactly_and_judge_scored_files_too(start, tmp_path):
+    train, dev = write_positives(tmp_path / "train.jsonl", 26), write_positives(tmp_path / "dev.jsonl", 9)
+    scored = write_scored(tmp_path / "scored.jsonl", 8)
+    config = config_of("multiple_negatives_ranking", eval_every_steps=4, log_every_steps=1)
+    copy = shutil.copytree(start, tmp_path / "start")
+    arguments = {"init_checkpoint": copy, "other_dev_files": {"scored": scored}}
+    task, metrics = run_finetuning(config, tmp_path / "run", train, dev, **arguments)
+    assert task.pooling == THEIRS
+    assert {"loss", "mrr", "accuracy_at_1", "scored_spearman", "scored_pearson"} <= metrics.keys()
+    assert "scored_loss" not in metrics
+
+    # Without its starting checkpoint, from the last but one: the same losses and metrics.
+    run = RunDirectory(tmp_path / "run")
+    lines = [line["loss"] for line in read_metrics(run.metrics_file) if line["split"] == "train"]
+    assert len(lines) == 6  # two epochs of 26 rows in batches of 8
+    shutil.rmtree(copy)
+    shutil.rmtree(run.checkpoint("last"))
+    _, again = run_finetuning(config, tmp_path / "run", train, dev, **arguments)
+    assert again == pytest.approx(metrics, abs=0)
+    assert [line["loss"] for line in read_metrics(run.metrics_file) if line["split"] == "train"] == lines
+
+
+def test_what_would_make_other_negatives_is_refused_before_a_run_is_made(start, tmp_path):
+    train = write_positives(tmp_path / "train.jsonl", 26)
+    config = config_of("multiple_negatives_ranking", gradient_accumulation_steps=2)
+    with pytest.raises(ValueError, match="gradient_accumulation_steps=2: the negatives of"):
+        run_finetuning(config, tmp_path / "run", train, init_checkpoint=start)
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_code_of_the_guide_runs(regression, tmp_path, monkeypatch):
+    guide = Path(__file__).resolve().parents[3] / "docs" / "similarity.md"
+    (block,) = guide.read_text(encoding="utf-8").split("```python\n")[1:]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "stsb_embeddings").symlink_to(regression[2].path)
+    test = doctest.DocTestParser().get_doctest(block.split("```")[0], {}, str(guide), None, 0)
+    report = []
+    results = doctest.DocTestRunner(verbose=False).run(test, out=report.append)
+    assert results.attempted and results.failed == 0, "".join(report)

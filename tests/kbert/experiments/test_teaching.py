@@ -1,0 +1,121 @@
+"""A training with a teacher is an ordinary run: it goes on exactly, and what it leaves is the student."""
+
+import dataclasses
+import shutil
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from kbert.checkpoints.formats import read_checkpoint
+from kbert.config import DistillationConfig
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.pretraining import run_pretraining
+from kbert.experiments.starting_point import Start
+from kbert.experiments.teaching import Teaching
+from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
+from kbert.stop_signal import StoppedBySignal
+from kbert.tokenization.vocabulary import Vocabulary
+from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
+from tests.kbert.training.run_contents import assert_same_runs, signal_after_call
+
+PROJECTION = "distillation_projection/kernel"
+
+
+def narrow_student(teacher, **changes):
+    """A student from random weights, narrower than its teacher, that learns by every loss."""
+    settings = DistillationConfig(
+        str(teacher), 2.0, hidden_weight=1.0, attention_weight=0.1, cosine_weight=0.5, **changes
+    )
+    return tiny_finetuning_config(
+        encoder=tiny_encoder_config(hidden_size=8, num_hidden_layers=1), distillation=settings
+    )
+
+
+@pytest.mark.slow
+def test_a_run_with_a_teacher_goes_on_exactly_and_leaves_the_student_alone(
+    finetuned_run, labelled_files, tmp_path, monkeypatch
+):
+    teacher = shutil.copytree(finetuned_run.path, tmp_path / "teacher")
+    config = narrow_student(teacher)
+    run_finetuning(config, tmp_path / "whole", *labelled_files)
+    with monkeypatch.context() as patch:
+        signal_after_call(patch, 4)
+        with pytest.raises(StoppedBySignal):
+            run_finetuning(config, tmp_path / "stopped", *labelled_files)
+    moved = teacher.rename(tmp_path / "moved")
+    gone = "the teacher cannot be read: checkpoint .*teacher does not exist"
+    with pytest.raises(ValueError, match=gone):
+        run_finetuning(config, tmp_path / "stopped", *labelled_files)
+    run_finetuning(narrow_student(moved), tmp_path / "stopped", *labelled_files)
+    whole, stopped = RunDirectory(tmp_path / "whole"), RunDirectory(tmp_path / "stopped")
+    assert_same_runs(whole, stopped)
+
+    # The weights are the student's; what only training needs lies with the optimizer.
+    checkpoint = whole.checkpoint()
+    _, student = whole.load_model()
+    assert set(load_file(checkpoint / "model.safetensors")) == {v.path for v in student.trainable_variables}
+    kept = load_file(checkpoint / "optimizer.safetensors")
+    assert kept[PROJECTION].shape == (8, 16) and f"{PROJECTION}/adam_m" in kept
+    read_checkpoint(whole.path)  # and nothing that a reader would not know
+
+    lines = read_metrics(whole.metrics_file)
+    train, evaluation = ([line for line in lines if line["split"] == split] for split in ("train", "eval"))
+    for name in ("loss", "soft_loss", "hidden_loss", "attention_loss", "cosine_loss"):
+        assert train[-1][name] > 0
+    assert "soft_loss" not in evaluation[-1]
+    _, metrics = evaluate(whole, labelled_files[1], batch_size=5)
+    assert metrics["loss"] == pytest.approx(evaluation[-1]["loss"], abs=1e-5)
+
+
+@pytest.mark.slow
+def test_a_changed_teacher_is_refused(finetuned_run, pair_run, labelled_files, tmp_path):
+    config = narrow_student(finetuned_run.path)
+    run_finetuning(dataclasses.replace(config, num_train_epochs=0.2), tmp_path / "run", labelled_files[0])
+    other = narrow_student(pair_run.path)
+    with pytest.raises(ValueError, match="learns from another teacher: the content of .* has changed since"):
+        run_finetuning(dataclasses.replace(other, num_train_epochs=0.2), tmp_path / "run", labelled_files[0])
+
+
+@pytest.mark.slow
+def test_a_student_starts_from_layers_of_its_teacher(pretraining_run, records_dir, tmp_path):
+    """At a learning rate of almost nothing it stays what it was: DistilBERT's start, in small."""
+    settings = DistillationConfig(
+        str(pretraining_run.path), 2.0, cosine_weight=1.0, soft_label_weight=5.0, label_weight=2.0,
+        init_layers=(0, 0),
+    )  # fmt: skip
+    config = tiny_pretraining_config(
+        encoder=None, distillation=settings, num_train_steps=2, num_warmup_steps=0
+    )
+    slow = dataclasses.replace(config.optimizer, learning_rate=1e-12)
+    run_pretraining(dataclasses.replace(config, optimizer=slow), tmp_path / "run", records_dir / "train")
+    run = RunDirectory(tmp_path / "run")
+    assert run.config.encoder.num_hidden_layers == 2 and run.details["init_checkpoint"] is None
+    _, model = run.load_model()
+    teacher = read_checkpoint(pretraining_run.path).tensors
+    for variable in model.trainable_variables:
+        expected = teacher[variable.path.replace("layer_1/", "layer_0/")].read()
+        np.testing.assert_allclose(variable, expected, atol=1e-6, err_msg=variable.path)
+    (line,) = [line for line in read_metrics(run.metrics_file) if line["split"] == "train"]
+    assert {"soft_masked_lm_loss", "soft_next_sentence_loss", "cosine_loss"} <= line.keys()
+
+
+def test_weights_come_from_one_place(finetuned_run, labelled_files, tmp_path):
+    settings = DistillationConfig(str(finetuned_run.path), init_layers=(0,))
+    config = tiny_finetuning_config(distillation=settings)
+    with pytest.raises(ValueError, match="leave out --init_checkpoint, or init_layers"):
+        run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=finetuned_run.path)
+    other = Vocabulary([*finetuned_run.vocabulary().tokens, "new"], do_lower_case=True)
+    with pytest.raises(ValueError, match="the student's vocabulary .* is not that of the teacher"):
+        run_finetuning(config, tmp_path / "run", labelled_files[0], vocabulary=other)
+    assert not (tmp_path / "run").exists()
+
+
+def test_with_layers_of_the_teacher_its_vocabulary_may_be_given_too(finetuned_run):
+    """Records bring their own."""
+    settings = DistillationConfig(str(finetuned_run.path), init_layers=(0,))
+    start = Start(vocabulary=finetuned_run.vocabulary())
+    found = Teaching(tiny_finetuning_config(distillation=settings), start).start(start)
+    assert (found.init_checkpoint, found.layers, found.vocabulary) == (settings.teacher, (0,), None)

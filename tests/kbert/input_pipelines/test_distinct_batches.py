@@ -1,0 +1,93 @@
+"""Batches without duplicate texts: properties over random files, and the same order when resumed."""
+
+import collections
+
+import numpy as np
+import pytest
+
+from kbert.input_pipelines.distinct_batches import DistinctBatches
+from kbert.input_pipelines.text_reader import training_batches
+
+
+def random_rows(number, num_texts, seed):
+    """Rows with repeated texts: of each column's texts some are frequent."""
+    rng = np.random.default_rng(seed)
+    return [
+        tuple(str(int(value)) for value in rng.integers(0, num_texts, size=2) ** 2 // num_texts)
+        for _ in range(number)
+    ]
+
+
+def require_distinct(rows, batches):
+    for batch in batches:
+        texts = [text for row in batch for text in set(rows[row])]
+        assert len(texts) == len(set(texts))
+
+
+@pytest.mark.parametrize(
+    ("number", "num_texts", "size"), [(60, 400, 8), (203, 900, 16), (64, 300, 4), (7, 99, 3)]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_no_text_twice_in_a_batch_and_no_row_twice_in_an_epoch(number, num_texts, size, seed):
+    rows = random_rows(number, num_texts, seed)
+    order = DistinctBatches(rows, size).order(seed)
+    assert len(order) == number // size * size == len(set(order.tolist()))
+    require_distinct(rows, order.reshape(-1, size))
+
+
+def test_texts_as_frequent_as_there_are_batches_find_places():
+    """The hardest file that has an order: a text in every batch, and every row repeats something."""
+    rows = [(f"query {place % 4}", f"answer {place}") for place in range(16)]
+    for seed in range(5):
+        batches = DistinctBatches(rows, 4).order(seed).reshape(4, 4)
+        require_distinct(rows, batches)
+        assert sorted(batches.ravel()) == list(range(16))
+
+
+def test_more_rows_of_a_text_than_batches():
+    rows = [("same", f"answer {place}") for place in range(4)] + [("x", "y"), ("z", "w")]
+    with pytest.raises(
+        ValueError, match="has 3 batches, and the most frequent text .'same'. stands in 4 exa"
+    ):
+        DistinctBatches(rows, 2).order(0)
+    # Seven rows make three batches too, and one of the four may be left out.
+    order = DistinctBatches([*rows, ("u", "v")], 2).order(0)
+    require_distinct([*rows, ("u", "v")], order.reshape(3, 2))
+
+
+def test_epochs_differ_and_each_row_meets_others():
+    rows = [(str(place), f"p{place}") for place in range(40)]
+    distinct = DistinctBatches(rows, 4)
+    orders = [distinct.order(seed) for seed in range(200)]
+    np.testing.assert_array_equal(orders[3], DistinctBatches(rows, 4).order(3))
+    partners = collections.Counter()
+    for order in orders:
+        (batch,) = [set(batch) for batch in order.reshape(-1, 4).tolist() if 0 in batch]
+        partners.update(batch - {0})
+    assert len(partners) == 39  # 600 draws of 39
+
+
+def batches_from(start, rows, size=4, **options):
+    features = {
+        "input_ids": np.arange(len(rows), dtype=np.int32)[:, None],
+        "input_mask": np.ones((len(rows), 1), np.int32),
+    }
+    dataset = training_batches(features, size, 5, start, False, texts_apart=rows, **options)
+    return [batch["input_ids"][:, 0].tolist() for batch in dataset.take(12).as_numpy_iterator()]
+
+
+def test_batches_over_epochs_and_resumed_anywhere():
+    rows = random_rows(18, 60, seed=4)
+    whole = batches_from(0, rows)  # four batches an epoch
+    require_distinct(rows, whole)
+    assert whole[:4] != whole[4:8]
+    for step in (1, 3, 4, 7):
+        assert batches_from(step * 4, rows)[: 12 - step] == whole[step:]
+
+
+def test_two_pipelines_share_each_batch():
+    from kbert.input_pipelines.records.record_shares import Share
+
+    rows = random_rows(18, 60, seed=4)
+    parts = [batches_from(0, rows, share=Share(2, place)) for place in range(2)]
+    assert [first + second for first, second in zip(*parts, strict=True)] == batches_from(0, rows)

@@ -1,0 +1,137 @@
+"""Files, settings and trainings of sentence similarity: what is read, what is refused with which words."""
+
+import json
+
+import numpy as np
+import pytest
+
+from kbert.config import DatasetConfig, FinetuningConfig
+from kbert.config.pooling_config import PoolingConfig
+from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
+from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
+from kbert.tasks.similarity.text_groups import TextGroup
+from kbert.tokenization.text_inputs import TextInputs
+from tests.tfrecords_tools import small_corpus
+
+PAIRS = DatasetConfig(text="a", text_pair="b", label="score")
+TRIPLETS = DatasetConfig(text="a", text_pair="b", negatives=("n",), label="score")
+
+
+def write(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_pairs_with_scores_and_triplets_are_read(tmp_path):
+    scored = write(tmp_path / "scored.jsonl", {"a": "x", "b": "y", "score": "2.5"})
+    assert list(CosineSimilarity.read_examples(scored, PAIRS)) == [TextGroup(("x", "y"), 2.5)]
+    assert list(MultipleNegativesRanking.read_examples(scored, TRIPLETS)) == [TextGroup(("x", "y"), 2.5)]
+    triplets = write(tmp_path / "triplets.jsonl", {"a": "x", "b": "y", "n": "z"})
+    assert list(MultipleNegativesRanking.read_examples(triplets, TRIPLETS)) == [
+        TextGroup(("x", "y", "z"), None)
+    ]
+    unlabelled = CosineSimilarity.read_examples(scored, PAIRS, with_labels=False)
+    assert list(unlabelled) == [TextGroup(("x", "y"), None)]
+
+
+@pytest.mark.parametrize(
+    ("task", "dataset", "row", "sentence"),
+    [
+        (CosineSimilarity, DatasetConfig(text="a"), {"a": "x"}, "dataset.text_pair is not set"),
+        (CosineSimilarity, TRIPLETS, {"a": "x"}, "learns from pairs with scores, not from negatives"),
+        (CosineSimilarity, PAIRS, {"a": "x", "b": "y"}, "line 1 has no column 'score'"),
+        (MultipleNegativesRanking, TRIPLETS, {"a": "x", "b": "y"}, "line 1 has no column 'n'"),
+        (
+            MultipleNegativesRanking,
+            TRIPLETS,
+            {"a": "x", "b": "y", "n": "y"},
+            "line 1: the positive 'y' is among its own negatives",
+        ),
+        (
+            MultipleNegativesRanking,
+            TRIPLETS,
+            {"a": "x", "b": "y", "score": "entailment"},
+            "set dataset.label to the name of no column",
+        ),
+    ],
+)
+def test_rows_that_cannot_be_learnt_from(tmp_path, task, dataset, row, sentence):
+    path = write(tmp_path / "file.jsonl", row)
+    with pytest.raises(ValueError, match=sentence):
+        list(task.read_examples(path, dataset))
+
+
+def test_scores_become_cosines_and_missing_texts_empty_ones():
+    inputs = TextInputs(small_corpus.vocabulary(), 8)
+    task = CosineSimilarity(lowest_score=1.0, highest_score=5.0)
+    rows = task.examples_to_features([TextGroup(("jump", "the a"), 4.0), TextGroup(("a", "a"), 1.0)], inputs)
+    assert rows.features["targets"].tolist() == [0.75, 0.0]
+    assert rows.features["input_ids"].shape == (2, 2, 8)
+    # Each text is a sequence of its own.
+    np.testing.assert_array_equal(rows.features["input_mask"][0].sum(axis=-1), [3, 4])
+    assert not rows.features["segment_ids"].any()
+
+    ranking = MultipleNegativesRanking(num_negatives=1)
+    rows = ranking.examples_to_features(
+        [TextGroup(("jump", "a"), 0.5), TextGroup(("a", "a", "the"), None)], inputs
+    )
+    assert rows.features["input_mask"][0].sum(axis=-1).tolist() == [3, 3, 2]
+    assert rows.features["targets"][0] == 0.5 and np.isnan(rows.features["targets"][1])
+
+
+def test_a_score_outside_the_range_is_refused():
+    with pytest.raises(ValueError, match="example 2 .* the score 4.2, which is not between lowest_score=0"):
+        CosineSimilarity().check_examples([TextGroup(("a", "b"), 1.0), TextGroup(("a", "b"), 4.2)], 8)
+
+
+def few(number, score=None):
+    return [TextGroup((f"query {place}", f"positive {place}"), score) for place in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "examples", "sentence"),
+    [
+        ({"gradient_accumulation_steps": 2}, few(8), "gradient_accumulation_steps=2: the negatives of"),
+        ({}, None, "records hold no texts; train from --train_file"),
+        ({}, few(8, 0.5), "training example 1 has a score .*takes the second text of every training row as"),
+        (
+            {},
+            few(6) + few(1) * 2,
+            "no order of the 8 training examples .* batch of 4: an epoch has 2",
+        ),
+    ],
+)
+def test_trainings_without_the_negatives_of_whole_batches_are_refused(changes, examples, sentence):
+    task, config = MultipleNegativesRanking(), FinetuningConfig(train_batch_size=4, **changes)
+    task.check_training(FinetuningConfig(train_batch_size=4), few(7) + few(1))
+    with pytest.raises(ValueError, match=sentence):
+        task.check_training(config, examples)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"pooling": "median"}, "pooling='median' is not known; choose one of cls, mean, max"),
+        ({"scale": 0.0}, "scale=0 must be a positive number"),
+        ({"scale": float("inf")}, "scale=inf must be a positive number"),
+    ],
+)
+def test_settings_that_make_no_ranking(settings, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        MultipleNegativesRanking.read_settings(settings)
+
+
+def test_a_range_of_scores_the_wrong_way_round():
+    with pytest.raises(ValueError, match="lowest_score=5 and highest_score=0: expected finite numbers"):
+        CosineSimilarity.read_settings({"lowest_score": 5.0, "highest_score": 0.0})
+
+
+def test_pooling_is_the_settings_the_checkpoints_or_mean():
+    theirs = PoolingConfig("cls", False)
+    for task in (CosineSimilarity(highest_score=5.0), MultipleNegativesRanking(num_negatives=2, scale=7.0)):
+        assert task.with_pooling(None).pooling == PoolingConfig("mean", True)
+        adopted = task.with_pooling(theirs)
+        assert adopted.pooling == theirs
+        assert adopted.get_config() == task.get_config() | {"pooling": "cls", "normalize": False}
+        own = type(task)(pooling="max").with_pooling(theirs)
+        assert own.pooling == PoolingConfig("max", False)

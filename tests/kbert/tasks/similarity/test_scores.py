@@ -1,0 +1,84 @@
+"""Cosine regression and the scores of evaluations against small sums done by hand."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE
+from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
+from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
+from kbert.tasks.similarity.retrieval_scores import retrieval_scores
+from kbert.tasks.task import Predictions
+from tests.kbert.tasks.test_tasks import evaluate
+
+RNG = np.random.default_rng(3)
+
+
+def directions(*degrees):
+    angles = np.deg2rad(degrees)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+
+
+def test_the_loss_of_cosine_regression():
+    # Cosines 1, 0 and -1, whatever the lengths of the vectors; the last row only fills the batch.
+    first, second = directions(0, 0, 0, 0), directions(0, 90, 180, 45) * [[2.0], [3.0], [0.5], [1.0]]
+    outputs = {"embeddings": np.stack([first, second], axis=1).astype(np.float32)}
+    batch = {
+        "input_ids": np.zeros((4, 2, 3), np.int32),
+        TARGET_FEATURE: np.float32([0.5, 0.5, 0.0, 0.9]),
+        EXAMPLE_WEIGHTS: np.float32([1, 1, 1, 0]),
+    }
+    assert evaluate(CosineSimilarity(), outputs, batch)["loss"] == pytest.approx((0.25 + 0.25 + 1.0) / 3)
+
+
+def test_correlations_of_both_tasks_are_scipys():
+    texts, scores = RNG.normal(size=(9, 2, 4)), RNG.uniform(size=9)
+    units = texts / np.linalg.norm(texts, axis=-1, keepdims=True)
+    cosines = np.sum(units[:, 0] * units[:, 1], axis=-1)
+    expected = {
+        "pearson": stats.pearsonr(cosines, scores).statistic,
+        "spearman": stats.spearmanr(cosines, scores).statistic,
+    }
+    regression = {"cosine": cosines, TARGET_FEATURE: scores}
+    assert CosineSimilarity().score(None, Predictions(regression, np.arange(9))) == pytest.approx(expected)
+    ranking = {"embeddings": texts, TARGET_FEATURE: scores}
+    found = MultipleNegativesRanking().score(None, Predictions(ranking, np.arange(9)))
+    assert found == pytest.approx(expected)
+
+
+def test_ranks_of_the_positives():
+    """Three queries at 0, 90 and 180 degrees; the second's positive is the third best of its candidates."""
+    queries, positives = directions(0, 90, 180), directions(10, 20, 170)
+    negatives = directions(20, 80, 270)
+    texts = np.stack([queries, positives, negatives], axis=1)
+    scores = retrieval_scores(texts)
+    # Query 0: 10 degrees wins. Query 1: 20 is 70 away, 80 only 10, and the negative of query 0 ties at 70.
+    # Query 2: 170 wins.
+    assert scores["accuracy_at_1"] == pytest.approx(2 / 3)
+    assert scores["mrr"] == pytest.approx((1 + (1 / 2 + 1 / 3) / 2 + 1) / 3)
+    assert scores["triplet_accuracy"] == pytest.approx(2 / 3)
+
+
+def test_a_model_that_gives_all_texts_the_same_vector_gains_nothing():
+    scores = retrieval_scores(np.ones((8, 3, 4), np.float32))
+    assert scores["accuracy_at_1"] == pytest.approx(1 / 16)
+    assert scores["mrr"] == pytest.approx(np.mean(1 / np.arange(1, 17)))
+    assert scores["triplet_accuracy"] == 0.5
+
+
+def test_many_queries_are_ranked_as_a_loop_ranks_them():
+    texts = RNG.normal(size=(700, 2, 3))  # more than one block of queries
+    units = texts / np.linalg.norm(texts, axis=-1, keepdims=True)
+    cosines = units[:, 0] @ units[:, 1].T
+    ranks = [1 + np.sum(np.delete(row, place) > row[place]) for place, row in enumerate(cosines)]
+    scores = retrieval_scores(texts)
+    assert scores["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)), rel=1e-3)
+    assert scores["accuracy_at_1"] == pytest.approx(np.mean(np.array(ranks) == 1), abs=2e-3)
+
+
+def test_rows_with_and_without_scores_are_judged_apart():
+    texts, targets = RNG.normal(size=(6, 2, 4)), np.array([np.nan] * 3 + [0.1, 0.9, 0.4])
+    values = {"embeddings": texts, TARGET_FEATURE: targets}
+    scores = MultipleNegativesRanking().score(None, Predictions(values, np.arange(6)))
+    assert scores.keys() == {"accuracy_at_1", "mrr", "pearson", "spearman"}
+    assert scores["mrr"] == retrieval_scores(texts[:3])["mrr"]

@@ -1,0 +1,148 @@
+"""Weights of labels and label smoothing, beside NumPy and scikit-learn."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from sklearn.utils.class_weight import compute_class_weight
+
+from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE
+from kbert.tasks.label_losses import LabelLossSettings, balanced_positive_weights, balanced_weights
+from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
+from kbert.tasks.sequences.sequence_classification import SequenceClassification
+from kbert.tasks.sequences.sequence_regression import SequenceRegression
+from kbert.tasks.token_classification import TokenClassification
+
+LABELS = ("a", "b", "c")
+LOGITS = np.array([[2.0, 0.5, -1.0], [0.1, 0.2, 0.3], [-3.0, 1.0, 4.0], [9.0, 9.0, -9.0]], np.float32)
+IDS = np.array([0, 2, 2, 1], np.int32)
+REAL = np.array([1.0, 1.0, 1.0, 0.0], np.float32)  # the last row only fills the batch
+TABLE = {"a": 0.5, "b": 7.0, "c": 3.0}
+
+
+def batch_of(labels, real=REAL):
+    tensors = {"input_ids": np.zeros((len(real), 2), np.int32), LABEL_FEATURE: labels, EXAMPLE_WEIGHTS: real}
+    return {name: tf.constant(value) for name, value in tensors.items()}
+
+
+def losses_of(task, logits, batch):
+    """(training loss, evaluation loss): means over the batch."""
+    outputs = {"logits": tf.constant(logits)}
+    trained = task.training_loss_sums(outputs, batch)["loss"] / task.training_loss_weights(batch)["loss"]
+    return float(trained), float(task.loss_sums(outputs, batch)["loss"] / task.loss_weights(batch)["loss"])
+
+
+def log_softmax(logits):
+    return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+
+
+def smoothed(logits, ids, smoothing):
+    """Cross-entropies with the smoothed targets written out."""
+    number = logits.shape[-1]
+    targets = np.eye(number)[ids] * (1 - smoothing) + smoothing / number
+    return -(targets * log_softmax(logits.astype(np.float64))).sum(-1)
+
+
+def test_balanced_weights_are_those_of_scikit_learn():
+    labels = ["a"] * 90 + ["b"] * 9 + ["c"]
+    counts = {name: labels.count(name) for name in LABELS}
+    expected = compute_class_weight("balanced", classes=np.array(LABELS), y=np.array(labels))
+    assert list(balanced_weights(counts, LABELS).values()) == pytest.approx(expected)
+
+
+def test_a_label_without_examples_changes_no_weight(caplog):
+    weights = balanced_weights({"a": 3, "b": 1}, LABELS)
+    assert weights == {"a": pytest.approx(2 / 3), "b": 2.0, "c": 1.0}
+    assert "no training example has the label ['c']" in caplog.text
+
+
+def test_balanced_weights_of_several_labels_are_quotients_of_those_of_scikit_learn():
+    held = np.array([1] * 3 + [0] * 17)
+    without, having = compute_class_weight("balanced", classes=np.array([0, 1]), y=held)
+    weights = balanced_positive_weights({"x": 3, "always": 20}, ["x", "always", "never"], 20)
+    assert weights == {"x": pytest.approx(having / without), "always": 1.0, "never": 1.0}
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_a_label_weighs_as_much_as_its_table_says(smoothing):
+    task = SequenceClassification(LABELS, class_weights=TABLE, label_smoothing=smoothing)
+    trained, evaluated = losses_of(task, LOGITS, batch_of(IDS))
+    weights = np.array([TABLE[LABELS[index]] for index in IDS]) * REAL
+    assert trained == pytest.approx(
+        (weights * smoothed(LOGITS, IDS, smoothing)).sum() / weights.sum(), rel=1e-5
+    )
+    assert evaluated == pytest.approx(smoothed(LOGITS[:3], IDS[:3], 0.0).mean(), rel=1e-5)
+
+
+def test_without_either_training_and_evaluation_have_the_same_loss():
+    for task, labels in (
+        (SequenceClassification(LABELS), IDS),
+        (MultiLabelClassification(LABELS), np.eye(3, dtype=np.int32)[IDS]),
+    ):
+        trained, evaluated = losses_of(task, LOGITS, batch_of(labels))
+        assert trained == evaluated
+
+
+def test_having_a_label_weighs_as_much_as_the_table_says():
+    held = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]], np.int32)
+    task = MultiLabelClassification(LABELS, class_weights=TABLE, label_smoothing=0.2)
+    trained, evaluated = losses_of(task, LOGITS, batch_of(held))
+    said = 1 / (1 + np.exp(-LOGITS[:3].astype(np.float64)))
+
+    def entropies(targets):
+        return -targets * np.log(said) - (1 - targets) * np.log(1 - said)
+
+    weights = np.where(held[:3], list(TABLE.values()), 1.0)
+    expected = (weights * entropies(held[:3] * 0.8 + 0.1)).sum() / weights.sum()
+    assert trained == pytest.approx(expected, rel=1e-5)
+    assert evaluated == pytest.approx(entropies(held[:3]).mean(), rel=1e-5)
+
+
+def test_a_labelled_token_weighs_as_much_as_its_label():
+    task = TokenClassification(LABELS, class_weights=TABLE, label_smoothing=0.1)
+    ids = np.array([[0, 2, -100], [1, -100, -100]], np.int32)
+    logits = np.stack([LOGITS[:3], LOGITS[1:]])
+    trained, evaluated = losses_of(task, logits, batch_of(ids, np.ones(2, np.float32)))
+    places = ids >= 0
+    weights = np.array([TABLE[LABELS[index]] for index in ids[places]])
+    expected = (weights * smoothed(logits[places], ids[places], 0.1)).sum() / weights.sum()
+    assert trained == pytest.approx(expected, rel=1e-5)
+    assert evaluated == pytest.approx(smoothed(logits[places], ids[places], 0.0).mean(), rel=1e-5)
+
+
+def test_balanced_becomes_the_numbers_that_a_run_records():
+    task = SequenceClassification(LABELS, class_weights="balanced")
+    with pytest.raises(ValueError, match="stands for numbers that only the training data know"):
+        task.training_loss_weights(batch_of(IDS))
+    counted = task.for_training(lambda: ({"a": 2, "b": 1, "c": 1}, 4))
+    weights = {"a": pytest.approx(2 / 3), "b": pytest.approx(4 / 3), "c": pytest.approx(4 / 3)}
+    assert counted.get_config()["class_weights"] == weights
+    assert SequenceClassification(**counted.get_config()).settings == counted.settings
+    several = MultiLabelClassification(LABELS, class_weights="balanced")
+    assert several.for_training(lambda: ({"a": 1, "b": 2, "c": 3}, 4)).settings.class_weights == {
+        "a": 3.0, "b": 1.0, "c": pytest.approx(1 / 3),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"class_weights": "even"}, "class_weights='even' is not known; give \"balanced\" or a table"),
+        ({"class_weights": {"a": 0}}, "class_weights.a=0 must be a positive number"),
+        ({"class_weights": {"a": "2"}}, "class_weights.a='2' must be a positive number"),
+        ({"class_weights": {"a": True}}, "class_weights.a=True must be a positive number"),
+        ({"label_smoothing": 1.0}, "label_smoothing=1.0 must be at least 0 and below 1"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        LabelLossSettings(**settings)
+
+
+def test_a_table_names_every_label_and_no_other():
+    with pytest.raises(ValueError, match=r"without one is \['c'\], no label is \['d'\]"):
+        SequenceClassification(LABELS, class_weights={"a": 1.0, "b": 2.0, "d": 1.0})
+
+
+def test_a_task_without_labels_refuses_both():
+    with pytest.raises(ValueError, match="sequence_regression has no settings, received class_weights"):
+        SequenceRegression.read_settings({"class_weights": "balanced"})

@@ -1,0 +1,89 @@
+"""What is frozen keeps its numbers, and all else learns as if nothing were frozen."""
+
+import numpy as np
+import pytest
+
+from kbert.config import EncoderConfig, FinetuningConfig, FrozenConfig, OptimizerConfig
+from kbert.encoder import BertEncoder
+from kbert.runs.run_directory import trained_weights
+from kbert.tasks.pretraining import Pretraining
+from kbert.training.measuring.memory_estimate import TrainingShape, estimate_memory, num_frozen
+from tests.conftest import tiny_encoder_config
+from tests.kbert.training.small_training import SmallTraining, random_batches
+
+FROZEN = FrozenConfig(embeddings=True, layers=1)
+
+
+@pytest.fixture(scope="module")
+def after_a_step():
+    """frozen, recompute -> (weights before, weights after one step without clipping, the training)."""
+    known = {}
+
+    def step(frozen, recompute=False):
+        if (frozen, recompute) not in known:
+            batches = random_batches(1, batch_size=8)
+            training = SmallTraining(
+                batches, clipnorm=float("inf"), num_hidden_layers=2, frozen=frozen, recompute=recompute
+            )
+            before = {name: value.numpy() for name, value in training.weights.items()}
+            training.run()
+            after = {name: value.numpy() for name, value in training.weights.items()}
+            known[frozen, recompute] = before, after, training
+        return known[frozen, recompute]
+
+    return step
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+def test_frozen_weights_stay_and_the_others_learn_as_without(after_a_step, recompute):
+    _, unfrozen, _ = after_a_step(FrozenConfig())
+    before, after, training = after_a_step(FROZEN, recompute)
+    frozen = [name for name in before if FROZEN.holds(name)]
+    assert {name.split("/")[0] for name in frozen} == {"embeddings", "layer_0"}
+    for name, value in after.items():
+        if name in frozen:
+            np.testing.assert_array_equal(value, before[name], err_msg=name)  # not even decayed
+        else:
+            np.testing.assert_allclose(value, unfrozen[name], atol=1e-6, err_msg=name)
+            assert np.any(value != before[name]), name
+    slots = {name.rpartition("/")[0] for name in training.optimizer.slots()}
+    assert slots == set(before) - set(frozen)
+
+
+def test_names_and_numbers_of_what_is_frozen_are_those_of_a_model():
+    config = tiny_encoder_config(num_hidden_layers=12)
+    weights = trained_weights(Pretraining().build_model(BertEncoder(config)))
+    for frozen in (FrozenConfig(), FROZEN, FrozenConfig(layers=11), FrozenConfig(True, 12)):
+        size = sum(int(np.prod(v.shape)) for name, v in weights.items() if frozen.holds(name))
+        assert size == num_frozen(config, frozen)
+
+
+def test_memory_is_estimated_without_what_is_frozen():
+    config = EncoderConfig()
+    whole = estimate_memory(config, TrainingShape(8, 128))
+    part = estimate_memory(config, TrainingShape(8, 128, frozen=FrozenConfig(True, 6)))
+    trained = whole.parameters - 4 * num_frozen(config, FrozenConfig(True, 6))
+    assert part.parameters == whole.parameters
+    assert part.optimizer == part.gradients == 2 * trained
+    embedded = 4 * 8 * 128 * 2 * config.hidden_size
+    assert part.activations - embedded == (whole.activations - embedded) // 2
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"frozen": FrozenConfig(layers=3)},
+            "frozen.layers=3 is more than the encoder's num_hidden_layers=2",
+        ),
+        (
+            {"frozen": FrozenConfig(layers=2), "optimizer": OptimizerConfig(layer_decay=0.9)},
+            "layer_decay=0.9 needs a layer that is trained, but frozen.layers=2 freezes all",
+        ),
+    ],
+)
+def test_what_cannot_be_frozen_is_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        FinetuningConfig(encoder=tiny_encoder_config(), **values)
+    with pytest.raises(ValueError, match="frozen.layers=-1 must not be negative"):
+        FrozenConfig(layers=-1)

@@ -1,0 +1,130 @@
+"""A training of adapters: what learns, what is saved, and what answers."""
+
+import shutil
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+import kbert
+from kbert.config import FinetuningConfig, FrozenConfig, LoraConfig
+from kbert.config.lora_config import is_adapter
+from kbert.encoder import BertEncoder
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
+from kbert.runs import checkpoint
+from kbert.runs.run_directory import RunDirectory, trained_weights
+from kbert.scripts.convert_checkpoint import convert_checkpoint
+from kbert.training.measuring.memory_estimate import (
+    TrainingShape,
+    estimate_memory,
+    num_adapter_parameters,
+)
+from kbert.training.measuring.training_flops import Heads
+from tests.conftest import tiny_encoder_config, tiny_finetuning_config
+from tests.kbert.training.small_training import SmallTraining, random_batches
+
+LORA = LoraConfig(rank=2, alpha=8.0, dropout=0.3)
+
+
+def step_with(**changes):
+    """(weights before, weights after two steps)."""
+    training = SmallTraining(random_batches(2, batch_size=8), lora=LORA, learning_rate=1e-2, **changes)
+    before = {name: value.numpy() for name, value in training.weights.items()}
+    training.run(2)
+    return before, {name: value.numpy() for name, value in training.weights.items()}
+
+
+def test_adapters_and_heads_learn_and_running_a_block_again_drops_the_same():
+    before, after = step_with()
+    for name in before:
+        learns = is_adapter(name) or name.startswith(("pooler/", "masked_lm/", "next_sentence/"))
+        assert np.any(before[name] != after[name]) == learns, name
+    _, again = step_with(recompute=True)
+    for name, value in after.items():
+        np.testing.assert_allclose(again[name], value, atol=1e-6, err_msg=name)
+
+
+def test_memory_and_parameters_are_those_of_adapters_and_head():
+    config = tiny_encoder_config()
+    weights = trained_weights(BertEncoder(config, lora=LORA))
+    adapters = sum(int(np.prod(v.shape)) for name, v in weights.items() if is_adapter(name))
+    assert num_adapter_parameters(config, LORA) == adapters
+    shape = TrainingShape(8, 16, heads=Heads(pooled_labels=3), lora=LORA)
+    estimate, width = estimate_memory(config, shape), config.hidden_size
+    assert estimate.optimizer == 8 * (adapters + width * (width + 1) + 3 * (width + 1))
+
+
+@pytest.fixture(scope="module")
+def lora_run(pretraining_run, labelled_files, tmp_path_factory):
+    """(its `RunDirectory`, metrics, config)"""
+    folder = tmp_path_factory.mktemp("lora") / "run"
+    config = tiny_finetuning_config(lora=LORA, num_train_epochs=1.0, dropout_prob=0.0)
+    _, metrics = run_finetuning(config, folder, *labelled_files, init_checkpoint=pretraining_run.path)
+    return RunDirectory(folder), metrics, config
+
+
+@pytest.mark.slow
+def test_checkpoints_hold_adapters_and_heads_and_the_run_the_rest_once(lora_run, pretraining_run):
+    run, _, _ = lora_run
+    saved = load_file(run.checkpoint() / checkpoint.WEIGHTS_FILE)
+    assert {name.split("/")[0] for name in saved if not is_adapter(name)} == {"pooler", "classification"}
+    assert sum(map(is_adapter, saved)) == 4  # query and value of the one layer
+    slots = load_file(run.checkpoint() / checkpoint.OPTIMIZER_FILE)
+    assert {name.rpartition("/")[0] for name in slots} == set(saved)
+    base = load_file(run.path / "base" / "step-00000000" / checkpoint.WEIGHTS_FILE)
+    there = load_file(pretraining_run.checkpoint() / checkpoint.WEIGHTS_FILE)
+    for name, value in base.items():
+        np.testing.assert_array_equal(value, there[name], err_msg=name)
+    assert not base.keys() & saved.keys()
+
+
+@pytest.mark.slow
+def test_the_loaded_model_is_plain_and_answers_as_the_adapted_one(lora_run, labelled_files):
+    run, metrics, config = lora_run
+    task, plain = run.load_model()
+    adapted = task.build_model(BertEncoder(run.config.encoder, lora=LORA))
+    saved = load_file(run.checkpoint() / checkpoint.WEIGHTS_FILE)
+    saved |= load_file(run.path / "base" / "step-00000000" / checkpoint.WEIGHTS_FILE)
+    for name, variable in trained_weights(adapted).items():
+        variable.assign(saved[name])
+    assert not any(map(is_adapter, trained_weights(plain)))
+    rng = np.random.default_rng(1)
+    ids = rng.integers(5, 20, (4, 9)).astype(np.int32)
+    inputs = {"input_ids": ids, "input_mask": np.ones_like(ids), "segment_ids": np.zeros_like(ids)}
+    np.testing.assert_allclose(plain(inputs)["logits"], adapted(inputs)["logits"], atol=1e-5)
+    kernel = "layer_0/attention/query/kernel"
+    assert np.abs(trained_weights(plain)[kernel].numpy() - saved[kernel]).max() > 1e-4
+    _, evaluated = evaluate(run, labelled_files[1])  # training evaluated the adapted one
+    assert evaluated["loss"] == pytest.approx(metrics["loss"], abs=1e-5)
+
+
+@pytest.mark.slow
+def test_a_converted_run_has_merged_weights(lora_run, tmp_path):
+    run, _, _ = lora_run
+    (expected,) = kbert.TextClassifier(kbert.load(run.path))(["the dog will jump"])
+    convert_checkpoint(run.path, tmp_path / "merged", "kbert")
+    shutil.move(run.path / "base", tmp_path / "base_aside")
+    try:
+        (merged,) = kbert.TextClassifier(kbert.load(tmp_path / "merged"))(["the dog will jump"])
+        with pytest.raises(ValueError, match=r"needs the weights in .*base, which are those of .*pretrain"):
+            run.load_model()
+    finally:
+        shutil.move(tmp_path / "base_aside", run.path / "base")
+    assert merged["probabilities"] == pytest.approx(expected["probabilities"], abs=1e-6)
+
+
+@pytest.mark.slow
+def test_the_same_command_takes_the_run_up_again(lora_run, pretraining_run, labelled_files, tmp_path):
+    run, metrics, config = lora_run
+    _, again = run_finetuning(config, run.path, *labelled_files, init_checkpoint=pretraining_run.path)
+    assert again["loss"] == pytest.approx(metrics["loss"], abs=1e-6)
+
+
+def test_what_does_not_go_with_adapters_is_refused(labelled_files, tmp_path):
+    with pytest.raises(ValueError, match="lora freezes the whole encoder: leave out"):
+        FinetuningConfig(lora=LORA, frozen=FrozenConfig(layers=1))
+    with pytest.raises(ValueError, match="reinit_layers=2 layers would keep random numbers"):
+        FinetuningConfig(lora=LORA, reinit_layers=2)
+    with pytest.raises(ValueError, match="lora adapts the weights of an --init_checkpoint"):
+        run_finetuning(tiny_finetuning_config(lora=LORA), tmp_path / "run", labelled_files[0])

@@ -1,0 +1,98 @@
+"""A trimmed checkpoint answers as before on the texts that it was trimmed for."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.config import DatasetConfig
+from kbert.inference.loaded_model import load
+from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+from tests import warm_processes
+from tests.tfrecords_tools import small_corpus
+from tfrecords_tools.trim_vocabulary import changed_texts, trim_vocabulary
+
+TEXTS = ("Jump the walks.", "asked the jump", "walk asks the")
+# Neither in the corpus: "jumped" of known pieces, "calls" with an unknown one.
+HELDOUT = ("jumped the walk", "calls the walk")
+
+
+@pytest.fixture
+def files(tmp_path):
+    paths = tmp_path / "texts.txt", tmp_path / "heldout.txt"
+    for path, texts in zip(paths, (TEXTS, HELDOUT), strict=True):
+        path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    return [paths[0]], [paths[1]]
+
+
+def test_a_classifier_answers_as_before(finetuned_run, files, tmp_path):
+    report = trim_vocabulary(finetuned_run.path, tmp_path / "small", *files)
+    before, after = load(finetuned_run.path), load(tmp_path / "small")
+    # "a" is a character of "walk", so it stays beside the pieces of the texts.
+    assert after.vocabulary.tokens[5:] == ("walk", "jump", "ask", "the", "a", "##s", "##ed", ".")
+    assert report["tokens"] == {"before": 22, "after": 13}
+    cut = [WordPieceTokenizer(model.vocabulary) for model in (before, after)]
+    old, new = ([one.tokens(row) for row in one(tf.constant(TEXTS)).to_list()] for one in cut)
+    assert old == new
+    answers = [model.model(model.inputs(list(TEXTS)))["logits"] for model in (before, after)]
+    np.testing.assert_allclose(answers[1], answers[0], atol=1e-6)
+    heldout = report["heldout"]
+    assert heldout["texts"] == 2 and heldout["changed_texts"] == 0.5
+    assert heldout["pieces"] == 8 and heldout["changed_pieces"] == 0.25
+    assert heldout["unknown_words"] == {"before": 0, "after": 1}
+
+
+def test_masks_are_filled_as_before(pretraining_run, files, tmp_path):
+    """The rows of the table and of the output bias go together."""
+    trim_vocabulary(pretraining_run.path, tmp_path / "small", files[0], format="hugging_face")
+    models = load(pretraining_run.path), load(tmp_path / "small")
+    logits = []
+    for model in models:
+        inputs = model.inputs(["jump the [MASK]"], with_masks=True)
+        logits.append(model.model(inputs | {"masked_lm_positions": tf.constant([[3]])})["masked_lm_logits"])
+    kept = [models[0].vocabulary.ids[token] for token in models[1].vocabulary.tokens]
+    np.testing.assert_allclose(logits[1], np.take(logits[0], kept, axis=-1), atol=1e-5)
+
+
+def test_labelled_files_give_their_columns_of_texts(finetuned_run, tmp_path):
+    path = tmp_path / "rows.tsv"
+    path.write_text("label\tone\ttwo\ncall\tjump\tthe walks\n", encoding="utf-8")
+    dataset = DatasetConfig(text="one", text_pair="two")
+    trim_vocabulary(finetuned_run.path, tmp_path / "small", [path], dataset=dataset)
+    assert load(tmp_path / "small").vocabulary.tokens[5:] == ("walk", "jump", "the", "a", "##s")
+
+
+def test_changes_are_counted_over_any_number_of_texts(monkeypatch):
+    monkeypatch.setattr("tfrecords_tools.trim_vocabulary._TEXTS_AT_ONCE", 2)
+    before = small_corpus.vocabulary()
+    after = Vocabulary([token for token in before.tokens if token != "##ing"], True)
+    found = changed_texts(["asking", "ask", "ask", "ask asking", "asked"], before, after)
+    assert found["texts"] == 5 and found["changed_texts"] == 0.4 and found["unknown_words"]["after"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "error: give either --input_files (texts) or --labelled_files (with --config)."),
+        (["--labelled_files={}/a.tsv"], "error: --labelled_files needs a --config, whose [dataset] names"),
+        (["--input_files={}/none.txt"], "error: input '{}/none.txt' matches no file"),
+    ],
+)
+def test_wrong_input_is_one_sentence_at_once(tmp_path, arguments, sentence):
+    arguments = [argument.format(tmp_path) for argument in arguments]
+    result = warm_processes.run_script(
+        "tfrecords_tools.trim_vocabulary", f"--from={tmp_path}/none", f"--to={tmp_path}/small", *arguments
+    )
+    assert result.returncode == 1 and result.stderr.startswith(sentence.format(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_prints_its_report(finetuned_run, files, tmp_path):
+    result = warm_processes.run_script(
+        "tfrecords_tools.trim_vocabulary", f"--from={finetuned_run.path}", f"--to={tmp_path}/small",
+        f"--input_files={files[0][0]}", "--vocab_size=11",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["tokens"] == {"before": 22, "after": 11}

@@ -1,0 +1,248 @@
+r"""Script: checkpoint + texts -> the same model with only the word pieces that such texts need.
+
+  python -m tfrecords_tools.trim_vocabulary --from=runs/sst2 --to=runs/sst2_trimmed \
+      --config=configs/finetuning/sst2.toml --labelled_files=sst2/train.tsv --heldout_files=sst2/dev.tsv
+  python -m tfrecords_tools.trim_vocabulary --from=bert-base-uncased --to=reviews_bert \
+      --input_files='reviews/*.txt' --vocab_size=8000
+
+Answers on the texts stay the same, unless --min_count or --vocab_size drops some of their pieces. For other
+texts --heldout_files says how many are cut into other pieces (docs/distillation.md).
+"""
+
+import contextlib
+import functools
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from absl import flags
+
+from kbert import command_line
+from kbert.config import FinetuningConfig, load_config
+from kbert.files.output_path import check_output_folder
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from tfrecords_tools.corpus.corpus_files import input_files, input_folders
+from tfrecords_tools.corpus.documents import Problems, TextFormat, plan_units, read_lines_of_unit
+from tfrecords_tools.vocabulary.greedy_match import coverage
+from tfrecords_tools.vocabulary.trimming import trim_pieces
+from tfrecords_tools.vocabulary.word_counter import UNIT_BYTES, count_words
+
+FLAGS = flags.FLAGS
+_TEXTS_AT_ONCE = 1000
+
+
+def define_flags():
+    flags.DEFINE_string("from", None, "The checkpoint to read, as for convert_checkpoint.")
+    flags.DEFINE_string("to", None, "The folder to make.")
+    flags.DEFINE_string("format", "kbert", "The format to write: kbert, hugging_face, google or keras_hub.")
+    flags.DEFINE_string(
+        "input_files", None, "Texts: text or JSONL files, directories and globs, separated by commas."
+    )
+    flags.DEFINE_list("labelled_files", [], "Instead: labelled TSV, CSV or JSONL files; needs --config.")
+    flags.DEFINE_list("heldout_files", [], "Files of the same kind: how many of their texts are cut anew.")
+    flags.DEFINE_string("config", None, "A config of fine-tuning, whose [dataset] names the columns.")
+    flags.DEFINE_string("text_field", "text", "The key of the text in JSONL files of --input_files.")
+    flags.DEFINE_integer("min_count", 1, "Drop pieces that occur less often.", lower_bound=1)
+    flags.DEFINE_integer("vocab_size", None, "The most pieces to keep, special tokens included.")
+    flags.DEFINE_bool("do_lower_case", None, "The casing, if the checkpoint does not record it.")
+    flags.DEFINE_list("allow_unmatched", [], "As for convert_checkpoint.")
+    flags.DEFINE_bool("overwrite", False, "Replace an earlier conversion in --to.")
+    flags.mark_flags_as_required(["from", "to"])
+
+
+def trim_vocabulary(
+    source,
+    target,
+    files,
+    heldout=(),
+    dataset=None,
+    format="kbert",
+    min_count=1,
+    vocab_size=None,
+    text_field="text",
+    do_lower_case=None,
+    allow_unmatched=(),
+    overwrite=False,
+) -> dict:
+    """Writes the checkpoint `source` to `target`, cut to the pieces of some texts.
+
+    Args:
+      source, target, format, do_lower_case, allow_unmatched, overwrite: as for `convert_checkpoint`.
+      files: the texts that the model is for, as `input_files` gives them.
+      heldout: texts to count changes in.
+      dataset: the `DatasetConfig` of labelled files; None for plain texts.
+      min_count, vocab_size: see `trim_pieces`.
+      text_field: the key of the text in JSONL files of plain texts.
+
+    Returns:
+      dict with `tokens` (before and after), `words` (how the texts are cut) and, where there are held-out
+      texts, `heldout`, see `changed_texts`.
+
+    Raises:
+      ValueError, OSError: when a file cannot be read, or `target` not written; nothing is left behind then.
+    """
+    # TensorFlow loads here, after all checks that do not need it.
+    from kbert.checkpoints.conversion.resizing import with_vocabulary
+    from kbert.checkpoints.formats import read_checkpoint, require_free, write_checkpoint
+
+    require_free(target, overwrite, inputs=[source, *files, *heldout])
+    checkpoint = read_checkpoint(source, do_lower_case, allow_unmatched)
+    before = checkpoint.vocabulary
+    with plain_texts(files, dataset, text_field) as texts:
+        words = _words(texts, before.do_lower_case)
+    tokens = trim_pieces(before.tokens, SPECIAL_TOKENS, words, min_count, vocab_size)
+    after = Vocabulary(tokens, before.do_lower_case)
+    report = {
+        "tokens": {"before": len(before), "after": len(after)},
+        "words": _changed_words(words, before, after),
+    }
+    if heldout:
+        with plain_texts(heldout, dataset, text_field) as texts:
+            report["heldout"] = changed_texts(_lines(texts), before, after)
+    write_checkpoint(with_vocabulary(checkpoint, after), target, format, allow_unmatched, overwrite)
+    return report
+
+
+def main(argv):
+    del argv
+    files, heldout = _files()
+    check_output_folder(FLAGS.to, [*files, *heldout, *input_folders(FLAGS.input_files or "")])
+    dataset = load_config(FinetuningConfig, FLAGS.config).dataset if FLAGS.config else None
+    report = trim_vocabulary(
+        FLAGS["from"].value,
+        FLAGS.to,
+        files,
+        heldout,
+        dataset,
+        FLAGS.format,
+        FLAGS.min_count,
+        FLAGS.vocab_size,
+        FLAGS.text_field,
+        FLAGS.do_lower_case,
+        FLAGS.allow_unmatched,
+        FLAGS.overwrite,
+    )
+    print(json.dumps(report))
+
+
+def _files():
+    """(the files of the corpus, those held out)."""
+    if bool(FLAGS.input_files) == bool(FLAGS.labelled_files):
+        raise ValueError("give either --input_files (texts) or --labelled_files (with --config).")
+    if bool(FLAGS.labelled_files) != bool(FLAGS.config):
+        raise ValueError("--labelled_files needs a --config, whose [dataset] names the columns of texts.")
+    found = input_files(FLAGS.labelled_files or FLAGS.input_files)
+    return found, input_files(FLAGS.heldout_files) if FLAGS.heldout_files else []
+
+
+@contextlib.contextmanager
+def plain_texts(files: list[Path], dataset, text_field: str = "text") -> Iterator[list[Path]]:
+    """The texts of files, one a line in a temporary file.
+
+    Args:
+      files: what to read.
+      dataset: the `DatasetConfig` of labelled files, whose columns of texts are read; None for plain texts.
+      text_field: the key of the text in JSONL files of plain texts.
+    """
+    texts = _lines_of_texts(files, text_field) if dataset is None else _texts_of_rows(files, dataset)
+    with tempfile.TemporaryDirectory(prefix="trim_vocabulary_") as folder:
+        path = Path(folder) / "texts.txt"
+        with path.open("w", encoding="utf-8", newline="\n") as out:
+            out.writelines(" ".join(text.split()) + "\n" for text in texts)
+        yield [path]
+
+
+def _lines_of_texts(files, text_field):
+    problems, text_format = Problems(), TextFormat(text_field=text_field)
+    for unit in plan_units(files, UNIT_BYTES):
+        for lines in read_lines_of_unit(unit, text_format, problems):
+            yield from (line.decode("utf-8") for line in lines)
+
+
+def _texts_of_rows(files, dataset):
+    from kbert.input_pipelines.labelled_files import stream_records, text_of
+
+    columns = [name for name in (dataset.text, dataset.text_pair, *dataset.choices) if name]
+    for file in files:
+        for place, record in stream_records(file, dataset, columns, with_labels=False):
+            yield " ".join(text_of(record, name, place) for name in columns)
+
+
+def _words(files, do_lower_case):
+    words = count_words(files, do_lower_case)
+    if not words.counts:
+        raise ValueError("the input files hold no words; expected texts such as the model will see.")
+    return words.counts
+
+
+def _changed_words(words, before: Vocabulary, after: Vocabulary) -> dict:
+    """How the corpus is cut, before and after: running words, pieces a word, unknown words."""
+    found = {}
+    for name, vocabulary in (("before", before), ("after", after)):
+        covered = coverage(words, vocabulary.tokens)
+        found[name] = {
+            "pieces_per_word": round(covered.num_pieces / covered.num_words, 4),
+            "unknown": covered.num_unknown,
+        }
+    return {"running": words.total(), "different": len(words)} | found
+
+
+def _lines(files) -> Iterator[str]:
+    for file in files:
+        with open(file, encoding="utf-8") as lines:
+            yield from (line.rstrip("\n") for line in lines if line.strip())
+
+
+def changed_texts(texts: Iterable[str], before: Vocabulary, after: Vocabulary) -> dict:
+    """How many texts and words one vocabulary cuts differently from another.
+
+    Args:
+      texts: any texts, one by one.
+      before, after: the vocabularies.
+
+    Returns:
+      dict with `texts`; `changed_texts`, a share of them; `pieces`, those of `before`; `changed_pieces`, the
+      share of them in words that are cut differently; and `unknown_words`, before and after.
+    """
+    import tensorflow as tf
+
+    from kbert.tokenization.word_splitter import split_words
+    from tfrecords_tools.vocabulary.greedy_match import GreedyMatcher
+
+    cut = [functools.cache(GreedyMatcher(vocabulary.tokens)) for vocabulary in (before, after)]
+    num_texts = num_changed = num_pieces = num_pieces_changed = 0
+    unknown = [0, 0]
+    batch: list[str] = []
+
+    def count():
+        nonlocal num_texts, num_changed, num_pieces, num_pieces_changed
+        words = split_words(tf.constant(batch), before.do_lower_case).to_list()
+        for text in words:
+            pairs = [[matcher(word.decode("utf-8")) for matcher in cut] for word in text]
+            changed = [old for old, new in pairs if old != new]
+            num_texts, num_changed = num_texts + 1, num_changed + bool(changed)
+            num_pieces += sum(len(old or "?") for old, _ in pairs)
+            num_pieces_changed += sum(len(old or "?") for old in changed)
+            for place in (0, 1):
+                unknown[place] += sum(pair[place] is None for pair in pairs)
+
+    for text in texts:
+        batch.append(text)
+        if len(batch) == _TEXTS_AT_ONCE:
+            count()
+            batch.clear()
+    if batch:
+        count()
+    return {
+        "texts": num_texts,
+        "changed_texts": round(num_changed / max(1, num_texts), 4),
+        "pieces": num_pieces,
+        "changed_pieces": round(num_pieces_changed / max(1, num_pieces), 4),
+        "unknown_words": {"before": unknown[0], "after": unknown[1]},
+    }
+
+
+if __name__ == "__main__":
+    define_flags()
+    command_line.run(main)
