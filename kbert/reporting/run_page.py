@@ -156,10 +156,12 @@ def _tables(run):
     line = next(
         (line for line in reversed(run.lines) if any(isinstance(v, list) for v in line.values())), None
     )
-    if line is None or "task_config" not in run.details:
-        return []
-    from kbert.tasks import TASKS  # Keras loads here: a run without tables is drawn without it
+    from kbert.tasks import TASKS
 
+    # A task of somebody's own program may not be known here; older runs do not say what theirs was made of.
+    if line is None or "task_config" not in run.details or run.details["task"] not in TASKS:
+        return []
+    # Keras loads here: a run without tables is drawn without it.
     parts = TASKS.recorded(run.details, None).metrics_page(line)
     after = f"On held-out data after step {line['step']:,}. "
     return [contents.drawn_section(part._replace(note=after + part.note), 0) for part in parts]

@@ -98,7 +98,7 @@ class CosineSimilarity(EmbeddingTask):
 
     def examples_page(self, examples, predictions, most_examples):
         """See `number_sections`; the numbers are cosines."""
-        pairs = examples and [LabelledText(*example.texts[:2], None) for example in examples]
+        pairs = examples and [LabelledText(example.texts[0], example.texts[1], None) for example in examples]
         given, true = (predictions.values[name] for name in self.collected)
         return number_sections(pairs, given, true, predictions.values[NUM_TOKENS], most_examples)
 

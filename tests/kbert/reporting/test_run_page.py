@@ -133,6 +133,8 @@ def test_the_page_of_a_run_has_the_tables_of_its_last_evaluation(run_folder, tmp
     assert "<h2>Confusion</h2>\n<p class='note'>On held-out data after step 300. How many" in html
     assert ["&lt;no&gt;", "60.0%", "75.0%", "66.7%", "5", "4"] in cells(html)
     assert "<h2>Confusion</h2>" not in page_of(tmp_path / "page.html", a=folder, b=run_folder("b", LINES))
+    (folder / "run.json").write_text(json.dumps(record | {"task": "a_task_of_my_own"}))
+    assert "<h2>Confusion</h2>" not in page_of(tmp_path / "page.html", run=folder)
 
 
 def test_a_metric_of_evaluations_alone_is_read_at_their_step(run_folder, tmp_path):
