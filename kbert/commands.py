@@ -33,6 +33,7 @@ COMMANDS = {
     "a trained model": {
         "evaluate": ("kbert.scripts.run_evaluation", "measure a run on held-out data"),
         "predict": ("kbert.scripts.run_prediction", "use a trained model on texts"),
+        "attention": ("kbert.scripts.draw_attention", "draw what the heads of a model attend to in a text"),
         "features": ("kbert.scripts.extract_features", "turn texts into vectors"),
         "convert": ("kbert.scripts.convert_checkpoint", "read and write checkpoints of other formats"),
         "trim": ("tfrecords_tools.trim_vocabulary", "cut a checkpoint to the pieces that a corpus needs"),

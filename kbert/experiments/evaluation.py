@@ -4,6 +4,8 @@ import math
 
 from kbert.config import PretrainingConfig
 
+MOST_EXAMPLES = 50  # on a page
+
 
 def evaluate(
     run,
@@ -15,6 +17,8 @@ def evaluate(
     predictions_dir=None,
     keep_chosen=False,
     held_out=False,
+    html_file=None,
+    html_examples=MOST_EXAMPLES,
 ):
     """Evaluates a run on a labelled file, or on records.
 
@@ -29,6 +33,8 @@ def evaluate(
       predictions_dir: where the answers to `eval_file` are written, by `Task.write_predictions`.
       keep_chosen: keep what the evaluation chooses (`Task.chosen`) with the run, for its answers.
       held_out: evaluate only the part of `eval_file`, the training file, that `dev_split` held out.
+      html_file: where a page of the evaluation is written, see `write_evaluation_page`; None writes none.
+      html_examples: the largest number of examples on the page.
 
     Returns:
       (task, metrics): `metrics` has the metrics of training, the scores of the best constant answer, and
@@ -55,13 +61,34 @@ def evaluate(
     with data.naming_damaged_records():
         batches = make_batches(batch_size)
         examples, owners = data.evaluated_examples() if data.evaluated_examples else (None, None)
-        step = EvaluationStep(task, model, tf.distribute.get_strategy())
-        metrics = evaluate_batches(task, step, batches, examples, owners, predictions_dir)
+        step = EvaluationStep(task, model, tf.distribute.get_strategy(), for_page=bool(html_file))
+        sections = []
+
+        def use(examples, predictions):
+            if predictions_dir:
+                task.write_predictions(examples, predictions, predictions_dir)
+            if html_file:
+                sections.extend(task.examples_page(examples, predictions, html_examples))
+
+        metrics = evaluate_batches(task, step, batches, examples, owners, use)
         _require_finite_losses(run, metrics)
         metrics |= task.baseline(batches.as_numpy_iterator(), run.vocabulary())
     if keep_chosen:
         run.keep_chosen(checkpoint, task.chosen(metrics), eval_file)
-    return task, metrics | {"num_examples": data.num_examples}
+    metrics |= {"num_examples": data.num_examples}
+    if html_file:
+        _write_page(run, eval_file or input_dir, task, metrics, sections, checkpoint, html_file)
+    return task, metrics
+
+
+def _write_page(run, data, task, metrics, sections, checkpoint, html_file):
+    from kbert.reporting.evaluations.evaluation_page import EvaluatedRun, write_evaluation_page
+    from kbert.runs.checkpoint import step_of
+
+    step = step_of(run.checkpoint(checkpoint))
+    best = run.config.best_metric or task.best_metric
+    evaluated = EvaluatedRun(run.path, str(data), step, best)
+    write_evaluation_page(evaluated, metrics, [*task.metrics_page(metrics), *sections], html_file)
 
 
 def _require_examples(run, eval_file, predictions_dir, keep_chosen):

@@ -4,6 +4,7 @@ Horizontal positions are in percent, so that letters keep their size on a phone.
 """
 
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
 
@@ -92,15 +93,24 @@ def _nice_ceiling(value):
     return float(next(power * factor for factor in (1, 2, 5, 10) if power * factor >= value * 0.9999))
 
 
+class HorizontalBar(NamedTuple):
+    """A bar: its name, its share from 0 to 1, a CSS colour, and its text where that is not the percentage."""
+
+    name: str
+    share: float
+    colour: str
+    text: str = ""
+
+
 def bars(shares) -> str:
-    """Horizontal bars of shares from 0 to 1, each below its name; `shares`: (name, share, CSS colour)."""
+    """Horizontal bars, each below its name; `shares`: `HorizontalBar`s, or tuples of the same."""
     height = 46
     parts = []
-    for index, (name, share, colour) in enumerate(shares):
+    for index, (name, share, colour, text) in enumerate(HorizontalBar(*entry) for entry in shares):
         top = index * height
         parts.append(
             f"<text x='0' y='{top + 14}'>{escape(name)}</text>"
-            f"<text x='100%' y='{top + 14}' text-anchor='end'>{percent(share)}</text>"
+            f"<text x='100%' y='{top + 14}' text-anchor='end'>{escape(text) or percent(share)}</text>"
             f"<rect y='{top + 20}' width='100%' height='14' rx='3' fill='var(--faint)'/>"
             f"<rect y='{top + 20}' width='{100 * share:.1f}%' height='14' rx='3' fill='{colour}'/>"
         )

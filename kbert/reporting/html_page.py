@@ -72,6 +72,7 @@ _STYLE = textwrap.dedent("""
     h2 { font-size: 1.2rem; margin: 2.1rem 0 .6rem; padding-top: .5rem; border-top: 1px solid var(--faint); }
     h2::before { counter-increment: part; content: counter(part) "  "; color: var(--first);
                  white-space: pre; }
+    h1, h2, .lead, .note { overflow-wrap: anywhere; }
     p { margin: .6rem 0; }
     a { color: var(--first); }
     .lead { font-size: 1.12rem; }

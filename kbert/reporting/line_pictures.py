@@ -225,7 +225,9 @@ def _readings(series, lines, kind, x):
 
 
 def _newest(series):
-    return max(int(one.steps[-1]) for one in series if one.steps) if any(s.steps for s in series) else 0
+    """The last step of a line; of a point where there are only points, which evaluations alone give."""
+    lines = [int(one.steps[-1]) for one in series if one.steps]
+    return max(lines or _point_steps(series), default=0)
 
 
 def _point_steps(series):

@@ -11,32 +11,16 @@ from pathlib import Path
 from absl import logging
 
 from kbert.files.whole_file import write_text
-from kbert.reporting import line_pictures
+from kbert.reporting import line_pictures, run_charts
 from kbert.reporting.bar_pictures import percent
+from kbert.reporting.evaluations import contents
 from kbert.reporting.html_page import facts, page, section, table
-from kbert.reporting.line_pictures import NUM_COLOURS, Kind, Series, chart, short_number
+from kbert.reporting.line_pictures import NUM_COLOURS
+from kbert.reporting.run_charts import course_charts, quality_charts
 from kbert.reporting.run_metrics import RunMetrics, is_loss, is_score, words
 from kbert.training.measuring.progress import readable_count, readable_seconds
 
 PAGE_FILE = "curves.html"
-
-_LOSS = Kind(text="{:.4f}".format, tick=short_number, from_zero=False)
-_SCORE = Kind(text=lambda value: percent(value, 2), tick=lambda value: f"{100 * value:.4g}%")
-_RATE = Kind(text="{:.3g}".format, tick=short_number)
-_NORM = Kind(text="{:.3f}".format, tick=short_number, cut_spikes=True)
-_SPEED = Kind(
-    text=lambda value: f"{value:,.1f}" if value < 1000 else readable_count(value), tick=short_number
-)
-_SPEEDS = {
-    "examples_per_second": _SPEED,
-    "tokens_per_second": _SPEED,
-    "share_of_peak": _SCORE,
-    "token_share": _SCORE,
-}
-_TITLES = {
-    "token_share": "Real tokens among all positions (the rest is padding)",
-    "share_of_peak": "Share of peak FLOP/s",
-}
 
 
 def write_run_page(runs: dict[str, str | Path], path: str | Path, title: str | None = None):
@@ -75,22 +59,17 @@ def write_page_of_run(folder: str | Path):
 def _page(runs, title):
     one = runs[0] if len(runs) == 1 else None
     sections = [section("Result", _facts_of_run(one) + _evaluations(runs) if one else _comparison(runs))]
-    for heading, charts in (
-        ("Losses", _charts(runs, is_loss, _LOSS)),
-        ("Scores", _charts(runs, is_score, _SCORE)),
-        (
-            "Optimization",
-            _charts(runs, "learning_rate".__eq__, _RATE) + _charts(runs, "gradient_norm".__eq__, _NORM),
-        ),
-        ("Speed", "".join(_charts(runs, name.__eq__, kind) for name, kind in _SPEEDS.items())),
-    ):
-        if charts:
-            sections.append(section(heading, f"{_legend(runs)}<div class='charts'>\n{charts}</div>"))
+    if one:
+        sections += _tables(one)
+    for heading, charts in (quality_charts(runs) | course_charts(runs)).items():
+        sections.append(section(heading, charts))
     settings = _settings(one) if one else _differences(runs)
     if settings:
         sections.append(section("Settings" if one else "Settings that differ", settings))
     lead = _lead(one) if one else f"{len(runs)} runs side by side."
-    return page(title, lead, _NOTE, sections, line_pictures.STYLE + _STYLE)
+    return page(
+        title, lead, _NOTE, sections, line_pictures.STYLE + run_charts.STYLE + contents.STYLE + _STYLE
+    )
 
 
 _NOTE = (
@@ -98,33 +77,6 @@ _NOTE = (
     "several intervals, and the pale band around it holds them all. Points are evaluations on held-out data. "
     "Move the pointer over a curve to read its values."
 )
-
-
-def _charts(runs, is_wanted, kind):
-    names = dict.fromkeys(name for run in runs for name in run.names(is_wanted))
-    last_step = max(run.last("step") for run in runs)
-    phases = runs[0].phases() if len(runs) == 1 else ()
-    charts = []
-    for name in names:
-        series = [
-            Series(colour, *run.training(name), *run.evaluations(name)) for colour, run in enumerate(runs)
-        ]
-        if any(one.steps or one.point_steps for one in series):
-            charts.append(chart(_title(name), series, kind, last_step, phases))
-    return "".join(charts)
-
-
-def _title(name):
-    return _TITLES.get(name) or words(name)[0].upper() + words(name)[1:]
-
-
-def _legend(runs):
-    if len(runs) == 1:
-        return ""
-    items = "".join(
-        f"<li class='c{colour}'><span></span>{escape(run.name)}</li>" for colour, run in enumerate(runs)
-    )
-    return f"<ul class='legend'>{items}</ul>"
 
 
 def _lead(run):
@@ -197,6 +149,22 @@ def _evaluations(runs):
     if not rows:
         return "<p>Nothing has been evaluated on held-out data so far.</p>"
     return table(["on held-out data", "last", "best", "at step"], rows)
+
+
+def _tables(run):
+    """What the task shows of the last evaluation that has tables, such as a confusion matrix."""
+    line = next(
+        (line for line in reversed(run.lines) if any(isinstance(v, list) for v in line.values())), None
+    )
+    from kbert.tasks import TASKS
+
+    # A task of somebody's own program may not be known here; older runs do not say what theirs was made of.
+    if line is None or "task_config" not in run.details or run.details["task"] not in TASKS:
+        return []
+    # Keras loads here: a run without tables is drawn without it.
+    parts = TASKS.recorded(run.details, None).metrics_page(line)
+    after = f"On held-out data after step {line['step']:,}. "
+    return [contents.drawn_section(part._replace(note=after + part.note), 0) for part in parts]
 
 
 def _best(name, values):
@@ -293,10 +261,6 @@ def _shortened(text, most=60):
 _STYLE = textwrap.dedent("""
     main { max-width: 1160px; }
     .lead, .note { max-width: 860px; }
-    .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.4rem; margin: .2rem 0 .4rem;
-              padding: 0; font-size: .92rem; }
-    .legend span { display: inline-block; width: 1.1rem; height: .28rem; margin-right: .45rem;
-                   border-radius: 2px; vertical-align: middle; background: var(--c); }
     .settings { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.2rem; margin: .6rem 0; }
     .settings dd { margin: 0; }
     summary { cursor: pointer; color: var(--first); margin: .8rem 0; }

@@ -7,16 +7,21 @@ r"""Script: a run directory + held-out data -> metrics, with those of the best c
   python -m kbert.scripts.run_evaluation --run_dir=runs/squad_v2 --eval_file=squad_v2/dev-v2.0.json \
       --predictions_dir=runs/squad_v2/dev --keep_chosen
 
+  python -m kbert.scripts.run_evaluation --run_dir=runs/sst2 --eval_file=sst2/dev.tsv \
+      --html_file=sst2_dev.html
+
 Prints one JSON line. `baseline_accuracy` is the accuracy of always answering the most frequent label (or
 masked token) of the same data: no constant answer can do better.
 """
 
 import json
+from pathlib import Path
 
 from absl import flags
 
 from kbert import command_line
-from kbert.experiments.evaluation import evaluate
+from kbert.experiments.evaluation import MOST_EXAMPLES, evaluate
+from kbert.files.output_path import check_output_file
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import define_checkpoint_flag, define_records_errors_flag
 
@@ -47,6 +52,16 @@ def define_flags():
         ["all", "dev"],
         "dev: of the training file as --eval_file only the examples that dev_split held out.",
     )
+    flags.DEFINE_string(
+        "html_file",
+        None,
+        "A page to write, one file without scripts: scores, calibration, scores by length, the most "
+        "confident errors with their texts, learning curves.",
+    )
+    flags.DEFINE_integer(
+        "html_examples", MOST_EXAMPLES, "The most examples on the page of --html_file.", lower_bound=0
+    )
+    flags.DEFINE_bool("overwrite", False, "Replace an html_file that exists.")
     flags.DEFINE_integer("batch_size", 64, "Examples at a time.", lower_bound=1)
     flags.mark_flags_as_required(["run_dir"])
 
@@ -55,6 +70,8 @@ def main(argv):
     del argv
     if bool(FLAGS.eval_file) == bool(FLAGS.input_dir):
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
+    if FLAGS.html_file:
+        _check_html_file()
     from kbert.runs.run_directory import RunDirectory
 
     task, metrics = evaluate(
@@ -67,10 +84,22 @@ def main(argv):
         FLAGS.predictions_dir,
         FLAGS.keep_chosen,
         FLAGS.split == "dev",
+        FLAGS.html_file,
+        FLAGS.html_examples,
     )
     if report := task.report(metrics):
         print(report)
     print(json.dumps(json_ready(metrics), allow_nan=False))
+
+
+def _check_html_file():
+    from kbert.reporting.run_metrics import READ_FILES
+
+    path = Path(FLAGS.html_file)
+    if path.suffix != ".html":
+        raise ValueError(f"--html_file={path} must end in .html.")
+    own = [Path(FLAGS.run_dir) / name for name in READ_FILES]
+    check_output_file(path, [*filter(None, (FLAGS.eval_file, FLAGS.input_dir)), *own], FLAGS.overwrite)
 
 
 if __name__ == "__main__":

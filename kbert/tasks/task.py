@@ -13,6 +13,9 @@ from kbert.config.pooling_config import PoolingConfig
 from kbert.features import EXAMPLE_WEIGHTS, Feature
 from kbert.heads.parts import Part
 from kbert.kernels.cross_entropy import cross_entropy
+from kbert.tasks.pages.content import Section
+
+NUM_TOKENS = "num_tokens"  # see `Task.collect_for_page`
 
 ALL_REPLICAS = "all_replicas"  # in the outputs of a step: rows of all replicas, see `Task.coupled`
 
@@ -117,6 +120,8 @@ class Task:
       best_metric: the metric that decides which checkpoint is the best, unless a config names another one.
       collected: the names of the outputs and features that `score` needs from every row. Outputs along a
         sequence are as long as their batch; zeros are appended to give all the same length.
+      shown: the names of the outputs and features that `examples_page` needs from every row beside those of
+        `collect`.
       can_pack: whether several texts may share a row of a batch. False if an example has more than one
         sequence that belongs together.
       texts_per_example: how many sequences an example has.
@@ -140,6 +145,7 @@ class Task:
     row_settings: tuple[str, ...] = ()
     best_metric: str = "loss"
     collected: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
     can_pack: bool = True
     texts_per_example: int = 1
     inputs: tuple[str, ...] = ()
@@ -340,6 +346,38 @@ class Task:
           name -> float.
         """
         return {}
+
+    def collect_for_page(self, outputs, batch) -> dict:
+        """What `examples_page` needs of every row of a batch, and all that `collect` gives.
+
+        Adds what `shown` names, and `num_tokens`, int32 of shape (rows,): how many tokens the row has, in the
+        longest of its sequences if it has several.
+        """
+        rows = {name: outputs[name] if name in outputs else batch[name] for name in self.shown}
+        tokens = ops.sum(ops.cast(ops.not_equal(batch["input_mask"], 0), "int32"), axis=-1)
+        while len(tokens.shape) > 1:
+            tokens = ops.max(tokens, axis=-1)
+        return self.collect(outputs, batch) | rows | {NUM_TOKENS: tokens}
+
+    def metrics_page(self, metrics: dict) -> list[Section]:
+        """What a page shows of the metrics of an evaluation, beside their numbers; a confusion matrix, say.
+
+        Args:
+          metrics: as an evaluation reports them, `score`'s among them.
+        """
+        return []
+
+    def examples_page(
+        self, examples: list | None, predictions: Predictions, most_examples: int
+    ) -> list[Section]:
+        """What a page shows of the answers to the examples of an evaluation, such as the worst errors.
+
+        Args:
+          examples: as for `score`; None when the evaluation read records, which hold no texts.
+          predictions: as for `score`, with the values of `collect_for_page`.
+          most_examples: the largest number of examples to show.
+        """
+        return []
 
     def write_predictions(self, examples: list, predictions: Predictions, folder):
         """Writes `prediction_files` into a folder, which is made where it is missing.

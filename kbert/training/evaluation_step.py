@@ -1,5 +1,7 @@
 """The evaluation step, the same under every strategy, and the metrics computed from its results."""
 
+from collections.abc import Callable
+
 import numpy as np
 import tensorflow as tf
 
@@ -17,12 +19,14 @@ class EvaluationStep:
     Args:
       task, model, strategy: as for a `TrainStep`.
       jit_compile: compile the part of each replica with XLA; all batches must then have the same shape.
+      for_page: collect what `Task.examples_page` needs as well.
     """
 
-    def __init__(self, task, model, strategy, jit_compile=False):
+    def __init__(self, task, model, strategy, jit_compile=False, for_page=False):
         self._task = task
         self._model = model
         self._strategy = strategy
+        self._collect = task.collect_for_page if for_page else task.collect
         jit_compile = jit_compile and not isinstance(strategy, tf.distribute.TPUStrategy)
         # Replicas cannot wait for each other within a tf.function of their own, see `TrainStep`.
         self._couples = bool(task.coupled) and strategy.num_replicas_in_sync > 1
@@ -38,8 +42,8 @@ class EvaluationStep:
 
         Returns:
           (sums, rows). `sums`: dict name -> (sum, weight). `rows`: dict name -> tensor of shape (rows, ...)
-          with the rows of all replicas in order, for each name in `Task.collected`, and the example weights.
-          `rows` is empty when `Task.collected` is empty.
+          with the rows of all replicas in order, for each name that the task collects, and the example
+          weights. `rows` is empty when the task collects nothing.
         """
         sums, rows = self._strategy.run(self._replica_step, args=(batch,))
         sums = tf.nest.map_structure(lambda value: self._strategy.experimental_local_results(value)[0], sums)
@@ -56,7 +60,7 @@ class EvaluationStep:
         weights = self._task.loss_weights(batch)
         losses = self._task.loss_sums(outputs, batch)
         sums = {name: (losses[name], weights[name]) for name in losses}
-        rows = dict(self._task.collect(outputs, batch))
+        rows = dict(self._collect(outputs, batch))
         if rows:
             rows[_WEIGHTS] = example_weights(batch)
         return sums | self._task.metric_sums(outputs, batch), rows
@@ -66,7 +70,12 @@ class EvaluationStep:
 
 
 def evaluate_batches(
-    task, step: EvaluationStep, batches, examples=None, owners=None, predictions_dir=None
+    task,
+    step: EvaluationStep,
+    batches,
+    examples=None,
+    owners=None,
+    use: Callable[[list | None, Predictions], None] | None = None,
 ) -> dict:
     """Means of losses and metrics over all batches, as `Task.summarize` reports them, and `Task.score`.
 
@@ -76,7 +85,7 @@ def evaluate_batches(
       batches: all batches of the evaluation, or only the first few.
       examples: the examples that the rows were made from, or None.
       owners: the index of the example that each row belongs to. By default row i belongs to example i.
-      predictions_dir: the folder for the files of `Task.write_predictions`; None writes nothing.
+      use: called with the examples and their `Predictions`, where the step collects any.
 
     Raises:
       ValueError: when there is no batch.
@@ -95,8 +104,8 @@ def evaluate_batches(
         if examples is not None:
             examples = examples[: int(predictions.owners[-1]) + 1]
         metrics |= task.score(examples, predictions)
-        if predictions_dir:
-            task.write_predictions(examples, predictions, predictions_dir)
+        if use:
+            use(examples, predictions)
     return {name: value if isinstance(value, list) else float(value) for name, value in metrics.items()}
 
 

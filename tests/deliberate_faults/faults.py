@@ -655,6 +655,30 @@ _QUESTIONS = (
     ),
 )  # fmt: skip
 
+_PAGES = (
+    _fault(
+        "calibration: empty bins count", "kbert/tasks/pages/calibration.py",
+        "(counts * gaps).sum() / max(counts.sum(), 1.0)", "gaps.mean()",
+        "kbert/tasks/pages/test_sections.py",
+    ),
+    _fault(
+        "pages: the least confident errors come first", "kbert/tasks/pages/labels.py",
+        "np.argsort(-np.asarray(badness)[wrong], kind=\"stable\")",
+        "np.argsort(np.asarray(badness)[wrong], kind=\"stable\")",
+        "kbert/tasks/pages/test_sections.py",
+    ),
+    _fault(
+        "pages: marked words are taken for HTML", "kbert/reporting/evaluations/example_cards.py",
+        "{escape(text.text[mark.start : mark.end])}", "{text.text[mark.start : mark.end]}",
+        "kbert/reporting/evaluations/test_evaluation_page.py",
+    ),
+    _fault(
+        "attention: columns attend", "kbert/reporting/attention/matrix_pictures.py",
+        "{tokens[row]} → {tokens[column]}", "{tokens[column]} → {tokens[row]}",
+        "kbert/reporting/attention/test_attention_page.py",
+    ),
+)  # fmt: skip
+
 _SIMILARITY = (
     _fault(
         "similarity: a replica takes the first rows for its own", "kbert/tasks/similarity/in_batch_loss.py",
@@ -735,4 +759,5 @@ _DISTILLATION = (
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
     *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_SUITE, *_FINETUNING, *_DISTILLATION,
+    *_PAGES,
 )  # fmt: skip

@@ -15,9 +15,10 @@ from kbert.features import (
 )
 from kbert.heads.parts import token_head
 from kbert.heads.span_head import SpanHead
+from kbert.tasks.pages.answers import answer_sections
 from kbert.tasks.question_answering import squad_scores
 from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
-from kbert.tasks.question_answering.span_answers import FILES, answers_to, write_answers
+from kbert.tasks.question_answering.span_answers import FILES, answers_to, given_answer, write_answers
 from kbert.tasks.question_answering.squad_files import read_questions
 from kbert.tasks.task import (
     ExampleFeatures,
@@ -206,6 +207,14 @@ class QuestionAnswering(Task):
 
     def _answers(self, examples, predictions):
         return answers_to(examples, predictions, self.settings, self._vocabulary)
+
+    def examples_page(self, examples, predictions, most_examples):
+        """See `answer_sections`; nothing for records, which hold no texts."""
+        if examples is None:
+            return []
+        found = self._answers(examples, predictions)
+        given = [given_answer(*pair, self.settings) for pair in zip(examples, found, strict=True)]
+        return answer_sections(examples, given, most_examples)
 
     def write_predictions(self, examples, predictions, folder):
         """predictions.json, nbest_predictions.json and null_odds.json; see `span_answers.write_answers`."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS
 from kbert.files.whole_file import write_json
+from kbert.tasks.pages.answers import GivenAnswer
 from kbert.tasks.question_answering.best_spans import (
     NO_SPAN,
     Rows,
@@ -19,6 +20,7 @@ from kbert.tasks.question_answering.best_spans import (
 from kbert.tasks.question_answering.final_text import original_texts
 from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
 from kbert.tasks.question_answering.squad_files import Question
+from kbert.tasks.question_answering.squad_scores import best_scores
 
 FILES = ("predictions.json", "nbest_predictions.json", "null_odds.json")
 # What run_squad.py answers where it has no candidate at all.
@@ -45,12 +47,15 @@ class SpanAnswer(NamedTuple):
       null_odds: the score of no answer minus `score`.
       rivals: the best answers, the best first, each text once, with "" among them where a question may have
         no answer.
+      start: where `text` begins in the context, in characters; None where there is no text, or where it was
+        not cut out of the context by its characters (`reproduce_run_squad`).
     """
 
     text: str
     score: float
     null_odds: float
     rivals: list[Rival]
+    start: int | None = None
 
 
 def answers_to(
@@ -86,6 +91,9 @@ def _rows(values, where):
 
 def _answer(question, rows, settings):
     spans = ranked_spans(rows, settings.max_answer_length)
+    first = next(spans, None)
+    start = None if first is None else int(rows.offsets[first.window, first.start, 0])
+    spans = spans if first is None else itertools.chain([first], spans)
     texts = (
         Rival(_characters(question.context, rows, span), span.start_logit, span.end_logit) for span in spans
     )
@@ -93,7 +101,7 @@ def _answer(question, rows, settings):
     best = next(texts, _NONE)  # not of the rivals: those may be full of no answer
     rivals = _rivals(itertools.chain([best] * (best is not _NONE), texts), _null(rows, window), settings)
     score = np.float32(best.start_logit) + np.float32(best.end_logit)  # as the graph adds them
-    return SpanAnswer(best.text, float(score), float(null - score), rivals)
+    return SpanAnswer(best.text, float(score), float(null - score), rivals, start)
 
 
 def _characters(context, rows, span):
@@ -181,6 +189,29 @@ def write_answers(
     if settings.unanswerable:
         odds = [answer.null_odds for answer in found]
         write_json(dict(zip(names, odds, strict=True)), folder / FILES[2])
+
+
+def given_answer(question: Question, found: SpanAnswer, settings: QuestionAnsweringSettings) -> GivenAnswer:
+    """What the model answers to a question, scored, for a page.
+
+    Args:
+      question: the question with its right answers.
+      found: the answer to it.
+      settings: the task's settings; the threshold says whether the answer is given at all.
+    """
+    declined = settings.unanswerable and found.null_odds > settings.null_score_diff_threshold
+    text = "" if declined else found.text
+    right = [answer.text for answer in question.answers or ()]
+    exact, f1 = best_scores(text, right, settings.unanswerable)
+    shares = {one["text"]: one["probability"] for one in _with_probabilities(found.rivals)}
+    return GivenAnswer(text, _start(question.context, text, found), shares.get(text, 0.0), exact, f1)
+
+
+def _start(context, text, found):
+    """Where an answer begins; one that is not a slice by its offsets only where its text stands once."""
+    if not text or found.start is not None:
+        return found.start if text else None
+    return context.index(text) if context.count(text) == 1 else None
 
 
 def _with_probabilities(rivals):

@@ -8,6 +8,7 @@ from keras import ops
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.input_pipelines import labelled_files
 from kbert.tasks.label_losses import balanced_positive_weights
+from kbert.tasks.pages.labels import several_labels_sections
 from kbert.tasks.sequences.sequence_task import LabelTask
 from kbert.tasks.task import SoftTarget, example_weights
 
@@ -41,6 +42,7 @@ class MultiLabelClassification(LabelTask):
     name = "multi_label_classification"
     best_metric = "micro_f1"
     answers = ("labels", "probabilities")
+    shown = ("probabilities", LABEL_FEATURE)
     problem_type = "multi_label_classification"
     read_label = staticmethod(labelled_files.label_set)
     names_of = staticmethod(tuple)
@@ -132,6 +134,10 @@ class MultiLabelClassification(LabelTask):
         sets = np.concatenate([batch[LABEL_FEATURE] for batch in batches])
         _, counts = np.unique(sets, axis=0, return_counts=True)
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
+
+    def examples_page(self, examples, predictions, most_examples):
+        """See `several_labels_sections`."""
+        return several_labels_sections(self.labels, THRESHOLD, examples, predictions, most_examples)
 
     def answer(self, outputs, inputs):
         """The predicted labels, and the probability of every label."""

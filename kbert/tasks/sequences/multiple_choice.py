@@ -10,6 +10,7 @@ from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
+from kbert.tasks.pages.choices import choice_sections
 from kbert.tasks.task import (
     ExampleFeatures,
     Signature,
@@ -60,6 +61,7 @@ class MultipleChoice(Task):
     can_pack = False  # the choices of an example are rows that belong together
     inputs = ("text", "choices")
     answers = ("choice", "choice_text", "probabilities")
+    shown = ("probabilities", LABEL_FEATURE)
     architecture = "BertForMultipleChoice"
     parts = pooled_head("multiple_choice", 1)
 
@@ -171,6 +173,10 @@ class MultipleChoice(Task):
         for batch in batches:
             counts += np.bincount(batch[LABEL_FEATURE], minlength=self._number())
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
+
+    def examples_page(self, examples, predictions, most_examples):
+        """See `choice_sections`."""
+        return choice_sections(examples, predictions, most_examples)
 
     def signatures(self, model, text_inputs):
         """`serving_default`: `text` (string [batch]) and `choices` (string [batch, choices]) -> `logits` and

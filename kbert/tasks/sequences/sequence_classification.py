@@ -7,6 +7,7 @@ from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.tasks.label_losses import smoothed_cross_entropies, weights_by_label
+from kbert.tasks.pages.labels import confusion_section, one_label_sections, scores_by_label
 from kbert.tasks.sequences.sequence_task import LabelTask
 from kbert.tasks.task import SoftTarget, correct, cross_entropies, example_weights
 
@@ -37,6 +38,7 @@ class SequenceClassification(LabelTask):
     name = "sequence_classification"
     best_metric = "accuracy"
     answers = ("label", "probabilities")
+    shown = ("probabilities", LABEL_FEATURE)
 
     def __init__(
         self, labels, positive_label=None, takes_pairs=None, class_weights=None, label_smoothing=0.0
@@ -133,6 +135,18 @@ class SequenceClassification(LabelTask):
 
     def report(self, metrics):
         return self.confusion_table(metrics["confusion"])
+
+    def metrics_page(self, metrics):
+        """The confusion matrix, and precision, recall and F1 of each label."""
+        counts = np.asarray(metrics["confusion"])
+        return [
+            confusion_section(self.labels, counts, "examples"),
+            scores_by_label(self.labels, np.diag(counts), counts.sum(axis=0), counts.sum(axis=1)),
+        ]
+
+    def examples_page(self, examples, predictions, most_examples):
+        """See `one_label_sections`."""
+        return one_label_sections(self.labels, examples, predictions, most_examples)
 
     def confusion_table(self, confusion) -> str:
         """The confusion counts as a text table: a row for each true label."""

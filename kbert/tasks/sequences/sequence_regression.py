@@ -6,8 +6,9 @@ from keras import ops
 from kbert.features import TARGET_FEATURE, Feature
 from kbert.input_pipelines import labelled_files
 from kbert.tasks.correlations import correlations
+from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.sequences.sequence_task import SequenceTask
-from kbert.tasks.task import SoftTarget, example_weights
+from kbert.tasks.task import NUM_TOKENS, SoftTarget, example_weights
 
 
 class SequenceRegression(SequenceTask):
@@ -87,6 +88,11 @@ class SequenceRegression(SequenceTask):
         """`baseline_loss`: the loss of always answering the mean of these labels."""
         targets = np.concatenate([batch[TARGET_FEATURE] for batch in batches]).astype(np.float64)
         return {"baseline_loss": float(targets.var())}
+
+    def examples_page(self, examples, predictions, most_examples):
+        """See `number_sections`."""
+        said, true = (predictions.values[name] for name in self.collected)
+        return number_sections(examples, said, true, predictions.values[NUM_TOKENS], most_examples)
 
     def answer(self, outputs, inputs):
         """The number."""

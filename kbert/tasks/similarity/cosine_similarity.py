@@ -4,11 +4,13 @@ import numpy as np
 from keras import ops
 
 from kbert.features import TARGET_FEATURE
+from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks.correlations import correlations
+from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.similarity.embedding_task import EmbeddingTask, cosine
 from kbert.tasks.similarity.settings import CosineSettings
 from kbert.tasks.similarity.text_groups import read_scored_pairs
-from kbert.tasks.task import example_weights
+from kbert.tasks.task import NUM_TOKENS, example_weights
 
 
 class CosineSimilarity(EmbeddingTask):
@@ -93,6 +95,12 @@ class CosineSimilarity(EmbeddingTask):
     def score(self, examples, predictions):
         """`pearson` and `spearman`, see `correlations`."""
         return correlations(*(predictions.values[name] for name in self.collected))
+
+    def examples_page(self, examples, predictions, most_examples):
+        """See `number_sections`; the numbers are cosines."""
+        pairs = examples and [LabelledText(example.texts[0], example.texts[1], None) for example in examples]
+        given, true = (predictions.values[name] for name in self.collected)
+        return number_sections(pairs, given, true, predictions.values[NUM_TOKENS], most_examples)
 
     def baseline(self, batches, vocabulary):
         """`baseline_loss`: the loss of a cosine that is always the mean of these scores."""

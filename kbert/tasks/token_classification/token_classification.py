@@ -18,6 +18,7 @@ from kbert.tasks.label_losses import (
     smoothed_cross_entropies,
     weights_by_label,
 )
+from kbert.tasks.pages.labels import scores_by_label
 from kbert.tasks.task import (
     ExampleFeatures,
     Signature,
@@ -37,6 +38,7 @@ from kbert.tasks.token_classification.sentence_scores import (
 from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag, split_tag, to_iob2
 from kbert.tasks.token_classification.tagged_sentences import labels_of_sentences, read_tagged_sentences
 from kbert.tasks.token_classification.word_answers import WordLabels, answer_of_text
+from kbert.tasks.token_classification.word_sections import CONFIDENCE, WordSections
 from kbert.tasks.token_classification.word_windows import WordWindows
 
 # Keeps a batch without labels from dividing by 0; added to a count, float32 does not notice it.
@@ -263,6 +265,27 @@ class TokenClassification(Task):
         columns = (predictions.values[name] for name in self.collected)
         tags = [self._tag_of[label] for label in self.labels]
         return entity_metrics(sentences_of_rows(*columns), tags, self.types)
+
+    def collect_for_page(self, outputs, batch):
+        """With the probability of each token's predicted label, float32 of shape (rows, max_seq_length)."""
+        sure = ops.max(outputs["probabilities"], axis=-1)
+        cut_off = ops.zeros_like(batch[LABEL_FEATURE][:, ops.shape(sure)[1] :], dtype=sure.dtype)
+        return super().collect_for_page(outputs, batch) | {
+            CONFIDENCE: ops.concatenate([sure, cut_off], axis=1)
+        }
+
+    def metrics_page(self, metrics):
+        """Precision, recall and F1 of each type of entity."""
+        if "entity_counts" not in metrics:
+            return []
+        counts = np.asarray(metrics["entity_counts"]).reshape(-1, 3)
+        return [scores_by_label(self.types, *counts.T)]
+
+    def examples_page(self, examples, predictions, most_examples):
+        """See `WordSections`."""
+        tags = [self._tag_of[label] for label in self.labels] if self._tag_of else None
+        sections = WordSections(self.labels, tags, self.types)
+        return sections(examples, predictions.values, most_examples)
 
     def baseline(self, batches, vocabulary):
         """What it scores to give every word the most frequent label: O, as a rule, and so no entity."""

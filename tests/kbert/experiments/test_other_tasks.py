@@ -19,6 +19,7 @@ from kbert.experiments.prediction import answers
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from tests.conftest import tiny_finetuning_config
+from tests.html_checks import read_page
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 from tfrecords_tools.show_records import show_records
 
@@ -103,7 +104,10 @@ def test_a_task_walks_through_the_house(task, trained, tmp_path):
     )
     assert np.isfinite(metrics["loss"]) and trained_task.best_metric in metrics
 
-    _, judged = evaluate(run, files[1], batch_size=4)
+    _, judged = evaluate(run, files[1], batch_size=4, html_file=tmp_path / "dev.html", html_examples=3)
+    page = read_page(tmp_path / "dev.html")
+    assert page.count("<article") <= 3 and "<h2>By length</h2>" in page
+    assert ("<article" in page) == (judged.get("accuracy") != 1)
     assert judged["num_examples"] == 9
     compared = {name: value for name, value in metrics.items() if name != "spearman"}  # ranks ties by noise
     assert {name: judged[name] for name in compared} == pytest.approx(compared, abs=1e-5, nan_ok=True)

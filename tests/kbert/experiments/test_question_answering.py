@@ -23,6 +23,7 @@ from kbert.tasks import TASKS
 from kbert.tasks.question_answering.squad_files import read_questions
 from tests import warm_processes
 from tests.conftest import tiny_finetuning_config
+from tests.html_checks import read_page
 from tests.kbert.tasks.question_answering.small_squad import write_squad
 from tests.made_once import made_once
 from tfrecords_tools.create_finetuning_data import create_finetuning_data, summary
@@ -83,7 +84,11 @@ def test_a_model_learns_to_answer(case):
 
 def test_an_evaluation_gives_the_numbers_of_the_training_and_writes_the_files(case, tmp_path):
     run, _, dev, metrics = case
-    task, judged = evaluate(run, dev, batch_size=4, predictions_dir=tmp_path / "dev")
+    task, judged = evaluate(
+        run, dev, batch_size=4, predictions_dir=tmp_path / "dev", html_file=tmp_path / "dev.html"
+    )
+    wrong = round(11 * (1 - judged["exact_match"] / 100))
+    assert read_page(tmp_path / "dev.html").count("<article") == wrong
     assert judged["num_examples"] == 11
     assert {name: judged[name] for name in metrics} == pytest.approx(metrics, abs=1e-4)
     written = {

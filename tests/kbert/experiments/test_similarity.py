@@ -21,6 +21,7 @@ from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config
+from tests.html_checks import read_page
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 pytestmark = pytest.mark.slow
@@ -88,7 +89,8 @@ def cosines(first, second):
 
 def test_evaluations_of_file_and_records_are_the_trainings(regression, tmp_path):
     _, files, run, metrics = regression
-    _, judged = evaluate(run, files[1], batch_size=4)
+    _, judged = evaluate(run, files[1], batch_size=4, html_file=tmp_path / "dev.html")
+    assert f"examples of <b>{files[1].name}</b>" in read_page(tmp_path / "dev.html")
     assert judged.pop("num_examples") == 11
     assert judged == pytest.approx(metrics, abs=1e-4)
     settings = tmp_path / "config.json"

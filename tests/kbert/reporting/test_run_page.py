@@ -124,6 +124,24 @@ def test_settings_are_shown_and_names_are_escaped(run_folder, tmp_path):
     assert "a &lt;b&gt;bold&lt;/b&gt; run" in html and "<b>bold</b>" not in html
 
 
+def test_the_page_of_a_run_has_the_tables_of_its_last_evaluation(run_folder, tmp_path):
+    lines = [*LINES, eval_line(300, 3.0, 0.5) | {"confusion": [[3, 1], [2, 4]]}]
+    folder = run_folder("run", lines, to_dict(FinetuningConfig()))
+    record = {"task": "sequence_classification", "task_config": {"labels": ["<no>", "yes"]}}
+    (folder / "run.json").write_text(json.dumps(record))
+    html = page_of(tmp_path / "page.html", run=folder)
+    assert "<h2>Confusion</h2>\n<p class='note'>On held-out data after step 300. How many" in html
+    assert ["&lt;no&gt;", "60.0%", "75.0%", "66.7%", "5", "4"] in cells(html)
+    assert "<h2>Confusion</h2>" not in page_of(tmp_path / "page.html", a=folder, b=run_folder("b", LINES))
+    (folder / "run.json").write_text(json.dumps(record | {"task": "a_task_of_my_own"}))
+    assert "<h2>Confusion</h2>" not in page_of(tmp_path / "page.html", run=folder)
+
+
+def test_a_metric_of_evaluations_alone_is_read_at_their_step(run_folder, tmp_path):
+    html = page_of(tmp_path / "page.html", run=run_folder("run", [eval_line(62, 0.7, 0.5)]))
+    assert re.findall(r"<text class='rest' y='14'>(step \d+)", html) == ["step 62", "step 62"]
+
+
 def test_a_single_evaluation_makes_a_page(run_folder, tmp_path):
     html = page_of(tmp_path / "page.html", run=run_folder("run", [eval_line(62, 0.7, 0.5)]))
     assert captions(html) == ["Masked LM loss", "Masked LM accuracy"]

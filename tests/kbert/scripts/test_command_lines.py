@@ -7,6 +7,7 @@ import pytest
 from kbert.config import to_dict
 from tests import warm_processes
 from tests.conftest import tiny_pretraining_config
+from tests.html_checks import read_page
 
 
 def run_script(name, *arguments, stdin=""):
@@ -155,3 +156,53 @@ def test_features_from_the_command_line(finetuned_run, tmp_path):
     assert [f["token"] for f in first["features"]] == ["[CLS]", "jump", "the", "a", "[SEP]"]
     assert [f["token"] for f in second["features"]] == ["[CLS]", "walk", "[SEP]", "play", "[SEP]"]
     assert [layer["index"] for layer in first["features"][0]["layers"]] == [-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "sentence"),
+    [
+        ("draw_attention", ["--text=a", "--output_file={0}/a.png"], "must end in .html."),
+        (
+            "draw_attention",
+            ["--text=a", "--layers=1,x", "--output_file={0}/a.html"],
+            "error: --layers=1,x: expected numbers such as 1,-1.",
+        ),
+        ("draw_attention", ["--text=a", "--output_file={0}/old.html"], "old.html exists; pass --overwrite"),
+        ("run_evaluation", ["--eval_file=b.tsv", "--html_file={0}/a.txt"], "a.txt must end in .html."),
+        ("run_evaluation", ["--eval_file=b.tsv", "--html_file={0}/old.html"], "old.html exists; pass --over"),
+        (
+            "run_evaluation",
+            ["--eval_file={0}/old.html", "--html_file={0}/old.html", "--overwrite"],
+            "is the input",
+        ),
+    ],
+)
+def test_pages_are_refused_at_once_where_they_cannot_be_written(tmp_path, name, arguments, sentence):
+    (tmp_path / "old.html").write_text("old")
+    result = run_script(name, "--run_dir=none", *(argument.format(tmp_path) for argument in arguments))
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
+    assert result.stderr.startswith("error: ") and sentence in result.stderr
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("old.html", "old")]
+
+
+@pytest.mark.slow
+def test_a_page_of_an_evaluation_and_of_attention_from_the_command_line(
+    finetuned_run, labelled_files, tmp_path
+):
+    page = tmp_path / "dev.html"
+    arguments = [f"--eval_file={labelled_files[1]}", f"--html_file={page}", "--html_examples=2"]
+    result = run_script("run_evaluation", f"--run_dir={finetuned_run.path}", *arguments)
+    assert result.returncode == 0, result.stderr
+    metrics = json.loads(result.stdout.splitlines()[-1])
+    html = read_page(page)
+    assert f"<b>accuracy {metrics['accuracy']:.4f}</b> on 13 examples" in html
+    for title in ("Confusion", "Label by label", "Calibration", "By length", "Losses of the training"):
+        assert f"<h2>{title}</h2>" in html
+    wrong = round(13 * (1 - metrics["accuracy"]))
+    assert html.count("<article") == min(2, wrong)
+
+    drawn = tmp_path / "attention.html"
+    arguments = ["--text=jump the a", "--text_pair=walk", "--heads=1,2", f"--output_file={drawn}"]
+    result = run_script("draw_attention", f"--run_dir={finetuned_run.path}", *arguments)
+    assert (result.returncode, result.stdout) == (0, f"Attention of 7 tokens written to {drawn}.\n"), result
+    assert read_page(drawn).count("class='head'") == 2  # one layer of two heads

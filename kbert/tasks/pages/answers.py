@@ -1,0 +1,90 @@
+"""Sections for questions: the right and the given answer, marked in the paragraph."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from kbert.tasks.pages.by_length import by_length
+from kbert.tasks.pages.calibration import calibration_section
+from kbert.tasks.pages.content import Card, Cards, Fact, Mark, MarkedText, Section, excerpt
+from kbert.tasks.pages.labels import note_of_worst, worst_places
+
+_NO_ANSWER = "(no answer)"
+
+
+class GivenAnswer(NamedTuple):
+    """What was answered to a question.
+
+    Args:
+      text: the answer; "" for none.
+      start: where it begins in the context, in characters; None where that is not known.
+      confidence: its probability among the best answers, from 0 to 1.
+      exact_match, f1: its scores, from 0 to 1.
+    """
+
+    text: str
+    start: int | None
+    confidence: float
+    exact_match: float
+    f1: float
+
+
+def answer_sections(questions: Sequence, given: Sequence[GivenAnswer], most_examples: int) -> list[Section]:
+    """Calibration, F1 by length, and the most confident wrong answers in their paragraphs.
+
+    Args:
+      questions: `Question`s.
+      given: the answer to each.
+      most_examples: how many wrong answers to show.
+    """
+    exact = np.array([one.exact_match for one in given]) > 0
+    words = [len(question.context.split()) for question in questions]
+    wrong = [1.0 - one.f1 for one in given]
+    # An answer without any right word is worse than one with a word too many, however sure both are.
+    badness = [one.confidence + (one.f1 == 0) for one in given]
+    places = worst_places(badness, exact, most_examples)
+    cards = [_card(questions[place], given[place]) for place in places]
+    note = note_of_worst(exact, len(cards))
+    if any(wrong[place] < 1 for place in places):
+        note += " Those without any right word come before those that have some."
+    return [
+        calibration_section(
+            [one.confidence for one in given], exact, "the given answer among the best ones that were found"
+        ),
+        by_length(words, [one.f1 for one in given], "word", "F1", of="the paragraph"),
+        Section("The most confident errors", note, Cards(cards)),
+    ]
+
+
+def _card(question, given):
+    right = ", ".join(dict.fromkeys(answer.text for answer in question.answers)) or _NO_ANSWER
+    facts = (
+        Fact("right", right, True),
+        Fact("given", f"{given.text or _NO_ANSWER}, {given.confidence:.1%}", False),
+        Fact("F1", f"{given.f1:.1%}"),
+    )
+    texts = (
+        excerpt(MarkedText("question", question.question)),
+        excerpt(MarkedText("", question.context, _marks(question, given))),
+    )
+    return Card(texts, facts)
+
+
+def _marks(question, given):
+    """The first right answer and the given one. Where they overlap, what both have is marked as right."""
+    right = [(answer.start, answer.start + len(answer.text)) for answer in question.answers[:1]]
+    marks = [Mark(start, end, "right", "right") for start, end in right]
+    if given.text and given.start is not None:
+        start, end = given.start, given.start + len(given.text)
+        for piece_start, piece_end in _without(start, end, right):
+            marks.append(Mark(piece_start, piece_end, "wrong", "given"))
+    return tuple(sorted(mark for mark in marks if mark.start < mark.end))
+
+
+def _without(start, end, taken):
+    """The parts of a stretch that no other (at most one) covers."""
+    if not taken:
+        return [(start, end)]
+    ((first, last),) = taken
+    return [(start, min(end, first)), (max(start, last), end)]

@@ -1,0 +1,185 @@
+"""Sections for tasks that give labels to a text or a pair: one label, or several."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kbert.tasks.pages.by_length import by_length
+from kbert.tasks.pages.calibration import calibration_section
+from kbert.tasks.pages.content import (
+    Card,
+    Cards,
+    Counts,
+    Fact,
+    MarkedText,
+    Numbers,
+    Section,
+    excerpt,
+)
+
+MOST_NAMES = 25  # rows of a confusion matrix that a person can read
+MOST_ROWS = 200  # of a table of labels
+
+
+def confusion_section(names: Sequence[str], counts, of_what: str) -> Section:
+    """A confusion matrix; of very many labels those that are most often true or given.
+
+    Args:
+      names: the names of the labels.
+      counts: array of shape (labels, labels): rows true, columns given.
+      of_what: what is counted, for example "examples".
+    """
+    counts, note = (
+        np.asarray(counts),
+        f"How many {of_what}: a row for each right label, a column for each given.",
+    )
+    if len(names) > MOST_NAMES:
+        totals = counts.sum(axis=0) + counts.sum(axis=1)
+        kept = np.sort(np.argsort(-totals, kind="stable")[:MOST_NAMES])
+        counts, names = counts[np.ix_(kept, kept)], [names[place] for place in kept]
+        note += f" Of {len(totals)} labels these {MOST_NAMES} are the most frequent; the others are left out."
+    return Section("Confusion", note, Counts(tuple(map(str, names)), counts.astype(int).tolist()))
+
+
+def scores_by_label(names: Sequence[str], right, given, true) -> Section:
+    """Precision, recall and F1 of each label, the most frequent first where they are many.
+
+    Args:
+      names: the names of the labels.
+      right, given, true: int arrays of shape (labels,): how often a label was rightly given, given at all,
+        and true.
+    """
+    right, given, true = (np.asarray(values, np.float64) for values in (right, given, true))
+    kept = np.arange(len(names))
+    if len(names) > MOST_ROWS:
+        kept = np.argsort(-true, kind="stable")[:MOST_ROWS]
+    rows = [
+        (
+            str(names[place]),
+            _percent(right[place], given[place]),
+            _percent(right[place], true[place]),
+            _percent(2 * right[place], given[place] + true[place]),
+            f"{int(given[place]):,}",
+            f"{int(true[place]):,}",
+        )
+        for place in kept
+    ]
+    note = "Precision: the share of the given that is right; recall: the share of the true that was given."
+    if len(kept) < len(names):
+        note += f" The {len(kept)} most frequent of {len(names)} labels."
+    heads = ("label", "precision", "recall", "F1", "given", "true")
+    return Section("Label by label", note, Numbers(heads, rows))
+
+
+def one_label_sections(labels, examples, predictions, most_examples: int) -> list[Section]:
+    """Calibration, accuracy by length, and the most confident wrong answers.
+
+    Args:
+      labels: the names of the labels.
+      examples: `LabelledText`s; None where there are only features.
+      predictions: `Predictions` with `probabilities` (rows, labels), `label_ids` and `num_tokens` (rows,).
+      most_examples: how many wrong answers to show.
+    """
+    probabilities, true = predictions.values["probabilities"], predictions.values["label_ids"]
+    given, sure = probabilities.argmax(axis=-1), probabilities.max(axis=-1)
+    is_right = given == true
+    sections = [
+        calibration_section(sure, is_right, "the given label"),
+        by_length(predictions.values["num_tokens"], is_right, "token", "Accuracy"),
+    ]
+    if examples is None:
+        return sections
+
+    def facts(place):
+        label, chosen = true[place], given[place]
+        return (
+            Fact("right", str(labels[label]), True),
+            Fact("given", f"{labels[chosen]}, {sure[place]:.1%}", False),
+            Fact("probability of the right one", f"{probabilities[place, label]:.1%}"),
+        )
+
+    return [*sections, worst_section(examples, sure, is_right, facts, most_examples)]
+
+
+def several_labels_sections(labels, threshold, examples, predictions, most_examples: int) -> list[Section]:
+    """Scores by label, calibration of all decisions, exact answers by length, the most confident errors.
+
+    Args:
+      labels: the names of the labels.
+      threshold: the probability from which a label is given.
+      examples, predictions, most_examples: as for `one_label_sections`; `label_ids` is (rows, labels).
+    """
+    probabilities = predictions.values["probabilities"]
+    true = predictions.values["label_ids"].astype(bool)
+    given = probabilities >= threshold
+    wrong = given != true
+    sure = np.where(given, probabilities, 1.0 - probabilities)
+    is_right = ~wrong.any(axis=1)
+    sections = [
+        scores_by_label(labels, (given & true).sum(axis=0), given.sum(axis=0), true.sum(axis=0)),
+        calibration_section(sure.ravel(), ~wrong.ravel(), "each decision, to give a label or not"),
+        by_length(
+            predictions.values["num_tokens"], is_right, "token", "Examples with exactly the right labels"
+        ),
+    ]
+    if examples is None:
+        return sections
+
+    def named(places):
+        return ", ".join(str(label) for label, holds in zip(labels, places, strict=True) if holds) or "(none)"
+
+    def facts(place):
+        worst = int(np.argmax(np.where(wrong[place], sure[place], -1.0)))
+        decision = "given" if given[place, worst] else "not given"
+        return (
+            Fact("right", named(true[place]), True),
+            Fact("given", named(given[place]), False),
+            Fact("worst", f"{labels[worst]}, {decision} with {sure[place, worst]:.1%}"),
+        )
+
+    confidence = np.where(wrong, sure, 0.0).max(axis=1)
+    return [*sections, worst_section(examples, confidence, is_right, facts, most_examples)]
+
+
+def worst_section(examples, confidences, is_right, facts, most_examples: int) -> Section:
+    """The wrong answers that were given with the most confidence.
+
+    Args:
+      examples: `LabelledText`s.
+      confidences: float array of shape (examples,).
+      is_right: bool array of shape (examples,).
+      facts: function from the index of an example to its `Fact`s.
+      most_examples: how many to show.
+    """
+    places = worst_places(confidences, is_right, most_examples)
+    cards = [Card(texts_of(examples[place]), facts(place)) for place in places]
+    return Section("The most confident errors", note_of_worst(is_right, len(cards)), Cards(cards))
+
+
+def worst_places(badness, is_right, most: int) -> list[int]:
+    """The indices of wrong answers by falling `badness`, at most `most`; equals in the order of the file."""
+    wrong = np.flatnonzero(~np.asarray(is_right, bool))
+    order = np.argsort(-np.asarray(badness)[wrong], kind="stable")
+    return wrong[order][:most].tolist()
+
+
+def note_of_worst(is_right, shown: int) -> str:
+    """How many answers are wrong, and how many of them are shown."""
+    wrong = int((~np.asarray(is_right, bool)).sum())
+    if not wrong:
+        return f"None of {len(is_right):,} answers is wrong."
+    return f"{wrong:,} of {len(is_right):,} answers are wrong; here are {shown:,}, the most confident first."
+
+
+def texts_of(example) -> tuple[MarkedText, ...]:
+    """The text of a `LabelledText`, or both of a pair."""
+    if example.text_pair is None:
+        return (excerpt(MarkedText("", example.text)),)
+    return (
+        excerpt(MarkedText("first", example.text)),
+        excerpt(MarkedText("second", example.text_pair)),
+    )
+
+
+def _percent(part, whole):
+    return f"{100 * part / whole:.1f}%" if whole else "–"
