@@ -7,7 +7,7 @@ from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.input_pipelines import labelled_files
-from kbert.tasks.label_losses import balanced_positive_weights
+from kbert.tasks.label_losses import LabelLossSettings, balanced_positive_weights
 from kbert.tasks.pages.labels import several_labels_sections
 from kbert.tasks.sequences.sequence_task import LabelTask
 from kbert.tasks.task import SoftTarget, example_weights
@@ -58,7 +58,7 @@ class MultiLabelClassification(LabelTask):
 
     @classmethod
     def of_dataset(cls, dataset, settings=None):
-        settings = settings or cls.settings_class()
+        settings = settings or LabelLossSettings()
         return cls(dataset.labels, bool(dataset.text_pair), **dataclasses.asdict(settings))
 
     def features(self, max_seq_length):

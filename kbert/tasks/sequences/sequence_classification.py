@@ -6,7 +6,7 @@ import numpy as np
 from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
-from kbert.tasks.label_losses import smoothed_cross_entropies, weights_by_label
+from kbert.tasks.label_losses import LabelLossSettings, smoothed_cross_entropies, weights_by_label
 from kbert.tasks.pages.labels import confusion_section, one_label_sections, scores_by_label
 from kbert.tasks.sequences.sequence_task import LabelTask
 from kbert.tasks.task import SoftTarget, correct, cross_entropies, example_weights
@@ -55,7 +55,7 @@ class SequenceClassification(LabelTask):
 
     @classmethod
     def of_dataset(cls, dataset, settings=None):
-        settings = settings or cls.settings_class()
+        settings = settings or LabelLossSettings()
         return cls(
             dataset.labels, dataset.positive_label, bool(dataset.text_pair), **dataclasses.asdict(settings)
         )

@@ -127,7 +127,7 @@ class TokenClassification(Task):
 
     @classmethod
     def of_dataset(cls, dataset, settings=None):
-        return cls(dataset.labels, **dataclasses.asdict(settings or cls.settings_class()))
+        return cls(dataset.labels, **dataclasses.asdict(settings or LabelLossSettings()))
 
     def for_training(self, count_labels):
         """Itself, with numbers in the place of `class_weights="balanced"`; counted are labelled words."""
