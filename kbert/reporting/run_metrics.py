@@ -7,7 +7,7 @@ from kbert.files.json_file import read_json_object
 from kbert.runs.metrics_file import read_metrics
 
 READ_FILES = ("metrics.jsonl", "config.json", "run.json")
-_SCORES = ("accuracy", "f1")
+_SCORES = ("accuracy", "f1", "exact_match")
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,12 @@ class RunMetrics:
         return self._series(name, is_training=True)
 
     def evaluations(self, name: str) -> tuple[list, list]:
-        """(steps, values) of a metric on held-out data."""
-        return self._series(name, is_training=False)
+        """(steps, values) of a metric on held-out data. Scores are from 0 to 1: those of questions, which the
+        official script gives in percent, are divided by 100."""
+        steps, values = self._series(name, is_training=False)
+        if is_score(name) and max(values, default=0.0) > 1.0:
+            values = [value / 100.0 for value in values]
+        return steps, values
 
     def last(self, name: str):
         """The newest value of a field in any line, or None."""

@@ -142,6 +142,14 @@ def test_a_metric_of_evaluations_alone_is_read_at_their_step(run_folder, tmp_pat
     assert re.findall(r"<text class='rest' y='14'>(step \d+)", html) == ["step 62", "step 62"]
 
 
+def test_official_percentages_are_shown_as_they_are(run_folder, tmp_path):
+    """The official scores of questions are in percent already."""
+    line = {"step": 3, "split": "eval", "loss": 2.0, "span_accuracy": 0.3, "exact_match": 46.5, "f1": 59.25}
+    rows = cells(page_of(tmp_path / "page.html", run=run_folder("run", [line])))
+    for name, shown in (("span accuracy", "30.00%"), ("exact match", "46.50%"), ("F1", "59.25%")):
+        assert [name, shown, shown, "3"] in rows
+
+
 def test_a_single_evaluation_makes_a_page(run_folder, tmp_path):
     html = page_of(tmp_path / "page.html", run=run_folder("run", [eval_line(62, 0.7, 0.5)]))
     assert captions(html) == ["Masked LM loss", "Masked LM accuracy"]
