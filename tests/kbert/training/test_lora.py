@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 import kbert
 from kbert.config import FinetuningConfig, FrozenConfig, LoraConfig
@@ -13,6 +13,7 @@ from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
 from kbert.runs import checkpoint
+from kbert.runs.base_weights import merged_weights
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.training.measuring.memory_estimate import (
@@ -53,6 +54,21 @@ def test_memory_and_parameters_are_those_of_adapters_and_head():
     shape = TrainingShape(8, 16, heads=Heads(pooled_labels=3), lora=LORA)
     estimate, width = estimate_memory(config, shape), config.hidden_size
     assert estimate.optimizer == 8 * (adapters + width * (width + 1) + 3 * (width + 1))
+
+
+def test_merged_kernels_are_those_of_the_paper(tmp_path):
+    """W + (alpha / rank) A B, of adapters as large as the kernel; what a short training gives is small."""
+    rng = np.random.default_rng(3)
+    shapes = {"kernel": (6, 5), "lora_a": (6, 2), "lora_b": (2, 5), "bias": (5,)}
+    values = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    query = "layer_0/attention/query"
+    save_file({f"{query}/{name}": values[name] for name in ("kernel", "bias")}, tmp_path / "base")
+    trained = {f"{query}/{name}": values[name] for name in ("lora_a", "lora_b")}
+    save_file(trained | {"pooler/dense/bias": values["bias"]}, tmp_path / "trained")
+    merged = merged_weights(tmp_path / "base", tmp_path / "trained", LORA)
+    assert set(merged) == {f"{query}/kernel", f"{query}/bias", "pooler/dense/bias"}
+    expected = values["kernel"] + 8.0 / 2 * values["lora_a"] @ values["lora_b"]
+    np.testing.assert_allclose(merged[f"{query}/kernel"].read(), expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.fixture(scope="module")
