@@ -38,16 +38,9 @@ class NextSentence(Task):
 
     def build_model(self, encoder):
         """Encoder inputs -> float32 `next_sentence_logits` and `probabilities`, both (batch, 2)."""
-        config, encoder = encoder.config, encoder.with_outputs("pooled_output")
+        encoder = encoder.with_outputs("pooled_output")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
-        head = ClassificationHead(
-            num_labels=2,
-            dropout=0.0,
-            initializer_range=config.initializer_range,
-            dtype=encoder.policy,
-            name="next_sentence",
-        )
-        logits = head(encoder(inputs)["pooled_output"])
+        logits = next_sentence_head(encoder)(encoder(inputs)["pooled_output"])
         outputs = {"next_sentence_logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
         return TaskModel(self, encoder, inputs, outputs)
 
@@ -74,6 +67,17 @@ class NextSentence(Task):
     def answer(self, outputs, inputs):
         """`next_sentence_probability`: that the second text follows the first."""
         return {"next_sentence_probability": float(outputs["probability"])}
+
+
+def next_sentence_head(encoder) -> ClassificationHead:
+    """The head on the pooled output of a `BertEncoder`: two logits, label 0 for the next text."""
+    return ClassificationHead(
+        num_labels=2,
+        dropout=0.0,
+        initializer_range=encoder.config.initializer_range,
+        dtype=encoder.policy,
+        name="next_sentence",
+    )
 
 
 def follow_signature(model: keras.Model, text_inputs) -> Signature:

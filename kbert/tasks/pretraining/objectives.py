@@ -6,11 +6,10 @@ from keras import ops
 
 from kbert.config import PretrainingConfig
 from kbert.features import NEXT_SENTENCE_LABELS
-from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.masked_lm_head import MaskedLMHead
 from kbert.heads.parts import MASKED_LM, POOLER, Part
 from kbert.tasks.pretraining.filled_masks import best_tokens, candidate_probabilities
-from kbert.tasks.pretraining.next_sentence import follow_signature
+from kbert.tasks.pretraining.next_sentence import NextSentence, follow_signature, next_sentence_head
 from kbert.tasks.task import Signature, SoftTarget, Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
 from kbert.tokenization.vocabulary import MASK_TOKEN
@@ -90,14 +89,7 @@ class MaskedLM(Task):
         )
         outputs = {"masked_lm_logits": masked_lm(encoded["sequence_output"], inputs["masked_lm_positions"])}
         if self.next_sentence:
-            next_sentence = ClassificationHead(
-                num_labels=2,
-                dropout=0.0,
-                initializer_range=config.initializer_range,
-                dtype=encoder.policy,
-                name="next_sentence",
-            )
-            outputs["next_sentence_logits"] = next_sentence(encoded["pooled_output"])
+            outputs["next_sentence_logits"] = next_sentence_head(encoder)(encoded["pooled_output"])
         return TaskModel(self, encoder, inputs, outputs)
 
     def loss_weights(self, batch):
@@ -228,30 +220,23 @@ class Pretraining(MaskedLM):
     strategy = "sentence_pairs"
     # What the probability of label 0 is called in an answer.
     pair_answer = "next_sentence_probability"
+    _next_sentence = NextSentence()  # the loss and the accuracy of the second head
 
     @classmethod
     def of_old_run(cls, details, config):
         return cls() if details.get("next_sentence", True) else MaskedLM()
 
     def loss_weights(self, batch):
-        return super().loss_weights(batch) | {"next_sentence_loss": ops.sum(example_weights(batch))}
+        return super().loss_weights(batch) | self._next_sentence.loss_weights(batch)
 
     def loss_sums(self, outputs, batch):
-        losses = cross_entropies(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
-        return super().loss_sums(outputs, batch) | {
-            "next_sentence_loss": ops.sum(losses * example_weights(batch))
-        }
+        return super().loss_sums(outputs, batch) | self._next_sentence.loss_sums(outputs, batch)
 
     def soft_targets(self, outputs, batch):
-        target = SoftTarget(outputs["next_sentence_logits"], example_weights(batch))
-        return super().soft_targets(outputs, batch) | {"next_sentence_loss": (target,)}
+        return super().soft_targets(outputs, batch) | self._next_sentence.soft_targets(outputs, batch)
 
     def metric_sums(self, outputs, batch):
-        examples = example_weights(batch)
-        right = correct(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
-        return super().metric_sums(outputs, batch) | {
-            "next_sentence_accuracy": (ops.sum(right * examples), ops.sum(examples))
-        }
+        return super().metric_sums(outputs, batch) | self._next_sentence.metric_sums(outputs, batch)
 
     def signatures(self, model, text_inputs):
         """Those of `MaskedLM`, and `next_sentence`: `text` and `text_pair` (string [batch]) ->
