@@ -121,21 +121,36 @@ def _questions_of_flags(source):
     return examples
 
 
-def _examples(source, inputs):
+def _check_files():
+    """Finds errors in the flags of files, and in the input file, before a model is read.
+
+    Returns:
+      the number of lines of --input_file, or None without one.
+    """
+    if FLAGS.output_file:
+        inputs = [FLAGS.input_file] if FLAGS.input_file else []
+        check_output_file(FLAGS.output_file, inputs, FLAGS.overwrite)
+        if not Path(FLAGS.output_file).absolute().parent.is_dir():
+            raise ValueError(f"--output_file={FLAGS.output_file}: its folder does not exist; make it first.")
+    if not FLAGS.input_file:
+        return None
+    if FLAGS.text or FLAGS.question:
+        raise ValueError("--input_file beside --text or --question; give one of them.")
+    return sum(1 for _ in read_lines(FLAGS.input_file))
+
+
+def _examples(source, inputs, num_lines):
     """(the examples, how many there are or None, how many to read ahead or None)."""
     given = _examples_of_flags(source)
-    if given and FLAGS.input_file:
-        raise ValueError("--input_file beside --text or --question; give one of them.")
     one_by_one = 1 if FLAGS.batch_size == 1 else None
     if given:
         return given, len(given), one_by_one
     if not FLAGS.input_file:
         alone = 1 if sys.stdin.isatty() else one_by_one  # a person waits for the answer to each line
         return examples_of_lines(inputs, lines_of_standard_input(), "standard input"), None, alone
-    number = sum(1 for _ in read_lines(FLAGS.input_file))  # finds errors before anything is answered
     lines = (line.removesuffix("\r") for line in read_lines(FLAGS.input_file))
     json_lines = holds_json_lines(FLAGS.input_file)
-    return examples_of_lines(inputs, lines, FLAGS.input_file, json_lines), number, one_by_one
+    return examples_of_lines(inputs, lines, FLAGS.input_file, json_lines), num_lines, one_by_one
 
 
 def _model():
@@ -167,16 +182,10 @@ def _line(answer):
 
 def main(argv):
     del argv
-    if FLAGS.output_file:
-        inputs = [FLAGS.input_file] if FLAGS.input_file else []
-        check_output_file(FLAGS.output_file, inputs, FLAGS.overwrite)
-        if not Path(FLAGS.output_file).absolute().parent.is_dir():
-            raise ValueError(
-                f"--output_file={FLAGS.output_file}: its folder does not exist; create it first."
-            )
+    num_lines = _check_files()
     source = _model()
     require_answers(source)
-    examples, total, read_ahead = _examples(source, task_of(source).inputs)
+    examples, total, read_ahead = _examples(source, task_of(source).inputs, num_lines)
     answered = answers(
         source,
         examples,
