@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from kbert.tasks.pages.by_length import by_length
-from kbert.tasks.pages.calibration import calibration_section
 from kbert.tasks.pages.content import Card, Cards, Fact, Mark, MarkedText, Section, excerpt, shortened
-from kbert.tasks.pages.labels import note_of_worst, worst_places
+from kbert.tasks.pages.labels import accuracy_sections, most_probable, note_of_worst, worst_places
 
 
 def choice_sections(examples, predictions, most_examples: int) -> list[Section]:
@@ -16,13 +14,9 @@ def choice_sections(examples, predictions, most_examples: int) -> list[Section]:
       predictions: `Predictions` with `probabilities` (rows, choices), `label_ids` and `num_tokens` (rows,).
       most_examples: how many errors to show.
     """
-    probabilities, true = predictions.values["probabilities"], predictions.values["label_ids"]
-    given, sure = probabilities.argmax(axis=-1), probabilities.max(axis=-1)
-    is_right = given == true
-    sections = [
-        calibration_section(sure, is_right, "the given choice"),
-        by_length(predictions.values["num_tokens"], is_right, "token", "Accuracy"),
-    ]
+    probabilities = predictions.values["probabilities"]
+    given, sure, is_right = most_probable(predictions)
+    sections = accuracy_sections(predictions, "the given choice")
     if examples is None:
         return sections
     places = worst_places(sure, is_right, most_examples)

@@ -81,12 +81,8 @@ def one_label_sections(labels, examples, predictions, most_examples: int) -> lis
       most_examples: how many wrong answers to show.
     """
     probabilities, true = predictions.values["probabilities"], predictions.values["label_ids"]
-    given, sure = probabilities.argmax(axis=-1), probabilities.max(axis=-1)
-    is_right = given == true
-    sections = [
-        calibration_section(sure, is_right, "the given label"),
-        by_length(predictions.values["num_tokens"], is_right, "token", "Accuracy"),
-    ]
+    given, sure, is_right = most_probable(predictions)
+    sections = accuracy_sections(predictions, "the given label")
     if examples is None:
         return sections
 
@@ -99,6 +95,31 @@ def one_label_sections(labels, examples, predictions, most_examples: int) -> lis
         )
 
     return [*sections, worst_section(examples, sure, is_right, facts, most_examples)]
+
+
+def most_probable(predictions):
+    """(index, probability, whether it is right) of the most probable answer in each row.
+
+    Args:
+      predictions: `Predictions` with `probabilities` (rows, answers) and `label_ids` (rows,).
+    """
+    probabilities = predictions.values["probabilities"]
+    given = probabilities.argmax(axis=-1)
+    return given, probabilities.max(axis=-1), given == predictions.values["label_ids"]
+
+
+def accuracy_sections(predictions, of_what: str) -> list[Section]:
+    """Calibration and accuracy by length of the most probable answers.
+
+    Args:
+      predictions: as for `most_probable`, and with `num_tokens` (rows,).
+      of_what: what has the probability, for example "the given label".
+    """
+    _, sure, is_right = most_probable(predictions)
+    return [
+        calibration_section(sure, is_right, of_what),
+        by_length(predictions.values["num_tokens"], is_right, "token", "Accuracy"),
+    ]
 
 
 def several_labels_sections(labels, threshold, examples, predictions, most_examples: int) -> list[Section]:
