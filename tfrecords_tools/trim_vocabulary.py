@@ -11,6 +11,7 @@ texts --heldout_files says how many are cut into other pieces (docs/distillation
 
 import contextlib
 import functools
+import itertools
 import json
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -213,27 +214,16 @@ def changed_texts(texts: Iterable[str], before: Vocabulary, after: Vocabulary) -
     cut = [functools.cache(GreedyMatcher(vocabulary.tokens)) for vocabulary in (before, after)]
     num_texts = num_changed = num_pieces = num_pieces_changed = 0
     unknown = [0, 0]
-    batch: list[str] = []
-
-    def count():
-        nonlocal num_texts, num_changed, num_pieces, num_pieces_changed
-        words = split_words(tf.constant(batch), before.do_lower_case).to_list()
-        for text in words:
-            pairs = [[matcher(word.decode("utf-8")) for matcher in cut] for word in text]
+    texts = iter(texts)
+    while batch := list(itertools.islice(texts, _TEXTS_AT_ONCE)):
+        for words in split_words(tf.constant(batch), before.do_lower_case).to_list():
+            pairs = [[matcher(word.decode("utf-8")) for matcher in cut] for word in words]
             changed = [old for old, new in pairs if old != new]
             num_texts, num_changed = num_texts + 1, num_changed + bool(changed)
             num_pieces += sum(len(old or "?") for old, _ in pairs)
             num_pieces_changed += sum(len(old or "?") for old in changed)
             for place in (0, 1):
                 unknown[place] += sum(pair[place] is None for pair in pairs)
-
-    for text in texts:
-        batch.append(text)
-        if len(batch) == _TEXTS_AT_ONCE:
-            count()
-            batch.clear()
-    if batch:
-        count()
     return {
         "texts": num_texts,
         "changed_texts": round(num_changed / max(1, num_texts), 4),
