@@ -1,13 +1,10 @@
-"""One small training and evaluation, as command lines, for every kind of task that a script trains."""
+"""One small training and evaluation for every kind of task that a script trains."""
 
-import json
-from pathlib import Path
 from typing import NamedTuple
 
-from kbert.config import DatasetConfig, TrainingConfig, to_dict
+from kbert.config import DatasetConfig, TrainingConfig
 from tests.conftest import (
     MAX_SEQ_LENGTH,
-    tiny_encoder_config,
     tiny_finetuning_config,
     tiny_pretraining_config,
 )
@@ -47,20 +44,16 @@ class Training(NamedTuple):
     """A training and the evaluation of its run.
 
     Fields:
-      script: the training's module in kbert.scripts.
+      name: what stands behind `run_` in the names of its script and its function.
       config: its config; its task is that of the run.
-      data: flags of the training that name files and folders.
-      evaluated: flags of run_evaluation that name them.
+      data: name -> path, flags of the script and arguments of the function.
+      evaluated: the same for run_evaluation.
     """
 
-    script: str
+    name: str
     config: TrainingConfig
-    data: list[str]
-    evaluated: list[str]
-
-    def write_config(self, path: Path) -> Path:
-        path.write_text(json.dumps(to_dict(self.config)), encoding="utf-8")
-        return path
+    data: dict
+    evaluated: dict
 
 
 def _rows(folder, task):
@@ -74,7 +67,7 @@ def _texts(task, **changes):
     """Of labelled rows, whose dataset is `dataset_of(task)` but for the changes."""
 
     def make(folder):
-        return _finetuning(folder, task, _rows(folder, task), **{"dataset": dataset_of(task)} | changes)
+        return _finetuning(task, _rows(folder, task), **{"dataset": dataset_of(task)} | changes)
 
     return make
 
@@ -83,7 +76,7 @@ def _embeddings(task, write, **changes):
     def make(folder):
         files = write(folder / "train.jsonl", NUM_TRAIN_EXAMPLES), write(folder / "dev.jsonl", 7)
         dataset = DatasetConfig(text="text", text_pair="other")
-        return _finetuning(folder, task, files, dataset=dataset, **changes)
+        return _finetuning(task, files, dataset=dataset, **changes)
 
     return make
 
@@ -93,8 +86,8 @@ def _questions(folder):
         write_squad(folder / f"{split}.json", number, seed=number, impossible=True)
         for split, number in (("train", NUM_TRAIN_EXAMPLES), ("dev", 7))
     ]
-    training = _finetuning(folder, "question_answering", files, task_settings=SQUAD)
-    return training._replace(evaluated=[*training.evaluated, "--keep_chosen"])
+    training = _finetuning("question_answering", files, task_settings=SQUAD)
+    return training._replace(evaluated=training.evaluated | {"keep_chosen": True})
 
 
 def _words(folder):
@@ -102,16 +95,13 @@ def _words(folder):
         write_conll(folder / "train.conll", NUM_TRAIN_EXAMPLES, 1),
         write_conll(folder / "dev.conll", 7, 2),
     )
-    return _finetuning(folder, "token_classification", files, dataset=DatasetConfig())
+    return _finetuning("token_classification", files, dataset=DatasetConfig())
 
 
-def _finetuning(folder, task, files, **changes):
-    small_corpus.vocabulary().write(folder / "vocab.txt")
-    encoder = tiny_encoder_config(num_hidden_layers=1)
-    config = tiny_finetuning_config(task=task, encoder=encoder, num_train_epochs=2.0, **INTERVALS | changes)
+def _finetuning(task, files, **changes):
+    config = tiny_finetuning_config(task=task, num_train_epochs=2.0, **INTERVALS | changes)
     train, dev = files
-    data = [f"--train_file={train}", f"--dev_file={dev}", f"--vocab_file={folder / 'vocab.txt'}"]
-    return Training("run_finetuning", config, data, [f"--eval_file={dev}"])
+    return Training("finetuning", config, {"train_file": train, "dev_file": dev}, {"eval_file": dev})
 
 
 def _pretraining(task):
@@ -123,8 +113,8 @@ def _pretraining(task):
         )  # fmt: skip
         config = tiny_pretraining_config(task=task, num_train_steps=NUM_STEPS, **INTERVALS)
         records = folder / "records"
-        data = [f"--input_dir={records}", f"--eval_input_dir={records}"]
-        return Training("run_pretraining", config, data, [f"--input_dir={records}"])
+        data = {"input_dir": records, "eval_input_dir": records}
+        return Training("pretraining", config, data, {"input_dir": records})
 
     return make
 

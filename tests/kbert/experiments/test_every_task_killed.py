@@ -1,11 +1,19 @@
-"""Every task killed in its training and in its evaluation: the same commands again give the same bytes."""
+"""Every task killed in its training and in its evaluation: the same again gives the same bytes.
+
+What is killed runs in a process of its own, beside what nobody kills, which runs in this one.
+"""
 
 import json
 import signal
 
 import pytest
 
+from kbert.config import to_dict
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.pretraining import run_pretraining
 from kbert.runs.checkpoint import list_checkpoints
+from kbert.runs.metrics_file import json_ready
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from tests.html_checks import read_page
@@ -13,25 +21,18 @@ from tests.kbert.experiments.every_training import NOT_TRAINED, NUM_STEPS, TRAIN
 from tests.kbert.training.run_contents import assert_same_runs, numbers
 from tests.warm_processes import WarmProcess
 
-KILLED_SCRIPT = "tests.kbert.experiments.killed_script"
+FUNCTIONS = {"finetuning": run_finetuning, "pretraining": run_pretraining}
 PAGE = "page.html"
 KILLED_AT, SAVED = NUM_STEPS - 1, NUM_STEPS - 2  # in the middle of an epoch and of a log interval
 
 
-def start(moment, script, *arguments):
-    """A process of a script, which is killed at the moment, if there is one."""
-    module = f"kbert.scripts.{script}"
-    return WarmProcess(*([KILLED_SCRIPT, moment, module] if moment else [module]), *arguments)
+def doomed(moment, script, arguments):
+    """A process of a script that kills itself at the moment."""
+    flags = [f"--{name}" if value is True else f"--{name}={value}" for name, value in arguments.items()]
+    return WarmProcess("tests.kbert.experiments.killed_script", moment, f"kbert.scripts.{script}", *flags)
 
 
-def finished(process):
-    """The last line that it printed, as JSON."""
-    output, errors = process.communicate()
-    assert process.returncode == 0, errors
-    return json.loads(output.splitlines()[-1])
-
-
-def died(process):
+def require_killed(process):
     _, errors = process.communicate()
     assert process.returncode == -signal.SIGKILL, errors
 
@@ -42,69 +43,81 @@ def content(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-class Commands:
-    """The commands of one training and its evaluation, for runs in folders of their own."""
+@pytest.fixture
+def make_training(pretraining_run, tmp_path):
+    """Function from a key of TRAININGS to the `Training`."""
 
-    def __init__(self, training, folder):
-        self.training, self.folder = training, folder
-        self.task = TASKS[training.config.task]
-        self.config_file = training.write_config(folder / "config.json")
+    def make(name):
+        folder = tmp_path / f"data of {name}"
+        folder.mkdir()
+        training = TRAININGS[name](folder)
+        if training.name == "finetuning":
+            training.data["init_checkpoint"] = pretraining_run.path
+        return training
 
-    def run_dir(self, name):
-        return self.folder / name / "run"
-
-    def train(self, name, moment=None):
-        (self.folder / name).mkdir(exist_ok=True)
-        flags = [f"--config={self.config_file}", f"--run_dir={self.run_dir(name)}", *self.training.data]
-        return start(moment, self.training.script, *flags)
-
-    def evaluate(self, name, moment=None):
-        answers = self.answers(name)
-        flags = [f"--run_dir={self.run_dir(name)}", f"--html_file={answers / PAGE}"]
-        if self.task.prediction_files:
-            flags.append(f"--predictions_dir={answers}")
-        return start(moment, "run_evaluation", *flags, *self.training.evaluated)
-
-    def answers(self, name):
-        return self.folder / name / "answers"
+    return make
 
 
-def test_every_task_is_trained_here(tmp_path):
-    trained = set()
-    for name, make in TRAININGS.items():
-        (tmp_path / name).mkdir()
-        trained.add(make(tmp_path / name).config.task)
+def test_every_task_is_trained_here(make_training):
+    trained = {make_training(name).config.task for name in TRAININGS}
     assert trained == set(TASKS) - NOT_TRAINED
 
 
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("name", TRAININGS)
-def test_a_task_killed_in_training_and_in_evaluation(name, tmp_path):
-    commands = Commands(TRAININGS[name](tmp_path), tmp_path)
+def test_a_task_killed_in_training_and_in_evaluation(name, make_training, tmp_path):
+    training = make_training(name)
+    whole, taken_up = killed_in_training(training, tmp_path)
+    kill_in_evaluation(training, whole, taken_up, tmp_path / "answers")
 
-    # Two at a time: one that nobody kills, and one that dies.
-    processes = commands.train("whole"), commands.train("killed", f"step:{KILLED_AT}")
-    trained, _ = finished(processes[0]), died(processes[1])
-    whole, killed = (RunDirectory(commands.run_dir(name)) for name in ("whole", "killed"))
+
+def kill_in_evaluation(training, whole, taken_up, folder):
+    """Kills the evaluation of one run, repeats it, and compares it with that of the other run."""
+    task = TASKS[training.config.task]
+    unfinished = task.prediction_files[1] if task.prediction_files else PAGE
+
+    def arguments(answers):
+        given = {"html_file": answers / PAGE} | training.evaluated
+        return given | ({"predictions_dir": answers} if task.prediction_files else {})
+
+    repeated, expected = folder / "repeated", folder / "expected"
+    given = {"run_dir": whole.path} | arguments(repeated)
+    process = doomed(f"writing:{unfinished}", "run_evaluation", given)
+    _, expected_metrics = evaluate(taken_up, **arguments(expected))
+    assert content(expected).keys() == {PAGE, *task.prediction_files}
+    require_killed(process)
+    there = content(repeated)
+    assert unfinished not in there and there.items() <= content(expected).items()
+
+    _, metrics = evaluate(whole, **arguments(repeated))
+    assert json.dumps(json_ready(metrics)) == json.dumps(json_ready(expected_metrics))
+    assert content(repeated) == content(expected) and not list(folder.rglob("*.tmp"))
+    read_page(repeated / PAGE)
+    assert content(whole.path).keys() == content(taken_up.path).keys()
+
+
+def killed_in_training(training, folder):
+    """The runs of a training that nobody killed, and of one that was killed and taken up again."""
+    (folder / "config.json").write_text(json.dumps(to_dict(training.config)), encoding="utf-8")
+    train, path = FUNCTIONS[training.name], folder / "killed" / "run"
+    arguments = {"config": folder / "config.json", "run_dir": path} | training.data
+    process = doomed(f"step:{KILLED_AT}", f"run_{training.name}", arguments)
+    trained = train(training.config, folder / "whole" / "run", **training.data)
+    require_killed(process)
+    whole, killed = RunDirectory(folder / "whole" / "run"), RunDirectory(path)
     assert list_checkpoints(killed.checkpoints)[-1].name == f"step-{SAVED:08d}"
     assert 0 < len(numbers(killed)) < len(numbers(whole))
 
-    processes = commands.train("killed"), commands.evaluate("whole")
-    assert finished(processes[0]) == trained
+    again = train(training.config, path, **training.data)
+    assert json.dumps(metrics_of(again)) == json.dumps(metrics_of(trained))
     assert_same_runs(whole, killed)
-    assert (whole.checkpoints / "best.json").read_bytes() == (killed.checkpoints / "best.json").read_bytes()
+    best = [(run.checkpoints / "best.json").read_bytes() for run in (whole, killed)]
+    assert best[0] == best[1]
+    assert not list(path.rglob("*.tmp")) and content(path).keys() == content(whole.path).keys()
+    return whole, killed
 
-    judged = finished(processes[1])
-    expected = content(commands.answers("whole"))
-    assert set(expected) == {PAGE, *commands.task.prediction_files}
-    unfinished = commands.task.prediction_files[1] if commands.task.prediction_files else PAGE
-    died(commands.evaluate("killed", f"writing:{unfinished}"))
-    there = content(commands.answers("killed"))
-    assert unfinished not in there and there.items() <= expected.items()
 
-    assert finished(commands.evaluate("killed")) == judged
-    assert content(commands.answers("killed")) == expected
-    read_page(commands.answers("killed") / PAGE)
-    assert not list((tmp_path / "killed").rglob("*.tmp"))
-    assert content(whole.path).keys() == content(killed.path).keys()
+def metrics_of(result):
+    """Of what `run_finetuning` or `run_pretraining` gives back."""
+    return json_ready(result[1] if isinstance(result, tuple) else result)
