@@ -487,6 +487,15 @@ _ANSWERS = (
         "export/test_development_server.py",
     ),
     _fault(
+        "a second text without a first is sent", "export/serving_client.py",
+        "flag_values.text_pair is not None and flag_values.text is None", "flag_values.text_pair == flag_values.text == ''",
+        "export/test_command_lines.py",
+    ),
+    _fault(
+        "a port too many", "export/development_server.py", "_LAST_PORT = 65535", "_LAST_PORT = 65536",
+        "export/test_command_lines.py",
+    ),
+    _fault(
         "true is a number", "export/server/json_request.py",
         "fits = isinstance(value, int) and not isinstance(value, bool)", "fits = isinstance(value, int)",
         "export/server/test_json_request.py",
