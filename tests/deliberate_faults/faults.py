@@ -488,7 +488,8 @@ _ANSWERS = (
     ),
     _fault(
         "a second text without a first is sent", "export/serving_client.py",
-        "flag_values.text_pair is not None and flag_values.text is None", "flag_values.text_pair == flag_values.text == ''",
+        "flag_values.text_pair is not None and flag_values.text is None",
+        "flag_values.text_pair == flag_values.text == ''",
         "export/test_command_lines.py",
     ),
     _fault(
