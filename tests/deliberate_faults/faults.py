@@ -45,6 +45,13 @@ _FINETUNING = (
         "kbert/layers/test_low_rank_dense.py",
     ),
     _fault(
+        "a run's folder loads Keras",
+        "kbert/runs/run_directory.py",
+        "from kbert.tasks import TASKS",
+        "from kbert.tasks import TASKS, task  # noqa: F401",
+        "kbert/runs/test_run_directory.py::test_a_folder_without_a_run_is_refused_before_keras_loads",
+    ),
+    _fault(
         "the wrong layers begin anew",
         "kbert/config/finetuning_config.py",
         'name.startswith("layer_") and not above.holds(name)',
