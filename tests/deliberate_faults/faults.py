@@ -86,6 +86,14 @@ _FINETUNING = (
         'return {"loss": ops.sum(example_weights(batch))}',
         "kbert/tasks/test_label_losses.py",
     ),
+    _fault(
+        "examples that only fill a batch count in the loss",
+        "kbert/tasks/one_label_loss.py",
+        "ops.sum(losses * example_weights(batch))",
+        "ops.sum(losses)",
+        "kbert/tasks/test_tasks.py",
+        "kbert/tasks/test_head_tasks.py",
+    ),
 )
 
 _KERNELS = (
