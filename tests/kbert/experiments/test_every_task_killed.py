@@ -67,57 +67,63 @@ def test_every_task_is_trained_here(make_training):
 @pytest.mark.long
 @pytest.mark.parametrize("name", TRAININGS)
 def test_a_task_killed_in_training_and_in_evaluation(name, make_training, tmp_path):
+    """Two at a time: what dies, and what lives."""
     training = make_training(name)
-    whole, taken_up = killed_in_training(training, tmp_path)
-    kill_in_evaluation(training, whole, taken_up, tmp_path / "answers")
+    train, given = FUNCTIONS[training.name], training.data
+    (tmp_path / "config.json").write_text(json.dumps(to_dict(training.config)), encoding="utf-8")
+    paths = tmp_path / "whole" / "run", tmp_path / "killed" / "run"
 
-
-def kill_in_evaluation(training, whole, taken_up, folder):
-    """Kills the evaluation of one run, repeats it, and compares it with that of the other run."""
-    task = TASKS[training.config.task]
-    unfinished = task.prediction_files[1] if task.prediction_files else PAGE
-
-    def arguments(answers):
-        given = {"html_file": answers / PAGE} | training.evaluated
-        return given | ({"predictions_dir": answers} if task.prediction_files else {})
-
-    repeated, expected = folder / "repeated", folder / "expected"
-    given = {"run_dir": whole.path} | arguments(repeated)
-    process = doomed(f"writing:{unfinished}", "run_evaluation", given)
-    _, expected_metrics = evaluate(taken_up, **arguments(expected))
-    assert content(expected).keys() == {PAGE, *task.prediction_files}
+    command = {"config": tmp_path / "config.json", "run_dir": paths[1]} | given
+    process = doomed(f"step:{KILLED_AT}", f"run_{training.name}", command)
+    trained = train(training.config, paths[0], **given)
     require_killed(process)
-    there = content(repeated)
-    assert unfinished not in there and there.items() <= content(expected).items()
-
-    _, metrics = evaluate(whole, **arguments(repeated))
-    assert json.dumps(json_ready(metrics)) == json.dumps(json_ready(expected_metrics))
-    assert content(repeated) == content(expected) and not list(folder.rglob("*.tmp"))
-    read_page(repeated / PAGE)
-    assert content(whole.path).keys() == content(taken_up.path).keys()
-
-
-def killed_in_training(training, folder):
-    """The runs of a training that nobody killed, and of one that was killed and taken up again."""
-    (folder / "config.json").write_text(json.dumps(to_dict(training.config)), encoding="utf-8")
-    train, path = FUNCTIONS[training.name], folder / "killed" / "run"
-    arguments = {"config": folder / "config.json", "run_dir": path} | training.data
-    process = doomed(f"step:{KILLED_AT}", f"run_{training.name}", arguments)
-    trained = train(training.config, folder / "whole" / "run", **training.data)
-    require_killed(process)
-    whole, killed = RunDirectory(folder / "whole" / "run"), RunDirectory(path)
+    whole, killed = map(RunDirectory, paths)
     assert list_checkpoints(killed.checkpoints)[-1].name == f"step-{SAVED:08d}"
     assert 0 < len(numbers(killed)) < len(numbers(whole))
 
-    again = train(training.config, path, **training.data)
-    assert json.dumps(metrics_of(again)) == json.dumps(metrics_of(trained))
+    evaluation = Evaluation(training, tmp_path / "repeated")
+    process = evaluation.killed(whole)
+    assert as_json(train(training.config, paths[1], **given)) == as_json(trained)
     assert_same_runs(whole, killed)
     best = [(run.checkpoints / "best.json").read_bytes() for run in (whole, killed)]
     assert best[0] == best[1]
-    assert not list(path.rglob("*.tmp")) and content(path).keys() == content(whole.path).keys()
-    return whole, killed
+    require_killed(process)
+
+    other = Evaluation(training, tmp_path / "expected")
+    expected, there = other.metrics(killed), content(evaluation.folder)
+    whole_files = content(other.folder)
+    assert whole_files.keys() == {PAGE, *evaluation.task.prediction_files}
+    assert evaluation.unfinished not in there and there.items() <= whole_files.items()
+    assert evaluation.metrics(whole) == expected
+    assert content(evaluation.folder) == whole_files
+    read_page(evaluation.folder / PAGE)
+    assert content(whole.path).keys() == content(killed.path).keys()
+    assert not list(tmp_path.rglob("*.tmp"))
 
 
-def metrics_of(result):
-    """Of what `run_finetuning` or `run_pretraining` gives back."""
-    return json_ready(result[1] if isinstance(result, tuple) else result)
+class Evaluation:
+    """The evaluation of a run, with every file that it can write, in a folder."""
+
+    def __init__(self, training, folder):
+        self.folder, self.task = folder, TASKS[training.config.task]
+        self.arguments = {"html_file": folder / PAGE} | training.evaluated
+        if self.task.prediction_files:
+            self.arguments["predictions_dir"] = folder
+
+    @property
+    def unfinished(self):
+        """The file in whose midst it is killed: not the first, where there are several."""
+        return self.task.prediction_files[1] if self.task.prediction_files else PAGE
+
+    def killed(self, run):
+        """The process, which dies in the midst of a file."""
+        return doomed(f"writing:{self.unfinished}", "run_evaluation", {"run_dir": run.path} | self.arguments)
+
+    def metrics(self, run):
+        """As text, so that what is not a number equals itself."""
+        return as_json(evaluate(run, **self.arguments))
+
+
+def as_json(result):
+    """The metrics of a training or an evaluation, which may stand behind the task."""
+    return json.dumps(json_ready(result[1] if isinstance(result, tuple) else result))
