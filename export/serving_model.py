@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from kbert.answering.answering_model import AnsweringModel
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.text_inputs import TextInputs
 
@@ -10,21 +11,25 @@ from kbert.tokenization.text_inputs import TextInputs
 class ServingModel:
     """A trained run as functions for a SavedModel: the signatures that its task has.
 
+    They answer by an `AnsweringModel`, as answers in Python do.
+
     Texts longer than the run's `max_seq_length` are truncated as in training.
 
     Args:
       run: the `RunDirectory` of a run whose task answers texts.
+      precision: "float32" or "bfloat16", see `AnsweringEncoder`.
 
     Attributes:
       source: the run's path.
       task: its `Task`.
       signatures: name -> `kbert.tasks.task.Signature`.
+      trained_signatures: the same of the Keras model as it was trained, in float32.
 
     Raises:
       ValueError: for a run whose task does not answer texts, or with weights that are not finite.
     """
 
-    def __init__(self, run: RunDirectory):
+    def __init__(self, run: RunDirectory, precision: str = "float32"):
         self.source, task = run.path, run.task()
         if not task.inputs:
             raise ValueError(
@@ -33,7 +38,8 @@ class ServingModel:
             )
         self.task, model = run.load_model()
         text_inputs = TextInputs(run.vocabulary(), run.details["max_seq_length"])
-        self.signatures = self.task.signatures(model, text_inputs)
+        self.signatures = self.task.signatures(AnsweringModel(model, precision), text_inputs)
+        self.trained_signatures = self.task.signatures(model, text_inputs)
 
     def write(self, directory):
         """Writes the SavedModel, with each weight stored once.

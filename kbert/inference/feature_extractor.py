@@ -87,7 +87,7 @@ class FeatureExtractor:
         self.pooling = pooling
         self.combine = combine
         self._model = model
-        self._encoder = model.encoder.with_outputs("hidden_states")
+        self._encoder = model.answering.encoder.with_outputs("hidden_states")
         self._pool = None if pooling == "none" else SequencePooling(pooling, normalize)
         self._run = tf.function(self._values, reduce_retracing=True)
 
@@ -107,6 +107,7 @@ class FeatureExtractor:
         return batch.answer(features)
 
     def _features(self, texts, text_pairs):
+        self._model.answering.renew_if_changed()
         inputs = self._model.inputs(texts, text_pairs)
         values = self._run(inputs).numpy()
         tokens = self._model.vocabulary.tokens
@@ -121,7 +122,7 @@ class FeatureExtractor:
 
     def _values(self, inputs):
         """float32 tensor of shape (batch, [tokens,] [layers,] width)."""
-        states = self._encoder(inputs, training=False)["hidden_states"]
+        states = self._encoder(inputs)["hidden_states"]
         states = [ops.cast(states[layer], "float32") for layer in self.layers]  # each (B, S, H)
         if self._pool:
             states = [self._pool(state, inputs["input_mask"]) for state in states]  # each (B, H)

@@ -1,11 +1,13 @@
 """`load(path)`: a run directory or any checkpoint -> a Keras model with its tokenizer and config."""
 
+import functools
 import itertools
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from kbert.answering.answering_model import AnsweringModel
 from kbert.checkpoints.formats import local_path, read_checkpoint
 from kbert.checkpoints.model_loading import build_model
 from kbert.config.pooling_config import PoolingConfig
@@ -123,6 +125,11 @@ class LoadedModel:
             own_pooling=task.pooling,
         )
 
+    @functools.cached_property
+    def answering(self) -> AnsweringModel:
+        """What answers in the place of `model`: its copy for answering, made when it is first asked for."""
+        return AnsweringModel(self.model)
+
     def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":
         """The same model with another maximum length.
 
@@ -185,6 +192,7 @@ class LoadedModel:
         """
         batch = text_batch(texts)
         embedder = self._embedder(pooling or self.pooling, self.normalize if normalize is None else normalize)
+        self.answering.renew_if_changed()
         texts = batch.texts
         embeddings = np.zeros((len(texts), self.config.hidden_size), np.float32)
         # Texts of similar length go into one batch: less padding means less work.
@@ -198,10 +206,11 @@ class LoadedModel:
     def _embedder(self, pooling, normalize):
         key = (pooling, normalize)
         if key not in self._embedders:
-            model = self.embedding_model(pooling, normalize)
+            encoder, pool = self.answering.encoder, SequencePooling(pooling, normalize)
 
             def embed(texts):
-                return model(self.text_inputs(texts, pad_to_longest=True), training=False)
+                inputs = self.text_inputs(texts, pad_to_longest=True)
+                return pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
 
             signature = [tf.TensorSpec([None], tf.string)]
             self._embedders[key] = tf.function(embed, input_signature=signature)

@@ -1,0 +1,193 @@
+"""The encoder for answering: a graph of few and large ops over real tokens."""
+
+import math
+
+import keras
+import tensorflow as tf
+
+from kbert.answering.frozen_dense import FrozenDense
+from kbert.answering.real_tokens import RealTokens
+from kbert.encoder import BertEncoder
+from kbert.features import ENCODER_INPUTS
+
+OUTPUTS = ("sequence_output", "pooled_output", "hidden_states")
+PRECISIONS = ("float32", "bfloat16")
+# Added to the scores of padding; the softmax is then 0 there in float32 and in bfloat16.
+_MASKED = -1e9
+
+
+class AnsweringEncoder(keras.layers.Layer):
+    """What a `BertEncoder` computes without training, faster.
+
+    Three things differ, none of which changes a float32 answer beyond rounding:
+
+    - Dense layers work on real tokens; rows are padded for the attention alone. So one long text does not
+      make 31 short ones as expensive as itself.
+    - The ops stand as TensorFlow's grappler fuses them: product, bias and GELU; product, bias and residual;
+      scores, scale and mask are one op each.
+    - With "pooled_output" alone, the last layer computes first tokens only.
+
+    Dense layers are copies (`FrozenDense`): call `renew` when the encoder's weights have changed. Tables, norms
+    and pooler are the encoder's own.
+
+    Args:
+      encoder: the `BertEncoder`, in float32 and not packed.
+      precision: "float32"; or "bfloat16" for the dense layers and what lies between them, for CPUs that have
+        instructions for it. Norms, embeddings and outputs stay in float32.
+      outputs: one or more names of OUTPUTS.
+
+    Call arguments:
+      a dict of int32 tensors of shape `(batch, seq_length)`: `input_ids`, `input_mask`, `segment_ids`, as for
+      `BertEncoder`.
+
+    Returns:
+      a dict as `BertEncoder` returns it, in float32; zeros at padding.
+
+    Attributes:
+      config, embeddings: those of the encoder.
+      policy: the dtype policy for heads, float32.
+      packed: False.
+
+    Raises:
+      ValueError: for an unknown precision or output, or an encoder that is packed or not in float32.
+    """
+
+    def __init__(self, encoder: BertEncoder, precision="float32", outputs=("pooled_output",), blocks=None):
+        super().__init__(name="encoder", dtype="float32")
+        _check(encoder, precision, outputs)
+        self.config, self.embeddings, self.policy = encoder.config, encoder.embeddings, self.dtype_policy
+        self.packed, self.precision, self.outputs = False, precision, tuple(outputs)
+        self._encoder = encoder
+        self._blocks = blocks or [_Block(block, encoder.config, precision) for block in encoder.blocks]
+
+    @property
+    def input(self):
+        """The inputs by name, as a functional encoder has them."""
+        return dict.fromkeys(ENCODER_INPUTS)
+
+    def with_outputs(self, *outputs: str) -> "AnsweringEncoder":
+        """An encoder with the same weights and other outputs."""
+        return AnsweringEncoder(self._encoder, self.precision, outputs, self._blocks)
+
+    def renew(self):
+        """Takes the encoder's weights again."""
+        for block in self._blocks:
+            block.renew()
+
+    def call(self, inputs):
+        tokens = RealTokens(inputs["input_mask"])
+        adder = tf.cast((1.0 - tokens.mask)[:, None, None, :] * _MASKED, self.precision)
+        states = [self._embedded(inputs, tokens)]
+        only_first = self.outputs == ("pooled_output",)
+        for index, block in enumerate(self._blocks):
+            is_last = index + 1 == len(self._blocks)
+            states.append(block(states[-1], adder, tokens, only_first and is_last))
+        return self._outputs_of([tf.cast(state, "float32") for state in states], tokens, only_first)
+
+    def _embedded(self, inputs, tokens):
+        """(T, H): the embeddings of the real tokens."""
+        tables, ids, segments = (
+            self.embeddings,
+            *(tokens.take(inputs[n]) for n in ("input_ids", "segment_ids")),
+        )
+        embedded = tf.gather(tables.word_embeddings.value, ids)
+        embedded += tf.gather(tables.position_embeddings.value, tokens.positions)
+        embedded += tf.gather(tables.token_type_embeddings.value, segments)
+        return tf.cast(_normalized(embedded, tables.layer_norm), self.precision)
+
+    def _outputs_of(self, states, tokens, only_first):
+        outputs = {}
+        if "sequence_output" in self.outputs:
+            outputs["sequence_output"] = tokens.pad(states[-1])
+        if "pooled_output" in self.outputs:
+            first = states[-1] if only_first else tokens.take_first(states[-1])
+            outputs["pooled_output"] = self._encoder.pooler(first[:, None])
+        if "hidden_states" in self.outputs:
+            outputs["hidden_states"] = tuple(tokens.pad(state) for state in states)
+        return outputs
+
+    def compute_output_spec(self, inputs):
+        batch, seq_length = inputs["input_ids"].shape
+        width = self.config.hidden_size
+        along = keras.KerasTensor((batch, seq_length, width), "float32")
+        specs = {
+            "sequence_output": along,
+            "pooled_output": keras.KerasTensor((batch, width), "float32"),
+            "hidden_states": (along,) * (self.config.num_hidden_layers + 1),
+        }
+        return {name: specs[name] for name in self.outputs}
+
+
+class _Block:
+    """A `TransformerBlock` over real tokens."""
+
+    def __init__(self, block, config, precision):
+        attention, feed_forward = block.attention, block.feed_forward
+        self._block, self._heads, self._hidden_act = block, config.num_attention_heads, config.hidden_act
+        self.query = FrozenDense([attention.query], precision)
+        self.key_value = FrozenDense([attention.key, attention.value], precision)
+        self.attention_output = FrozenDense([attention.output_dense], precision)
+        self.intermediate = FrozenDense([feed_forward.intermediate], precision)
+        self.output = FrozenDense([feed_forward.output_dense], precision)
+
+    def renew(self):
+        for dense in (self.query, self.key_value, self.attention_output, self.intermediate, self.output):
+            dense.renew()
+
+    def __call__(self, hidden, adder, tokens, only_first):
+        """Hidden states (T, H) -> (T, H), or with `only_first` (batch, H)."""
+        asking = tokens.take_first(hidden) if only_first else hidden
+        context = self._context(asking, hidden, adder, tokens, only_first)
+        attended = _normalized(self.attention_output(context) + asking, self._block.attention_layer_norm)
+        attended = tf.cast(attended, hidden.dtype)
+        widened = _activated(self.intermediate(attended), self._hidden_act)
+        outputs = _normalized(self.output(widened) + attended, self._block.feed_forward_layer_norm)
+        return tf.cast(outputs, hidden.dtype)
+
+    def _context(self, asking, hidden, adder, tokens, only_first):
+        width, heads = hidden.shape[-1], self._heads
+        if only_first:
+            query = tf.reshape(self.query(asking), [-1, heads, 1, width // heads])
+        else:
+            query = tokens.split_heads(self.query(asking), heads)  # (B, N, S, D)
+        key, value = tf.split(tokens.split_heads(self.key_value(hidden), 2 * heads), 2, axis=1)
+        factor = tf.constant(1.0 / math.sqrt(width // heads), hidden.dtype)
+        probabilities = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + adder)
+        context = tf.matmul(probabilities, value)
+        return tf.reshape(context, [-1, width]) if only_first else tokens.merge_heads(context, heads)
+
+
+def _check(encoder, precision, outputs):
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision={precision!r}: answers are computed in {' or '.join(PRECISIONS)}.")
+    unknown = [output for output in outputs if output not in OUTPUTS]
+    if unknown or not outputs:
+        raise ValueError(f"outputs={list(outputs)} must be one or more of {', '.join(OUTPUTS)}.")
+    if encoder.packed or encoder.policy.compute_dtype != "float32":
+        raise ValueError(
+            f"answers need an encoder in float32 that is not packed, received one in "
+            f"{encoder.policy.name} with packed={encoder.packed}; load it with kbert.load."
+        )
+
+
+def _normalized(x, layer_norm):
+    """A layer norm in float32 whatever the dtype of `x`, (T, H).
+
+    Written so that grappler does not see a norm: its fused one takes .001 for any epsilon in one of its
+    patterns, and arranges its work anew at each call (TensorFlow 2.21).
+    """
+    x = tf.cast(x, "float32")
+    centered = x - tf.reduce_mean(x, -1, keepdims=True)
+    variance = tf.reduce_mean(tf.square(centered), -1, keepdims=True)
+    scaled = centered * tf.math.rsqrt(variance + layer_norm.epsilon)
+    return scaled * layer_norm.gamma.value + layer_norm.beta.value
+
+
+def _activated(x, name):
+    """The activation `name`, see kbert.config.ACTIVATIONS, in the form that is fused with its product."""
+    if name == "gelu_erf":
+        half, one, root = (tf.constant(value, x.dtype) for value in (0.5, 1.0, math.sqrt(0.5)))
+        return (tf.math.erf(x * root) + one) * half * x
+    if name == "gelu":
+        return tf.nn.gelu(x, approximate=True)
+    return {"relu": tf.nn.relu, "tanh": tf.math.tanh}[name](x)

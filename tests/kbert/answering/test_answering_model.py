@@ -1,0 +1,183 @@
+"""What answers is what was trained: every task, every activation, any mask; and it follows its weights."""
+
+import platform
+from collections import Counter
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.answering.answering_encoder import AnsweringEncoder
+from kbert.answering.answering_model import AnsweringModel
+from kbert.answering.weight_changes import WeightChanges
+from kbert.config import ACTIVATIONS
+from kbert.encoder import BertEncoder
+from kbert.tasks.sequences.sequence_classification import SequenceClassification
+from tests.conftest import tiny_encoder_config
+from tests.kbert.tasks.test_task_model import NAMES, features, make_batch, make_task
+from tests.kbert.test_encoder import random_inputs, randomize
+
+
+def random_classifier(**settings):
+    model = SequenceClassification(("a", "b", "c")).build_model(BertEncoder(tiny_encoder_config(**settings)))
+    randomize(model)
+    return model
+
+
+def answers(model, inputs):
+    """In a graph, since grappler fuses ops there alone."""
+    return tf.function(lambda given: model(given, training=False))(inputs)
+
+
+def with_odd_masks(inputs):
+    """Padding at the end, in the middle and at the first place; and a row of nothing else."""
+    mask = np.ones_like(inputs["input_mask"])
+    mask[0, 3:] = 0
+    mask[1, 2:4] = 0
+    mask[2, 0] = 0
+    mask[3] = 0
+    return inputs | {"input_mask": mask}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_task_answers_as_it_was_trained(name):
+    config = tiny_encoder_config(num_hidden_layers=2)
+    model = make_task(name).build_model(BertEncoder(config))
+    randomize(model)
+    inputs = features(model, make_batch(name, config))
+    if "masked_lm_positions" in inputs:  # what stands at padding is no one's answer
+        inputs["masked_lm_positions"] %= inputs["input_mask"].sum(axis=-1, keepdims=True)
+    expected, found = model(inputs, training=False), answers(AnsweringModel(model), inputs)
+    assert found.keys() == expected.keys()
+    real = inputs["input_mask"] > 0
+    for output, theirs in expected.items():
+        ours, theirs = found[output].numpy(), theirs.numpy()
+        if theirs.shape[: real.ndim] == real.shape:  # one for each token: at padding it may be anything
+            ours, theirs = ours[real], theirs[real]
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+@pytest.mark.parametrize("hidden_act", ACTIVATIONS)
+@pytest.mark.parametrize("layer_norm_eps", [1e-12, 1e-3])
+def test_layers_and_masks_of_any_kind(hidden_act, layer_norm_eps):
+    config = tiny_encoder_config(hidden_act=hidden_act, layer_norm_eps=layer_norm_eps)
+    encoder = BertEncoder(config, outputs=("sequence_output", "hidden_states", "pooled_output"))
+    randomize(encoder)
+    # Small embeddings: a norm with another epsilon would show.
+    encoder.embeddings.word_embeddings.assign(encoder.embeddings.word_embeddings * 0.02)
+    inputs = with_odd_masks(random_inputs(config, 5, 8))
+    expected = encoder(inputs, training=False)
+    found = answers(AnsweringModel(encoder), inputs)
+    real = inputs["input_mask"] > 0
+    pairs = [(found["sequence_output"], expected["sequence_output"])]
+    pairs += zip(found["hidden_states"], expected["hidden_states"], strict=True)
+    for ours, theirs in pairs:
+        np.testing.assert_allclose(ours.numpy()[real], theirs.numpy()[real], atol=1e-5)
+        assert not ours.numpy()[~real].any()
+    begins = real[:, 0]
+    np.testing.assert_allclose(
+        found["pooled_output"].numpy()[begins], expected["pooled_output"].numpy()[begins], atol=1e-5
+    )
+
+
+def test_a_batch_without_texts_and_a_single_token():
+    model = AnsweringModel(random_classifier())
+    inputs = {name: value[:2, :1] for name, value in random_inputs(tiny_encoder_config(), 2, 4).items()}
+    assert answers(model, inputs)["logits"].shape == (2, 3)
+    assert answers(model, {name: value[:0] for name, value in inputs.items()})["logits"].shape == (0, 3)
+
+
+def test_bfloat16_is_near_and_answers_in_float32():
+    model = random_classifier()
+    inputs = random_inputs(model.encoder.config, 6, 9)
+    expected, found = (answers(m, inputs)["logits"] for m in (model, AnsweringModel(model, "bfloat16")))
+    assert found.dtype == "float32"
+    difference = np.abs(found.numpy() - expected.numpy()).max()
+    assert 0 < difference < 0.05 * np.abs(expected.numpy()).max() + 0.05
+
+
+def test_changed_weights_are_seen():
+    model = random_classifier()
+    answering, inputs = AnsweringModel(model), random_inputs(model.encoder.config, 3, 7)
+    run = tf.function(lambda given: answering(given))
+    before = run(inputs)["logits"].numpy()
+    for variable in (
+        model.encoder.blocks[0].attention.query.kernel,
+        model.encoder.blocks[1].feed_forward.output_dense.bias,
+        model.encoder.pooler.dense.kernel,
+        model.encoder.embeddings.word_embeddings,
+        model.weights[-2],
+    ):
+        answering.renew_if_changed()
+        variable.assign(variable * 1.5 + 0.1)
+        answering.renew_if_changed()
+        after = run(inputs)["logits"].numpy()
+        np.testing.assert_allclose(after, model(inputs, training=False)["logits"], atol=1e-5)
+        assert np.abs(after - before).max() > 1e-4, variable.path
+        before = after
+
+
+def test_nothing_changed_is_no_change():
+    model = random_classifier()
+    model.weights[0].assign(model.weights[0] * np.nan)
+    changes = WeightChanges(model.variables)
+    assert not changes()
+    model.weights[1].assign(model.weights[1] + 1)
+    assert changes() and not changes()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="FUSED OPS NOT CHECKED: oneDNN is not used here")
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_products_are_fused_and_norms_are_not(precision):
+    """As a server does it: grappler decides for a session's graph."""
+    answering = AnsweringModel(random_classifier(hidden_act="gelu_erf"), precision)
+    inputs = random_inputs(tiny_encoder_config(), 3, 7)
+    specs = {name: tf.TensorSpec((None, None), "int32", name=name) for name in inputs}
+    function = tf.function(lambda given: answering(given)["logits"]).get_concrete_function(specs)
+    definition = frozen(function)
+    with tf.Graph().as_default() as graph:
+        tf.graph_util.import_graph_def(definition, name="")
+    with tf.compat.v1.Session(graph=graph) as session:
+        metadata = tf.compat.v1.RunMetadata()
+        session.run(
+            function.structured_outputs.name,
+            {f"{name}:0": value for name, value in inputs.items()},
+            options=tf.compat.v1.RunOptions(output_partition_graphs=True),
+            run_metadata=metadata,
+        )
+    nodes = [node for part in metadata.partition_graphs for node in part.node]
+    fused = Counter(tuple(node.attr["fused_ops"].list.s) for node in nodes if "fused_ops" in node.attr)
+    layers = tiny_encoder_config().num_hidden_layers
+    assert fused[b"BiasAdd", b"GeluExact"] == layers
+    # In the last layer, where first tokens are alone, grappler cannot tell that the shapes are the same.
+    assert fused[b"BiasAdd", b"Add"] == 2 * (layers - 1)
+    assert not [node.op for node in nodes if "LayerNorm" in node.op or "Transpose" in node.op]
+
+
+def frozen(function):
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+    return convert_variables_to_constants_v2(function).graph.as_graph_def()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"precision": "float16"}, "answers are computed in float32 or bfloat16"),
+        ({"outputs": ("logits",)}, "must be one or more of sequence_output"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        AnsweringEncoder(BertEncoder(tiny_encoder_config()), **arguments)
+
+
+@pytest.mark.parametrize("arguments", [{"dtype": "mixed_bfloat16"}, {"packed": True}])
+def test_encoders_for_training_are_refused(arguments):
+    with pytest.raises(ValueError, match="in float32 that is not packed"):
+        AnsweringEncoder(BertEncoder(tiny_encoder_config(), **arguments))
+
+
+def test_it_is_not_trained():
+    with pytest.raises(ValueError, match="is not trained"):
+        AnsweringModel(random_classifier())({}, training=True)
