@@ -58,8 +58,10 @@ class BiLstmHead(keras.layers.Layer):
 
     def call(self, vectors, input_mask, training=False):
         mask = ops.not_equal(input_mask, 0)
+        at_words = ops.expand_dims(ops.cast(mask, self.compute_dtype), -1)  # (B, S, 1)
         for lstm, dropout in zip(self.lstms, self.dropouts[:-1], strict=True):
             vectors = lstm(dropout(vectors, training=training), mask=mask, training=training)  # (B, S, width)
+            vectors = vectors * at_words  # an LSTM repeats its last output at padding
         vectors = self.dropouts[-1](vectors, training=training)
         return ops.cast(self.dense(vectors), "float32")
 

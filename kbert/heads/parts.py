@@ -43,7 +43,6 @@ class Part:
             f"{self.name}/dense", hidden, hidden if self.name == _POOLER else self.num_outputs
         )
 
-
     @property
     def products_per_token(self) -> int:
         """Multiply-adds of forward and backward pass for each token; 0 where `training_flops` knows them."""

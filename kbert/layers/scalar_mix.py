@@ -6,7 +6,7 @@ from keras import ops
 class ScalarMix(keras.layers.Layer):
     """A weighted sum of the outputs of several layers, with weights that are learned.
 
-    `scale * sum_j softmax(layer_weights)_j h_j`. All weights are 0 at first, so training begins with the mean.
+    `scale * sum_j softmax(layer_weights)_j h_j`. All weights are 0 at first: training begins with the mean.
 
     Call arguments:
       layers: list of tensors, all of shape `(batch, seq_length, hidden_size)`.

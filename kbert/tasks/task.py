@@ -62,9 +62,9 @@ class SoftTarget(NamedTuple):
     share: float = 1.0
 
 
-# Function from encoder inputs (dict of int32 arrays of shape (rows, length)) and places in them (int array of
-# shape (places, 2): row and position) to the outputs of the embeddings and of every layer there: float32 array
-# of shape (places, num_hidden_layers + 1, hidden_size).
+# Function from encoder inputs (dict of int32 arrays of shape (rows, length)) and places in them (int array
+# of shape (places, 2): row and position) to the outputs of the embeddings and of every layer there: float32
+# array of shape (places, num_hidden_layers + 1, hidden_size).
 VectorsAt = Callable[[dict, np.ndarray], np.ndarray]
 
 
@@ -291,6 +291,24 @@ class Task:
     def check_encoder(self, encoder: EncoderConfig):
         """Raises ValueError where the settings speak of another encoder than this one."""
 
+    @classmethod
+    def complete_settings(cls, values: dict, encoder: EncoderConfig, stored: str) -> dict:
+        """The `task_settings` of a config, with what follows from the encoder and from the records.
+
+        Args:
+          values: as the config gives them.
+          encoder: the encoder whose layers are stored.
+          stored: one of `kbert.features.STORED_DTYPES`.
+
+        Raises:
+          ValueError: when the config says something else.
+        """
+        raise NotImplementedError
+
+    def record_features(self, max_seq_length: int) -> dict[str, Feature]:
+        """The features that records hold: those of all models that may read them."""
+        return self.features(max_seq_length)
+
     def num_stored_vectors(self, examples: list) -> int:
         """How many vectors of each layer `layer_features` stores."""
         raise NotImplementedError
@@ -495,6 +513,16 @@ class Task:
 def reads_files(task_class: type[Task]) -> bool:
     """Whether a kind of task is trained on files of labelled examples."""
     return any("read_examples" in vars(one) for one in task_class.__mro__ if one is not Task)
+
+
+def require_reads_texts(task_class: type[Task], path):
+    """Raises ValueError for a file of texts that is given to a task on stored features."""
+    if not task_class.has_encoder:
+        raise ValueError(
+            f"{path}: a model for {task_class.name} reads stored features, no texts. Make records of it "
+            "with python -m tfrecords_tools.create_layer_features, and give their folder: --train_dir, "
+            "--dev_dir, or --input_dir of run_evaluation."
+        )
 
 
 def example_weights(batch):

@@ -56,9 +56,8 @@ class FeatureBasedTagging(TokenClassification):
     settings: FeatureBasedSettings
 
     def __init__(self, labels, **settings):
-        self_settings = FeatureBasedSettings(**settings)
         super().__init__(labels)
-        self.settings = self_settings
+        self.settings = FeatureBasedSettings(**settings)
         self.settings.check_labels(self.labels)
 
     @property
@@ -73,7 +72,7 @@ class FeatureBasedTagging(TokenClassification):
     # ------------------------------------------------------------------------------- examples
 
     def check_training(self, config, examples):
-        """Raises ValueError for another encoder than the records', and for settings of an encoder's weights."""
+        """Raises ValueError for another encoder than the records', and for settings of its weights."""
         self.check_encoder(config.encoder)
         without = {
             "lora": config.lora,
@@ -94,8 +93,8 @@ class FeatureBasedTagging(TokenClassification):
             ours, theirs = getattr(self.settings, name), getattr(encoder, name)
             if ours != theirs:
                 raise ValueError(
-                    f"task_settings.{name}={ours}, but the encoder has {theirs}; give the checkpoint that the "
-                    f"features are from, or set task_settings.{name}={theirs}."
+                    f"task_settings.{name}={ours}, but the encoder has {theirs}; give the checkpoint that "
+                    f"the features are from, or set task_settings.{name}={theirs}."
                 )
         if self.settings.window_length > encoder.max_position_embeddings:
             raise ValueError(
@@ -103,11 +102,31 @@ class FeatureBasedTagging(TokenClassification):
                 f"max_position_embeddings={encoder.max_position_embeddings}."
             )
 
-    def features(self, max_seq_length):
-        vectors = Feature("float32", (max_seq_length, self.settings.hidden_size), self.settings.stored)
-        return super().features(max_seq_length) | {
-            layer_feature(layer): vectors for layer in self.settings.layers
+    @classmethod
+    def complete_settings(cls, values, encoder, stored):
+        found = {
+            "num_hidden_layers": encoder.num_hidden_layers,
+            "hidden_size": encoder.hidden_size,
+            "stored": stored,
         }
+        for name, value in found.items():
+            if values.get(name, value) != value:
+                raise ValueError(
+                    f"task_settings.{name}={values[name]!r} of the config, but the features have {value!r}; "
+                    "leave it out."
+                )
+        return values | found
+
+    def features(self, max_seq_length):
+        return self._features(max_seq_length, self.settings.layers)
+
+    def record_features(self, max_seq_length):
+        """The embeddings and every layer."""
+        return self._features(max_seq_length, range(self.settings.num_hidden_layers + 1))
+
+    def _features(self, max_seq_length, layers):
+        vectors = Feature("float32", (max_seq_length, self.settings.hidden_size), self.settings.stored)
+        return super().features(max_seq_length) | {layer_feature(layer): vectors for layer in layers}
 
     def examples_to_features(self, examples, text_inputs):
         raise ValueError(

@@ -45,8 +45,8 @@ def layers_of(reads: str, num_hidden_layers: int) -> tuple[int, ...]:
 class FeatureBasedSettings(TokenClassificationSettings):
     """`task_settings` of feature-based tagging, with those of token classification.
 
-    `reads` is what the model reads of the encoder's layers, one of READS. `lstm_size` is the width of a BiLSTM,
-    both directions together.
+    `reads` is what the model reads of the encoder's layers, one of READS. `lstm_size` is the width of a
+    BiLSTM, both directions together.
 
     The others say how records were made: `window_length`, the pieces of an encoder's window (the config's
     `max_seq_length` is the words of a row); `num_hidden_layers` and `hidden_size` of the encoder; `stored`,

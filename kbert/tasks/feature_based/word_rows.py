@@ -45,9 +45,7 @@ class WordRows:
         windows, owners = self._sentence_rows(sentences)
         places = np.argwhere(windows[WORD_FEATURE] >= 0)
         inputs = {name: windows[name] for name in ENCODER_INPUTS}
-        words = {
-            name: windows[name][tuple(places.T)] for name in ("input_ids", LABEL_FEATURE, WORD_FEATURE)
-        }
+        words = {name: windows[name][tuple(places.T)] for name in ("input_ids", LABEL_FEATURE, WORD_FEATURE)}
         words["vectors"] = self._vectors_at(inputs, places)
         # A word stands in one window; windows of a sentence overlap, so words are put in their order here.
         of_sentence = owners[places[:, 0]]
