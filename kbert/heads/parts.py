@@ -78,7 +78,8 @@ class BiLstmPart(Part):
     input_needs_gradient: bool = False
 
     def shapes(self, config):
-        shapes, half = {}, self.width // 2
+        shapes: dict[str, tuple[int, ...]] = {}
+        half = self.width // 2
         for number in range(LSTM_LAYERS):
             size = self.width if number else self.input_size
             for direction in ("forward", "backward"):

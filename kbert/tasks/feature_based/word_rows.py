@@ -56,7 +56,7 @@ class WordRows:
 
     def _columns(self, rows):
         shape = (len(rows), self._row_length)
-        columns = {name: np.zeros(shape, np.int32) for name in ENCODER_INPUTS}
+        columns: dict = {name: np.zeros(shape, np.int32) for name in ENCODER_INPUTS}
         columns[LABEL_FEATURE] = np.full(shape, IGNORED_LABEL, np.int32)
         columns[WORD_FEATURE] = np.full(shape, NO_WORD, np.int32)
         for number, row in enumerate(rows):
