@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import kbert
-from kbert.config import to_dict
+from kbert.config import DatasetConfig, to_dict
 from kbert.experiments import seeds as seeds_module
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.feature_based.feature_table import TablePlaces, TableSettings, run_feature_table
@@ -17,21 +17,25 @@ from kbert.features import layer_feature
 from kbert.files.safetensors_file import read_safetensors
 from kbert.inference.loaded_model import load
 from kbert.reporting.feature_table_report import feature_table
+from kbert.runs.checkpoint import save_checkpoint
 from kbert.runs.metrics_file import read_metrics
-from kbert.runs.run_directory import RunDirectory
+from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.stop_signal import StoppedBySignal
+from kbert.tasks import TASKS
+from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.entity_scores import EntityCounts
 from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences
-from tests.html_checks import Balanced
+from tests.conftest import tiny_finetuning_config
+from tests.html_checks import read_page
 from tests.kbert.experiments.glue.test_glue_benchmark import signal_in_call
 from tests.kbert.tasks.feature_based import small_features
 from tests.kbert.tasks.feature_based.test_layer_features import expected_vectors
-from tests.kbert.tasks.token_classification.test_token_classification import config_of as finetuning_config
 from tests.made_once import made_once
 from tfrecords_tools import create_layer_features as tool
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 pytestmark = pytest.mark.slow  # several trainings
+LABELS = ("O", "B-ORG", "B-PER", "I-ORG", "I-PER")
 READS = ("concat_last_four", "embeddings")  # the table has them in the paper's order, the other way round
 
 
@@ -91,7 +95,7 @@ def test_the_same_command_goes_on_where_it_was(table):
     assert there == ["embeddings"] and trained == ["concat_last_four"]
     assert list(summary["rows"]) == ["embeddings", "concat_last_four"]
     assert json.loads((places.run_dir / "summary.json").read_text()) == json.loads(json.dumps(summary))
-    Balanced((places.run_dir / "report.html").read_text())
+    read_page(places.run_dir / "report.html")
     lines = feature_table(summary).splitlines()
     assert [line.split("  ")[0] for line in lines] == ["features", "Embeddings", "Concat Last Four Hidden"]
     values = summary["rows"]["embeddings"]["metrics"]
@@ -99,6 +103,7 @@ def test_the_same_command_goes_on_where_it_was(table):
                                     "token_accuracy")] + ["1", "0.910"]  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_taken_up_run_is_that_of_a_run_that_nobody_stopped(table, tmp_path):
     places, _, summary, _ = table
     stopped = RunDirectory(places.run_dir / "concat_last_four" / "seed-1")
@@ -145,6 +150,7 @@ def test_scores_of_records_are_those_of_the_sentences_of_the_file(table):
     assert judged["num_examples"] == len(sentences)
     vectors, _ = expected_vectors(load(places.start["init_checkpoint"]), sentences, False)
     _, model = run.load_model()
+    model = tf.function(model, reduce_retracing=True)  # step by step, an LSTM takes long
     counts, right, total = EntityCounts(), 0, 0
     for sentence, layers in zip(sentences, vectors, strict=True):
         predicted = []
@@ -163,21 +169,32 @@ def test_scores_of_records_are_those_of_the_sentences_of_the_file(table):
     assert 0.3 < judged["token_accuracy"] < 1.0  # there is something to differ in
 
 
-def test_the_row_of_a_finetuned_run(table, pretraining_run, tmp_path):
-    places, settings, summary, _ = table
-    _, metrics = run_finetuning(
-        finetuning_config(num_train_epochs=1.0),
-        tmp_path / "finetuned",
-        places.train_file,
-        places.dev_file,
-        init_checkpoint=pretraining_run.path,
+def write_tagger(model, places, folder):
+    """A token classification run of 0 steps with random weights."""
+    config = tiny_finetuning_config(
+        task="token_classification", encoder=model.config, dataset=DatasetConfig(labels=LABELS)
     )
+    task = TokenClassification(LABELS)
+    details = TASKS.record_of(task) | {"max_seq_length": config.max_seq_length}
+    run = RunDirectory.create_or_resume(folder, config, details, model.vocabulary)
+    tagger = task.build_model(model.encoder)
+    save_checkpoint(run.checkpoints, 0, trained_weights(tagger), {}, {"examples_consumed": 0}, keep=1)
+    return run
+
+
+def test_the_row_of_a_finetuned_run(table, tmp_path):
+    places, settings, summary, _ = table
+    run = write_tagger(small_features.random_encoder(), places, tmp_path / "finetuned" / "seed-3")
+    _, metrics = evaluate(run, places.dev_file)
     again = TablePlaces(
         places.train_file, places.dev_file, places.run_dir, places.start, tmp_path / "finetuned"
     )
     found = run_feature_table(settings, again, None)  # nothing is written again
     assert list(found["rows"]) == [*summary["rows"], "finetuned"]
-    assert found["rows"]["finetuned"]["metrics"]["f1"]["mean"] == pytest.approx(metrics["f1"], abs=1e-6)
+    row = found["rows"]["finetuned"]
+    assert row["seeds"] == [run.config.seed]
+    for name in ("f1", "token_accuracy", "loss"):
+        assert row["metrics"][name]["mean"] == pytest.approx(metrics[name], abs=1e-6)
     assert feature_table(found).splitlines()[-1].startswith("Fine-tuned")
 
 
@@ -192,19 +209,18 @@ def test_other_features_in_the_folder_are_refused(table, tmp_path):
         run_feature_table(settings, TablePlaces(changed, *list(vars(places).values())[1:]), None)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"precision": "mixed_float16", "jit_compile": True, "pad_to_longest": False},
-        {"precision": "mixed_bfloat16", "gradient_accumulation_steps": 2},
-    ],
-    ids=["float16 under XLA", "bfloat16 in parts"],
-)
-def test_other_ways_of_computing_learn_alike(table, tmp_path, changes):
+@pytest.mark.long
+def test_float16_under_xla_in_parts_learns_alike(table, tmp_path):
     places, _, summary, _ = table
     features = {f"{name}_dir": places.run_dir / "features" / name for name in ("train", "dev")}
     sizes = {"num_hidden_layers": 4, "hidden_size": 16, "stored": "float16", "reads": "embeddings"}
     config = small_features.config_of(sizes, seed=1, dropout_prob=0.0, num_train_epochs=1.0)
+    changes = {
+        "precision": "mixed_float16",
+        "jit_compile": True,
+        "pad_to_longest": False,
+        "gradient_accumulation_steps": 2,
+    }
     losses = []
     for number, more in enumerate(({}, changes)):
         one = dataclasses.replace(config, **more)
