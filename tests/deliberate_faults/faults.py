@@ -711,8 +711,8 @@ _SIMILARITY = (
 
 _FEATURES = (
     _fault(
-        "features: words in the order of their windows", "kbert/tasks/feature_based/word_rows.py",
-        "np.lexsort((words[WORD_FEATURE], of_sentence))", "np.arange(len(of_sentence))",
+        "features: the windows of another batch", "kbert/inference/layer_vectors.py",
+        "values[windows, :length]", "values[: len(windows), :length]",
         "kbert/tasks/feature_based/test_layer_features.py",
     ),
     _fault(

@@ -47,12 +47,10 @@ class WordRows:
         inputs = {name: windows[name] for name in ENCODER_INPUTS}
         words = {name: windows[name][tuple(places.T)] for name in ("input_ids", LABEL_FEATURE, WORD_FEATURE)}
         words["vectors"] = self._vectors_at(inputs, places)
-        # A word stands in one window; windows of a sentence overlap, so words are put in their order here.
-        of_sentence = owners[places[:, 0]]
-        order = np.lexsort((words[WORD_FEATURE], of_sentence))
-        ends = np.cumsum(np.bincount(of_sentence, minlength=len(sentences)))
-        for one in np.split(order, ends[:-1]):
-            yield {name: values[one] for name, values in words.items()}
+        # A word stands in the window that shows most around it, so words and windows have the same order.
+        ends = np.cumsum(np.bincount(owners[places[:, 0]], minlength=len(sentences)))
+        for begin, end in zip([0, *ends], ends, strict=False):
+            yield {name: values[begin:end] for name, values in words.items()}
 
     def _columns(self, rows):
         shape = (len(rows), self._row_length)
