@@ -215,7 +215,7 @@ class RunDirectory:
             raise ValueError(
                 f"{self.path} is a {self.details['task']} run: its model reads stored features, and has no "
                 "encoder that texts could go through. run_evaluation --input_dir judges it; everything else "
-                f"wants a run with an encoder, such as the features' own: {self.details['init_checkpoint']}."
+                f"wants a run with an encoder, such as the features' own: {self.details.get('init_checkpoint')}."
             )
 
     def keep_chosen(self, which: str | int | None, settings: dict, chosen_on):

@@ -8,6 +8,7 @@ from pathlib import Path
 from absl import logging
 
 from kbert.config import FinetuningConfig, load_config
+from kbert.experiments.devices import Devices
 from kbert.experiments.feature_based.layer_records import layer_records
 from kbert.experiments.seeds import run_seeds
 from kbert.files.whole_file import write_json
@@ -20,6 +21,7 @@ from kbert.tasks.feature_based.settings import READS
 SUMMARY, PAGE = "summary.json", "report.html"
 FINETUNED = "finetuned"
 _FEATURES = "features"  # the folder of the records
+_SHARDS = {"train": 8, "dev": 1}  # several are read at a time, which mixes the sentences; dev keeps its order
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ def run_feature_table(settings: TableSettings, places: TablePlaces, write_featur
     for path in (places.train_file, places.dev_file):
         if not Path(path).is_file():
             raise ValueError(f"labelled file {path} does not exist.")
+    _make_devices(places.start)
     config = settings.load()
     finetuned = _finetuned_runs(places.finetuned_run_dir)
     config = _complete(config, settings, places)
@@ -129,6 +132,19 @@ def run_feature_table(settings: TableSettings, places: TablePlaces, write_featur
     if finetuned:
         _write(summary, FINETUNED, _judged(finetuned, places.dev_file), places)
     return summary
+
+
+def _make_devices(start):
+    """Makes them before the encoder uses TensorFlow; the trainings find them again."""
+    names = [one.name for one in dataclasses.fields(Devices)]
+    devices = Devices(**{name: start[name] for name in names if name in start})
+    if devices.strategy == "multi_worker":
+        raise ValueError(
+            "--strategy=multi_worker can train only one run in a process, and the table has several; write "
+            "the features with python -m tfrecords_tools.create_layer_features, and train each row with "
+            "run_finetuning."
+        )
+    devices.make_strategy()
 
 
 def _complete(config, settings, places):
@@ -160,15 +176,12 @@ def _records(config, settings, places, write_features):
         if not loaded:
             start = places.start
             loaded.append(load(source, start.get("do_lower_case"), start.get("allow_unmatched", ())))
-        shards = _TRAIN_SHARDS if folder.name == "train" else 1
+        shards = _SHARDS[folder.name]
         write_features(config, input_file, folder, model=loaded[0], stored=settings.stored, num_shards=shards)
 
     folder = Path(places.run_dir) / _FEATURES
     files = {"train": places.train_file, "dev": places.dev_file}
     return [layer_records(config, file, folder / name, source, write) for name, file in files.items()]
-
-
-_TRAIN_SHARDS = 8  # are read several at a time, which mixes the sentences; dev keeps its order
 
 
 def _facts(config, settings, places):

@@ -43,8 +43,12 @@ def layer_records(
     settings = read_manifest(folder).settings
     there = {name: settings.get(name) for name in asked}
     there["task_settings"] = _of_rows(task_class, settings.get("task_settings") or {})
-    if differing := [f"{name} (was {there[name]!r}, now {asked[name]!r})" for name in asked
-                     if there[name] != asked[name]]:  # fmt: skip
+    differing = [
+        f"{name} (was {there[name]!r}, now {value!r})"
+        for name, value in asked.items()
+        if there[name] != value
+    ]
+    if differing:
         raise ValueError(
             f"{folder} holds features of something else: {'; '.join(differing)}. Repeat its settings, or "
             "give another --run_dir."

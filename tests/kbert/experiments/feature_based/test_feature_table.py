@@ -322,6 +322,9 @@ def test_wrong_settings_of_the_table(small, tmp_path):
         ValueError, match="task='token_classification' reads texts; give a config of a task on"
     ):
         TableSettings(config, ("task=token_classification", "task_settings={}")).load()
+    several = TablePlaces(places.train_file, places.dev_file, tmp_path / "run", {"strategy": "multi_worker"})
+    with pytest.raises(ValueError, match="--strategy=multi_worker can train only one run in a process"):
+        run_feature_table(TableSettings(config), several, None)
     other = TablePlaces(places.train_file, places.dev_file, tmp_path / "run", places.start, tmp_path)
     with pytest.raises(ValueError, match="holds no run, and no seed-N with one"):
         run_feature_table(TableSettings(config), other, None)
