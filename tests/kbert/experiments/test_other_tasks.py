@@ -66,7 +66,7 @@ def show(directory) -> str:
 
 TASKS = [
     "sequence_regression",
-    "multiple_choice",
+    pytest.param("multiple_choice", marks=pytest.mark.long),
     pytest.param("multi_label_classification", marks=pytest.mark.long),
 ]
 
