@@ -7,12 +7,13 @@ from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.tasks.label_losses import LabelLossSettings, smoothed_cross_entropies, weights_by_label
+from kbert.tasks.one_label_loss import OneLabelLoss
 from kbert.tasks.pages.labels import confusion_section, one_label_sections, scores_by_label
 from kbert.tasks.sequences.sequence_task import LabelTask
-from kbert.tasks.task import SoftTarget, correct, cross_entropies, example_weights
+from kbert.tasks.task import correct, example_weights
 
 
-class SequenceClassification(LabelTask):
+class SequenceClassification(OneLabelLoss, LabelTask):
     """A label for each text or pair, from the pooled output.
 
     Args:
@@ -76,13 +77,6 @@ class SequenceClassification(LabelTask):
         """float32 `logits` and `probabilities`, both (batch, labels)."""
         return {"logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
 
-    def loss_weights(self, batch):
-        return {"loss": ops.sum(example_weights(batch))}
-
-    def loss_sums(self, outputs, batch):
-        losses = cross_entropies(outputs["logits"], batch[LABEL_FEATURE])
-        return {"loss": ops.sum(losses * example_weights(batch))}
-
     def training_loss_weights(self, batch):
         return {"loss": ops.sum(self._training_weights(batch))}
 
@@ -97,9 +91,6 @@ class SequenceClassification(LabelTask):
         if self.settings.class_weights is None:
             return weights
         return weights * weights_by_label(self.settings.weights_of(self.labels), batch[LABEL_FEATURE])
-
-    def soft_targets(self, outputs, batch):
-        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)),)}
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)
