@@ -18,7 +18,6 @@ from kbert.files.safetensors_file import read_safetensors
 from kbert.inference.loaded_model import load
 from kbert.reporting.feature_table_report import feature_table
 from kbert.runs.checkpoint import save_checkpoint
-from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.stop_signal import StoppedBySignal
 from kbert.tasks import TASKS
@@ -101,32 +100,6 @@ def test_the_same_command_goes_on_where_it_was(table):
     values = summary["rows"]["embeddings"]["metrics"]
     assert lines[1].split()[1:] == [f"{values[name]['mean']:.4f}" for name in ("f1", "strict_f1",
                                     "token_accuracy")] + ["1", "0.910"]  # fmt: skip
-
-
-@pytest.mark.long
-def test_the_taken_up_run_is_that_of_a_run_that_nobody_stopped(table, tmp_path):
-    places, _, summary, _ = table
-    stopped = RunDirectory(places.run_dir / "concat_last_four" / "seed-1")
-    features = {f"{name}_dir": places.run_dir / "features" / name for name in ("train", "dev")}
-    config = small_features.config_of(
-        {"num_hidden_layers": 4, "hidden_size": 16, "stored": "float16", "reads": "concat_last_four"},
-        save_checkpoints_steps=6,
-        seed=1,
-    )
-    run_finetuning(config, tmp_path / "run", init_checkpoint=places.start["init_checkpoint"], **features)
-    whole = RunDirectory(tmp_path / "run")
-    both = [read_safetensors(run.checkpoint() / "model.safetensors") for run in (stopped, whole)]
-    assert set(both[0]) == set(both[1])
-    for name, tensor in both[0].items():
-        np.testing.assert_array_equal(tensor.read(), both[1][name].read())
-    kept = [
-        [
-            {k: v for k, v in line.items() if k in ("step", "loss", "f1")}
-            for line in read_metrics(run.metrics_file)
-        ]
-        for run in (stopped, whole)
-    ]
-    assert kept[0] == kept[1]
 
 
 def test_the_run_holds_no_variable_of_the_encoder(table):

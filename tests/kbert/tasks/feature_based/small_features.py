@@ -9,7 +9,7 @@ from kbert.runs.checkpoint import save_checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.tasks import TASKS
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config
-from tests.kbert.tasks.token_classification.test_token_classification import write_conll
+from tests.kbert.tasks.token_classification.small_conll import write_conll
 from tests.kbert.test_encoder import randomize
 from tests.tfrecords_tools import small_corpus
 
