@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kbert.features import Feature
+from kbert.features import STORED_DTYPES, Feature
 from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
 
@@ -77,7 +77,7 @@ class Manifest:
         digests = [shard.sha256 for shard in self.shards]
         if None in digests:
             return None
-        features = sorted((name, feature.dtype, feature.shape) for name, feature in self.features.items())
+        features = sorted((name, *_without_none(feature).values()) for name, feature in self.features.items())
         content = json.dumps([digests, features, self.vocabulary["fingerprint"]])
         return hashlib.sha256(content.encode("utf-8")).hexdigest()
 
@@ -85,8 +85,8 @@ class Manifest:
         """Writes `directory/manifest.json`, in the newest format."""
         values = {"format_version": None, "num_examples": self.num_examples} | dataclasses.asdict(self)
         values["format_version"] = FORMAT_VERSION
-        values["features"] = {name: feature._asdict() for name, feature in self.features.items()}
-        values["shards"] = [_without_none(shard) for shard in values["shards"]]
+        values["features"] = {name: _without_none(feature) for name, feature in self.features.items()}
+        values["shards"] = [_without_none(shard) for shard in self.shards]
         write_json(values, Path(directory) / FILE_NAME)
 
 
@@ -176,7 +176,7 @@ def _manifest(values, version):
 
 
 def _feature(name, value):
-    if not isinstance(value, dict) or set(value) != {"dtype", "shape"}:
+    if not isinstance(value, dict) or set(value) - {"stored"} != {"dtype", "shape"}:
         raise ValueError(f"feature {_shown(name)} is {_shown(value)}, expected its dtype and shape")
     if value["dtype"] not in ("int32", "float32"):
         raise ValueError(
@@ -185,7 +185,13 @@ def _feature(name, value):
     shape = [_number(size, f"a size of feature {_shown(name)}") for size in _a(list, value["shape"], "shape")]
     if math.prod(shape) > _LARGEST_FEATURE:
         raise ValueError(f"feature {_shown(name)} has more than {_LARGEST_FEATURE} values")
-    return Feature(value["dtype"], tuple(shape))
+    stored = value.get("stored")
+    if "stored" in value and (stored not in STORED_DTYPES or value["dtype"] != "float32" or not shape):
+        raise ValueError(
+            f"feature {_shown(name)} is stored as {_shown(stored)}, expected one of "
+            f"{', '.join(STORED_DTYPES)}, for rows of float32"
+        )
+    return Feature(value["dtype"], tuple(shape), stored)
 
 
 def _shard(value):
@@ -239,5 +245,6 @@ def _shown(value):
     return repr(value)[:200]
 
 
-def _without_none(values):
+def _without_none(entry):
+    values = entry._asdict() if isinstance(entry, Feature) else dataclasses.asdict(entry)
     return {name: value for name, value in values.items() if value is not None}

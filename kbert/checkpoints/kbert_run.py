@@ -32,6 +32,7 @@ def read_kbert_run(
 
     allowance = allowance or Allowance()
     run = RunDirectory(path)
+    run.require_encoder()
     report = Report(FORMAT, str(path))
     vocabulary = run.vocabulary()
     if do_lower_case is not None and do_lower_case != vocabulary.do_lower_case:

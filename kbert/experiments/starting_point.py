@@ -94,7 +94,7 @@ def find_starting_point(
         anew = begins_anew and functools.partial(begins_anew, num_hidden_layers=encoder.num_hidden_layers)
         model_loading.initialize(model, pretrained, getattr(task, "labels", ()), anew)
 
-    weights = None if start.from_scratch else initialize
+    weights = initialize if task.has_encoder and not start.from_scratch else None
     return StartingPoint(pretrained.vocabulary, encoder, weights, pretrained.pooling)
 
 

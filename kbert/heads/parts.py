@@ -6,6 +6,8 @@ from kbert.config import EncoderConfig
 
 _MASKED_LM = "masked_lm"
 _POOLER = "pooler"
+LAYER_OUTPUTS = "layer_outputs"  # what a model without an encoder reads, see `Part.reads`
+LSTM_LAYERS = 2  # of `BiLstmHead`: "two-layer", arXiv 1810.04805, section 5.3
 
 
 @dataclass(frozen=True)
@@ -14,8 +16,9 @@ class Part:
 
     Args:
       name: the name of its layer; the names of its variables begin with it.
-      reads: "pooled_output" (one vector per sequence), "sequence_output" (one per token) or
-        "masked_positions" (one per masked token).
+      reads: "pooled_output" (one vector per sequence), "sequence_output" (one per token),
+        "masked_positions" (one per masked token) or "layer_outputs" (stored vectors of words: the model has
+        no encoder).
       num_outputs: the number of logits for each of these vectors. It is 0 for the pooler, which gives no
         logits, and for the masked-LM head, which gives one for each piece of the vocabulary.
       has_labels: whether each output stands for a label of the task: then the last axis of every variable is
@@ -39,6 +42,59 @@ class Part:
         return dense_shapes(
             f"{self.name}/dense", hidden, hidden if self.name == _POOLER else self.num_outputs
         )
+
+    @property
+    def products_per_token(self) -> int:
+        """Multiply-adds of forward and backward pass for each token; 0 where `training_flops` knows them."""
+        return 0
+
+
+@dataclass(frozen=True)
+class ScalarMixPart(Part):
+    """The weights of `ScalarMix`; its sums are element-wise work, which is not counted.
+
+    Args:
+      num_layers: how many layers it adds up.
+    """
+
+    num_layers: int = 0
+
+    def shapes(self, config):
+        return {f"{self.name}/layer_weights": (self.num_layers,), f"{self.name}/scale": ()}
+
+
+@dataclass(frozen=True)
+class BiLstmPart(Part):
+    """A `BiLstmHead`.
+
+    Args:
+      input_size: the size of the vectors that it reads.
+      width: the head's.
+      input_needs_gradient: whether something below it is trained.
+    """
+
+    input_size: int = 0
+    width: int = 0
+    input_needs_gradient: bool = False
+
+    def shapes(self, config):
+        shapes: dict[str, tuple[int, ...]] = {}
+        half = self.width // 2
+        for number in range(LSTM_LAYERS):
+            size = self.width if number else self.input_size
+            for direction in ("forward", "backward"):
+                cell = f"{self.name}/bilstm_{number}/{direction}_lstm/lstm_cell"
+                shapes[f"{cell}/kernel"] = (size, 4 * half)
+                shapes[f"{cell}/recurrent_kernel"] = (half, 4 * half)
+                shapes[f"{cell}/bias"] = (4 * half,)
+        return shapes | dense_shapes(f"{self.name}/dense", self.width, self.num_outputs)
+
+    @property
+    def products_per_token(self):
+        matrices = [shape for shape in self.shapes(EncoderConfig()).values() if len(shape) == 2]
+        forward = sum(rows * columns for rows, columns in matrices)
+        lowest = 0 if self.input_needs_gradient else self.input_size * 4 * self.width
+        return 3 * forward - lowest
 
 
 POOLER = Part(_POOLER, "sequence_output")

@@ -114,6 +114,7 @@ class LoadedModel:
     @classmethod
     def from_run(cls, run: RunDirectory, checkpoint: str | int | None = None) -> "LoadedModel":
         """Loads a checkpoint of a run directory, see `RunDirectory.checkpoint`."""
+        run.require_encoder()
         task, model = run.load_model(checkpoint)
         return cls(
             run.path,

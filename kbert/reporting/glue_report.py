@@ -4,6 +4,7 @@ from pathlib import Path
 
 from kbert.files.whole_file import write_text
 from kbert.reporting import html_page
+from kbert.reporting.text_table import text_table
 
 _HEADS = ("task", "metric", "mean", "deviation", "best run", "learning rate", "runs", "failed")
 _NOTE = (
@@ -45,14 +46,8 @@ def average_sentence(summary: dict) -> str:
 
 def glue_table(summary: dict) -> str:
     """The table for a terminal."""
-    rows = [list(_HEADS), *glue_rows(summary)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        words = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
-        numbers = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
-        lines.append("  ".join(words + numbers).rstrip())
-    return "\n".join([*lines, average_sentence(summary)]).rstrip()
+    table = text_table([_HEADS, *glue_rows(summary)], num_text_columns=2)
+    return f"{table}\n{average_sentence(summary)}".rstrip()
 
 
 def write_page(summary: dict, path: str | Path):

@@ -211,6 +211,16 @@ class RunDirectory:
         """The run's task."""
         return TASKS.recorded(self.details, self.config)
 
+    def require_encoder(self):
+        """Raises ValueError for a run whose model reads stored features, and is no encoder with a head."""
+        if not self.task().has_encoder:
+            start = self.details.get("init_checkpoint")
+            raise ValueError(
+                f"{self.path} is a {self.details['task']} run: its model reads stored features, and has no "
+                "encoder that texts could go through. run_evaluation --input_dir judges it; everything else "
+                f"wants a run with an encoder, such as the features' own: {start}."
+            )
+
     def keep_chosen(self, which: str | int | None, settings: dict, chosen_on):
         """Keeps what an evaluation of a checkpoint chose: `load_model` makes the task with it.
 

@@ -39,6 +39,7 @@ from kbert.scripts.training_flags import (
     define_records_errors_flag,
     define_teacher_flag,
     define_training_flags,
+    seeds_of,
 )
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -120,9 +121,7 @@ def main(argv):
         },
     }
     if FLAGS.seeds:
-        if not all(seed.strip().isdigit() for seed in FLAGS.seeds):
-            raise ValueError(f"--seeds={','.join(FLAGS.seeds)}: expected whole numbers such as 1,2,3.")
-        summary = run_seeds(config, FLAGS.run_dir, map(int, FLAGS.seeds), **arguments)
+        summary = run_seeds(config, FLAGS.run_dir, seeds_of(FLAGS.seeds), **arguments)
         print(seed_table(summary))
         print(json.dumps(summary["metrics"]))
         return

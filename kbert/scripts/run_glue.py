@@ -20,7 +20,12 @@ from kbert import command_line
 from kbert.experiments.glue.glue_benchmark import GluePlaces, GlueSettings, run_glue
 from kbert.reporting.glue_report import glue_table
 from kbert.runs.metrics_file import json_ready
-from kbert.scripts.training_flags import config_overrides, define_init_checkpoint_flags, define_run_flags
+from kbert.scripts.training_flags import (
+    config_overrides,
+    define_init_checkpoint_flags,
+    define_run_flags,
+    seeds_of,
+)
 
 FLAGS = flags.FLAGS
 
@@ -42,7 +47,7 @@ def main(argv):
     settings = GlueSettings(
         tuple(FLAGS.tasks),
         tuple(_rate(value) for value in FLAGS.learning_rates),
-        tuple(_seed(value) for value in FLAGS.seeds),
+        tuple(seeds_of(FLAGS.seeds)),
         tuple(config_overrides()),
         FLAGS.config_dir,
     )
@@ -69,12 +74,6 @@ def _rate(value):
     if not 0 < rate < math.inf:
         raise ValueError(f"--learning_rates: {value!r} is no rate; expected numbers such as 5e-5,3e-5.")
     return rate
-
-
-def _seed(value):
-    if not value.strip().isdigit():
-        raise ValueError(f"--seeds: {value!r} is no seed; expected whole numbers such as 1,2,3.")
-    return int(value)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,17 @@ def config_overrides() -> list[str]:
     return overrides
 
 
+def seeds_of(values: list[str]) -> list[int]:
+    """The numbers of --seeds.
+
+    Raises:
+      ValueError: for what is no whole number.
+    """
+    if not all(value.strip().isdigit() for value in values):
+        raise ValueError(f"--seeds={','.join(values)}: expected whole numbers such as 1,2,3.")
+    return [int(value) for value in values]
+
+
 def define_init_checkpoint_flags():
     """--init_checkpoint, --allow_unmatched, --do_lower_case."""
     flags.DEFINE_string(

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kbert.config import DatasetConfig, FinetuningConfig, from_dict
+from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, from_dict
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import EXAMPLE_WEIGHTS, Feature
 from kbert.heads.parts import Part
@@ -60,6 +60,12 @@ class SoftTarget(NamedTuple):
     weights: Any
     kind: str = "softmax"
     share: float = 1.0
+
+
+# Function from encoder inputs (dict of int32 arrays of shape (rows, length)) and places in them (int array
+# of shape (places, 2): row and position) to the outputs of the embeddings and of every layer there: float32
+# array of shape (places, num_hidden_layers + 1, hidden_size).
+VectorsAt = Callable[[dict, np.ndarray], np.ndarray]
 
 
 class Signature(NamedTuple):
@@ -135,6 +141,8 @@ class Task:
       problem_type: Hugging Face's `problem_type`, if the same class serves several tasks; else None.
       has_labels: whether each output stands for a label, whose name a checkpoint holds.
       pooling: the `PoolingConfig` by which the task makes one vector of a text; None if it does not.
+      has_encoder: whether the model has an encoder. False: it reads what a frozen one gave, from records that
+        `tfrecords_tools.create_layer_features` makes of texts, and has no variable of an encoder.
       coupled: the names of the outputs and features that the losses need from the rows of all replicas. In a
         step on several replicas `outputs` also has `ALL_REPLICAS`, see kbert/training/coupled_rows.py.
     """
@@ -157,6 +165,7 @@ class Task:
     problem_type: str | None = None
     has_labels: bool = False
     pooling: PoolingConfig | None = None
+    has_encoder: bool = True
     coupled: tuple[str, ...] = ()
 
     # ------------------------------------------------------------------------------- itself
@@ -275,6 +284,47 @@ class Task:
 
     def examples_to_features(self, examples: list, text_inputs) -> ExampleFeatures:
         """Examples -> rows of features; `text_inputs` tokenizes texts and cuts them to `max_seq_length`."""
+        raise NotImplementedError
+
+    # What follows is for tasks without an encoder (`has_encoder`).
+
+    def check_encoder(self, encoder: EncoderConfig):
+        """Raises ValueError where the settings speak of another encoder than this one."""
+
+    @classmethod
+    def complete_settings(cls, values: dict, encoder: EncoderConfig, stored: str) -> dict:
+        """The `task_settings` of a config, with what follows from the encoder and from the records.
+
+        Args:
+          values: as the config gives them.
+          encoder: the encoder whose layers are stored.
+          stored: one of `kbert.features.STORED_DTYPES`.
+
+        Raises:
+          ValueError: when the config says something else.
+        """
+        raise NotImplementedError
+
+    def record_features(self, max_seq_length: int) -> dict[str, Feature]:
+        """The features that records hold: those of all models that may read them."""
+        return self.features(max_seq_length)
+
+    def num_stored_vectors(self, examples: list) -> int:
+        """How many vectors of each layer `layer_features` stores."""
+        raise NotImplementedError
+
+    def layer_features(self, examples: list, text_inputs, vectors_at: VectorsAt) -> ExampleFeatures:
+        """Examples -> rows of features, with outputs of a frozen encoder's layers among them.
+
+        Args:
+          examples: the examples.
+          text_inputs: as for `examples_to_features`; its `max_seq_length` is that of the rows.
+          vectors_at: asks the encoder, see `VectorsAt`.
+
+        Returns:
+          Rows. Of a feature with `stored` they hold a list of arrays without padding, see
+          `kbert.input_pipelines.records.raw_numbers`.
+        """
         raise NotImplementedError
 
     def describe(self, row: dict, vocabulary) -> list[str]:
@@ -463,6 +513,16 @@ class Task:
 def reads_files(task_class: type[Task]) -> bool:
     """Whether a kind of task is trained on files of labelled examples."""
     return any("read_examples" in vars(one) for one in task_class.__mro__ if one is not Task)
+
+
+def require_reads_texts(task_class: type[Task], path):
+    """Raises ValueError for a file of texts that is given to a task on stored features."""
+    if not task_class.has_encoder:
+        raise ValueError(
+            f"{path}: a model for {task_class.name} reads stored features, no texts. Make records of it "
+            "with python -m tfrecords_tools.create_layer_features, and give their folder: --train_dir, "
+            "--dev_dir, or --input_dir of run_evaluation."
+        )
 
 
 def example_weights(batch):

@@ -734,6 +734,34 @@ _SIMILARITY = (
     ),
 )  # fmt: skip
 
+_FEATURES = (
+    _fault(
+        "features: the windows of another batch", "kbert/inference/layer_vectors.py",
+        "values[windows, :length]", "values[: len(windows), :length]",
+        "kbert/tasks/feature_based/test_layer_features.py",
+    ),
+    _fault(
+        "features: the embeddings counted among all layers", "kbert/tasks/feature_based/settings.py",
+        "tuple(range(1, last + 1))", "tuple(range(last + 1))",
+        "kbert/tasks/feature_based/test_settings.py",
+    ),
+    _fault(
+        "features: padding is read as words", "kbert/heads/bilstm_head.py",
+        "mask=mask, training=training", "training=training",
+        "kbert/heads/test_bilstm_head.py",
+    ),
+    _fault(
+        "features: weights of layers that are not shares", "kbert/layers/scalar_mix.py",
+        "ops.softmax(self.layer_weights)", "self.layer_weights + 1 / len(layers)",
+        "kbert/layers/test_scalar_mix.py",
+    ),
+    _fault(
+        "features: stored numbers that overflow", "kbert/input_pipelines/records/raw_numbers.py",
+        "if not np.isfinite(numbers).all()", "if not np.isfinite(row).all()",
+        "kbert/input_pipelines/records/test_raw_numbers.py",
+    ),
+)  # fmt: skip
+
 _SUITE = (
     _fault(
         "the longest files of the suite come last", "tests/order_of_files.py",
@@ -783,6 +811,6 @@ _DISTILLATION = (
 
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
-    *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_SUITE, *_FINETUNING, *_DISTILLATION,
-    *_PAGES,
+    *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_FEATURES, *_SUITE, *_FINETUNING,
+    *_DISTILLATION, *_PAGES,
 )  # fmt: skip

@@ -142,9 +142,15 @@ def describe_record(
         words = [f"{position}={piece(tokens, index)}" for position, index in answers(example)]
         lines.append(f"  answers ({len(words)}): {' '.join(words)}")
     shown = {*ENCODER_INPUTS, *PRETRAINING_LABELS, LABEL_FEATURE, WORD_FEATURE}
-    lines += [f"  {name} {example[name].tolist()}" for name in example if name not in shown]
+    lines += [_other_feature(name, example[name]) for name in example if name not in shown]
     lines += [f"  WRONG: {problem}" for problem in inconsistencies(example, len(tokens))]
     return "\n".join(lines)
+
+
+def _other_feature(name, values):
+    if values.ndim > 1 and values.dtype.kind == "f":  # vectors: nobody reads their numbers
+        return f"  {name}: {values.dtype} of shape {list(values.shape)}, at most {np.abs(values).max():.4g}"
+    return f"  {name} {values.tolist()}"
 
 
 def inconsistencies(example: Mapping[str, np.ndarray], vocab_size: int | None = None) -> list[str]:

@@ -41,8 +41,9 @@ class LabelledRecords(RecordFolder):
             DatasetConfig, self.manifest.settings.get("dataset", {}), where=f"{directory}/{FILE_NAME}"
         )
         theirs = self._settings(task_class)
-        self.require_features(task_class.of_dataset(self.dataset, theirs).features(length))
         self._require_row_settings(task_class, theirs, settings or task_class.settings_class())
+        task = task_class.of_dataset(self.dataset, settings or theirs)
+        self._read_only(task.features(length))
         if length != max_seq_length:
             raise ValueError(
                 f"{directory} was made with max_seq_length={length}, but this run has "
@@ -53,6 +54,16 @@ class LabelledRecords(RecordFolder):
             self.leave_out_damaged()
         if not self.num_examples:
             raise ValueError(f"{directory} holds no examples; make the records from a file with rows.")
+
+    def _read_only(self, features):
+        """Leaves out what only other models read: large features that the task does not ask for."""
+        self.require_features(features)
+        read = {
+            name: feature
+            for name, feature in self.manifest.features.items()
+            if name in features or not feature.stored
+        }
+        self.manifest = dataclasses.replace(self.manifest, features=read)
 
     @property
     def num_examples(self) -> int:
@@ -136,24 +147,23 @@ class LabelledRecords(RecordFolder):
         self, batch_size: int, seed: int, start_example: int, pad_to_longest: bool, *, share=WHOLE
     ):
         """Endless shuffled batches; see record_reader.training_batches."""
-        return _trimmed(
-            super().training_batches(batch_size, seed, start_example, share=share), pad_to_longest
-        )
+        batches = super().training_batches(batch_size, seed, start_example, share=share)
+        return self._trimmed(batches, pad_to_longest)
 
     def evaluation_batches(
         self, batch_size: int, pad_to_longest: bool, with_fill: bool = False, *, share=WHOLE
     ):
         """Every example once, in order, with `example_weights`; see record_reader.evaluation_batches."""
-        return _trimmed(
-            super().evaluation_batches(batch_size, with_fill=with_fill, share=share), pad_to_longest
-        )
+        batches = super().evaluation_batches(batch_size, with_fill=with_fill, share=share)
+        return self._trimmed(batches, pad_to_longest)
 
+    def _trimmed(self, batches, pad_to_longest):
+        if not pad_to_longest:
+            return batches
+        import tensorflow as tf
 
-def _trimmed(batches, pad_to_longest):
-    if not pad_to_longest:
-        return batches
-    import tensorflow as tf
+        from kbert.input_pipelines.text_reader import trim_padding
 
-    from kbert.input_pipelines.text_reader import trim_padding
-
-    return batches.map(trim_padding, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+        vectors = [name for name, feature in self.manifest.features.items() if feature.stored]
+        trimmed = batches.map(lambda batch: trim_padding(batch, vectors), num_parallel_calls=tf.data.AUTOTUNE)
+        return trimmed.prefetch(tf.data.AUTOTUNE)

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.features import LABEL_FEATURE
-from kbert.input_pipelines.records import damaged_records
+from kbert.input_pipelines.records import damaged_records, raw_numbers
 from kbert.manifest import Manifest
 
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1  # the range of int32; records store int64
@@ -52,11 +52,18 @@ def _of_dataset(manifest, name):
     return values if isinstance(values, list) else None
 
 
-def layout(manifest: Manifest) -> dict[str, tf.io.FixedLenFeature]:
-    """The features of a record, for `tf.io.parse_example`; integers are stored as int64."""
+def parse(serialized: tf.Tensor, manifest: Manifest) -> dict[str, tf.Tensor]:
+    """Serialized examples -> name -> tensor of shape [batch, *shape]; int64, as it is stored, or float32."""
+    features = manifest.features
+    layout = {
+        name: tf.io.FixedLenFeature((), tf.string)
+        if feature.stored
+        else tf.io.FixedLenFeature(feature.shape, _STORED[feature.dtype])
+        for name, feature in features.items()
+    }
     return {
-        name: tf.io.FixedLenFeature(feature.shape, _STORED[feature.dtype])
-        for name, feature in manifest.features.items()
+        name: raw_numbers.decode(value, features[name]) if features[name].stored else value
+        for name, value in tf.io.parse_example(serialized, layout).items()
     }
 
 
@@ -115,7 +122,7 @@ def _wrong_of(records, first, path, manifest):
 
 def _problem(records, manifest):
     try:
-        columns = tf.io.parse_example(records, layout(manifest))
+        columns = parse(tf.constant(records), manifest)
     except tf.errors.InvalidArgumentError:
         return f"it does not hold {', '.join(manifest.features)} as the manifest says"
     return wrong_numbers({name: column.numpy() for name, column in columns.items()}, manifest)

@@ -22,6 +22,7 @@ from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import Manifest
 
 SHUFFLE_BUFFER = 10_000
+_BUFFER_BYTES = 1 << 30  # of serialized records: with large ones, such as stored features, fewer are in it
 _SHARDS_AT_ONCE = 8
 _RECORDS_IN_TURN = 16
 # How many records are parsed at once if the batches are made later.
@@ -77,7 +78,7 @@ def training_batches(
     def epoch(seed):
         records = own.shuffled_records(seed, deterministic)
         return records.apply(tf.data.experimental.assert_cardinality(end - start)).shuffle(
-            SHUFFLE_BUFFER, seed=seed, reshuffle_each_iteration=False
+            shuffle_buffer(manifest), seed=seed, reshuffle_each_iteration=False
         )
 
     own_batch_size = batch_size // share.num_input_pipelines
@@ -99,6 +100,13 @@ def training_batches(
         masks = DynamicMasks(manifest, read_vocabulary(directory, manifest), (seed, share.input_pipeline_id))
         batches = masks(batches, first, step, deterministic)
     return batches.prefetch(tf.data.AUTOTUNE)
+
+
+def shuffle_buffer(manifest: Manifest) -> int:
+    """How many records are shuffled at a time: SHUFFLE_BUFFER, or as many as take a gibibyte on average."""
+    sizes = [shard.num_bytes for shard in manifest.shards if shard.num_bytes]
+    mean = sum(sizes) / max(1, manifest.num_examples)
+    return max(1, min(SHUFFLE_BUFFER, int(_BUFFER_BYTES / max(1.0, mean))))
 
 
 def require_one_batch(directory, manifest: Manifest, batch_size: int):
@@ -236,10 +244,9 @@ def _whole_records(paths):
 
 def _parse(batches, manifest, deterministic=True):
     """Serialized tf.train.Example batches -> dicts with the dtypes of the manifest."""
-    stored = record_ranges.layout(manifest)
 
     def parse(serialized):
-        examples = tf.io.parse_example(serialized, stored)
+        examples = record_ranges.parse(serialized, manifest)
         # Before the cast, which would turn numbers outside int32 into valid-looking ones.
         with tf.control_dependencies([record_ranges.require_ranges(examples, manifest)]):
             return {name: tf.cast(value, manifest.features[name].dtype) for name, value in examples.items()}

@@ -97,11 +97,11 @@ class TokenClassification(Task):
 
     name = "token_classification"
     settings_class = TokenClassificationSettings
-    row_settings = ("document_context", "doc_stride")
+    row_settings: tuple[str, ...] = ("document_context", "doc_stride")
     collected = (LABEL_FEATURE, WORD_FEATURE, _PREDICTED)
-    inputs = ("text",)
-    answers = ("words", "entities")
-    architecture = "BertForTokenClassification"
+    inputs: tuple[str, ...] = ("text",)
+    answers: tuple[str, ...] = ("words", "entities")
+    architecture: str | None = "BertForTokenClassification"
     has_labels = True
 
     def __init__(

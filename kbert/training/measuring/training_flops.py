@@ -6,6 +6,7 @@ Nothing here imports TensorFlow.
 from dataclasses import dataclass
 
 from kbert.config import EncoderConfig, FrozenConfig, LoraConfig
+from kbert.heads.parts import LAYER_OUTPUTS
 
 _NOTHING_FROZEN = FrozenConfig()
 
@@ -18,11 +19,15 @@ class Heads:
       masked_lm: whether there is a masked-LM head, which works only on the masked positions.
       pooled_labels: number of logits for each sequence, from the pooled output; 0 means no pooler.
       token_labels: number of logits for each token.
+      without_encoder: whether the model reads stored features, and there is no encoder.
+      products_per_token: multiply-adds, forward and backward, that the parts count themselves.
     """
 
     masked_lm: bool = False
     pooled_labels: int = 0
     token_labels: int = 0
+    without_encoder: bool = False
+    products_per_token: int = 0
 
     @classmethod
     def of_parts(cls, parts) -> "Heads":
@@ -35,6 +40,8 @@ class Heads:
             masked_lm=any(part.reads == "masked_positions" for part in parts),
             pooled_labels=outputs("pooled_output"),
             token_labels=outputs("sequence_output"),
+            without_encoder=any(part.reads == LAYER_OUTPUTS for part in parts),
+            products_per_token=sum(part.products_per_token for part in parts),
         )
 
 
@@ -97,6 +104,7 @@ def training_flops(
     Only real tokens count, and every product counts once: computing padding, or activations a second time
     (recomputation), costs time but is not useful work. These are the model FLOPs of "model FLOPs
     utilization" (arXiv 2204.02311, appendix B, which gives 6 N + 12 L H Q T for each token of a decoder).
+    A model without an encoder needs 2 `products_per_token` for each token.
     Lookups, norms, softmax, GELU, dropout and the optimizer are not counted.
 
     Example:
@@ -106,6 +114,8 @@ def training_flops(
       >>> f"{flops / 1e12:.2f} TFLOP a step of BERT-base"
       '17.90 TFLOP a step of BERT-base'
     """
+    if heads.without_encoder:
+        return 2 * work.tokens * heads.products_per_token
     layers = range(config.num_hidden_layers)
     if lora is None:
         products = sum(_layer_products(config, work, frozen, layer) for layer in layers)

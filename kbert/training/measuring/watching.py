@@ -87,8 +87,10 @@ def log_memory(task, config, plan, details: dict, strategy):
     """Logs, before training begins, the memory needed, the memory available, and the largest batch that fits.
 
     If it does not fit this is only a warning, since it is an estimate. If texts are packed into as many rows
-    as they need, the estimate is an upper bound.
+    as they need, the estimate is an upper bound. For a model without an encoder there is none.
     """
+    if not task.has_encoder:
+        return
     device, num_replicas = device_type(strategy), strategy.num_replicas_in_sync
     memory = {"GPU": memory_of_gpu, "CPU": memory_of_cpu}.get(device, lambda: None)()
     shapes = training_shapes(task, config, plan, details, num_replicas)

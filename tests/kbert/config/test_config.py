@@ -34,6 +34,10 @@ SCRIPTS = {
     "pretraining": "kbert.scripts.run_pretraining",
     "finetuning": "kbert.scripts.run_finetuning",
 }
+# Features of a frozen encoder are stored before a tagger is trained on them.
+OTHER_SCRIPTS = dict.fromkeys(
+    ("conll2003_features", "conll2003_features_minilm"), "kbert.scripts.run_feature_ner"
+)
 
 
 @pytest.fixture
@@ -63,7 +67,8 @@ def test_every_experiment_says_what_it_is_for_its_command_and_what_to_expect(pat
     comment = text.partition("\n\n")[0]
     assert all(line.startswith("#") for line in comment.splitlines())
     folder = path.parent.name
-    assert f"python -m {SCRIPTS[folder]} --config=configs/{folder}/{path.name} " in comment
+    script = OTHER_SCRIPTS.get(path.stem, SCRIPTS[folder])
+    assert f"python -m {script} --config=configs/{folder}/{path.name} " in comment
     assert "\n# Expected" in comment
     assert load_config(CONFIG_CLASSES[folder], path).description
     assert all(len(line) <= 110 for line in text.splitlines())

@@ -15,9 +15,11 @@ from tests.kbert.experiments.small_rows import (
     write_rows,
     write_scored,
 )
+from tests.kbert.tasks.feature_based import small_features
 from tests.kbert.tasks.question_answering.small_squad import write_squad
 from tests.kbert.tasks.token_classification.small_conll import write_conll
 from tests.tfrecords_tools import small_corpus
+from tfrecords_tools.create_layer_features import create_layer_features
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
 # Eight steps, four of them an epoch of fine-tuning. No interval divides another.
@@ -98,6 +100,19 @@ def _words(folder):
     return _finetuning("token_classification", files, dataset=DatasetConfig())
 
 
+def _layers(folder):
+    """On stored layers of an encoder of its own, which is not that of the other trainings."""
+    model = small_features.random_encoder()
+    encoder = small_features.write_run(model, folder / "encoder")
+    sizes = {"num_hidden_layers": small_features.NUM_LAYERS, "hidden_size": small_features.HIDDEN_SIZE}
+    config = small_features.config_of(sizes | {"reads": "weighted_sum_last_four"}, **INTERVALS)
+    for split, number in (("train", NUM_TRAIN_EXAMPLES), ("dev", 7)):
+        file = write_conll(folder / f"{split}.conll", number, number)
+        create_layer_features(config, file, folder / split, model=model)
+    data = {"train_dir": folder / "train", "dev_dir": folder / "dev", "init_checkpoint": encoder}
+    return Training("finetuning", config, data, {"input_dir": folder / "dev"})
+
+
 def _finetuning(task, files, **changes):
     config = tiny_finetuning_config(task=task, num_train_epochs=2.0, **INTERVALS | changes)
     train, dev = files
@@ -128,6 +143,7 @@ TRAININGS = {
     "choices": _texts("multiple_choice"),
     "questions": _questions,
     "words": _words,
+    "stored layers": _layers,
     "cosines": _embeddings("cosine_similarity", write_scored, task_settings={"highest_score": 5.0}),
     "in-batch negatives": _embeddings("multiple_negatives_ranking", write_positives),
     **{task.replace("_", " "): _pretraining(task) for task in STRATEGIES},

@@ -52,7 +52,7 @@ def make_training(pretraining_run, tmp_path):
         folder.mkdir()
         training = TRAININGS[name](folder)
         if training.name == "finetuning":
-            training.data["init_checkpoint"] = pretraining_run.path
+            training.data.setdefault("init_checkpoint", pretraining_run.path)
         return training
 
     return make

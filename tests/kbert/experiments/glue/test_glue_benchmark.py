@@ -195,7 +195,7 @@ def test_a_missing_file_is_one_sentence_before_anything_runs(glue_dir, tmp_path)
         ("--learning_rates=5e-5,fast", "error: --learning_rates: 'fast' is no rate"),
         ("--learning_rates=-1e-5", "error: --learning_rates: '-1e-5' is no rate"),
         ("--learning_rates=5e-5,5e-5", "error: --learning_rates=5e-05,5e-05 names a value twice"),
-        ("--seeds=1,x", "error: --seeds: 'x' is no seed"),
+        ("--seeds=1,x", "error: --seeds=1,x: expected whole numbers"),
         ("--config_dir=none", "error: config file none/cola.toml does not exist"),
     ],
 )

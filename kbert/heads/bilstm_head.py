@@ -1,0 +1,77 @@
+import keras
+from keras import ops
+
+from kbert.heads.parts import LSTM_LAYERS
+from kbert.layers.dropout import Dropout
+from kbert.layers.flat_dense import FlatDense
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class BiLstmHead(keras.layers.Layer):
+    """Two bidirectional LSTMs over the vectors of a sentence's words, and a dense layer on top.
+
+    Before each of the three, a share of the vectors' elements is dropped in training.
+
+    Args:
+      num_labels: number of labels.
+      width: the size of what an LSTM gives for a word, both directions together; an even number.
+      dropout: share of the elements dropped.
+      initializer_range: standard deviation of the dense layer's initializer; the LSTMs have Keras's own.
+
+    Call arguments:
+      vectors: tensor of shape `(batch, seq_length, size)`.
+      input_mask: int tensor of shape `(batch, seq_length)`, 1 at words and 0 at the padding after them, which
+        has no influence on the words.
+
+    Returns:
+      float32 logits of shape `(batch, seq_length, num_labels)`.
+
+    Reference: arXiv 1810.04805, section 5.3.
+    """
+
+    def __init__(self, num_labels, width, dropout, initializer_range, **kwargs):
+        super().__init__(**kwargs)
+        self.num_labels = num_labels
+        self.width = width
+        self.dropout = dropout
+        self.initializer_range = initializer_range
+
+    def build(self, vectors_shape, input_mask_shape):
+        policy = self.dtype_policy
+        self.lstms, self.dropouts = [], []
+        for number in range(LSTM_LAYERS):
+            # Without cuDNN: its kernels are none of XLA's, and its sums differ from those of other devices.
+            one = keras.layers.LSTM(
+                self.width // 2, return_sequences=True, use_cudnn=False, dtype=policy, name="lstm"
+            )
+            both = keras.layers.Bidirectional(one, dtype=policy, name=f"bilstm_{number}")
+            size = self.width if number else vectors_shape[-1]
+            both.build((*vectors_shape[:-1], size))
+            self.lstms.append(both)
+        for number in range(LSTM_LAYERS + 1):
+            self.dropouts.append(Dropout(self.dropout, dtype=policy, name=f"dropout_{number}"))
+        self.dense = FlatDense(
+            self.num_labels, initializer_range=self.initializer_range, dtype=policy, name="dense"
+        )
+        self.dense.build((*vectors_shape[:-1], self.width))
+        self.built = True
+
+    def call(self, vectors, input_mask, training=False):
+        mask = ops.not_equal(input_mask, 0)
+        at_words = ops.expand_dims(ops.cast(mask, self.compute_dtype), -1)  # (B, S, 1)
+        for lstm, dropout in zip(self.lstms, self.dropouts[:-1], strict=True):
+            vectors = lstm(dropout(vectors, training=training), mask=mask, training=training)  # (B, S, width)
+            vectors = vectors * at_words  # an LSTM repeats its last output at padding
+        vectors = self.dropouts[-1](vectors, training=training)
+        return ops.cast(self.dense(vectors), "float32")
+
+    def compute_output_shape(self, vectors_shape, input_mask_shape):
+        return (*vectors_shape[:-1], self.num_labels)
+
+    def compute_output_spec(self, vectors, input_mask, training=False):
+        shape = self.compute_output_shape(vectors.shape, input_mask.shape)
+        return keras.KerasTensor(shape, dtype="float32")
+
+    def get_config(self):
+        names = ("num_labels", "width", "dropout", "initializer_range")
+        return super().get_config() | {name: getattr(self, name) for name in names}

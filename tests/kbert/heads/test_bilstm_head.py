@@ -1,0 +1,98 @@
+"""The BiLSTM tagger's head beside NumPy, and what padding does to it: nothing."""
+
+import keras
+import numpy as np
+import pytest
+
+from kbert.heads.bilstm_head import BiLstmHead
+from kbert.heads.parts import LAYER_OUTPUTS, LSTM_LAYERS, BiLstmPart, ScalarMixPart
+from kbert.training.measuring.training_flops import Heads, StepWork, training_flops
+from tests.conftest import tiny_encoder_config
+from tests.layer_checks import check_layer
+
+RNG = np.random.default_rng(8)
+VECTORS = RNG.normal(size=(3, 5, 6)).astype(np.float32)
+MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0]], np.int32)
+
+
+def make_head(**kwargs):
+    return BiLstmHead(3, width=8, dropout=0.2, initializer_range=0.5, name="tagger", **kwargs)
+
+
+@pytest.fixture(scope="module")
+def head():
+    made = make_head()
+    made(VECTORS, MASK)
+    for variable in made.trainable_variables:
+        variable.assign(RNG.normal(scale=0.6, size=variable.shape))
+    return made
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def lstm(x, kernel, recurrent, bias):
+    """Hochreiter and Schmidhuber's LSTM with a forget gate; the gates in Keras's order, i, f, c, o."""
+    half = len(recurrent)
+    state, memory, outputs = np.zeros(half), np.zeros(half), []
+    for vector in x:
+        i, f, c, o = np.split(vector @ kernel + state @ recurrent + bias, 4)
+        memory = sigmoid(f) * memory + sigmoid(i) * np.tanh(c)
+        state = sigmoid(o) * np.tanh(memory)
+        outputs.append(state)
+    return np.array(outputs)
+
+
+def reference(head, x):
+    weights = {v.path: np.array(v, np.float64) for v in head.trainable_variables}
+    for number in range(LSTM_LAYERS):
+        both = []
+        for direction, step in (("forward", 1), ("backward", -1)):
+            cell = f"tagger/bilstm_{number}/{direction}_lstm/lstm_cell"
+            names = ("kernel", "recurrent_kernel", "bias")
+            both.append(lstm(x[::step], *(weights[f"{cell}/{name}"] for name in names))[::step])
+        x = np.concatenate(both, axis=-1)
+    return x @ weights["tagger/dense/kernel"] + weights["tagger/dense/bias"]
+
+
+def test_as_a_layer():
+    check_layer(make_head, {"vectors": VECTORS, "input_mask": MASK}, (3, 5, 3), output_dtype="float32")
+
+
+def test_each_sentence_gets_what_it_gets_without_padding(head):
+    logits = np.array(head(VECTORS, MASK))
+    for row, length in enumerate(MASK.sum(axis=1)):
+        np.testing.assert_allclose(logits[row, :length], reference(head, VECTORS[row, :length]), atol=1e-5)
+
+
+def test_what_stands_at_padding_changes_nothing(head):
+    other = np.where(MASK[..., None] > 0, VECTORS, 1e3).astype(np.float32)
+    np.testing.assert_array_equal(head(VECTORS, MASK)[1, :3], head(other, MASK)[1, :3])
+
+
+def test_xla_compiles_it(head):
+    import tensorflow as tf
+
+    compiled = tf.function(lambda *inputs: head(*inputs), jit_compile=True)
+    np.testing.assert_allclose(
+        compiled(tf.constant(VECTORS), tf.constant(MASK)), head(VECTORS, MASK), atol=1e-5
+    )
+
+
+def test_parts_know_the_variables_and_the_arithmetic(head):
+    part = BiLstmPart("tagger", LAYER_OUTPUTS, 3, True, input_size=6, width=8)
+    assert part.shapes(None) == {v.path: tuple(v.shape) for v in head.trainable_variables}
+    # A token: in each of 2 directions 4 gates of 4, from 6 or 8 numbers and the 4 of before; then 8 x 3.
+    forward = 2 * 16 * (6 + 4) + 2 * 16 * (8 + 4) + 8 * 3
+    work = StepWork.of_batch(batch_size=2, seq_length=5)
+    flops = training_flops(tiny_encoder_config(), work, Heads.of_parts([part]))
+    assert flops == 2 * 10 * (3 * forward - 2 * 16 * 6)  # no gradient of the features
+    mixed = BiLstmPart("tagger", LAYER_OUTPUTS, 3, True, 6, 8, input_needs_gradient=True)
+    parts = [ScalarMixPart("mix", LAYER_OUTPUTS, num_layers=4), mixed]
+    assert training_flops(tiny_encoder_config(), work, Heads.of_parts(parts)) == 2 * 10 * 3 * forward
+
+
+def test_keras_own_masks_do_not_leave_the_head(head):
+    assert getattr(head(VECTORS, MASK), "_keras_mask", None) is None
+    assert isinstance(head.lstms[0], keras.layers.Bidirectional)
