@@ -18,8 +18,8 @@ from kbert.files.whole_file import whole_folder, write_json
 
 FLAGS = flags.FLAGS
 
-# Differences from the Keras answer up to this, relative to 1 plus its size, are rounding. bfloat16 has 8 bits,
-# and rounds between all ops of all layers.
+# Differences from the Keras answer up to this, relative to 1 plus its size, are rounding. bfloat16 has 8
+# bits, and rounds between all ops of all layers.
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.1}
 _CHECK_TEXTS = ["a short text", "Ein größerer Text, with [MASK] and 漢字.", "", "long " * 600]
 

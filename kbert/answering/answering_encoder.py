@@ -27,8 +27,8 @@ class AnsweringEncoder(keras.layers.Layer):
       scores, scale and mask are one op each.
     - With "pooled_output" alone, the last layer computes first tokens only.
 
-    Dense layers are copies (`FrozenDense`): call `renew` when the encoder's weights have changed. Tables, norms
-    and pooler are the encoder's own.
+    Dense layers are copies (`FrozenDense`): call `renew` when the encoder's weights have changed. Tables,
+    norms and pooler are the encoder's own.
 
     Args:
       encoder: the `BertEncoder`, in float32 and not packed.
@@ -57,7 +57,9 @@ class AnsweringEncoder(keras.layers.Layer):
         _check(encoder, precision, outputs)
         self.config, self.embeddings, self.policy = encoder.config, encoder.embeddings, self.dtype_policy
         self.packed, self.precision, self.outputs = False, precision, tuple(outputs)
-        self._encoder = encoder
+        self._encoder, self._pooler = encoder, encoder.pooler
+        if "pooled_output" in outputs and self._pooler is None:
+            raise ValueError("this encoder has no pooler, so it has no pooled_output.")
         self._blocks = blocks or [_Block(block, encoder.config, precision) for block in encoder.blocks]
 
     @property
@@ -86,22 +88,19 @@ class AnsweringEncoder(keras.layers.Layer):
 
     def _embedded(self, inputs, tokens):
         """(T, H): the embeddings of the real tokens."""
-        tables, ids, segments = (
-            self.embeddings,
-            *(tokens.take(inputs[n]) for n in ("input_ids", "segment_ids")),
-        )
-        embedded = tf.gather(tables.word_embeddings.value, ids)
+        tables = self.embeddings
+        embedded = tf.gather(tables.word_embeddings.value, tokens.take(inputs["input_ids"]))
         embedded += tf.gather(tables.position_embeddings.value, tokens.positions)
-        embedded += tf.gather(tables.token_type_embeddings.value, segments)
+        embedded += tf.gather(tables.token_type_embeddings.value, tokens.take(inputs["segment_ids"]))
         return tf.cast(_normalized(embedded, tables.layer_norm), self.precision)
 
     def _outputs_of(self, states, tokens, only_first):
         outputs = {}
         if "sequence_output" in self.outputs:
             outputs["sequence_output"] = tokens.pad(states[-1])
-        if "pooled_output" in self.outputs:
+        if self._pooler is not None and "pooled_output" in self.outputs:
             first = states[-1] if only_first else tokens.take_first(states[-1])
-            outputs["pooled_output"] = self._encoder.pooler(first[:, None])
+            outputs["pooled_output"] = self._pooler(first[:, None])
         if "hidden_states" in self.outputs:
             outputs["hidden_states"] = tuple(tokens.pad(state) for state in states)
         return outputs

@@ -7,9 +7,10 @@ import tensorflow as tf
 class FrozenDense:
     """One product and bias for dense layers that have the same input.
 
-    The weights are variables of their own, so that a SavedModel stores them once and a server holds them once,
-    however many signatures use them. As constants they would be held some eight times (docs/serving.md). Where
-    the environment says TF_ONEDNN_ASSUME_FROZEN_WEIGHTS=1, oneDNN arranges them once instead of at each call.
+    The weights are variables of their own, so that a SavedModel stores them once and a server holds them
+    once, however many signatures use them. As constants they would be held some eight times: docs/serving.md.
+    Where the environment says TF_ONEDNN_ASSUME_FROZEN_WEIGHTS=1, oneDNN arranges them once instead of at each
+    call.
 
     Args:
       layers: layers with a `kernel` (inputs, outputs) and a `bias` (outputs,).

@@ -10,8 +10,8 @@ _SAMPLE = 64
 class WeightChanges:
     """Notices that variables were assigned, by a sample of their numbers.
 
-    Training, loading and every other change of whole weights shows. A change of single numbers of a matrix may
-    not; call `AnsweringModel.renew` after such a one.
+    Training, loading and every other change of whole weights shows. A change of single numbers of a matrix
+    may not; call `AnsweringModel.renew` after such a one.
 
     Args:
       variables: Keras variables.
