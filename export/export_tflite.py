@@ -69,6 +69,8 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
     unknown = [name for name in quantizations if name not in QUANTIZATIONS]
     if unknown or not quantizations:
         raise ValueError(f"--quantization={unknown} is not known; choose from {', '.join(QUANTIZATIONS)}.")
+    from kbert.tasks import TASKS
+
     task, model = run.load_model()
     report = {}
     with whole_folder(output_dir, replace=overwrite) as aside:
@@ -84,7 +86,7 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
         shutil.copy(run.path / "vocab.txt", aside / "vocab.txt")
         write_text("".join(f"{label}\n" for label in task.labels), aside / "labels.txt")
         about = {"max_seq_length": length, "vocabulary": run.details["vocabulary"], "files": report}
-        write_json(about, aside / _ABOUT_FILE)
+        write_json(TASKS.record_of(task) | about, aside / _ABOUT_FILE)
     return {"path": str(output_dir)} | report
 
 

@@ -401,8 +401,8 @@ class Task:
         return {}
 
     def higher_is_better(self, metric: str) -> bool:
-        """Whether higher values of a metric are better: true for everything except losses."""
-        return not metric.endswith("loss")
+        """Whether higher values of a metric are better: true for everything except losses and errors."""
+        return not metric.endswith(("loss", "error"))
 
     def baseline(self, batches: Iterable[dict], vocabulary) -> dict:
         """The scores of the best constant answer on these batches (dicts of arrays): name -> float or str."""

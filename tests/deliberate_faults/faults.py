@@ -756,8 +756,31 @@ _DISTILLATION = (
     ),
 )  # fmt: skip
 
+_CHOSEN_ANSWERS = (
+    _fault(
+        "thresholds: the one nearest to 0.5 is not taken", "kbert/tasks/thresholds.py",
+        "np.argmin(np.abs(middles", "np.argmax(np.abs(middles",
+        "kbert/tasks/test_thresholds.py",
+    ),
+    _fault(
+        "thresholds: a label is given above its threshold only", "kbert/tasks/thresholds.py",
+        "right, given = total - before,", "right, given = total - before - held.any(),",
+        "kbert/tasks/test_thresholds.py",
+    ),
+    _fault(
+        "temperature: logits are multiplied by it", "kbert/tasks/temperature.py",
+        "logits / temperature", "logits * temperature",
+        "kbert/tasks/test_temperature.py",
+    ),
+    _fault(
+        "temperature: the spread forgets the mean", "kbert/tasks/temperature.py",
+        "mean = (likely * logits).sum(axis=-1)", "mean = logits.mean(axis=-1)",
+        "kbert/tasks/test_temperature.py",
+    ),
+)  # fmt: skip
+
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
     *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_SUITE, *_FINETUNING, *_DISTILLATION,
-    *_PAGES,
+    *_PAGES, *_CHOSEN_ANSWERS,
 )  # fmt: skip

@@ -6,13 +6,15 @@ from collections.abc import Callable
 import keras
 import numpy as np
 
-from kbert.features import ENCODER_INPUTS, encoder_features
+from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, encoder_features
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
-from kbert.tasks.label_losses import BALANCED, LabelLossSettings, balanced_weights
+from kbert.tasks.label_losses import BALANCED, balanced_weights
+from kbert.tasks.sequences.settings import LabelSettings
 from kbert.tasks.task import ExampleFeatures, Signature, Task
 from kbert.tasks.task_model import TaskModel
+from kbert.tasks.temperature import SOFTMAX, calibration_metrics, probabilities_of
 
 
 class SequenceTask(Task):
@@ -110,22 +112,25 @@ class LabelTask(SequenceTask):
     Attributes:
       labels: the label names in id order.
       names_of: the function from what an example has as its label to the names in it.
-      settings: the `LabelLossSettings`.
+      settings: a `settings_class`, which has the settings of `LabelSettings`.
+      kind: "softmax", one label of several, or "sigmoid", each label for itself.
     """
 
-    settings_class = LabelLossSettings
+    settings_class: type[LabelSettings] = LabelSettings
+    kind: str = SOFTMAX
+    collected = ("logits", LABEL_FEATURE)
 
     head = "classification"
     architecture = "BertForSequenceClassification"
     has_labels = True
     labels: tuple[str, ...]
     names_of: Callable = staticmethod(lambda label: (label,))
-    settings: LabelLossSettings
+    settings: LabelSettings
 
-    def __init__(self, labels, takes_pairs=None, class_weights=None, label_smoothing=0.0):
+    def __init__(self, labels, takes_pairs=None, **settings):
         super().__init__(takes_pairs)
         self.labels = tuple(labels)
-        self.settings = LabelLossSettings(class_weights, label_smoothing)
+        self.settings = self.settings_class(**settings)
         self.settings.check_labels(self.labels)
 
     def get_config(self):
@@ -162,6 +167,27 @@ class LabelTask(SequenceTask):
     @property
     def num_outputs(self):
         return len(self.labels)
+
+    def outputs_of(self, logits):
+        """float32 `logits` and `probabilities`, both (batch, labels)."""
+        return {"logits": logits, "probabilities": self.probabilities(logits, self.settings.temperature)}
+
+    def probabilities(self, logits, temperature: float):
+        """Those of a tensor or array of logits, (..., labels), at a temperature."""
+        return probabilities_of(logits, temperature, self.kind)
+
+    def score(self, examples, predictions):
+        """`calibration_metrics`, and what `threshold_scores` adds."""
+        logits, labels = (predictions.values[name] for name in self.collected[:2])
+        found = calibration_metrics(logits, labels, self.settings.temperature, self.kind)
+        if not found:  # the logits are not finite
+            return {}
+        probabilities = np.asarray(self.probabilities(logits, found["chosen_temperature"]))
+        return found | self.threshold_scores(probabilities, labels)
+
+    def threshold_scores(self, probabilities, labels) -> dict:
+        """Metrics with the thresholds that are best for these arrays of probabilities and `label_ids`."""
+        return {}
 
     @classmethod
     def complete_dataset(cls, dataset, examples):

@@ -135,7 +135,8 @@ def test_confusion_table_for_people():
 
 def test_answers_and_label_ids():
     task = SequenceClassification(("no", "yes"))
-    answer = task.answer({"probabilities": np.array([0.25, 0.75], np.float32)}, {"text": "x"})
+    outputs = {"probabilities": np.array([0.25, 0.75], np.float32), "label": b"yes"}
+    answer = task.answer(outputs, {"text": "x"})
     assert answer == {"label": "yes", "probabilities": {"no": 0.25, "yes": 0.75}}
     (ids,) = task.label_features([LabelledText("a", None, "yes"), LabelledText("b", None, "no")]).values()
     assert ids.tolist() == [1, 0]
