@@ -10,7 +10,7 @@ from kbert.features import LABEL_FEATURE, Feature
 from kbert.input_pipelines import labelled_files
 from kbert.tasks.label_losses import balanced_positive_weights
 from kbert.tasks.pages.labels import several_labels_sections
-from kbert.tasks.sequences.sequence_task import LabelTask
+from kbert.tasks.sequences.label_task import LabelTask
 from kbert.tasks.sequences.settings import SeveralLabelsSettings
 from kbert.tasks.task import SoftTarget, example_weights
 from kbert.tasks.temperature import SIGMOID
@@ -164,14 +164,15 @@ class MultiLabelClassification(LabelTask):
 
     def baseline(self, batches, vocabulary):
         """`baseline_accuracy`: the accuracy of always predicting the most frequent set of labels."""
-        sets = np.concatenate([batch[LABEL_FEATURE] for batch in batches])
+        sets = np.concatenate([self.of_texts(batch, LABEL_FEATURE) for batch in batches])
         _, counts = np.unique(sets, axis=0, return_counts=True)
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
 
     def examples_page(self, examples, predictions, most_examples):
         """See `several_labels_sections`."""
-        given = self.given(predictions.values["probabilities"])
-        return several_labels_sections(self.labels, given, examples, predictions, most_examples)
+        texts = self.by_text(predictions)
+        given = self.given(texts.values["probabilities"])
+        return several_labels_sections(self.labels, given, examples, texts, most_examples)
 
     def served(self, outputs):
         """`probabilities` and `logits` (float32 [batch, labels]), and `labels` (string [batch, labels]): the

@@ -8,7 +8,7 @@ from keras import ops
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.tasks.label_losses import smoothed_cross_entropies, weights_by_label
 from kbert.tasks.pages.labels import confusion_section, one_label_sections, scores_by_label
-from kbert.tasks.sequences.sequence_task import LabelTask
+from kbert.tasks.sequences.label_task import LabelTask
 from kbert.tasks.sequences.settings import OneLabelSettings
 from kbert.tasks.task import SoftTarget, correct, cross_entropies, example_weights
 from kbert.tasks.thresholds import best_threshold
@@ -160,7 +160,7 @@ class SequenceClassification(LabelTask):
         """`baseline_accuracy`: the accuracy of always answering the most frequent label."""
         counts = np.zeros(len(self.labels), np.int64)
         for batch in batches:
-            counts += np.bincount(batch[LABEL_FEATURE], minlength=len(self.labels))
+            counts += np.bincount(self.of_texts(batch, LABEL_FEATURE), minlength=len(self.labels))
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
 
     def report(self, metrics):
@@ -176,8 +176,9 @@ class SequenceClassification(LabelTask):
 
     def examples_page(self, examples, predictions, most_examples):
         """See `one_label_sections`."""
-        given = np.asarray(self.given_ids(predictions.values))
-        return one_label_sections(self.labels, examples, predictions, most_examples, given)
+        texts = self.by_text(predictions)
+        given = np.asarray(self.given_ids(texts.values))
+        return one_label_sections(self.labels, examples, texts, most_examples, given)
 
     def confusion_table(self, confusion) -> str:
         """The confusion counts as a text table: a row for each true label."""

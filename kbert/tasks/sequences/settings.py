@@ -1,4 +1,4 @@
-"""What `[task_settings]` of a config may say for tasks that give labels to a text or a pair."""
+"""What `[task_settings]` of a config may say for tasks on a text or a pair."""
 
 from dataclasses import dataclass
 
@@ -8,19 +8,56 @@ from kbert.tasks.label_losses import LabelLossSettings
 from kbert.tasks.temperature import CalibrationSettings
 from kbert.tasks.thresholds import THRESHOLD_METRICS, check_threshold
 
+CUT, HEAD_TAIL, WINDOWS = LONG_TEXTS = ("cut", "head_tail", "windows")
+MEAN, MAX, VOTE = WINDOW_POOLINGS = ("mean", "max", "vote")
+
 
 @dataclass(frozen=True)
-class LabelSettings(CalibrationSettings, LabelLossSettings):
+class LongTextSettings:
+    """What becomes of a text that is too long for `max_seq_length`.
+
+    `long_texts`: "cut" at the end; "head_tail", the beginning and the end are kept; "windows", it becomes
+    several rows, and their answers are pooled by `window_pooling`, see `pool_windows`. `doc_stride` is how
+    many pieces further each window begins; by default half of what a window holds.
+    """
+
+    long_texts: str = CUT
+    doc_stride: int | None = None
+    window_pooling: str = MEAN
+
+    def __post_init__(self):
+        for name, choices in (("long_texts", LONG_TEXTS), ("window_pooling", WINDOW_POOLINGS)):
+            value = getattr(self, name)
+            require(
+                value in choices, f"{name}={shown(value)} is not known; give one of {', '.join(choices)}."
+            )
+        require(
+            self.doc_stride is None or self.doc_stride > 0, f"doc_stride={self.doc_stride} must be positive."
+        )
+        require(
+            self.in_windows or (self.doc_stride is None and self.window_pooling == MEAN),
+            f'doc_stride and window_pooling are for long_texts="{WINDOWS}", but it is "{self.long_texts}".',
+        )
+
+    @property
+    def in_windows(self) -> bool:
+        return self.long_texts == WINDOWS
+
+
+@dataclass(frozen=True)
+class LabelSettings(LongTextSettings, CalibrationSettings, LabelLossSettings):
     """Of all tasks on labels."""
 
     def __post_init__(self):
+        LongTextSettings.__post_init__(self)
         CalibrationSettings.__post_init__(self)
         LabelLossSettings.__post_init__(self)
 
 
 @dataclass(frozen=True)
 class OneLabelSettings(LabelSettings):
-    """Of a task that gives one label, with those of `LabelLossSettings` and `CalibrationSettings`.
+    """Of a task that gives one label, with those of `LabelLossSettings`, `CalibrationSettings` and
+    `LongTextSettings`.
 
     `threshold` is for two labels: the positive one is given where its probability is at least this. Without
     it the more probable label is given. `threshold_metric` is the score by which an evaluation chooses a
@@ -50,8 +87,8 @@ class OneLabelSettings(LabelSettings):
 
 @dataclass(frozen=True)
 class SeveralLabelsSettings(LabelSettings):
-    """Of a task that gives any number of labels, with those of `LabelLossSettings` and
-    `CalibrationSettings`.
+    """Of a task that gives any number of labels, with those of `LabelLossSettings`, `CalibrationSettings`
+    and `LongTextSettings`.
 
     `thresholds` is a table label -> the probability from which the label is given; 0.5 for a label that is
     left out.
