@@ -758,6 +758,31 @@ _DISTILLATION = (
 
 _CHOSEN_ANSWERS = (
     _fault(
+        "long texts: head and tail change places", "kbert/tokenization/long_texts.py",
+        "kept * _HEAD // _WHOLE", "kept * (_WHOLE - _HEAD) // _WHOLE",
+        "kbert/tokenization/test_long_texts.py",
+    ),
+    _fault(
+        "long texts: a window too short for a pair", "kbert/tokenization/long_texts.py",
+        "self._windows(second, room - kept)", "self._windows(second, room // 2)",
+        "kbert/tokenization/test_long_texts.py",
+    ),
+    _fault(
+        "long texts: a row after a gap joins the text before", "kbert/tokenization/long_texts.py",
+        "tf.not_equal(numbers, before + 1)", "tf.less(numbers, before)",
+        "kbert/tokenization/test_long_texts.py",
+    ),
+    _fault(
+        "long texts: all windows count in a vote", "kbert/tasks/sequences/window_pooling.py",
+        "tf.equal(own, tf.gather(elected, owners))", "tf.equal(own, own)",
+        "kbert/tasks/test_long_texts.py",
+    ),
+    _fault(
+        "long texts: constant answers count windows", "kbert/tasks/sequences/sequence_task.py",
+        "batch[name][batch[WINDOW_FEATURE] == 0] if", "batch[name] if",
+        "kbert/tasks/test_long_texts.py",
+    ),
+    _fault(
         "thresholds: the one nearest to 0.5 is not taken", "kbert/tasks/thresholds.py",
         "np.argmin(np.abs(middles", "np.argmax(np.abs(middles",
         "kbert/tasks/test_thresholds.py",

@@ -172,6 +172,15 @@ def test_numbers_are_pooled_and_correlated_by_text(caplog):
     assert "1 of 4 texts lack their first windows" in caplog.text
 
 
+def test_a_constant_answer_is_for_texts_too():
+    """Three texts, of which two have label 0; of the windows most have label 1."""
+    batch = {LABEL_FEATURE: np.array([0, 1, 1, 1, 0]), WINDOW_FEATURE: np.array([0, 0, 1, 2, 0])}
+    one, several, _ = tasks(long_texts="windows")
+    assert one.baseline([batch], None) == {"baseline_accuracy": pytest.approx(2 / 3)}
+    batch[LABEL_FEATURE] = np.eye(3, dtype=np.int32)[batch[LABEL_FEATURE]]
+    assert several.baseline([batch], None) == {"baseline_accuracy": pytest.approx(2 / 3)}
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -85,6 +85,7 @@ def test_the_error_before_and_after_is_that_of_the_paper(kind):
         expected = calibration_error_by_loops(sure.tolist(), right.tolist(), 15)
         assert metrics[f"{name}calibration_error"] == pytest.approx(expected, abs=1e-6)
     assert metrics["chosen_calibration_error"] < metrics["calibration_error"] / 2
+    assert not MultipleChoice().higher_is_better("calibration_error")
 
 
 def test_logits_that_are_not_finite_have_no_temperature():
