@@ -12,6 +12,8 @@ from export.litert_model import LiteRTClassifier, convert_to_litert
 from kbert.inference.text_classifier import TextClassifier
 from tests.kbert.inference.test_texts import odd_texts
 
+pytestmark = pytest.mark.slow  # a conversion for every kind of file
+
 TEXTS = ["jump the a", "Walks, and JUMPED.", "", "an unknown word", "play " * 40]
 
 

@@ -30,6 +30,7 @@ def test_the_example_of_every_public_name_runs(name, finetuned_run, pretraining_
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_guide_shows_every_public_name_and_its_examples_run(
     finetuned_run, pretraining_run, tmp_path, monkeypatch
 ):

@@ -131,7 +131,6 @@ def test_the_wheel_names_its_packages_its_command_and_what_it_needs(installed, t
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_a_tiny_life_in_another_folder(installed, tmp_path):
     write_texts(tmp_path)

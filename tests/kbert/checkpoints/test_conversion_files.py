@@ -29,6 +29,7 @@ def content(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_what_a_killed_conversion_leaves_is_removed_by_the_next(tmp_path):
     program = """
 import os, signal, sys

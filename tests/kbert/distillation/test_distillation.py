@@ -17,14 +17,19 @@ from tests.kbert.test_training_path import PACKED_PLACES
 from tests.kbert.test_training_path import batch as packed_batch
 
 # Those not here have the losses of `pretraining`.
-TASKS = (
+TASKS = (  # one soft target or two, with a softmax; the others differ in one of these
     "pretraining",
     "sequence_classification",
-    "sequence_regression",
-    "multi_label_classification",
-    "multiple_choice",
-    "token_classification",
     "question_answering",
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in (
+            "sequence_regression",
+            "multi_label_classification",
+            "multiple_choice",
+            "token_classification",
+        )
+    ),
 )
 STUDENT, TEACHER = calm(num_hidden_layers=1, hidden_size=8), calm(num_hidden_layers=3)
 

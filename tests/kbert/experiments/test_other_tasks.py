@@ -74,7 +74,7 @@ def flat(metrics) -> dict:
 
 TASKS = [
     "sequence_regression",
-    "multiple_choice",
+    pytest.param("multiple_choice", marks=pytest.mark.long),
     pytest.param("multi_label_classification", marks=pytest.mark.long),
 ]
 

@@ -196,6 +196,7 @@ def test_damaged_rows_take_their_part_of_the_questions_along(case, tmp_path):
     assert records.num_examples == (manifest.num_examples - 1) * 11 // manifest.num_examples == 10
 
 
+@pytest.mark.long
 def test_a_killed_training_goes_on_and_ends_with_the_same_numbers(case, tmp_path):
     """From the last but one checkpoint, without what it started from."""
     run, train, dev, metrics = case
@@ -275,6 +276,7 @@ def run_script(name, *arguments):
     return warm_processes.run_script(f"kbert.scripts.{name}", *arguments)
 
 
+@pytest.mark.long
 def test_questions_are_asked_by_flags(case):
     run, *_ = case
     asked = [f"--run_dir={run.path}", "--question=a?", "--question=the?", "--context=walk Played talk."]

@@ -138,6 +138,7 @@ def test_what_is_served_is_what_python_answers(regression, loaded, tmp_path):
     np.testing.assert_allclose(run_signature(served, "ids", inputs)["embedding"], embeddings, atol=1e-5)
 
 
+@pytest.mark.long
 def test_in_batch_negatives_resume_exactly_and_judge_scored_files_too(start, tmp_path):
     train, dev = write_positives(tmp_path / "train.jsonl", 26), write_positives(tmp_path / "dev.jsonl", 9)
     scored = write_scored(tmp_path / "scored.jsonl", 8)

@@ -35,6 +35,7 @@ def narrow_student(teacher, **changes):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_run_with_a_teacher_goes_on_exactly_and_leaves_the_student_alone(
     finetuned_run, labelled_files, tmp_path, monkeypatch
 ):

@@ -127,6 +127,7 @@ def test_a_run_without_next_sentence_fills_masks(text_run):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_run_without_next_sentence_is_fine_tuned(text_run, labelled_files, tmp_path):
     """With a fresh pooler, and everything else its own."""
     config = dataclasses.replace(
@@ -161,6 +162,7 @@ def test_records_with_pairs_evaluate_a_run_without(text_run, records_dir):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_sentence_order_trains_the_next_sentence_head(tmp_path):
     records = make_records(
         tmp_path / "records", strategy="sentence_order", masking="dynamic", max_ngram_size=2

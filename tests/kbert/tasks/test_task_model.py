@@ -101,15 +101,15 @@ def test_summary_names_the_encoder_and_counts_it(case):
 
 
 PRECISIONS = itertools.cycle(["float32", "mixed_bfloat16", "mixed_float16"])
-# Pretraining's own class with one loss less, and with other pairs: `make test` fits pretraining for both.
-OF_PRETRAINING = {"masked_lm", "sentence_order"}
+# One model with its own pairs of inputs, one with windows, one that couples rows: `make test` fits these.
+FITTED = {"sequence_classification", "question_answering", "multiple_negatives_ranking"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "precision"),
     [
-        pytest.param(name, precision, marks=pytest.mark.long if name in OF_PRETRAINING else ())
+        pytest.param(name, precision, marks=() if name in FITTED else pytest.mark.long)
         for name, precision in zip(NAMES, PRECISIONS, strict=False)
     ],
 )

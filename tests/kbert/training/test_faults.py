@@ -53,7 +53,6 @@ def train_with_fault(undisturbed, folder, monkeypatch, fail_at, code):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_every_write_may_fail_once(undisturbed, tmp_path, monkeypatch):
     """With the two codes by turns, and the other way round in the exhaustive tests."""

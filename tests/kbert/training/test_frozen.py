@@ -34,6 +34,7 @@ def after_a_step():
     return step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recompute", [False, True])
 def test_frozen_weights_stay_and_the_others_learn_as_without(after_a_step, recompute):
     _, unfrozen, _ = after_a_step(FrozenConfig())

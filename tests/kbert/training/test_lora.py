@@ -36,6 +36,7 @@ def step_with(**changes):
     return before, {name: value.numpy() for name, value in training.weights.items()}
 
 
+@pytest.mark.slow
 def test_adapters_and_heads_learn_and_running_a_block_again_drops_the_same():
     before, after = step_with()
     for name in before:

@@ -55,6 +55,7 @@ def test_the_scale_doubles_after_many_good_steps_and_halves_at_an_overflow():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_in_float32_scaling_changes_no_digit(scaled_float32, plain):
     scaled_float32.restart()
     plain.restart()

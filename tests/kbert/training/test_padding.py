@@ -50,7 +50,7 @@ def kept(trained):
     "settings",
     [
         pytest.param({"padding": "pack"}, marks=pytest.mark.long),
-        {"padding": "pack", "gradient_accumulation_steps": 2},
+        pytest.param({"padding": "pack", "gradient_accumulation_steps": 2}, marks=pytest.mark.long),
         pytest.param({"padding": "pack", "packed_rows": 6}, marks=pytest.mark.long),
         pytest.param(
             {"padding": "pack", "packed_rows": 8, "gradient_accumulation_steps": 2},

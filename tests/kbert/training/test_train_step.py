@@ -148,6 +148,7 @@ def test_gradients_are_clipped_by_their_global_norm(calm_training):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_xla_takes_the_same_steps(calm_training):
     compiled = SmallTraining(
         random_batches(1, batch_size=8), dropout=0.0, learning_rate=5e-3, jit_compile=True

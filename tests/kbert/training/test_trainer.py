@@ -41,6 +41,7 @@ def test_a_run_leaves_what_it_promises(pretraining_run):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_deterministic_ops_change_nothing_on_a_cpu(pretraining_run, records_dir, tmp_path):
     """All of training's kernels have a deterministic form, and on a CPU no other."""
     from tensorflow.python.framework import config as tensorflow_config

@@ -159,6 +159,7 @@ def test_leaving_without_finish_leaves_nothing(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_kill_leaves_nothing_that_could_be_taken_for_whole(tmp_path):
     program = """
 import os, signal, sys

@@ -240,7 +240,7 @@ def test_without_the_package_the_sentence_says_how_to_install_it(monkeypatch):
         read_checkpoint("hf://org/model")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_names_are_taken_wherever_paths_are(server, models, tmp_path):
     target = tmp_path / "run"
     read, loaded = run(CONVERT, str(target), home=tmp_path / "home", HF_ENDPOINT=server.url)

@@ -164,7 +164,6 @@ def test_a_preset_of_keras_hub_answers_the_same_in_kbert(saved, name):
     assert checkpoint.max_seq_length == (16 if name == "BertBackbone" else LENGTH)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
 def test_what_kbert_writes_keras_hub_loads_as_it_is(saved, keras_hub, tmp_path, name):
     convert_checkpoint(saved[name][1], tmp_path / "run", "kbert")
@@ -565,7 +564,6 @@ def test_a_full_disk_is_one_sentence(preset, tmp_path, monkeypatch):
     assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_a_disk_that_is_really_full_does_not_crash(saved, tmp_path):
     """HDF5 ends the whole process when it cannot write what it has begun."""
@@ -598,6 +596,7 @@ def test_a_full_disk_is_told_where_no_room_can_be_reserved(preset, tmp_path, mon
     convert_checkpoint(folder, tmp_path / "out", "keras_hub")
 
 
+@pytest.mark.long
 def test_presets_damaged_at_random_end_in_a_sentence_or_load_finite(saved, tmp_path):
     refused, cases = 0, 60
     for case in range(cases):
@@ -675,6 +674,7 @@ def test_without_the_package_the_sentence_says_how_to_install_it(saved, monkeypa
         presets.read_keras_hub(saved["BertBackbone"][1])
 
 
+@pytest.mark.long
 def test_keras_hub_is_imported_for_its_presets_alone(tmp_path):
     program = """
 import sys

@@ -136,7 +136,6 @@ def rows_of(path):
     return [row.split("\t") for row in rows]
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_the_command_prints_table_and_json(submitted):
     folder, result = submitted
@@ -154,6 +153,7 @@ def test_the_command_prints_table_and_json(submitted):
     assert "GLUE's server also wants CoLA.tsv, SST-2.tsv" in result.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "task", "source", "number"),
     [

@@ -32,6 +32,7 @@ def said_of(task, questions, seed, width=4.0, trimmed=None):
     return Predictions(values | collected, owners)
 
 
+@pytest.mark.slow
 @given(
     texts=st.lists(contexts, min_size=1, max_size=4),
     seed=st.integers(0, 10**6),
@@ -77,6 +78,7 @@ def test_the_original_is_reproduced(
             assert written["null_odds.json"][str(place)] == pytest.approx(odds, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(
     texts=st.lists(contexts, min_size=1, max_size=4),
     seed=st.integers(0, 10**6),

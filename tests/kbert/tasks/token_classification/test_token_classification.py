@@ -146,6 +146,7 @@ def test_records_are_judged_as_the_file_is(document_context, pretraining_run, fi
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_training_on_records(trained, files, tmp_path):
     run, _ = trained
     config = config_of(dataset=run.config.dataset, num_train_epochs=1.0)
@@ -171,6 +172,7 @@ def test_records_of_other_settings_are_refused(trained, files, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_stopped_training_goes_on_to_the_same_numbers(trained, files, tmp_path):
     """From the last but one checkpoint, without what it started from."""
     whole, metrics = trained

@@ -62,7 +62,6 @@ def tensors(run):
     return load_file(folder / "model.safetensors") | load_file(folder / "optimizer.safetensors")
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_two_workers_train_write_once_and_resume(records_dir, tmp_path):
     command = arguments(tmp_path, records_dir, tmp_path / "run")
@@ -92,7 +91,6 @@ def test_two_workers_train_write_once_and_resume(records_dir, tmp_path):
         np.testing.assert_allclose(value, expected[name], atol=1e-5, err_msg=name)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("killed", [0, 1])
 def test_when_a_worker_is_killed_the_other_says_so_in_one_sentence(records_dir, tmp_path, killed):

@@ -91,6 +91,7 @@ def test_classification_is_counted_product_for_product():
     assert counted(products, config) == training_flops(config, work, Heads(pooled_labels=3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "frozen", [FrozenConfig(False, 1), FrozenConfig(True, 0), FrozenConfig(True, 1), FrozenConfig(True, 2)]
 )
@@ -104,6 +105,7 @@ def test_what_is_frozen_is_counted_product_for_product(frozen):
     assert counted(products, config, table_is_trained=not frozen.embeddings) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("targets", [("query", "key", "value"), LORA_TARGETS[3:], LORA_TARGETS])
 def test_adapters_are_counted_product_for_product(targets):
     config, lora = tiny_encoder_config(type_vocab_size=7), LoraConfig(rank=3, targets=targets)

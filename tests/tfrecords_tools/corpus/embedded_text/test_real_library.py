@@ -27,7 +27,6 @@ def real_rows(real_documents):
     return labelled_rows(real_documents)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_no_markup_is_left(real_documents):
     markup = re.compile(r"::|:\w+:`|`|>>>|\*\w|[{}|\\]|https?://|\s\s|\t|^\s|\s$")
