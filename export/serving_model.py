@@ -10,7 +10,7 @@ from kbert.tokenization.text_inputs import TextInputs
 class ServingModel:
     """A trained run as functions for a SavedModel: the signatures that its task has.
 
-    Texts longer than the run's `max_seq_length` are truncated as in training.
+    Texts longer than the run's `max_seq_length` are truncated, or cut into windows, as in training.
 
     Args:
       run: the `RunDirectory` of a run whose task answers texts.

@@ -6,6 +6,7 @@ as they are. Dividing by a positive number changes no order: the most probable l
 Reference: arXiv 1706.04599 (Guo et al., 2017), section 4.2.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from kbert.tasks.pages.calibration import expected_calibration_error, reliabilit
 
 _COLDEST, _HOTTEST = 0.01, 100.0  # a best temperature beyond these says that the data decide nothing
 _MOST_ITERATIONS = 100
+_LOGITS_AT_ONCE = 1 << 20  # the arithmetic is in float64, for so many logits at a time
 SOFTMAX, SIGMOID = "softmax", "sigmoid"  # one of several labels; each label for itself
 
 
@@ -51,13 +53,13 @@ def best_temperature(logits, labels, kind: str = SOFTMAX) -> float:
       labels: int array of shape (examples,); for "sigmoid" 0 or 1 for each label, (examples, labels).
       kind: "softmax" or "sigmoid".
     """
-    logits, slope = np.asarray(logits, np.float64), _slope_softmax if kind == SOFTMAX else _slope_sigmoid
+    slope = functools.partial(_slope, _softmax_slope if kind == SOFTMAX else _sigmoid_slope, logits, labels)
     low, high = 1.0 / _HOTTEST, 1.0 / _COLDEST
-    if not (slope(low, logits, labels)[0] < 0 < slope(high, logits, labels)[0]):
+    if not (slope(low)[0] < 0 < slope(high)[0]):
         return 1.0
     inverse = 1.0
     for _ in range(_MOST_ITERATIONS):
-        first, second = slope(inverse, logits, labels)
+        first, second = slope(inverse)
         low, high = (low, inverse) if first > 0 else (inverse, high)
         nearer = inverse - first / second if second > 0 else high
         if not low < nearer < high:
@@ -65,24 +67,31 @@ def best_temperature(logits, labels, kind: str = SOFTMAX) -> float:
         step, inverse = abs(nearer - inverse), nearer
         if step <= 1e-9 * inverse:
             break
-    return 1.0 / inverse
+    return float(1.0 / inverse)
 
 
-def _slope_softmax(inverse, logits, labels):
-    """First and second derivative of the mean negative log-likelihood by 1 / temperature."""
-    scaled = inverse * (logits - logits.max(axis=-1, keepdims=True))
-    likely = np.exp(scaled)
+def _slope(of_part, logits, labels, inverse):
+    """First and second derivative of the negative log-likelihood by 1 / temperature, part by part."""
+    rows = max(1, _LOGITS_AT_ONCE // logits.shape[-1])
+    total = np.zeros(2)
+    for start in range(0, len(logits), rows):
+        part = np.asarray(logits[start : start + rows], np.float64)
+        total += of_part(part, labels[start : start + rows], inverse)
+    return total
+
+
+def _softmax_slope(logits, labels, inverse):
+    likely = np.exp(inverse * (logits - logits.max(axis=-1, keepdims=True)))
     likely /= likely.sum(axis=-1, keepdims=True)
     mean = (likely * logits).sum(axis=-1)
-    right = np.take_along_axis(logits, np.asarray(labels)[:, None], axis=-1)[:, 0]
+    right = np.take_along_axis(logits, labels[:, None], axis=-1)[:, 0]
     spread = (likely * np.square(logits - mean[:, None])).sum(axis=-1)
-    return float((mean - right).mean()), float(spread.mean())
+    return (mean - right).sum(), spread.sum()
 
 
-def _slope_sigmoid(inverse, logits, labels):
+def _sigmoid_slope(logits, labels, inverse):
     likely = 0.5 * (1.0 + np.tanh(0.5 * inverse * logits))  # the sigmoid, without overflow
-    first = (likely - labels) * logits
-    return float(first.mean()), float((likely * (1.0 - likely) * np.square(logits)).mean())
+    return ((likely - labels) * logits).sum(), (likely * (1.0 - likely) * np.square(logits)).sum()
 
 
 def calibration_error(probabilities, labels, kind: str = SOFTMAX) -> float:

@@ -142,10 +142,16 @@ def test_a_task_walks_through_the_house(task, trained, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["sequence_regression", "multiple_choice"])
+@pytest.mark.parametrize("task", TASKS)
 def test_what_is_served_is_what_python_answers(task, trained, tmp_path):
-    (_, path, *_), *_ = trained(task)
-    run = RunDirectory(path)
+    """With what an evaluation chose, where it chooses something."""
+    (_, path, _, dev, _), trained_task, _ = trained(task)
+    run = RunDirectory(shutil.copytree(path, tmp_path / "run"))
+    if trained_task.chooses:
+        _, metrics = evaluate(run, dev, keep_chosen=True)
+        loaded, _ = run.load_model()
+        chosen = {name: loaded.get_config()[name] for name in trained_task.chooses}
+        assert chosen == loaded.chosen(metrics)
     export_savedmodel(run, tmp_path / "served")
     example = example_of(task)
     inputs = {name: np.array([value], object) for name, value in example.items()}
@@ -154,6 +160,9 @@ def test_what_is_served_is_what_python_answers(task, trained, tmp_path):
     if task == "multiple_choice":
         np.testing.assert_allclose(served["probabilities"][0], answer["probabilities"], atol=1e-5)
         assert served["choice_text"][0].decode() == answer["choice_text"]
+    elif task == "multi_label_classification":
+        given = [name for name, p in answer["probabilities"].items() if p >= chosen["thresholds"][name]]
+        assert [name.decode() for name in served["labels"][0] if name] == answer["labels"] == given
     else:
         assert float(served["prediction"][0]) == pytest.approx(answer["prediction"], abs=1e-5)
 

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_softmax, softmax
 
+import kbert.tasks.temperature as temperature_module
 from kbert.features import LABEL_FEATURE
 from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
 from kbert.tasks.sequences.multiple_choice import MultipleChoice
@@ -50,6 +51,14 @@ def test_the_temperature_is_where_scipy_finds_the_least_loss(kind, true_temperat
     assert nll(logits, labels, found, kind) <= searched.fun + 1e-12
     if true_temperature < 10:
         assert found == pytest.approx(true_temperature, rel=0.15)
+
+
+@pytest.mark.parametrize("kind", [SOFTMAX, SIGMOID])
+def test_many_logits_are_taken_part_by_part(kind, monkeypatch):
+    logits, labels = drawn(kind, 3.0, number=101)
+    whole = best_temperature(logits, labels, kind)
+    monkeypatch.setattr(temperature_module, "_LOGITS_AT_ONCE", 9)  # two rows, and one at the end
+    assert best_temperature(logits, labels, kind) == pytest.approx(whole, rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", [SOFTMAX, SIGMOID])
