@@ -97,11 +97,29 @@ def main(argv):
 
 def prepare(folder: Path) -> dict:
     """Makes vocabulary, records, batches and first weights; returns the settings of the contestants."""
-    from benchmarks import starting_point
+    vocabulary = learn_vocabulary(folder)
+    manifest = write_records(folder)
+    if manifest.num_examples < FLAGS.steps * FLAGS.batch_size:
+        print(f"{manifest.num_examples:,} examples: some are seen more than once", flush=True)
+    encoder = encoder_config(len(vocabulary))
+    settings = {
+        "weights": {
+            dropout: write_weights(folder / f"weights_{dropout}", encoder, dropout, vocabulary)
+            for dropout in (0.0, FLAGS.dropout)
+        },
+        "shared": shared_settings(write_batches(folder, manifest)),
+    }
+    print(
+        f"{manifest.num_examples:,} examples of {FLAGS.seq_length} tokens, {len(vocabulary):,} pieces; "
+        f"{encoder.num_hidden_layers} layers of {encoder.hidden_size}",
+        flush=True,
+    )
+    return settings
+
+
+def learn_vocabulary(folder: Path):
+    """The `Vocabulary` of the text, which is written to vocab.txt as well."""
     from benchmarks.tokenization import learned_vocabulary
-    from kbert.input_pipelines.records import record_reader
-    from kbert.manifest import read_manifest
-    from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
     lines = [
         line
@@ -111,6 +129,14 @@ def prepare(folder: Path) -> dict:
     ]
     vocabulary = learned_vocabulary(lines, FLAGS.vocab_size)
     vocabulary.write(folder / "vocab.txt")
+    return vocabulary
+
+
+def write_records(folder: Path):
+    """Makes the records of the text by vocab.txt; returns their manifest."""
+    from kbert.manifest import read_manifest
+    from tfrecords_tools.create_pretraining_data import create_pretraining_data
+
     create_pretraining_data(
         FLAGS.input_files,
         folder / "vocab.txt",
@@ -119,44 +145,47 @@ def prepare(folder: Path) -> dict:
         max_predictions_per_seq=predictions(),
         dupe_factor=1,
     )
-    manifest = read_manifest(folder / "records")
-    if manifest.num_examples < FLAGS.steps * FLAGS.batch_size:
-        print(f"{manifest.num_examples:,} examples: some are seen more than once", flush=True)
+    return read_manifest(folder / "records")
+
+
+def write_batches(folder: Path, manifest) -> Path:
+    """The batches of all steps in their order: name -> array [steps, batch, ...], as an .npz file."""
+    from kbert.input_pipelines.records import record_reader
+
     read = record_reader.training_batches(folder / "records", manifest, FLAGS.batch_size, seed=1)
     batches = list(read.take(max(FLAGS.steps, FLAGS.exact_steps)).as_numpy_iterator())
-    np.savez(folder / "batches.npz", **{name: np.stack([b[name] for b in batches]) for name in batches[0]})
+    path = folder / "batches.npz"
+    np.savez(path, **{name: np.stack([b[name] for b in batches]) for name in batches[0]})
+    return path
 
-    encoder = encoder_config(len(vocabulary))
-    weights = {}
-    for dropout in (0.0, FLAGS.dropout):
-        place = folder / f"weights_{dropout}"
-        place.mkdir()
-        with_dropout = dataclasses.replace(
-            encoder, hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout
-        )
-        written = starting_point.write_weights(place, with_dropout, vocabulary, keras_hub=False)
-        weights[dropout] = written | {"encoder": dataclasses.asdict(with_dropout)}
-    print(
-        f"{manifest.num_examples:,} examples of {FLAGS.seq_length} tokens, {len(vocabulary):,} pieces; "
-        f"{encoder.num_hidden_layers} layers of {encoder.hidden_size}",
-        flush=True,
+
+def write_weights(folder: Path, encoder: EncoderConfig, dropout: float, vocabulary) -> dict:
+    """The same first weights for both systems; returns where they are, and the encoder with its dropout."""
+    from benchmarks import starting_point
+
+    folder.mkdir()
+    with_dropout = dataclasses.replace(
+        encoder, hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout
     )
+    written = starting_point.write_weights(folder, with_dropout, vocabulary, keras_hub=False)
+    return written | {"encoder": dataclasses.asdict(with_dropout)}
+
+
+def shared_settings(batches: Path) -> dict:
+    """What all contestants have in common."""
     return {
-        "weights": weights,
-        "shared": {
-            "batches": str(folder / "batches.npz"),
-            "optimizer": {
-                "learning_rate": FLAGS.learning_rate,
-                "weight_decay": 0.01,
-                "beta_1": 0.9,
-                "beta_2": 0.999,
-                "epsilon": 1e-6,
-                "global_clipnorm": 1.0,
-            },
-            "precision": "float32",
-            "num_train_steps": FLAGS.steps,
-            "num_warmup_steps": FLAGS.steps // 10,
+        "batches": str(batches),
+        "optimizer": {
+            "learning_rate": FLAGS.learning_rate,
+            "weight_decay": 0.01,
+            "beta_1": 0.9,
+            "beta_2": 0.999,
+            "epsilon": 1e-6,
+            "global_clipnorm": 1.0,
         },
+        "precision": "float32",
+        "num_train_steps": FLAGS.steps,
+        "num_warmup_steps": FLAGS.steps // 10,
     }
 
 

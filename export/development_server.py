@@ -16,10 +16,11 @@ old version continues to answer.
 import pathlib
 import shlex
 import signal
-import sys
 import threading
 
-from absl import app, flags, logging
+from absl import flags, logging
+
+from kbert import command_line
 
 from .server.grpc_api import start_grpc_server
 from .server.rest_api import start_rest_server
@@ -27,6 +28,7 @@ from .server.servable import Servable
 
 _HOST = "127.0.0.1"
 _POLL_SECONDS = 1.0
+_LAST_PORT = 65535
 _REAL_SERVER = "tensorflow/serving:2.19.1"
 
 
@@ -117,18 +119,14 @@ def serve_until_signal(model_base_path, model_name, port, rest_api_port) -> None
 
 
 def main(argv: list[str]) -> None:
+    del argv
     flag_values = flags.FLAGS
-    if len(argv) > 1:
-        sys.exit(f"Received {argv[1:]}; expected flags only, each with two dashes.")
-    try:
-        serve_until_signal(
-            flag_values.model_base_path,
-            flag_values.model_name,
-            flag_values.port,
-            flag_values.rest_api_port,
-        )
-    except ValueError as error:
-        sys.exit(str(error))
+    serve_until_signal(
+        flag_values.model_base_path,
+        flag_values.model_name,
+        flag_values.port,
+        flag_values.rest_api_port,
+    )
 
 
 def define_flags() -> None:
@@ -136,11 +134,12 @@ def define_flags() -> None:
     # both.
     flags.DEFINE_string("model_base_path", None, "Folder that holds one folder per version.")
     flags.DEFINE_string("model_name", None, "The model's name in requests.")
-    flags.DEFINE_integer("port", 8500, "gRPC port; 0 picks a free one.", lower_bound=0)
-    flags.DEFINE_integer("rest_api_port", 8501, "REST port; 0 picks a free one.", lower_bound=0)
+    for name, port, api in (("port", 8500, "gRPC"), ("rest_api_port", 8501, "REST")):
+        text = f"{api} port; 0 picks a free one."
+        flags.DEFINE_integer(name, port, text, lower_bound=0, upper_bound=_LAST_PORT)
     flags.mark_flags_as_required(["model_base_path", "model_name"])
 
 
 if __name__ == "__main__":
     define_flags()
-    app.run(main)
+    command_line.run(main)

@@ -16,7 +16,9 @@ import sys
 import urllib.parse
 
 import numpy as np
-from absl import app, flags
+from absl import flags
+
+from kbert import command_line
 
 _DEFAULT_SERVERS = {"grpc": "localhost:8500", "rest": "localhost:8501"}
 _channels: dict = {}
@@ -204,11 +206,10 @@ def _without_batch(array: np.ndarray) -> np.ndarray:
 
 
 def main(argv: list[str]) -> None:
+    del argv
     flag_values = flags.FLAGS
-    if len(argv) > 1:
-        sys.exit(f"Received {argv[1:]} beside the flags; put quotes around a text of several words.")
     if flag_values.text_pair is not None and flag_values.text is None:
-        sys.exit("Received --text_pair without --text; expected both. Pass --text too.")
+        raise ValueError("received --text_pair without --text; expected both. Pass --text too.")
 
     predict = {"grpc": predict_grpc, "rest": predict_rest}[flag_values.api]
     server = flag_values.server or _DEFAULT_SERVERS[flag_values.api]
@@ -218,16 +219,9 @@ def main(argv: list[str]) -> None:
         if flag_values.text_pair is not None:
             texts["text_pair"] = flag_values.text_pair
         inputs = {name: np.array([text], object) for name, text in texts.items()}
-        try:
-            outputs = predict(
-                server,
-                flag_values.model_name,
-                inputs,
-                flag_values.signature_name,
-                flag_values.timeout_seconds,
-            )
-        except (ConnectionError, TimeoutError, ValueError) as error:
-            sys.exit(str(error))
+        outputs = predict(
+            server, flag_values.model_name, inputs, flag_values.signature_name, flag_values.timeout_seconds
+        )
         print(answer_line(texts, outputs), flush=True)
 
 
@@ -246,4 +240,4 @@ def define_flags() -> None:
 
 if __name__ == "__main__":
     define_flags()
-    app.run(main)
+    command_line.run(main)

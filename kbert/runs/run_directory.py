@@ -16,11 +16,11 @@ run_dir/
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from absl import logging
 
 from kbert.config import TrainingConfig, from_dict, to_dict
-from kbert.encoder import BertEncoder
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.safetensors_file import read_safetensors
@@ -31,8 +31,10 @@ from kbert.runs.base_weights import base_file, merged_weights
 from kbert.runs.best_checkpoint import read_index
 from kbert.runs.chosen_settings import read_chosen, write_chosen
 from kbert.tasks import TASKS
-from kbert.tasks.task import Task
 from kbert.tokenization.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from kbert.tasks.task import Task
 
 FORMAT_VERSION = 1  # of run.json; older runs have no number
 # Settings that may change when a run is resumed. The first do not change its results. The second change them
@@ -205,7 +207,7 @@ class RunDirectory:
             )
         return vocabulary
 
-    def task(self) -> Task:
+    def task(self) -> "Task":
         """The run's task."""
         return TASKS.recorded(self.details, self.config)
 
@@ -265,6 +267,8 @@ class RunDirectory:
         Raises:
           ValueError: when there is no such checkpoint, or it is damaged.
         """
+        from kbert.encoder import BertEncoder  # loads Keras, which a run's files can do without
+
         path = self.checkpoint(which)
         try:
             checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])

@@ -45,6 +45,13 @@ _FINETUNING = (
         "kbert/layers/test_low_rank_dense.py",
     ),
     _fault(
+        "a run's folder loads Keras",
+        "kbert/runs/run_directory.py",
+        "from kbert.tasks import TASKS",
+        "from kbert.tasks import TASKS, task  # noqa: F401",
+        "kbert/runs/test_run_directory.py::test_a_folder_without_a_run_is_refused_before_keras_loads",
+    ),
+    _fault(
         "the wrong layers begin anew",
         "kbert/config/finetuning_config.py",
         'name.startswith("layer_") and not above.holds(name)',
@@ -78,6 +85,14 @@ _FINETUNING = (
         'return {"loss": ops.sum(self._training_weights(batch))}',
         'return {"loss": ops.sum(example_weights(batch))}',
         "kbert/tasks/test_label_losses.py",
+    ),
+    _fault(
+        "examples that only fill a batch count in the loss",
+        "kbert/tasks/one_label_loss.py",
+        "ops.sum(losses * example_weights(batch))",
+        "ops.sum(losses)",
+        "kbert/tasks/test_tasks.py",
+        "kbert/tasks/test_head_tasks.py",
     ),
 )
 
@@ -485,6 +500,16 @@ _ANSWERS = (
         "numbers without the shortest form", "export/server/json_answer.py",
         'array.astype("U32").astype(np.float64).tolist()', "array.astype(np.float64).tolist()",
         "export/test_development_server.py",
+    ),
+    _fault(
+        "a second text without a first is sent", "export/serving_client.py",
+        "flag_values.text_pair is not None and flag_values.text is None",
+        "flag_values.text_pair == flag_values.text == ''",
+        "export/test_command_lines.py",
+    ),
+    _fault(
+        "a port too many", "export/development_server.py", "_LAST_PORT = 65535", "_LAST_PORT = 65536",
+        "export/test_command_lines.py",
     ),
     _fault(
         "true is a number", "export/server/json_request.py",

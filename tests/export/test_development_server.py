@@ -485,4 +485,4 @@ def test_scripts_serve_ask_and_end_on_sigterm(text_length_dir):
     output, errors = client.communicate(timeout=30)
     assert client.returncode == 1
     assert output == ""
-    assert errors.startswith(f"No server answers over REST at {rest_address}")
+    assert errors.startswith(f"error: No server answers over REST at {rest_address}")

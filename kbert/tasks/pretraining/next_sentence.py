@@ -6,11 +6,12 @@ from keras import ops
 from kbert.features import ENCODER_INPUTS, NEXT_SENTENCE_LABELS
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
-from kbert.tasks.task import Signature, SoftTarget, Task, correct, cross_entropies, example_weights
+from kbert.tasks.one_label_loss import OneLabelLoss
+from kbert.tasks.task import Signature, Task, correct, example_weights
 from kbert.tasks.task_model import TaskModel
 
 
-class NextSentence(Task):
+class NextSentence(OneLabelLoss, Task):
     """Next-sentence prediction alone: label 0 for the real next text, 1 for a random one.
 
     The feature `next_sentence_labels` is int32 of shape (batch, 1), as in pretraining.
@@ -30,6 +31,8 @@ class NextSentence(Task):
     """
 
     name = "next_sentence"
+    loss_name = "next_sentence_loss"
+    logits_name = "next_sentence_logits"
     best_metric = "next_sentence_accuracy"
     inputs = ("text", "text_pair")
     answers = ("next_sentence_probability",)
@@ -44,19 +47,13 @@ class NextSentence(Task):
         outputs = {"next_sentence_logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
         return TaskModel(self, encoder, inputs, outputs)
 
-    def loss_weights(self, batch):
-        return {"next_sentence_loss": ops.sum(example_weights(batch))}
-
-    def loss_sums(self, outputs, batch):
-        losses = cross_entropies(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
-        return {"next_sentence_loss": ops.sum(losses * example_weights(batch))}
-
-    def soft_targets(self, outputs, batch):
-        return {"next_sentence_loss": (SoftTarget(outputs["next_sentence_logits"], example_weights(batch)),)}
+    @staticmethod
+    def right_labels(batch):
+        return batch[NEXT_SENTENCE_LABELS][:, 0]
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)
-        right = correct(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
+        right = correct(outputs["next_sentence_logits"], self.right_labels(batch))
         return {"next_sentence_accuracy": (ops.sum(right * weights), ops.sum(weights))}
 
     def signatures(self, model, text_inputs):

@@ -11,16 +11,9 @@ from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
+from kbert.tasks.one_label_loss import OneLabelLoss
 from kbert.tasks.pages.choices import choice_sections
-from kbert.tasks.task import (
-    ExampleFeatures,
-    Signature,
-    SoftTarget,
-    Task,
-    correct,
-    cross_entropies,
-    example_weights,
-)
+from kbert.tasks.task import ExampleFeatures, Signature, Task, correct, example_weights
 from kbert.tasks.task_model import TaskModel
 from kbert.tasks.temperature import CalibrationSettings, calibration_metrics, probabilities_of
 
@@ -33,7 +26,7 @@ class Choices(NamedTuple):
     label: int | None
 
 
-class MultipleChoice(Task):
+class MultipleChoice(OneLabelLoss, Task):
     """Which of several texts is right: a softmax over one logit for each pair of text and choice.
 
     A file has one column for the text, one for each choice (`dataset.choices`), and one for the label: the
@@ -159,16 +152,6 @@ class MultipleChoice(Task):
         probabilities = probabilities_of(logits, self.settings.temperature)
         outputs = {"logits": logits, "probabilities": probabilities}
         return TaskModel(self, encoder, inputs, outputs)
-
-    def loss_weights(self, batch):
-        return {"loss": ops.sum(example_weights(batch))}
-
-    def loss_sums(self, outputs, batch):
-        losses = cross_entropies(outputs["logits"], batch[LABEL_FEATURE])
-        return {"loss": ops.sum(losses * example_weights(batch))}
-
-    def soft_targets(self, outputs, batch):
-        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)),)}
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)

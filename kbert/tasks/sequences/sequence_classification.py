@@ -7,14 +7,15 @@ from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.tasks.label_losses import smoothed_cross_entropies, weights_by_label
+from kbert.tasks.one_label_loss import OneLabelLoss
 from kbert.tasks.pages.labels import confusion_section, one_label_sections, scores_by_label
 from kbert.tasks.sequences.label_task import LabelTask
 from kbert.tasks.sequences.settings import OneLabelSettings
-from kbert.tasks.task import SoftTarget, correct, cross_entropies, example_weights
+from kbert.tasks.task import correct, example_weights
 from kbert.tasks.thresholds import best_threshold
 
 
-class SequenceClassification(LabelTask):
+class SequenceClassification(OneLabelLoss, LabelTask):
     """A label for each text or pair, from the pooled output.
 
     Args:
@@ -72,13 +73,6 @@ class SequenceClassification(LabelTask):
         (example,) = super().describe(row, vocabulary)
         return [f"{example} -> label {self.labels[row[LABEL_FEATURE]]}"]
 
-    def loss_weights(self, batch):
-        return {"loss": ops.sum(example_weights(batch))}
-
-    def loss_sums(self, outputs, batch):
-        losses = cross_entropies(outputs["logits"], batch[LABEL_FEATURE])
-        return {"loss": ops.sum(losses * example_weights(batch))}
-
     def training_loss_weights(self, batch):
         return {"loss": ops.sum(self._training_weights(batch))}
 
@@ -93,9 +87,6 @@ class SequenceClassification(LabelTask):
         if self.settings.class_weights is None:
             return weights
         return weights * weights_by_label(self.settings.weights_of(self.labels), batch[LABEL_FEATURE])
-
-    def soft_targets(self, outputs, batch):
-        return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)),)}
 
     def given_ids(self, outputs):
         """The id of the label that is given, int tensor of shape (batch,): the most probable one, or of two

@@ -12,7 +12,7 @@ from scipy import stats
 
 from export.export_savedmodel import export_savedmodel
 from export.gate.session_check import run_signature
-from kbert.config import DatasetConfig, to_dict
+from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.prediction import answers
@@ -20,32 +20,9 @@ from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from tests.conftest import tiny_finetuning_config
 from tests.html_checks import read_page
+from tests.kbert.experiments.small_rows import dataset_of, rows_of, write_rows
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 from tfrecords_tools.show_records import show_records
-
-WORDS = ("jump", "walk", "play", "talk")
-
-
-def rows_of(task, number):
-    """Examples that a tiny model can tell apart, as columns."""
-    for index in range(number):
-        word = WORDS[index % 4]
-        text, other = f"the {word} a", f"{word} and ask"
-        if task == "sequence_regression":
-            yield {"text": text, "other": other, "label": 1.25 * (index % 4)}
-        elif task == "multi_label_classification":
-            names = [name for name, holds in (("up", index % 2), ("far", index % 4 > 1)) if holds]
-            yield {"text": text, "label": names}
-        else:
-            yield {"text": text, "c0": "look", "c1": other, "c2": "open", "label": 1}
-
-
-def dataset_of(task):
-    if task == "sequence_regression":
-        return DatasetConfig(text="text", text_pair="other")
-    if task == "multiple_choice":
-        return DatasetConfig(text="text", choices=("c0", "c1", "c2"))
-    return DatasetConfig(text="text")
 
 
 def example_of(task):
@@ -90,8 +67,7 @@ def trained(pretraining_run, tmp_path_factory):
     def train(name):
         folder = tmp_path_factory.mktemp(name)
         for split, number in (("train", 16), ("dev", 9)):
-            lines = "".join(json.dumps(row) + "\n" for row in rows_of(name, number))
-            (folder / f"{split}.jsonl").write_text(lines, encoding="utf-8")
+            write_rows(folder / f"{split}.jsonl", rows_of(name, number))
         config = tiny_finetuning_config(task=name, dataset=dataset_of(name), save_checkpoints_steps=2)
         start = shutil.copytree(pretraining_run.path, folder / "start")
         arguments = (config, folder / "run", folder / "train.jsonl", folder / "dev.jsonl", start)

@@ -22,35 +22,13 @@ from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config
 from tests.html_checks import read_page
+from tests.kbert.experiments.small_rows import write_positives, write_scored
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 pytestmark = pytest.mark.slow
 
-WORDS = ("jump", "walk", "play", "talk", "look", "ask", "open", "the")
 TEXTS = ["the jump a", "walk and ask", "look"]
 THEIRS = PoolingConfig("cls", False)
-
-
-def write_scored(path, number):
-    rows = [
-        {"text": f"{WORDS[n % 8]} the {WORDS[n % 5]}", "other": f"{WORDS[(n * 3) % 8]} a", "label": n % 6}
-        for n in range(number)
-    ]
-    return write(path, rows)
-
-
-def write_positives(path, number):
-    """Pairs of which every third repeats a query."""
-    rows = [
-        {"text": f"{WORDS[n % 8]} {WORDS[n // 3 % 8]}", "other": f"a {' '.join(WORDS[: n % 8])} {n}"}
-        for n in range(number)
-    ]
-    return write(path, rows)
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def config_of(task, **changes):

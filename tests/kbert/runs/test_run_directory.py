@@ -3,6 +3,9 @@
 import dataclasses
 import json
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 
+REPOSITORY = Path(__file__).resolve().parents[3]
 DETAILS = {"task": "pretraining", "max_seq_length": 24}
 
 
@@ -186,3 +190,21 @@ def test_a_start_that_failed_half_way_is_taken_up_and_a_stranger_s_folder_is_not
     with pytest.raises(ValueError, match="holds other files, not a kbert run"):
         RunDirectory.create_or_resume(foreign, *arguments)
     assert (foreign / "vocab.txt").read_text() == "half"
+
+
+def test_a_folder_without_a_run_is_refused_before_keras_loads(tmp_path):
+    """So are broken ones; what only reads names, arrays and states of checkpoints loads no Keras either."""
+    code = f"""
+import sys
+import kbert.checkpoints.formats, kbert.checkpoints.model_loading, kbert.runs.base_weights
+from kbert.runs.run_directory import RunDirectory
+try:
+    RunDirectory({str(tmp_path)!r})
+except ValueError as error:
+    print(error)
+assert not {{"keras", "tensorflow"}} & set(sys.modules), "heavy imports"
+"""
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(f"{tmp_path} holds no kbert run (no run.json); give the --run_dir")

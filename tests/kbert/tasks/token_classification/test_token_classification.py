@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import random
 import shutil
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from kbert.tasks.task import Predictions
 from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config
+from tests.kbert.tasks.token_classification.small_conll import write_conll
 from tests.kbert.test_encoder import randomize
 from tests.made_once import made_once
 from tests.tfrecords_tools import small_corpus
@@ -33,34 +33,7 @@ from tfrecords_tools.create_finetuning_data import create_finetuning_data
 from tfrecords_tools.show_records import show_records
 
 STORED = Path(__file__).resolve().parents[2] / "checkpoints" / "stored"
-# "help" and "call" are names of two kinds; "and" between two names is inside the first kind.
-KINDS = {"help": "PER", "call": "ORG"}
 LONGEST = 16  # positions of a window: shorter than the longest sentences
-
-
-def sentence(rng):
-    """(words, tags in IOB1)."""
-    words, tags = [], []
-    for _ in range(rng.randint(2, 14)):
-        word = rng.choice(small_corpus.STEMS) + rng.choice(("", "s"))
-        kind = KINDS.get(word.rstrip("s"))
-        tag = f"I-{kind}" if kind else "O"
-        if kind and tags and tags[-1][2:] == kind:
-            tag = f"B-{kind}"
-        words.append(word)
-        tags.append(tag)
-    return words, tags
-
-
-def write_conll(path, number, seed):
-    rng = random.Random(seed)
-    lines = []
-    for index in range(number):
-        if index % 3 == 0:
-            lines.append("-DOCSTART- X O\n")
-        lines += [f"{word} X {tag}" for word, tag in zip(*sentence(rng), strict=True)] + [""]
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
 
 
 def config_of(**changes):

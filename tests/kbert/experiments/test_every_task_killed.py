@@ -1,0 +1,129 @@
+"""Every task killed in its training and in its evaluation: the same again gives the same bytes.
+
+What is killed runs in a process of its own, beside what nobody kills, which runs in this one.
+"""
+
+import json
+import signal
+
+import pytest
+
+from kbert.config import to_dict
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.pretraining import run_pretraining
+from kbert.runs.checkpoint import list_checkpoints
+from kbert.runs.metrics_file import json_ready
+from kbert.runs.run_directory import RunDirectory
+from kbert.tasks import TASKS
+from tests.html_checks import read_page
+from tests.kbert.experiments.every_training import NOT_TRAINED, NUM_STEPS, TRAININGS
+from tests.kbert.training.run_contents import assert_same_runs, numbers
+from tests.warm_processes import WarmProcess
+
+FUNCTIONS = {"finetuning": run_finetuning, "pretraining": run_pretraining}
+PAGE = "page.html"
+KILLED_AT, SAVED = NUM_STEPS - 1, NUM_STEPS - 2  # in the middle of an epoch and of a log interval
+
+
+def doomed(moment, script, arguments):
+    """A process of a script that kills itself at the moment."""
+    flags = [f"--{name}" if value is True else f"--{name}={value}" for name, value in arguments.items()]
+    return WarmProcess("tests.kbert.experiments.killed_script", moment, f"kbert.scripts.{script}", *flags)
+
+
+def require_killed(process):
+    _, errors = process.communicate()
+    assert process.returncode == -signal.SIGKILL, errors
+
+
+def content(folder):
+    """The bytes of each file there, by name, without what is not whole yet."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".tmp"]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@pytest.fixture
+def make_training(pretraining_run, tmp_path):
+    """Function from a key of TRAININGS to the `Training`."""
+
+    def make(name):
+        folder = tmp_path / f"data of {name}"
+        folder.mkdir()
+        training = TRAININGS[name](folder)
+        if training.name == "finetuning":
+            training.data["init_checkpoint"] = pretraining_run.path
+        return training
+
+    return make
+
+
+def test_every_task_is_trained_here(make_training):
+    trained = {make_training(name).config.task for name in TRAININGS}
+    assert trained == set(TASKS) - NOT_TRAINED
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("name", TRAININGS)
+def test_a_task_killed_in_training_and_in_evaluation(name, make_training, tmp_path):
+    """Two at a time: what dies, and what lives."""
+    training = make_training(name)
+    train, given = FUNCTIONS[training.name], training.data
+    (tmp_path / "config.json").write_text(json.dumps(to_dict(training.config)), encoding="utf-8")
+    paths = tmp_path / "whole" / "run", tmp_path / "killed" / "run"
+
+    command = {"config": tmp_path / "config.json", "run_dir": paths[1]} | given
+    process = doomed(f"step:{KILLED_AT}", f"run_{training.name}", command)
+    trained = train(training.config, paths[0], **given)
+    require_killed(process)
+    whole, killed = map(RunDirectory, paths)
+    assert list_checkpoints(killed.checkpoints)[-1].name == f"step-{SAVED:08d}"
+    assert 0 < len(numbers(killed)) < len(numbers(whole))
+
+    evaluation = Evaluation(training, tmp_path / "repeated")
+    process = evaluation.killed(whole)
+    assert as_json(train(training.config, paths[1], **given)) == as_json(trained)
+    assert_same_runs(whole, killed)
+    best = [(run.checkpoints / "best.json").read_bytes() for run in (whole, killed)]
+    assert best[0] == best[1]
+    require_killed(process)
+
+    other = Evaluation(training, tmp_path / "expected")
+    expected, there = other.metrics(killed), content(evaluation.folder)
+    whole_files = content(other.folder)
+    assert whole_files.keys() == {PAGE, *evaluation.task.prediction_files}
+    assert evaluation.unfinished not in there and there.items() <= whole_files.items()
+    assert evaluation.metrics(whole) == expected
+    assert content(evaluation.folder) == whole_files
+    read_page(evaluation.folder / PAGE)
+    assert content(whole.path).keys() == content(killed.path).keys()
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+class Evaluation:
+    """The evaluation of a run, with every file that it can write, in a folder."""
+
+    def __init__(self, training, folder):
+        self.folder, self.task = folder, TASKS[training.config.task]
+        self.arguments = {"html_file": folder / PAGE} | training.evaluated
+        if self.task.prediction_files:
+            self.arguments["predictions_dir"] = folder
+
+    @property
+    def unfinished(self):
+        """The file in whose midst it is killed: not the first, where there are several."""
+        return self.task.prediction_files[1] if self.task.prediction_files else PAGE
+
+    def killed(self, run):
+        """The process, which dies in the midst of a file."""
+        return doomed(f"writing:{self.unfinished}", "run_evaluation", {"run_dir": run.path} | self.arguments)
+
+    def metrics(self, run):
+        """As text, so that what is not a number equals itself."""
+        return as_json(evaluate(run, **self.arguments))
+
+
+def as_json(result):
+    """The metrics of a training or an evaluation, which may stand behind the task."""
+    return json.dumps(json_ready(result[1] if isinstance(result, tuple) else result))
