@@ -11,7 +11,7 @@ import json
 import shutil
 from pathlib import Path
 
-from absl import flags
+from absl import flags, logging
 
 from kbert import command_line
 from kbert.files.output_path import check_output_folder
@@ -58,6 +58,12 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
             f"{run.path} is a {task.name} run; LiteRT export needs a run that gives probabilities for texts."
         )
     length = max_seq_length or run.config.max_seq_length
+    if not task.cuts_long_texts:
+        logging.warning(
+            "%s reads long texts as its task_settings.long_texts says, but the files answer one row of at "
+            "most %d pieces: give them short texts, or rows that your program makes alike.",
+            run.path, length,
+        )  # fmt: skip
     if length > run.config.encoder.max_position_embeddings:
         raise ValueError(
             f"max_seq_length={length} is more than the encoder's max_position_embeddings="
@@ -69,6 +75,8 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
     unknown = [name for name in quantizations if name not in QUANTIZATIONS]
     if unknown or not quantizations:
         raise ValueError(f"--quantization={unknown} is not known; choose from {', '.join(QUANTIZATIONS)}.")
+    from kbert.tasks import TASKS
+
     task, model = run.load_model()
     report = {}
     with whole_folder(output_dir, replace=overwrite) as aside:
@@ -84,7 +92,7 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
         shutil.copy(run.path / "vocab.txt", aside / "vocab.txt")
         write_text("".join(f"{label}\n" for label in task.labels), aside / "labels.txt")
         about = {"max_seq_length": length, "vocabulary": run.details["vocabulary"], "files": report}
-        write_json(about, aside / _ABOUT_FILE)
+        write_json(TASKS.record_of(task) | about, aside / _ABOUT_FILE)
     return {"path": str(output_dir)} | report
 
 

@@ -11,9 +11,8 @@ from kbert.tokenization.text_inputs import TextInputs
 class ServingModel:
     """A trained run as functions for a SavedModel: the signatures that its task has.
 
-    They answer by an `AnsweringModel`, as answers in Python do.
-
-    Texts longer than the run's `max_seq_length` are truncated as in training.
+    They answer by an `AnsweringModel`, as answers in Python do. Texts longer than the run's `max_seq_length`
+    are truncated, or cut into windows, as in training.
 
     Args:
       run: the `RunDirectory` of a run whose task answers texts.

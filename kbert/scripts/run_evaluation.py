@@ -43,8 +43,8 @@ def define_flags():
     flags.DEFINE_bool(
         "keep_chosen",
         False,
-        "Keep with the run what the evaluation on --eval_file chooses for its answers, as the threshold "
-        "beyond which a question has no answer.",
+        "Keep with the run what the evaluation on --eval_file chooses for its answers: thresholds of labels, "
+        "the temperature of probabilities, the threshold beyond which a question has no answer.",
     )
     flags.DEFINE_enum(
         "split",

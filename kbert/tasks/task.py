@@ -131,6 +131,8 @@ class Task:
       can_pack: whether several texts may share a row of a batch. False if an example has more than one
         sequence that belongs together.
       texts_per_example: how many sequences an example has.
+      cuts_long_texts: whether a text that is too long is cut at its end. A program that packs token ids by
+        itself, as on phones, then packs them as the model was trained.
       inputs: the inputs of "serving_default" for each example; empty if the task does not answer texts.
       other_inputs: the other signatures that answer texts: name -> the inputs for each example. No two have
         the same inputs, so that the inputs tell what is asked.
@@ -156,6 +158,7 @@ class Task:
     shown: tuple[str, ...] = ()
     can_pack: bool = True
     texts_per_example: int = 1
+    cuts_long_texts: bool = True
     inputs: tuple[str, ...] = ()
     other_inputs: dict[str, tuple[str, ...]] = {}
     answers: tuple[str, ...] = ()
@@ -451,8 +454,8 @@ class Task:
         return {}
 
     def higher_is_better(self, metric: str) -> bool:
-        """Whether higher values of a metric are better: true for everything except losses."""
-        return not metric.endswith("loss")
+        """Whether higher values of a metric are better: true for everything except losses and errors."""
+        return not metric.endswith(("loss", "error"))
 
     def baseline(self, batches: Iterable[dict], vocabulary) -> dict:
         """The scores of the best constant answer on these batches (dicts of arrays): name -> float or str."""

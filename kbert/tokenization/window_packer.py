@@ -99,7 +99,7 @@ class WindowPacker:
         totals = tf.cast(contexts.row_lengths(), tf.int32)
         before, query, query_lengths = self._queries(totals, questions)
         rooms = self.max_seq_length - before - 1
-        owners, first_pieces = _window_starts(totals, rooms, tf.minimum(rooms, self.doc_stride))
+        owners, first_pieces = window_starts(totals, rooms, tf.minimum(rooms, self.doc_stride))
         lengths = tf.minimum(tf.gather(totals, owners) - first_pieces, tf.gather(rooms, owners))
         pieces = _slices(contexts, owners, first_pieces, self.max_seq_length)
         context_starts = tf.gather(before, owners)
@@ -121,10 +121,15 @@ class WindowPacker:
         return lengths + 2, questions.to_tensor(shape=[None, self.max_query_length]), lengths
 
 
-def _window_starts(totals, rooms, steps):
-    """(owners, first pieces), both int32 [windows]; the arguments are int32 [batch].
+def window_starts(totals, rooms, steps):
+    """(owners, first pieces), both int32 [windows]: the row of each window, and the piece it begins with.
 
     A text that does not fit needs one more window for every step or part of one that it is longer.
+
+    Args:
+      totals: int32 tensor of shape [batch], how many pieces each row has.
+      rooms: the same, how many a window of the row holds.
+      steps: the same, at least 1: how many pieces further each window begins.
     """
     counts = 1 + (tf.maximum(totals - rooms, 0) + steps - 1) // steps
     owners = tf.repeat(tf.range(tf.size(counts)), counts)

@@ -809,8 +809,85 @@ _DISTILLATION = (
     ),
 )  # fmt: skip
 
+_CHOSEN_ANSWERS = (
+    _fault(
+        "long texts: head and tail change places", "kbert/tokenization/long_texts.py",
+        "kept * _HEAD // _WHOLE", "kept * (_WHOLE - _HEAD) // _WHOLE",
+        "kbert/tokenization/test_long_texts.py",
+    ),
+    _fault(
+        "long texts: a window too short for a pair", "kbert/tokenization/long_texts.py",
+        "self._windows(second, room - kept)", "self._windows(second, room // 2)",
+        "kbert/tokenization/test_long_texts.py",
+    ),
+    _fault(
+        "long texts: a row after a gap joins the text before", "kbert/tokenization/long_texts.py",
+        "tf.not_equal(numbers, before + 1)", "tf.less(numbers, before)",
+        "kbert/tokenization/test_long_texts.py",
+    ),
+    _fault(
+        "long texts: all windows count in a vote", "kbert/tasks/sequences/window_pooling.py",
+        "tf.equal(own, tf.gather(elected, owners))", "tf.equal(own, own)",
+        "kbert/tasks/test_long_texts.py",
+    ),
+    _fault(
+        "long texts: constant answers count windows", "kbert/tasks/sequences/sequence_task.py",
+        "batch[name][batch[WINDOW_FEATURE] == 0] if", "batch[name] if",
+        "kbert/tasks/test_long_texts.py",
+    ),
+    _fault(
+        "thresholds: the one nearest to 0.5 is not taken", "kbert/tasks/thresholds.py",
+        "np.argmin(np.abs(middles", "np.argmax(np.abs(middles",
+        "kbert/tasks/test_thresholds.py",
+    ),
+    _fault(
+        "thresholds: a label is given above its threshold only", "kbert/tasks/thresholds.py",
+        "right, given = total - before,", "right, given = total - before - held.any(),",
+        "kbert/tasks/test_thresholds.py",
+    ),
+    _fault(
+        "temperature: logits are multiplied by it", "kbert/tasks/temperature.py",
+        "logits / temperature", "logits * temperature",
+        "kbert/tasks/test_temperature.py",
+    ),
+    _fault(
+        "temperature: the spread forgets the mean", "kbert/tasks/temperature.py",
+        "mean = (likely * logits).sum(axis=-1)", "mean = logits.mean(axis=-1)",
+        "kbert/tasks/test_temperature.py",
+    ),
+)  # fmt: skip
+
+_ANSWERING = (
+    _fault(
+        "answering: heads of the text before", "kbert/answering/real_tokens.py",
+        "places = starts * self._shape[1] + self.positions[:, None]",
+        "places = starts * self._shape[1]",
+        "kbert/answering",
+    ),
+    _fault(
+        "answering: padding takes part", "kbert/answering/answering_encoder.py",
+        "* factor + adder)", "* factor)",
+        "kbert/answering",
+    ),
+    _fault(
+        "answering: the last layer asks for other tokens", "kbert/answering/real_tokens.py",
+        "return tf.gather(values, self._tokens[:, 0])", "return tf.gather(values, self._tokens[:, -1])",
+        "kbert/answering",
+    ),
+    _fault(
+        "answering: a bias that is never renewed", "kbert/answering/frozen_dense.py",
+        'self.bias.assign(self._joined("bias"))', "pass",
+        "kbert/answering",
+    ),
+    _fault(
+        "answering: the fused norm's own epsilon", "kbert/answering/answering_encoder.py",
+        "variance + layer_norm.epsilon", "variance + 1e-3",
+        "kbert/answering",
+    ),
+)  # fmt: skip
+
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
     *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_FEATURES, *_SUITE, *_FINETUNING,
-    *_DISTILLATION, *_PAGES,
+    *_DISTILLATION, *_PAGES, *_CHOSEN_ANSWERS, *_ANSWERING,
 )  # fmt: skip

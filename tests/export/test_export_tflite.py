@@ -54,6 +54,7 @@ def test_a_pair_run_and_a_length_of_its_own(pair_run, tmp_path):
     report = export_tflite(pair_run, tmp_path / "model", ["float32"], max_seq_length=12)
     assert report["float32"]["max_difference"] <= 1e-5
     about = json.loads((tmp_path / "model" / "kbert.json").read_text())
+    assert about["task_config"] == pair_run.task().get_config()  # a threshold, where one was chosen
     assert about["max_seq_length"] == 12 and about["vocabulary"] == pair_run.details["vocabulary"]
     assert (tmp_path / "model" / "labels.txt").read_text() == "quiet\nloud\n"
     assert (tmp_path / "model" / "vocab.txt").read_bytes() == (pair_run.path / "vocab.txt").read_bytes()

@@ -71,7 +71,7 @@ def scores_by_label(names: Sequence[str], right, given, true) -> Section:
     return Section("Label by label", note, Numbers(heads, rows))
 
 
-def one_label_sections(labels, examples, predictions, most_examples: int) -> list[Section]:
+def one_label_sections(labels, examples, predictions, most_examples: int, given=None) -> list[Section]:
     """Calibration, accuracy by length, and the most confident wrong answers.
 
     Args:
@@ -79,10 +79,12 @@ def one_label_sections(labels, examples, predictions, most_examples: int) -> lis
       examples: `LabelledText`s; None where there are only features.
       predictions: `Predictions` with `probabilities` (rows, labels), `label_ids` and `num_tokens` (rows,).
       most_examples: how many wrong answers to show.
+      given: int array of shape (rows,), the ids of the given labels; None for the most probable ones.
     """
     probabilities, true = predictions.values["probabilities"], predictions.values["label_ids"]
-    given, sure, is_right = most_probable(predictions)
-    sections = accuracy_sections(predictions, "the given label")
+    given = most_probable(predictions)[0] if given is None else given
+    sure, is_right = probabilities[np.arange(len(given)), given], given == true
+    sections = accuracy_sections(predictions, "the most probable label", is_right)
     if examples is None:
         return sections
 
@@ -108,37 +110,45 @@ def most_probable(predictions):
     return given, probabilities.max(axis=-1), given == predictions.values["label_ids"]
 
 
-def accuracy_sections(predictions, of_what: str) -> list[Section]:
-    """Calibration and accuracy by length of the most probable answers.
+def accuracy_sections(predictions, of_what: str, given_rightly=None) -> list[Section]:
+    """Calibration of the most probable answers, and accuracy by length of the given ones.
 
     Args:
       predictions: as for `most_probable`, and with `num_tokens` (rows,).
-      of_what: what has the probability, for example "the given label".
+      of_what: what has the probability, for example "the given choice".
+      given_rightly: bool array of shape (rows,); None where the most probable answers are given.
     """
     _, sure, is_right = most_probable(predictions)
+    accurate = is_right if given_rightly is None else given_rightly
     return [
         calibration_section(sure, is_right, of_what),
-        by_length(predictions.values["num_tokens"], is_right, "token", "Accuracy"),
+        by_length(predictions.values["num_tokens"], accurate, "token", "Accuracy"),
     ]
 
 
-def several_labels_sections(labels, threshold, examples, predictions, most_examples: int) -> list[Section]:
+def several_labels_sections(labels, given, examples, predictions, most_examples: int) -> list[Section]:
     """Scores by label, calibration of all decisions, exact answers by length, the most confident errors.
 
     Args:
       labels: the names of the labels.
-      threshold: the probability from which a label is given.
+      given: bool array of shape (rows, labels), which labels are given.
       examples, predictions, most_examples: as for `one_label_sections`; `label_ids` is (rows, labels).
     """
     probabilities = predictions.values["probabilities"]
     true = predictions.values["label_ids"].astype(bool)
-    given = probabilities >= threshold
+    given = np.asarray(given, bool)
     wrong = given != true
     sure = np.where(given, probabilities, 1.0 - probabilities)
+    likely = np.maximum(probabilities, 1.0 - probabilities)
+    likely_right = (probabilities >= 0.5) == true
     is_right = ~wrong.any(axis=1)
     sections = [
         scores_by_label(labels, (given & true).sum(axis=0), given.sum(axis=0), true.sum(axis=0)),
-        calibration_section(sure.ravel(), ~wrong.ravel(), "each decision, to give a label or not"),
+        calibration_section(
+            likely.ravel(),
+            likely_right.ravel(),
+            "the more probable: that a text has a label, or not",
+        ),
         by_length(
             predictions.values["num_tokens"], is_right, "token", "Examples with exactly the right labels"
         ),

@@ -3,20 +3,22 @@
 import dataclasses
 
 import numpy as np
+from absl import logging
 from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
 from kbert.input_pipelines import labelled_files
-from kbert.tasks.label_losses import LabelLossSettings, balanced_positive_weights
+from kbert.tasks.label_losses import balanced_positive_weights
 from kbert.tasks.pages.labels import several_labels_sections
-from kbert.tasks.sequences.sequence_task import LabelTask
+from kbert.tasks.sequences.label_task import LabelTask
+from kbert.tasks.sequences.settings import SeveralLabelsSettings
 from kbert.tasks.task import SoftTarget, example_weights
-
-THRESHOLD = 0.5  # a label is predicted when its probability is at least this
+from kbert.tasks.temperature import SIGMOID
+from kbert.tasks.thresholds import best_thresholds, threshold_table, thresholds_of
 
 
 class MultiLabelClassification(LabelTask):
-    """Decides on each label separately: each label has one logit and a sigmoid.
+    """Decides on each label separately: each label has one logit, a sigmoid and a threshold.
 
     The loss is the mean binary cross-entropy over examples and labels. Evaluation gives `accuracy` (the share
     of examples with exactly the right labels), `micro_f1` (over all decisions) and `macro_f1` (the mean over
@@ -25,7 +27,7 @@ class MultiLabelClassification(LabelTask):
     Args:
       labels: the label names in id order, at least one.
       takes_pairs: see `SequenceTask`.
-      class_weights, label_smoothing: see `LabelLossSettings`.
+      settings: those of `SeveralLabelsSettings`, by name.
 
     Example:
       >>> import keras
@@ -40,15 +42,19 @@ class MultiLabelClassification(LabelTask):
     """
 
     name = "multi_label_classification"
+    settings_class = SeveralLabelsSettings
+    settings: SeveralLabelsSettings
+    kind = SIGMOID
     best_metric = "micro_f1"
     answers = ("labels", "probabilities")
     shown = ("probabilities", LABEL_FEATURE)
     problem_type = "multi_label_classification"
     read_label = staticmethod(labelled_files.label_set)
     names_of = staticmethod(tuple)
+    chooses = ("temperature", "thresholds")
 
-    def __init__(self, labels, takes_pairs=None, class_weights=None, label_smoothing=0.0):
-        super().__init__(labels, takes_pairs, class_weights, label_smoothing)
+    def __init__(self, labels, takes_pairs=None, **settings):
+        super().__init__(labels, takes_pairs, **settings)
         if not labels:
             raise ValueError("multi-label classification needs at least one label, received none.")
 
@@ -58,7 +64,7 @@ class MultiLabelClassification(LabelTask):
 
     @classmethod
     def of_dataset(cls, dataset, settings=None):
-        settings = settings or LabelLossSettings()
+        settings = settings or SeveralLabelsSettings()
         return cls(dataset.labels, bool(dataset.text_pair), **dataclasses.asdict(settings))
 
     def features(self, max_seq_length):
@@ -76,10 +82,6 @@ class MultiLabelClassification(LabelTask):
         (example,) = super().describe(row, vocabulary)
         names = [name for name, holds in zip(self.labels, row[LABEL_FEATURE], strict=True) if holds]
         return [f"{example} -> labels {', '.join(names) or '(none)'}"]
-
-    def outputs_of(self, logits):
-        """float32 `logits` and `probabilities`, both (batch, labels)."""
-        return {"logits": logits, "probabilities": ops.sigmoid(logits)}
 
     def loss_weights(self, batch):
         return {"loss": ops.sum(example_weights(batch)) * len(self.labels)}
@@ -107,10 +109,14 @@ class MultiLabelClassification(LabelTask):
     def soft_targets(self, outputs, batch):
         return {"loss": (SoftTarget(outputs["logits"], example_weights(batch)[:, None], "sigmoid"),)}
 
+    def given(self, probabilities):
+        """Which labels are given, bool (batch, labels): those whose probability reaches their threshold."""
+        return probabilities >= thresholds_of(self.labels, self.settings.thresholds)
+
     def metric_sums(self, outputs, batch):
         """`accuracy`, and the counts for F1: for each label, how often it is right, predicted and true."""
         weights = example_weights(batch)
-        said = ops.cast(outputs["probabilities"] >= THRESHOLD, "float32")
+        said = ops.cast(self.given(outputs["probabilities"]), "float32")
         held = ops.cast(batch[LABEL_FEATURE], "float32")
         exact = ops.cast(ops.all(ops.equal(said, held), axis=-1), "float32")
         counts = ops.stack([ops.sum(c * weights[:, None], axis=0) for c in (said * held, said, held)])
@@ -129,23 +135,58 @@ class MultiLabelClassification(LabelTask):
             "macro_f1": float(by_label.mean()) if present.any() else 0.0,
         }
 
+    def threshold_scores(self, probabilities, labels):
+        """`chosen_thresholds`, with the best F1 of each label; `best_macro_f1`, the macro F1 with them; and
+        `label_counts`, how often each label is true: one that never is keeps its threshold of 0.5."""
+        best = best_thresholds(probabilities, labels)
+        said = probabilities >= np.array([one.threshold for one in best], np.float32)
+        present = (said | (labels > 0)).any(axis=0)
+        scores = np.array([one.score for one in best])[present]
+        return {
+            "best_macro_f1": float(scores.mean()) if present.any() else 0.0,
+            "chosen_thresholds": [one.threshold for one in best],
+            "label_counts": labels.sum(axis=0).tolist(),
+        }
+
+    def chosen(self, metrics):
+        """The temperature, and the threshold of each label; names those that the data say nothing of."""
+        absent = [label for label, n in zip(self.labels, metrics["label_counts"], strict=True) if not n]
+        if absent:
+            logging.warning(
+                "no example has the label %s: the threshold stays 0.5 there.", ", ".join(map(str, absent))
+            )
+        thresholds = dict(zip(self.labels, metrics["chosen_thresholds"], strict=True))
+        return {"temperature": metrics["chosen_temperature"], "thresholds": thresholds}
+
+    def report(self, metrics):
+        """A table of the labels and their best thresholds."""
+        return threshold_table(self.labels, metrics) if "chosen_thresholds" in metrics else ""
+
     def baseline(self, batches, vocabulary):
         """`baseline_accuracy`: the accuracy of always predicting the most frequent set of labels."""
-        sets = np.concatenate([batch[LABEL_FEATURE] for batch in batches])
+        sets = np.concatenate([self.of_texts(batch, LABEL_FEATURE) for batch in batches])
         _, counts = np.unique(sets, axis=0, return_counts=True)
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
 
     def examples_page(self, examples, predictions, most_examples):
         """See `several_labels_sections`."""
-        return several_labels_sections(self.labels, THRESHOLD, examples, predictions, most_examples)
+        texts = self.by_text(predictions)
+        given = self.given(texts.values["probabilities"])
+        return several_labels_sections(self.labels, given, examples, texts, most_examples)
+
+    def served(self, outputs):
+        """`probabilities` and `logits` (float32 [batch, labels]), and `labels` (string [batch, labels]): the
+        name of each label that is given, "" in the place of those that are not."""
+        import tensorflow as tf
+
+        names = tf.where(self.given(outputs["probabilities"]), tf.constant(self.labels), "")
+        return {"probabilities": outputs["probabilities"], "logits": outputs["logits"], "labels": names}
 
     def answer(self, outputs, inputs):
-        """The predicted labels, and the probability of every label."""
+        """The labels that are given, see `given`, and the probability of every label."""
         by_label = {label: float(p) for label, p in zip(self.labels, outputs["probabilities"], strict=True)}
-        return {
-            "labels": [label for label, p in by_label.items() if p >= THRESHOLD],
-            "probabilities": by_label,
-        }
+        names = zip(self.labels, outputs["labels"], strict=True)
+        return {"labels": [label for label, name in names if name], "probabilities": by_label}
 
 
 def _binary_cross_entropies(logits, targets):

@@ -1,5 +1,6 @@
 """A text with several possible continuations -> the right one."""
 
+import dataclasses
 from typing import NamedTuple
 
 import keras
@@ -14,6 +15,7 @@ from kbert.tasks.one_label_loss import OneLabelLoss
 from kbert.tasks.pages.choices import choice_sections
 from kbert.tasks.task import ExampleFeatures, Signature, Task, correct, example_weights
 from kbert.tasks.task_model import TaskModel
+from kbert.tasks.temperature import CalibrationSettings, calibration_metrics, probabilities_of
 
 
 class Choices(NamedTuple):
@@ -34,6 +36,7 @@ class MultipleChoice(OneLabelLoss, Task):
 
     Args:
       num_choices: the number of choices; None allows any number, but then features cannot be made.
+      settings: those of `CalibrationSettings`, by name.
 
     Example:
       >>> import keras
@@ -50,7 +53,10 @@ class MultipleChoice(OneLabelLoss, Task):
     """
 
     name = "multiple_choice"
+    settings_class = CalibrationSettings
     best_metric = "accuracy"
+    collected = ("logits", LABEL_FEATURE)
+    chooses = ("temperature",)
     can_pack = False  # the choices of an example are rows that belong together
     inputs = ("text", "choices")
     answers = ("choice", "choice_text", "probabilities")
@@ -58,19 +64,20 @@ class MultipleChoice(OneLabelLoss, Task):
     architecture = "BertForMultipleChoice"
     parts = pooled_head("multiple_choice", 1)
 
-    def __init__(self, num_choices: int | None = None):
+    def __init__(self, num_choices: int | None = None, **settings):
         self.num_choices = num_choices
+        self.settings = CalibrationSettings(**settings)
 
     @property
     def texts_per_example(self):
         return self.num_choices or 1
 
     def get_config(self):
-        return {"num_choices": self.num_choices}
+        return {"num_choices": self.num_choices, **dataclasses.asdict(self.settings)}
 
     @classmethod
     def of_dataset(cls, dataset, settings=None):
-        return cls(len(dataset.choices) or None)
+        return cls(len(dataset.choices) or None, **dataclasses.asdict(settings or CalibrationSettings()))
 
     @classmethod
     def read_examples(cls, path, dataset, with_labels=True):
@@ -142,13 +149,23 @@ class MultipleChoice(OneLabelLoss, Task):
             name="multiple_choice",
         )
         logits = head(encoded["pooled_output"], inputs["input_ids"])
-        outputs = {"logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
+        probabilities = probabilities_of(logits, self.settings.temperature)
+        outputs = {"logits": logits, "probabilities": probabilities}
         return TaskModel(self, encoder, inputs, outputs)
 
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)
         right = correct(outputs["logits"], batch[LABEL_FEATURE])
         return {"accuracy": (ops.sum(right * weights), ops.sum(weights))}
+
+    def score(self, examples, predictions):
+        """See `calibration_metrics`."""
+        logits, labels = (predictions.values[name] for name in self.collected)
+        return calibration_metrics(logits, labels, self.settings.temperature)
+
+    def chosen(self, metrics):
+        """The temperature."""
+        return {"temperature": metrics["chosen_temperature"]}
 
     def baseline(self, batches, vocabulary):
         """`baseline_accuracy`: the accuracy of always choosing the index that is right most often."""

@@ -6,11 +6,13 @@ import numpy as np
 from keras import ops
 
 from kbert.features import LABEL_FEATURE, Feature
-from kbert.tasks.label_losses import LabelLossSettings, smoothed_cross_entropies, weights_by_label
+from kbert.tasks.label_losses import smoothed_cross_entropies, weights_by_label
 from kbert.tasks.one_label_loss import OneLabelLoss
 from kbert.tasks.pages.labels import confusion_section, one_label_sections, scores_by_label
-from kbert.tasks.sequences.sequence_task import LabelTask
+from kbert.tasks.sequences.label_task import LabelTask
+from kbert.tasks.sequences.settings import OneLabelSettings
 from kbert.tasks.task import correct, example_weights
+from kbert.tasks.thresholds import best_threshold
 
 
 class SequenceClassification(OneLabelLoss, LabelTask):
@@ -22,7 +24,7 @@ class SequenceClassification(OneLabelLoss, LabelTask):
         With more labels, F1 is the mean of the F1 of each label that occurs or is predicted, as in
         scikit-learn's `f1_score(average="macro")`.
       takes_pairs: see `SequenceTask`.
-      class_weights, label_smoothing: see `LabelLossSettings`.
+      settings: those of `OneLabelSettings`, by name.
 
     Example:
       >>> import keras
@@ -37,14 +39,14 @@ class SequenceClassification(OneLabelLoss, LabelTask):
     """
 
     name = "sequence_classification"
+    settings_class = OneLabelSettings
+    settings: OneLabelSettings
     best_metric = "accuracy"
     answers = ("label", "probabilities")
     shown = ("probabilities", LABEL_FEATURE)
 
-    def __init__(
-        self, labels, positive_label=None, takes_pairs=None, class_weights=None, label_smoothing=0.0
-    ):
-        super().__init__(labels, takes_pairs, class_weights, label_smoothing)
+    def __init__(self, labels, positive_label=None, takes_pairs=None, **settings):
+        super().__init__(labels, takes_pairs, **settings)
         if len(labels) < 2:
             raise ValueError(f"classification needs at least two labels, received {list(labels)}.")
         if positive_label is not None and positive_label not in labels:
@@ -56,10 +58,8 @@ class SequenceClassification(OneLabelLoss, LabelTask):
 
     @classmethod
     def of_dataset(cls, dataset, settings=None):
-        settings = settings or LabelLossSettings()
-        return cls(
-            dataset.labels, dataset.positive_label, bool(dataset.text_pair), **dataclasses.asdict(settings)
-        )
+        settings = dataclasses.asdict(settings or OneLabelSettings())
+        return cls(dataset.labels, dataset.positive_label, bool(dataset.text_pair), **settings)
 
     def features(self, max_seq_length):
         return super().features(max_seq_length) | {LABEL_FEATURE: Feature("int32", ())}
@@ -72,10 +72,6 @@ class SequenceClassification(OneLabelLoss, LabelTask):
     def describe(self, row, vocabulary):
         (example,) = super().describe(row, vocabulary)
         return [f"{example} -> label {self.labels[row[LABEL_FEATURE]]}"]
-
-    def outputs_of(self, logits):
-        """float32 `logits` and `probabilities`, both (batch, labels)."""
-        return {"logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
 
     def training_loss_weights(self, batch):
         return {"loss": ops.sum(self._training_weights(batch))}
@@ -92,23 +88,57 @@ class SequenceClassification(OneLabelLoss, LabelTask):
             return weights
         return weights * weights_by_label(self.settings.weights_of(self.labels), batch[LABEL_FEATURE])
 
+    def given_ids(self, outputs):
+        """The id of the label that is given, int tensor of shape (batch,): the most probable one, or of two
+        labels the positive one from its threshold on."""
+        threshold = self.settings.threshold
+        if threshold is None:
+            return ops.argmax(outputs["logits"], axis=-1)
+        positive = self._positive_id
+        is_positive = outputs["probabilities"][:, positive] >= threshold
+        return ops.where(is_positive, positive, 1 - positive)
+
+    @property
+    def _positive_id(self):
+        return self.labels.index(self.positive_label)
+
     def metric_sums(self, outputs, batch):
         weights = example_weights(batch)
-        total = ops.sum(weights)
+        total, given = ops.sum(weights), self.given_ids(outputs)
         true = ops.one_hot(batch[LABEL_FEATURE], len(self.labels), dtype="float32")
-        predicted = ops.one_hot(ops.argmax(outputs["logits"], axis=-1), len(self.labels), dtype="float32")
+        predicted = ops.one_hot(given, len(self.labels), dtype="float32")
         confusion = ops.matmul(ops.transpose(true * weights[:, None]), predicted)
+        if self.settings.threshold is None:
+            is_right = correct(outputs["logits"], batch[LABEL_FEATURE])
+        else:
+            is_right = ops.sum(true * predicted, axis=-1)
         return {
-            "accuracy": (ops.sum(correct(outputs["logits"], batch[LABEL_FEATURE]) * weights), total),
+            "accuracy": (ops.sum(is_right * weights), total),
             "confusion": (confusion, ops.zeros(())),
         }
+
+    def threshold_scores(self, probabilities, labels):
+        """For two labels `chosen_threshold`, and `best_f1` or `best_accuracy` with it; else nothing."""
+        if len(self.labels) != 2:
+            return {}
+        metric, positive = self.settings.threshold_metric, self._positive_id
+        best = best_threshold(probabilities[:, positive], labels == positive, metric)
+        return {"chosen_threshold": best.threshold, f"best_{metric}": best.score}
+
+    @property
+    def chooses(self):
+        return ("temperature", "threshold") if len(self.labels) == 2 else ("temperature",)
+
+    def chosen(self, metrics):
+        """The temperature, and of two labels the threshold of the positive one."""
+        return {name: metrics[f"chosen_{name}"] for name in self.chooses}
 
     def summarize(self, means):
         """Adds `f1` and `matthews`, and turns `confusion` into nested lists of counts: a row for each true
         label, a column for each predicted label."""
         confusion = np.asarray(means.pop("confusion"), np.float64)
         if len(self.labels) == 2:
-            f1 = f1_score(confusion, self.labels.index(self.positive_label))
+            f1 = f1_score(confusion, self._positive_id)
         else:
             f1 = macro_f1(confusion)
         return means | {
@@ -121,7 +151,7 @@ class SequenceClassification(OneLabelLoss, LabelTask):
         """`baseline_accuracy`: the accuracy of always answering the most frequent label."""
         counts = np.zeros(len(self.labels), np.int64)
         for batch in batches:
-            counts += np.bincount(batch[LABEL_FEATURE], minlength=len(self.labels))
+            counts += np.bincount(self.of_texts(batch, LABEL_FEATURE), minlength=len(self.labels))
         return {"baseline_accuracy": float(counts.max() / counts.sum())}
 
     def report(self, metrics):
@@ -137,7 +167,9 @@ class SequenceClassification(OneLabelLoss, LabelTask):
 
     def examples_page(self, examples, predictions, most_examples):
         """See `one_label_sections`."""
-        return one_label_sections(self.labels, examples, predictions, most_examples)
+        texts = self.by_text(predictions)
+        given = np.asarray(self.given_ids(texts.values))
+        return one_label_sections(self.labels, examples, texts, most_examples, given)
 
     def confusion_table(self, confusion) -> str:
         """The confusion counts as a text table: a row for each true label."""
@@ -153,13 +185,13 @@ class SequenceClassification(OneLabelLoss, LabelTask):
         """`probabilities` and `logits` (float32 [batch, labels]) and `label` (string [batch])."""
         import tensorflow as tf
 
-        label = tf.gather(tf.constant(self.labels), tf.argmax(outputs["logits"], axis=-1))
+        label = tf.gather(tf.constant(self.labels), self.given_ids(outputs))
         return {"probabilities": outputs["probabilities"], "logits": outputs["logits"], "label": label}
 
     def answer(self, outputs, inputs):
-        """The most probable label, and the probability of every label."""
+        """The label, see `given_ids`, and the probability of every label."""
         by_label = {label: float(p) for label, p in zip(self.labels, outputs["probabilities"], strict=True)}
-        return {"label": max(by_label, key=by_label.__getitem__), "probabilities": by_label}
+        return {"label": outputs["label"].decode("utf-8"), "probabilities": by_label}
 
 
 def f1_score(confusion, index) -> float:

@@ -1,13 +1,17 @@
 """One text, or a pair of texts -> a number."""
 
+import dataclasses
+
 import numpy as np
 from keras import ops
 
+from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE, Feature
 from kbert.input_pipelines import labelled_files
 from kbert.tasks.correlations import correlations
 from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.sequences.sequence_task import SequenceTask
+from kbert.tasks.sequences.settings import VOTE, LongTextSettings
 from kbert.tasks.task import NUM_TOKENS, SoftTarget, example_weights
 
 
@@ -19,6 +23,7 @@ class SequenceRegression(SequenceTask):
 
     Args:
       takes_pairs: see `SequenceTask`.
+      settings: those of `LongTextSettings`, by name; numbers have no vote.
 
     Example:
       >>> import keras
@@ -37,19 +42,26 @@ class SequenceRegression(SequenceTask):
     name = "sequence_regression"
     best_metric = "pearson"
     head = "classification"  # the classification head with one output, as in published checkpoints
-    collected = ("prediction", TARGET_FEATURE)
+    answered = ("prediction", TARGET_FEATURE)
     answers = ("prediction",)
     architecture = "BertForSequenceClassification"
     problem_type = "regression"
     read_label = staticmethod(labelled_files.number_label)
     num_outputs = 1
 
+    def __init__(self, takes_pairs=None, **settings):
+        super().__init__(takes_pairs, **settings)
+        require(
+            self.settings.window_pooling != VOTE,
+            'window_pooling="vote" is for labels; give "mean" or "max" for a number.',
+        )
+
     def get_config(self):
-        return {"takes_pairs": self.takes_pairs}
+        return {"takes_pairs": self.takes_pairs, **dataclasses.asdict(self.settings)}
 
     @classmethod
     def of_dataset(cls, dataset, settings=None):
-        return cls(bool(dataset.text_pair))
+        return cls(bool(dataset.text_pair), **dataclasses.asdict(settings or LongTextSettings()))
 
     @classmethod
     def of_labels(cls, labels):
@@ -70,6 +82,9 @@ class SequenceRegression(SequenceTask):
         """float32 `prediction` of shape (batch,)."""
         return {"prediction": logits[:, 0]}
 
+    def logits_of(self, outputs):
+        return outputs["prediction"][:, None]
+
     def loss_weights(self, batch):
         return {"loss": ops.sum(example_weights(batch))}
 
@@ -82,17 +97,19 @@ class SequenceRegression(SequenceTask):
 
     def score(self, examples, predictions):
         """`pearson` and `spearman`, see `correlations`."""
-        return correlations(*(predictions.values[name] for name in self.collected))
+        texts = self.by_text(predictions).values
+        return correlations(*(texts[name] for name in self.answered))
 
     def baseline(self, batches, vocabulary):
-        """`baseline_loss`: the loss of always answering the mean of these labels."""
+        """`baseline_loss`: the loss, of windows where texts have several, of always answering the mean."""
         targets = np.concatenate([batch[TARGET_FEATURE] for batch in batches]).astype(np.float64)
         return {"baseline_loss": float(targets.var())}
 
     def examples_page(self, examples, predictions, most_examples):
         """See `number_sections`."""
-        said, true = (predictions.values[name] for name in self.collected)
-        return number_sections(examples, said, true, predictions.values[NUM_TOKENS], most_examples)
+        texts = self.by_text(predictions).values
+        said, true = (texts[name] for name in self.answered)
+        return number_sections(examples, said, true, texts[NUM_TOKENS], most_examples)
 
     def answer(self, outputs, inputs):
         """The number."""

@@ -1,36 +1,56 @@
 """The base class of tasks on one text or a pair of texts; subclasses add labels, losses and metrics."""
 
-import dataclasses
 from collections.abc import Callable
 
 import keras
 import numpy as np
+from absl import logging
 
-from kbert.features import ENCODER_INPUTS, encoder_features
+from kbert.features import ENCODER_INPUTS, WINDOW_FEATURE, Feature, encoder_features
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
-from kbert.tasks.label_losses import BALANCED, LabelLossSettings, balanced_weights
-from kbert.tasks.task import ExampleFeatures, Signature, Task
+from kbert.tasks.sequences.settings import CUT, HEAD_TAIL, LongTextSettings
+from kbert.tasks.task import NUM_TOKENS, ExampleFeatures, Predictions, Signature, Task
 from kbert.tasks.task_model import TaskModel
 
 
 class SequenceTask(Task):
     """One text, or a pair of texts -> a row of numbers from the pooled output.
 
+    A text that is too long is cut, or, by the settings, becomes several rows: windows of it. Each window then
+    learns the label of its text; the loss counts windows, and scores and answers are of texts.
+
     Args:
       takes_pairs: whether examples are pairs; None when this is not known, then both are accepted.
+      settings: those of the `settings_class`, by name.
 
     Attributes:
       head: the name of the head's layer.
+      answered: the names of the output and the label that `score` needs.
+      kind: see `pool_windows`; None for numbers.
       read_label: the function that reads a label, see kbert/input_pipelines/labelled_files.py.
     """
 
+    settings_class: type = LongTextSettings
+    row_settings = ("long_texts", "doc_stride")
+    settings: LongTextSettings
+    answered: tuple[str, str]
+    kind: str | None = None
     head: str
     read_label: Callable = staticmethod(labelled_files.class_label)
 
-    def __init__(self, takes_pairs: bool | None = None):
+    def __init__(self, takes_pairs: bool | None = None, **settings):
         self.takes_pairs = takes_pairs
+        self.settings = self.settings_class(**settings)
+
+    @property
+    def collected(self):
+        return (*self.answered, WINDOW_FEATURE) if self.settings.in_windows else self.answered
+
+    @property
+    def cuts_long_texts(self):
+        return self.settings.long_texts == CUT
 
     @property
     def num_outputs(self) -> int:
@@ -50,17 +70,45 @@ class SequenceTask(Task):
         """`LabelledText`s of a TSV, CSV or JSONL file; see `labelled_files.stream_rows`."""
         return labelled_files.stream_rows(path, dataset, with_labels, cls.read_label)
 
+    def check_examples(self, examples, max_seq_length):
+        """Refuses a length without room for windows, and a step that would leave pieces out."""
+        if self.settings.in_windows:
+            from kbert.tokenization.long_texts import require_windows
+
+            require_windows(max_seq_length, self.settings.doc_stride)
+
     def examples_to_features(self, examples, text_inputs):
-        """Encoder inputs, int32 of shape (rows, max_seq_length), and the labels; one row for each example."""
-        features = text_reader.tokenize_rows(examples, text_inputs) | self.label_features(examples)
-        return ExampleFeatures(features, np.arange(len(examples)))
+        """Encoder inputs, int32 of shape (rows, max_seq_length), and the labels; one row for each example, or
+        for each of its windows, with `window_numbers`."""
+        features = text_reader.tokenize_rows(examples, self._reader(text_inputs))
+        owners, labels = np.arange(len(examples)), self.label_features(examples)
+        if self.settings.in_windows:
+            owners = self._owners(features[WINDOW_FEATURE])
+            labels = {name: values[owners] for name, values in labels.items()}
+        return ExampleFeatures(features | labels, owners)
+
+    def _reader(self, text_inputs):
+        """The function from texts to encoder inputs, see kbert/tokenization/long_texts.py."""
+        if self.settings.long_texts == CUT:
+            return text_inputs
+        from kbert.tokenization.long_texts import HeadAndTailInputs, WindowInputs
+
+        if self.settings.long_texts == HEAD_TAIL:
+            return HeadAndTailInputs(text_inputs)
+        return WindowInputs(text_inputs, self.settings.doc_stride)
+
+    def _owners(self, window_numbers) -> np.ndarray:
+        from kbert.tokenization.long_texts import window_owners
+
+        return window_owners(window_numbers).numpy()
 
     def label_features(self, examples) -> dict[str, np.ndarray]:
-        """The labels: name -> array of shape (rows, ...)."""
+        """The labels: name -> array of shape (examples, ...)."""
         raise NotImplementedError
 
     def features(self, max_seq_length):
-        return encoder_features(max_seq_length)
+        numbers = {WINDOW_FEATURE: Feature("int32", ())} if self.settings.in_windows else {}
+        return encoder_features(max_seq_length) | numbers
 
     def pooled_logits(self, encoder):
         """(symbolic inputs, float32 logits of shape (batch, num_outputs)) of the model."""
@@ -83,90 +131,67 @@ class SequenceTask(Task):
         """The outputs of the model, computed from the logits: name -> tensor."""
         raise NotImplementedError
 
+    def logits_of(self, outputs: dict):
+        """The logits, float32 (batch, num_outputs), of the outputs of the model."""
+        raise NotImplementedError
+
+    def outputs_of_texts(self, outputs: dict, window_numbers) -> dict:
+        """The outputs of texts, name -> tensor, from those of their windows; see `pool_windows`."""
+        import tensorflow as tf
+
+        from kbert.tasks.sequences.window_pooling import pool_windows
+        from kbert.tokenization.long_texts import window_owners
+
+        owners = window_owners(window_numbers)
+        number = tf.reduce_max(tf.concat([owners, [-1]], axis=0)) + 1
+        logits = self.logits_of(outputs)
+        return self.outputs_of(pool_windows(logits, owners, number, self.settings.window_pooling, self.kind))
+
+    def by_text(self, predictions: Predictions) -> Predictions:
+        """Predictions with one row for each text: pooled outputs, its labels, the tokens of all windows."""
+        if not self.settings.in_windows:
+            return predictions
+        values = dict(predictions.values)
+        numbers = values.pop(WINDOW_FEATURE)
+        owners = self._owners(numbers)
+        first = np.flatnonzero(np.diff(owners, prepend=-1))
+        if torn := int((numbers[first] > 0).sum()):
+            logging.warning(
+                "%d of %d texts lack their first windows: scores of texts need records in the order of their "
+                "file (made without --shuffle), none of them left out.", torn, len(first),
+            )  # fmt: skip
+        pooled = {n: np.asarray(value) for n, value in self.outputs_of_texts(values, numbers).items()}
+        texts = {name: value[first] for name, value in values.items()} | pooled
+        if NUM_TOKENS in values:
+            texts[NUM_TOKENS] = np.add.reduceat(values[NUM_TOKENS], first)
+        return Predictions(texts, np.arange(len(first)))
+
+    def of_texts(self, batch: dict, name: str) -> np.ndarray:
+        """A label of a batch of arrays, once for each text."""
+        return batch[name][batch[WINDOW_FEATURE] == 0] if self.settings.in_windows else batch[name]
+
     def served(self, outputs: dict) -> dict:
         """The outputs of a signature, computed from those of the model."""
         return outputs
 
     def signatures(self, model, text_inputs):
         """`serving_default` takes `text` (string [batch]), and also `text_pair` if examples are pairs. `ids`
-        takes `input_ids`, `input_mask` and `segment_ids` (int32 [batch, length])."""
+        takes `input_ids`, `input_mask` and `segment_ids` (int32 [batch, length]): a row each, which are not
+        pooled."""
+        read = self._reader(text_inputs)
 
         def answer_ids(input_ids, input_mask, segment_ids):
             inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
             return self.served(model(inputs, training=False))
 
         def answer_text(text, text_pair=None):
-            return answer_ids(**text_inputs(text, text_pair, pad_to_longest=True))
+            rows = dict(read(text, text_pair, pad_to_longest=True))
+            if not self.settings.in_windows:
+                return answer_ids(**rows)
+            numbers = rows.pop(WINDOW_FEATURE)
+            return self.served(self.outputs_of_texts(model(rows, training=False), numbers))
 
         return {
             "serving_default": Signature({name: ("string", (None,)) for name in self.inputs}, answer_text),
             "ids": Signature({name: ("int32", (None, None)) for name in ENCODER_INPUTS}, answer_ids),
         }
-
-
-class LabelTask(SequenceTask):
-    """A sequence task with one output for each label.
-
-    Attributes:
-      labels: the label names in id order.
-      names_of: the function from what an example has as its label to the names in it.
-      settings: the `LabelLossSettings`.
-    """
-
-    settings_class = LabelLossSettings
-
-    head = "classification"
-    architecture = "BertForSequenceClassification"
-    has_labels = True
-    labels: tuple[str, ...]
-    names_of: Callable = staticmethod(lambda label: (label,))
-    settings: LabelLossSettings
-
-    def __init__(self, labels, takes_pairs=None, class_weights=None, label_smoothing=0.0):
-        super().__init__(takes_pairs)
-        self.labels = tuple(labels)
-        self.settings = LabelLossSettings(class_weights, label_smoothing)
-        self.settings.check_labels(self.labels)
-
-    def get_config(self):
-        return {
-            "labels": list(self.labels),
-            "takes_pairs": self.takes_pairs,
-            **dataclasses.asdict(self.settings),
-        }
-
-    def for_training(self, count_labels):
-        """Itself, with numbers in the place of `class_weights="balanced"`."""
-        if self.settings.class_weights != BALANCED:
-            return self
-        weights = self.balanced(*count_labels())
-        return type(self)(**self.get_config() | {"class_weights": weights})
-
-    def balanced(self, counts, num_examples: int) -> dict[str, float]:
-        """The weights that "balanced" stands for, by label."""
-        return balanced_weights(counts, self.labels)
-
-    @classmethod
-    def labels_of(cls, example):
-        return tuple(cls.names_of(example.label))
-
-    @classmethod
-    def stratum_of(cls, example):
-        """Its label, or its labels together."""
-        return repr(sorted(cls.labels_of(example)))
-
-    @classmethod
-    def of_labels(cls, labels):
-        return cls(labels)
-
-    @property
-    def num_outputs(self):
-        return len(self.labels)
-
-    @classmethod
-    def complete_dataset(cls, dataset, examples):
-        """The dataset; if it lists no labels, with the sorted labels of the examples."""
-        if dataset.labels:
-            return dataset
-        names = (name for example in examples for name in cls.names_of(example.label))
-        return dataclasses.replace(dataset, labels=labelled_files.labels_of(names))

@@ -202,7 +202,7 @@ def test_early_stopping_needs_something_to_look_at(labelled_files, pretraining_r
 def test_a_best_metric_that_is_none_is_refused_before_training(labelled_files, pretraining_run, tmp_path):
     config = tiny_finetuning_config(best_metric="bleu")
     with pytest.raises(
-        ValueError, match="best_metric='bleu' is not evaluated here; choose one of accuracy, f1"
+        ValueError, match="best_metric='bleu' is not evaluated here; choose one of accuracy, best_f1"
     ):
         run_finetuning(config, tmp_path / "run", *labelled_files, init_checkpoint=pretraining_run.path)
     assert not (tmp_path / "run" / "metrics.jsonl").exists()

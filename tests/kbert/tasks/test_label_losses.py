@@ -144,5 +144,5 @@ def test_a_table_names_every_label_and_no_other():
 
 
 def test_a_task_without_labels_refuses_both():
-    with pytest.raises(ValueError, match="sequence_regression has no settings, received class_weights"):
+    with pytest.raises(ValueError, match="unknown key 'class_weights'"):
         SequenceRegression.read_settings({"class_weights": "balanced"})

@@ -135,7 +135,8 @@ def test_confusion_table_for_people():
 
 def test_answers_and_label_ids():
     task = SequenceClassification(("no", "yes"))
-    answer = task.answer({"probabilities": np.array([0.25, 0.75], np.float32)}, {"text": "x"})
+    outputs = {"probabilities": np.array([0.25, 0.75], np.float32), "label": b"yes"}
+    answer = task.answer(outputs, {"text": "x"})
     assert answer == {"label": "yes", "probabilities": {"no": 0.25, "yes": 0.75}}
     (ids,) = task.label_features([LabelledText("a", None, "yes"), LabelledText("b", None, "no")]).values()
     assert ids.tolist() == [1, 0]
@@ -191,7 +192,5 @@ def test_a_shipped_configs_settings_are_its_tasks(path):
 
 
 def test_settings_of_a_task_that_has_none_are_refused():
-    with pytest.raises(
-        ValueError, match=r"task_settings: sequence_regression has no settings, received doc_stride"
-    ):
-        TASKS["sequence_regression"].read_settings({"doc_stride": 128})
+    with pytest.raises(ValueError, match=r"task_settings: encoder has no settings, received doc_stride"):
+        TASKS["encoder"].read_settings({"doc_stride": 128})

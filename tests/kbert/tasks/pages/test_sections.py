@@ -97,7 +97,8 @@ def test_the_most_confident_wrong_label_comes_first():
 def test_labels_decided_one_by_one_are_scored_label_by_label():
     examples = [LabelledText("a", "b", ("up",)), LabelledText("c", "d", ())]
     given = predictions(probabilities=[[0.9, 0.7], [0.2, 0.1]], label_ids=[[1, 0], [0, 0]], num_tokens=[5, 5])
-    sections = several_labels_sections(("up", "far"), 0.5, examples, given, 5)
+    said = [[True, True], [False, False]]
+    sections = several_labels_sections(("up", "far"), said, examples, given, 5)
     assert section(sections, "Label by label").content.rows == [
         ("up", "100.0%", "100.0%", "100.0%", "1", "1"),
         ("far", "0.0%", "–", "0.0%", "1", "0"),

@@ -1,0 +1,110 @@
+"""What `[task_settings]` of a config may say for tasks on a text or a pair."""
+
+from dataclasses import dataclass
+
+from kbert.config.checks import require
+from kbert.files.json_values import shown
+from kbert.tasks.label_losses import LabelLossSettings
+from kbert.tasks.temperature import CalibrationSettings
+from kbert.tasks.thresholds import THRESHOLD_METRICS, check_threshold
+
+CUT, HEAD_TAIL, WINDOWS = LONG_TEXTS = ("cut", "head_tail", "windows")
+MEAN, MAX, VOTE = WINDOW_POOLINGS = ("mean", "max", "vote")
+
+
+@dataclass(frozen=True)
+class LongTextSettings:
+    """What becomes of a text that is too long for `max_seq_length`.
+
+    `long_texts`: "cut" at the end; "head_tail", the beginning and the end are kept; "windows", it becomes
+    several rows, and their answers are pooled by `window_pooling`, see `pool_windows`. `doc_stride` is how
+    many pieces further each window begins; by default half of what a window holds.
+    """
+
+    long_texts: str = CUT
+    doc_stride: int | None = None
+    window_pooling: str = MEAN
+
+    def __post_init__(self):
+        for name, choices in (("long_texts", LONG_TEXTS), ("window_pooling", WINDOW_POOLINGS)):
+            value = getattr(self, name)
+            require(
+                value in choices, f"{name}={shown(value)} is not known; give one of {', '.join(choices)}."
+            )
+        require(
+            self.doc_stride is None or self.doc_stride > 0, f"doc_stride={self.doc_stride} must be positive."
+        )
+        require(
+            self.in_windows or (self.doc_stride is None and self.window_pooling == MEAN),
+            f'doc_stride and window_pooling are for long_texts="{WINDOWS}", but it is "{self.long_texts}".',
+        )
+
+    @property
+    def in_windows(self) -> bool:
+        return self.long_texts == WINDOWS
+
+
+@dataclass(frozen=True)
+class LabelSettings(LongTextSettings, CalibrationSettings, LabelLossSettings):
+    """Of all tasks on labels."""
+
+    def __post_init__(self):
+        LongTextSettings.__post_init__(self)
+        CalibrationSettings.__post_init__(self)
+        LabelLossSettings.__post_init__(self)
+
+
+@dataclass(frozen=True)
+class OneLabelSettings(LabelSettings):
+    """Of a task that gives one label, with those of `LabelLossSettings`, `CalibrationSettings` and
+    `LongTextSettings`.
+
+    `threshold` is for two labels: the positive one is given where its probability is at least this. Without
+    it the more probable label is given. `threshold_metric` is the score by which an evaluation chooses a
+    threshold: "f1" of the positive label, or "accuracy".
+    """
+
+    threshold: float | None = None
+    threshold_metric: str = "f1"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.threshold is not None:
+            check_threshold("threshold", self.threshold)
+        require(
+            self.threshold_metric in THRESHOLD_METRICS,
+            f"threshold_metric={shown(self.threshold_metric)} is not known; give one of "
+            f"{', '.join(THRESHOLD_METRICS)}.",
+        )
+
+    def check_labels(self, labels):
+        super().check_labels(labels)
+        require(
+            self.threshold is None or len(labels) == 2,
+            f"threshold={self.threshold} is for two labels; there are {len(labels)}: leave it out.",
+        )
+
+
+@dataclass(frozen=True)
+class SeveralLabelsSettings(LabelSettings):
+    """Of a task that gives any number of labels, with those of `LabelLossSettings`, `CalibrationSettings`
+    and `LongTextSettings`.
+
+    `thresholds` is a table label -> the probability from which the label is given; 0.5 for a label that is
+    left out.
+    """
+
+    thresholds: dict | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        for label, value in (self.thresholds or {}).items():
+            check_threshold(f"thresholds.{label}", value)
+
+    def check_labels(self, labels):
+        super().check_labels(labels)
+        strange = [label for label in self.thresholds or {} if label not in labels]
+        require(
+            not strange,
+            f"thresholds: no label is {shown(strange)}; the labels are {shown(list(labels))}.",
+        )

@@ -1,0 +1,134 @@
+"""One temperature for all logits, so that probabilities are as often right as they say.
+
+The probabilities of a model are those of its logits divided by the temperature; the logits themselves stay
+as they are. Dividing by a positive number changes no order: the most probable label stays the same.
+
+Reference: arXiv 1706.04599 (Guo et al., 2017), section 4.2.
+"""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from keras import ops
+
+from kbert.config.checks import require
+from kbert.files.json_values import shown
+from kbert.tasks.pages.calibration import expected_calibration_error, reliability
+
+_COLDEST, _HOTTEST = 0.01, 100.0  # a best temperature beyond these says that the data decide nothing
+_MOST_ITERATIONS = 100
+_LOGITS_AT_ONCE = 1 << 20  # the arithmetic is in float64, for so many logits at a time
+SOFTMAX, SIGMOID = "softmax", "sigmoid"  # one of several labels; each label for itself
+
+
+@dataclass(frozen=True)
+class CalibrationSettings:
+    """`task_settings` of tasks with probabilities: `temperature` divides the logits that they come from."""
+
+    temperature: float = 1.0
+
+    def __post_init__(self):
+        require(
+            _COLDEST <= self.temperature <= _HOTTEST,
+            f"temperature={shown(self.temperature)} must be a number from {_COLDEST} to {_HOTTEST:g}.",
+        )
+
+
+def probabilities_of(logits, temperature: float = 1.0, kind: str = SOFTMAX):
+    """Probabilities of the same shape as the tensor `logits`, (..., labels)."""
+    scaled = logits if temperature == 1.0 else logits / temperature
+    return ops.softmax(scaled, axis=-1) if kind == SOFTMAX else ops.sigmoid(scaled)
+
+
+def best_temperature(logits, labels, kind: str = SOFTMAX) -> float:
+    """The temperature with the least negative log-likelihood of the labels.
+
+    It is convex in 1 / temperature, so there is one best value; Newton's method finds it. The temperature
+    stays 1 where there is no such value, because the likelihood improves without end: where all answers are
+    right, or where they are no better than chance.
+
+    Args:
+      logits: float array of shape (examples, labels).
+      labels: int array of shape (examples,); for "sigmoid" 0 or 1 for each label, (examples, labels).
+      kind: "softmax" or "sigmoid".
+    """
+    slope = functools.partial(_slope, _softmax_slope if kind == SOFTMAX else _sigmoid_slope, logits, labels)
+    low, high = 1.0 / _HOTTEST, 1.0 / _COLDEST
+    if not (slope(low)[0] < 0 < slope(high)[0]):
+        return 1.0
+    inverse = 1.0
+    for _ in range(_MOST_ITERATIONS):
+        first, second = slope(inverse)
+        low, high = (low, inverse) if first > 0 else (inverse, high)
+        nearer = inverse - first / second if second > 0 else high
+        if not low < nearer < high:
+            nearer = float(np.sqrt(low * high))
+        step, inverse = abs(nearer - inverse), nearer
+        if step <= 1e-9 * inverse:
+            break
+    return float(1.0 / inverse)
+
+
+def _slope(of_part, logits, labels, inverse):
+    """First and second derivative of the negative log-likelihood by 1 / temperature, part by part."""
+    rows = max(1, _LOGITS_AT_ONCE // logits.shape[-1])
+    total = np.zeros(2)
+    for start in range(0, len(logits), rows):
+        part = np.asarray(logits[start : start + rows], np.float64)
+        total += of_part(part, labels[start : start + rows], inverse)
+    return total
+
+
+def _softmax_slope(logits, labels, inverse):
+    likely = np.exp(inverse * (logits - logits.max(axis=-1, keepdims=True)))
+    likely /= likely.sum(axis=-1, keepdims=True)
+    mean = (likely * logits).sum(axis=-1)
+    right = np.take_along_axis(logits, labels[:, None], axis=-1)[:, 0]
+    spread = (likely * np.square(logits - mean[:, None])).sum(axis=-1)
+    return (mean - right).sum(), spread.sum()
+
+
+def _sigmoid_slope(logits, labels, inverse):
+    likely = 0.5 * (1.0 + np.tanh(0.5 * inverse * logits))  # the sigmoid, without overflow
+    return ((likely - labels) * logits).sum(), (likely * (1.0 - likely) * np.square(logits)).sum()
+
+
+def calibration_error(probabilities, labels, kind: str = SOFTMAX) -> float:
+    """The expected calibration error, from 0 to 1, of the most probable answers; see `reliability`.
+
+    For "sigmoid" each label of each example is an answer: that it holds, or that it does not.
+    """
+    probabilities, labels = np.asarray(probabilities), np.asarray(labels)
+    if kind == SOFTMAX:
+        bins = reliability(probabilities.max(axis=-1), probabilities.argmax(axis=-1) == labels)
+    else:
+        sure = np.maximum(probabilities, 1.0 - probabilities)
+        bins = reliability(sure.ravel(), ((probabilities >= 0.5) == (labels > 0)).ravel())
+    return expected_calibration_error(bins)
+
+
+def calibration_metrics(logits, labels, temperature: float, kind: str = SOFTMAX) -> dict[str, float]:
+    """What an evaluation says of its probabilities.
+
+    Args:
+      logits, labels, kind: as for `best_temperature`.
+      temperature: the one in force.
+
+    Returns:
+      `temperature`, and the `calibration_error` with it; `chosen_temperature`, the best for these data, and
+      the `chosen_calibration_error` with that. Nothing where logits are not finite.
+    """
+    if not np.isfinite(logits).all():
+        return {}
+    chosen = best_temperature(logits, labels, kind)
+    before, after = (
+        calibration_error(np.asarray(probabilities_of(logits, one, kind)), labels, kind)
+        for one in (temperature, chosen)
+    )
+    return {
+        "temperature": temperature,
+        "calibration_error": before,
+        "chosen_temperature": chosen,
+        "chosen_calibration_error": after,
+    }

@@ -1,0 +1,163 @@
+"""Texts that are too long for a sequence -> heads and tails, or several windows; in the graph. Core ops only.
+
+Like `TextInputs`, and through the same packer: what fits into a sequence gives the same bits.
+"""
+
+import tensorflow as tf
+
+from kbert.features import WINDOW_FEATURE
+from kbert.tokenization.segment_packer import SegmentPacker, truncated_lengths
+from kbert.tokenization.window_packer import window_starts
+
+# Of 510 pieces the first 128 and the last 382: arXiv 1905.05583 (Sun et al., 2019), section 5.3.1.
+_HEAD, _WHOLE = 128, 510
+_SHORTEST = 5  # of windows: [CLS] a [SEP] b [SEP]
+
+
+def require_windows(max_seq_length: int, doc_stride: int | None):
+    """Raises ValueError where windows have no room for a text, or would leave pieces between them out."""
+    if max_seq_length < _SHORTEST:
+        raise ValueError(f"max_seq_length={max_seq_length} must be at least {_SHORTEST} for windows.")
+    room = max_seq_length - 2
+    if doc_stride is not None and doc_stride > room:
+        raise ValueError(
+            f"doc_stride={doc_stride} is more than the {room} pieces that a window of "
+            f"max_seq_length={max_seq_length} holds; make it smaller, or leave it out for half of them."
+        )
+
+
+class HeadAndTailInputs:
+    """As `TextInputs`, but of a text that is too long the beginning and the end are kept.
+
+    Of the pieces that a text keeps, 128 of 510 are its first ones and the others its last ones. Each text of
+    a pair keeps as many pieces as it would if it were cut.
+
+    Args:
+      text_inputs: the `TextInputs`, whose tokenizer and length are taken.
+
+    Call arguments, returns: as for `TextInputs`.
+
+    Reference: arXiv 1905.05583, section 5.3.1, for single texts of 510 pieces.
+    """
+
+    def __init__(self, text_inputs):
+        self._tokenizer = text_inputs.tokenizer
+        self._length = text_inputs.max_seq_length
+        self._packer = SegmentPacker(text_inputs.vocabulary, text_inputs.max_seq_length)
+
+    def __call__(self, text, text_pair=None, pad_to_longest=False):
+        first, lengths = self._pieces(text)
+        if text_pair is None:
+            first = _head_and_tail(first, tf.minimum(lengths, self._length - 2))
+            return self._packer(first, pad_to_longest=pad_to_longest)
+        second, second_lengths = self._pieces(text_pair)
+        kept, second_kept = truncated_lengths(lengths, second_lengths, self._length - 3)
+        first, second = _head_and_tail(first, kept), _head_and_tail(second, second_kept)
+        return self._packer(first, second, pad_to_longest=pad_to_longest)
+
+    def _pieces(self, text):
+        pieces = self._tokenizer(text)
+        return pieces, tf.cast(pieces.row_lengths(), tf.int32)
+
+
+class WindowInputs:
+    """As `TextInputs`, but a text that is too long becomes several rows, overlapping windows of it.
+
+    Each window begins `doc_stride` pieces after the one before; the first that reaches the end is the last.
+    Of a pair the second text is cut into windows, each with the first in front. Where both are long, the
+    first keeps half of the room, as it does when pairs are cut.
+
+    Args:
+      text_inputs: the `TextInputs`, whose tokenizer and length are taken.
+      doc_stride: how many pieces further each window begins: a step, not an overlap. None takes half of what
+        a window holds; a step never leaves pieces out.
+
+    Call arguments: as for `TextInputs`.
+
+    Returns:
+      dict of int32 tensors: `input_ids`, `input_mask` and `segment_ids` of shape [windows, length], and
+      `window_numbers` of shape [windows], 0 for the first window of a text. The windows of a text follow each
+      other, in the order of the texts.
+
+    Raises:
+      ValueError: as `require_windows` does.
+    """
+
+    def __init__(self, text_inputs, doc_stride: int | None = None):
+        require_windows(text_inputs.max_seq_length, doc_stride)
+        self._tokenizer = text_inputs.tokenizer
+        self._length, self._doc_stride = text_inputs.max_seq_length, doc_stride
+        self._packer = SegmentPacker(text_inputs.vocabulary, text_inputs.max_seq_length)
+
+    def __call__(self, text, text_pair=None, pad_to_longest=False):
+        first = self._tokenizer(text)
+        if text_pair is None:
+            rooms = tf.fill([first.nrows(out_type=tf.int32)], self._length - 2)
+            windows, owners, numbers = self._windows(first, rooms)
+            inputs = self._packer(windows, pad_to_longest=pad_to_longest)
+            return inputs | {WINDOW_FEATURE: numbers}
+        second, room = self._tokenizer(text_pair), self._length - 3
+        lengths, second_lengths = (tf.cast(one.row_lengths(), tf.int32) for one in (first, second))
+        kept, _ = truncated_lengths(lengths, second_lengths, room)
+        windows, owners, numbers = self._windows(second, room - kept)
+        before = tf.gather(_first_pieces(first, kept), owners)
+        inputs = self._packer(before, windows, pad_to_longest=pad_to_longest)
+        return inputs | {WINDOW_FEATURE: numbers}
+
+    def _windows(self, pieces, rooms):
+        """(the pieces of all windows as a RaggedTensor, the row of each, its number among those of its row).
+
+        `rooms`, int32 [batch], says how many pieces a window of each row holds.
+        """
+        halves = tf.fill(tf.shape(rooms), self._doc_stride) if self._doc_stride else rooms // 2
+        steps = tf.maximum(tf.minimum(rooms, halves), 1)
+        totals = tf.cast(pieces.row_lengths(), tf.int32)
+        owners, starts = window_starts(totals, rooms, steps)
+        lengths = tf.minimum(tf.gather(totals, owners) - starts, tf.gather(rooms, owners))
+        places = tf.gather(tf.cast(pieces.row_starts(), tf.int32), owners) + starts
+        taken = tf.ragged.range(places, places + lengths)
+        windows = taken.with_flat_values(tf.gather(pieces.flat_values, taken.flat_values))
+        return windows, owners, starts // tf.gather(steps, owners)
+
+
+def window_owners(window_numbers) -> tf.Tensor:
+    """Which text each row is a window of: int32 tensor of shape [windows], counted from 0.
+
+    A row whose number does not follow that of the row before begins a text. So what is left of a text with a
+    damaged record counts as texts of their own.
+
+    Args:
+      window_numbers: int32 tensor or array of shape [windows], see `WindowInputs`.
+    """
+    numbers = tf.convert_to_tensor(window_numbers, tf.int32)
+    before = tf.concat([numbers[:1], numbers[:-1]], axis=0)
+    begins = tf.logical_or(tf.equal(numbers, 0), tf.not_equal(numbers, before + 1))
+    # The first row begins a text, whatever its number is: it does not follow itself.
+    return tf.cumsum(tf.cast(begins, tf.int32)) - 1
+
+
+def _places(pieces):
+    """(which piece of its row each one is, the row of each), int32 of shape [pieces]."""
+    rows = tf.cast(pieces.value_rowids(), tf.int32)
+    starts = tf.gather(tf.cast(pieces.row_starts(), tf.int32), rows)
+    return tf.range(tf.size(rows)) - starts, rows
+
+
+def _first_pieces(pieces, kept):
+    """The first `kept` pieces, int32 [batch], of each row."""
+    places, rows = _places(pieces)
+    return _only(pieces, places < tf.gather(kept, rows), kept)
+
+
+def _head_and_tail(pieces, kept):
+    """Of each row the first and last pieces, `kept` in all, which is int32 [batch] and at most its length."""
+    heads = tf.minimum(kept, tf.maximum(kept * _HEAD // _WHOLE, 1))
+    totals = tf.cast(pieces.row_lengths(), tf.int32)
+    places, rows = _places(pieces)
+    in_head = places < tf.gather(heads, rows)
+    in_tail = places >= tf.gather(totals - (kept - heads), rows)
+    return _only(pieces, tf.logical_or(in_head, in_tail), kept)
+
+
+def _only(pieces, is_kept, lengths):
+    return tf.RaggedTensor.from_row_lengths(tf.boolean_mask(pieces.flat_values, is_kept), lengths)

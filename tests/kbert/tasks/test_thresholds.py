@@ -1,0 +1,134 @@
+"""Thresholds chosen on development data, beside all thresholds one by one with scikit-learn's scores."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, f1_score
+
+from kbert.features import LABEL_FEATURE
+from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
+from kbert.tasks.sequences.sequence_classification import SequenceClassification
+from kbert.tasks.task import Predictions
+from kbert.tasks.thresholds import best_threshold, best_thresholds
+from tests.kbert.inference.random_model import random_task_model
+from tests.naming import naming
+
+TEXTS = ["jump the a", "walked and talked, opening the play", "turn", "ask the looks", ""]
+SCORES = {"f1": lambda true, said: f1_score(true, said, zero_division=0), "accuracy": accuracy_score}
+
+
+@pytest.mark.parametrize("metric", SCORES)
+def test_no_threshold_at_all_does_better(metric):
+    rng = np.random.default_rng(11)
+    for trial in range(40):
+        number = int(rng.integers(1, 25))
+        held = rng.random(number) < rng.random()
+        held[0] = True
+        probabilities = rng.random(number).round(int(rng.integers(1, 4)))  # many are tied
+        probabilities = probabilities.clip(0.001, 0.999).astype(np.float32)
+        found = best_threshold(probabilities, held, metric)
+        tried = [0.5, *probabilities, *(probabilities + 1e-4)]
+        with naming(trial, held.tolist(), probabilities.tolist()):
+            assert found.score == pytest.approx(SCORES[metric](held, probabilities >= found.threshold))
+            assert found.score == pytest.approx(max(SCORES[metric](held, probabilities >= t) for t in tried))
+
+
+def test_a_threshold_lies_in_the_middle_and_nearest_to_one_half():
+    assert best_threshold([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]) == (pytest.approx(0.25), 1.0)
+    assert best_threshold([0.7, 0.6, 0.9], [0, 0, 1]) == (pytest.approx(0.8), 1.0)
+    assert best_threshold([0.1, 0.9], [0, 1]).threshold == 0.5  # as good as any, so it stays
+    # Giving the label to all or to the last two: 3 of 4 are right, and 0.25 is nearer than 0.05.
+    assert best_threshold([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 1], "accuracy") == (pytest.approx(0.25), 0.75)
+
+
+def test_a_threshold_never_parts_what_rounding_may_swap():
+    close = np.float32([0.3, 0.3 + 1e-7, 0.6])
+    assert best_threshold(close, [0, 1, 1]).threshold == pytest.approx(0.15)
+    assert best_threshold(np.float32([1.0, 1.0, 0.0]), [1, 0, 0]).threshold == 0.5
+
+
+def test_a_label_that_never_occurs_keeps_its_threshold_and_is_named(caplog):
+    task = MultiLabelClassification(["seen", "never"])
+    held = np.array([[1, 0], [0, 0], [1, 0]])
+    logits = np.array([[-1.0, 3.0], [-2.0, 1.0], [-1.5, -4.0]], np.float32)
+    metrics = task.score(None, Predictions({"logits": logits, LABEL_FEATURE: held}, np.arange(3)))
+    assert best_thresholds(1 / (1 + np.exp(-logits)), held)[1] == (0.5, 0.0)
+    assert metrics["chosen_thresholds"][1] == 0.5 and metrics["label_counts"] == [2, 0]
+    assert metrics["best_macro_f1"] == 0.5  # "never" is given, wrongly: F1 1 and 0
+    chosen = task.chosen(metrics)
+    assert tuple(chosen) == task.chooses and chosen["thresholds"].keys() == {"seen", "never"}
+    assert "no example has the label never: the threshold stays 0.5" in caplog.text
+    assert "never true here" in task.report(metrics).splitlines()[2]
+
+
+def scored(task, logits, labels):
+    """Metrics of an evaluation of these logits, at the thresholds in force."""
+    outputs = {name: np.asarray(value) for name, value in task.outputs_of(logits).items()}
+    batch = {"input_ids": np.zeros((len(logits), 1), np.int32), LABEL_FEATURE: labels}
+    sums = task.metric_sums(outputs, batch)
+    means = {name: np.asarray(s) / w if w else np.asarray(s) for name, (s, w) in sums.items()}
+    return task.summarize(means) | task.score(None, Predictions(outputs | batch, np.arange(len(logits))))
+
+
+def test_what_was_chosen_is_reached_when_it_is_in_force():
+    rng = np.random.default_rng(3)
+    for metric in ("f1", "accuracy"):
+        task = SequenceClassification(("no", "yes"), "no", threshold_metric=metric)
+        logits = rng.normal(size=(50, 2)).astype(np.float32) + [1.0, 0.0]
+        labels = (rng.random(50) < 0.7).astype(np.int32)
+        before = scored(task, logits.astype(np.float32), labels)
+        kept = SequenceClassification(**task.get_config() | task.chosen(before))
+        after = scored(kept, logits.astype(np.float32), labels)
+        assert kept.settings.threshold == before["chosen_threshold"] != 0.5
+        assert float(after[metric]) == pytest.approx(before[f"best_{metric}"])
+        assert after[metric] > before[metric]
+        assert after["chosen_threshold"] == before["chosen_threshold"]  # whatever is in force
+
+    several = MultiLabelClassification(["x", "y", "z"])
+    logits = (rng.normal(size=(60, 3)) - 1.5).astype(np.float32)
+    held = (logits + rng.normal(size=(60, 3)) > -1).astype(np.int32)
+    before = scored(several, logits, held)
+    kept = MultiLabelClassification(**several.get_config() | several.chosen(before))
+    reached = scored(kept, logits, held)["macro_f1"]
+    assert reached == pytest.approx(before["best_macro_f1"])
+    assert reached > before["macro_f1"]
+
+
+def test_more_than_two_labels_choose_no_threshold():
+    task = SequenceClassification(("a", "b", "c"))
+    assert task.chooses == ("temperature",)
+    logits = np.eye(3, dtype=np.float32)[[0, 1, 1]]
+    values = {"logits": logits, LABEL_FEATURE: np.array([0, 1, 2])}
+    assert not [name for name in task.score(None, Predictions(values, np.arange(3))) if "threshold" in name]
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.3, 1.0])
+def test_text_gives_the_labels_of_the_thresholds(threshold):
+    """In the graph: the function that a SavedModel holds."""
+    task = SequenceClassification(("no", "yes"), threshold=threshold)
+    loaded = random_task_model(task)
+    served = task.signatures(loaded.model, loaded.text_inputs)["serving_default"].function(np.array(TEXTS))
+    sure = served["probabilities"].numpy()[:, 1] >= threshold
+    assert [name.decode() for name in served["label"].numpy()] == ["yes" if one else "no" for one in sure]
+
+    several = MultiLabelClassification(["x", "y"], thresholds={"y": threshold})
+    loaded = random_task_model(several)
+    served = several.signatures(loaded.model, loaded.text_inputs)["serving_default"].function(np.array(TEXTS))
+    given = served["probabilities"].numpy() >= np.float32([0.5, threshold])
+    for row in range(len(TEXTS)):
+        answer = several.answer({name: value.numpy()[row] for name, value in served.items()}, {})
+        assert answer["labels"] == [name for name, holds in zip("xy", given[row], strict=True) if holds]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SequenceClassification(("a", "b", "c"), threshold=0.5), "is for two labels; there are 3"),
+        (lambda: SequenceClassification(("a", "b"), threshold=1.5), "threshold=1.5 must be a number from 0"),
+        (lambda: SequenceClassification(("a", "b"), threshold_metric="auc"), "'auc' is not known; give one"),
+        (lambda: MultiLabelClassification(["a"], thresholds={"a": "x"}), "thresholds.a='x' must be a number"),
+        (lambda: MultiLabelClassification(["a"], thresholds={"b": 0.5}), r"no label is \['b'\]"),
+    ],
+)
+def test_thresholds_that_cannot_be_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
