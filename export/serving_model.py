@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from kbert.answering.answering_model import AnsweringModel
+from kbert.answering.answering_model import answering_model
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.text_inputs import TextInputs
 
@@ -11,7 +11,7 @@ from kbert.tokenization.text_inputs import TextInputs
 class ServingModel:
     """A trained run as functions for a SavedModel: the signatures that its task has.
 
-    They answer by an `AnsweringModel`, as answers in Python do. Texts longer than the run's `max_seq_length`
+    They answer by an `answering_model`, as answers in Python do. Texts longer than the run's `max_seq_length`
     are truncated, or cut into windows, as in training.
 
     Args:
@@ -37,7 +37,7 @@ class ServingModel:
             )
         self.task, model = run.load_model()
         text_inputs = TextInputs(run.vocabulary(), run.details["max_seq_length"])
-        self.signatures = self.task.signatures(AnsweringModel(model, precision), text_inputs)
+        self.signatures = self.task.signatures(answering_model(model, precision), text_inputs)
         self.trained_signatures = self.task.signatures(model, text_inputs)
 
     def write(self, directory):

@@ -5,7 +5,6 @@ import math
 import keras
 import tensorflow as tf
 
-from kbert.answering.frozen_dense import FrozenDense
 from kbert.answering.real_tokens import RealTokens
 from kbert.encoder import BertEncoder
 from kbert.features import ENCODER_INPUTS
@@ -27,8 +26,8 @@ class AnsweringEncoder(keras.layers.Layer):
       scores, scale and mask are one op each.
     - With "pooled_output" alone, the last layer computes first tokens only.
 
-    Dense layers are copies (`FrozenDense`): call `renew` when the encoder's weights have changed. Tables,
-    norms and pooler are the encoder's own.
+    In float32 the weights are the encoder's own. In bfloat16 those of the dense layers are copies, which
+    later changes of the encoder do not reach.
 
     Args:
       encoder: the `BertEncoder`, in float32 and not packed.
@@ -71,12 +70,8 @@ class AnsweringEncoder(keras.layers.Layer):
         """An encoder with the same weights and other outputs."""
         return AnsweringEncoder(self._encoder, self.precision, outputs, self._blocks)
 
-    def renew(self):
-        """Takes the encoder's weights again."""
-        for block in self._blocks:
-            block.renew()
-
-    def call(self, inputs):
+    def call(self, inputs, training=False, mask=None):
+        del training, mask  # a functional model hands them to every model in it
         tokens = RealTokens(inputs["input_mask"])
         adder = tf.cast((1.0 - tokens.mask)[:, None, None, :] * _MASKED, self.precision)
         states = [self._embedded(inputs, tokens)]
@@ -105,7 +100,7 @@ class AnsweringEncoder(keras.layers.Layer):
             outputs["hidden_states"] = tuple(tokens.pad(state) for state in states)
         return outputs
 
-    def compute_output_spec(self, inputs):
+    def compute_output_spec(self, inputs, training=False, mask=None):
         batch, seq_length = inputs["input_ids"].shape
         width = self.config.hidden_size
         along = keras.KerasTensor((batch, seq_length, width), "float32")
@@ -123,37 +118,54 @@ class _Block:
     def __init__(self, block, config, precision):
         attention, feed_forward = block.attention, block.feed_forward
         self._block, self._heads, self._hidden_act = block, config.num_attention_heads, config.hidden_act
-        self.query = FrozenDense([attention.query], precision)
-        self.key_value = FrozenDense([attention.key, attention.value], precision)
-        self.attention_output = FrozenDense([attention.output_dense], precision)
-        self.intermediate = FrozenDense([feed_forward.intermediate], precision)
-        self.output = FrozenDense([feed_forward.output_dense], precision)
-
-    def renew(self):
-        for dense in (self.query, self.key_value, self.attention_output, self.intermediate, self.output):
-            dense.renew()
+        layers = {
+            "query": attention.query,
+            "key": attention.key,
+            "value": attention.value,
+            "attention_output": attention.output_dense,
+            "intermediate": feed_forward.intermediate,
+            "output": feed_forward.output_dense,
+        }
+        self._weights = {name: _weights_of(layer, precision) for name, layer in layers.items()}
 
     def __call__(self, hidden, adder, tokens, only_first):
         """Hidden states (T, H) -> (T, H), or with `only_first` (batch, H)."""
         asking = tokens.take_first(hidden) if only_first else hidden
         context = self._context(asking, hidden, adder, tokens, only_first)
-        attended = _normalized(self.attention_output(context) + asking, self._block.attention_layer_norm)
+        attended = self._dense("attention_output", context) + asking
+        attended = _normalized(attended, self._block.attention_layer_norm)
         attended = tf.cast(attended, hidden.dtype)
-        widened = _activated(self.intermediate(attended), self._hidden_act)
-        outputs = _normalized(self.output(widened) + attended, self._block.feed_forward_layer_norm)
+        widened = _activated(self._dense("intermediate", attended), self._hidden_act)
+        outputs = _normalized(self._dense("output", widened) + attended, self._block.feed_forward_layer_norm)
         return tf.cast(outputs, hidden.dtype)
 
     def _context(self, asking, hidden, adder, tokens, only_first):
         width, heads = hidden.shape[-1], self._heads
         if only_first:
-            query = tf.reshape(self.query(asking), [-1, heads, 1, width // heads])
+            query = tf.reshape(self._dense("query", asking), [-1, heads, 1, width // heads])
         else:
-            query = tokens.split_heads(self.query(asking), heads)  # (B, N, S, D)
-        key, value = tf.split(tokens.split_heads(self.key_value(hidden), 2 * heads), 2, axis=1)
+            query = tokens.split_heads(self._dense("query", asking), heads)  # (B, N, S, D)
+        key, value = (tokens.split_heads(self._dense(name, hidden), heads) for name in ("key", "value"))
         factor = tf.constant(1.0 / math.sqrt(width // heads), hidden.dtype)
         probabilities = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + adder)
         context = tf.matmul(probabilities, value)
         return tf.reshape(context, [-1, width]) if only_first else tokens.merge_heads(context, heads)
+
+    def _dense(self, name, inputs):
+        kernel, bias = self._weights[name]
+        return tf.nn.bias_add(tf.matmul(inputs, kernel), bias)
+
+
+def _weights_of(layer, precision):
+    """Kernel and bias of a dense layer: in float32 its own variables, else copies.
+
+    Variables and no constants: a server would hold constants some eight times (docs/serving.md). Where its
+    environment says TF_ONEDNN_ASSUME_FROZEN_WEIGHTS=1, oneDNN arranges variables once, as it does constants.
+    """
+    own = layer.kernel.value, layer.bias.value
+    if precision == "float32":
+        return own
+    return tuple(tf.Variable(tf.cast(weight, precision), trainable=False) for weight in own)
 
 
 def _check(encoder, precision, outputs):

@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
+from kbert.answering.answering_encoder import AnsweringEncoder
 from kbert.config.pooling_config import POOLINGS
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import LoadedModel
@@ -87,7 +88,7 @@ class FeatureExtractor:
         self.pooling = pooling
         self.combine = combine
         self._model = model
-        self._encoder = model.answering.encoder.with_outputs("hidden_states")
+        self._encoder = AnsweringEncoder(model.encoder, outputs=("hidden_states",))
         self._pool = None if pooling == "none" else SequencePooling(pooling, normalize)
         self._run = tf.function(self._values, reduce_retracing=True)
 
@@ -107,7 +108,6 @@ class FeatureExtractor:
         return batch.answer(features)
 
     def _features(self, texts, text_pairs):
-        self._model.answering.renew_if_changed()
         inputs = self._model.inputs(texts, text_pairs)
         values = self._run(inputs).numpy()
         tokens = self._model.vocabulary.tokens

@@ -7,7 +7,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from kbert.answering.answering_model import AnsweringModel
+from kbert.answering.answering_encoder import AnsweringEncoder
+from kbert.answering.answering_model import answering_model
 from kbert.checkpoints.formats import local_path, read_checkpoint
 from kbert.checkpoints.model_loading import build_model
 from kbert.config.pooling_config import PoolingConfig
@@ -127,9 +128,9 @@ class LoadedModel:
         )
 
     @functools.cached_property
-    def answering(self) -> AnsweringModel:
-        """What answers in the place of `model`: its copy for answering, made when it is first asked for."""
-        return AnsweringModel(self.model)
+    def answering_model(self) -> keras.Model:
+        """What answers in the place of `model`, with its weights; made when it is first asked for."""
+        return answering_model(self.model)
 
     def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":
         """The same model with another maximum length.
@@ -193,7 +194,6 @@ class LoadedModel:
         """
         batch = text_batch(texts)
         embedder = self._embedder(pooling or self.pooling, self.normalize if normalize is None else normalize)
-        self.answering.renew_if_changed()
         texts = batch.texts
         embeddings = np.zeros((len(texts), self.config.hidden_size), np.float32)
         # Texts of similar length go into one batch: less padding means less work.
@@ -207,7 +207,8 @@ class LoadedModel:
     def _embedder(self, pooling, normalize):
         key = (pooling, normalize)
         if key not in self._embedders:
-            encoder, pool = self.answering.encoder, SequencePooling(pooling, normalize)
+            encoder = AnsweringEncoder(self.encoder, outputs=("sequence_output",))
+            pool = SequencePooling(pooling, normalize)
 
             def embed(texts):
                 inputs = self.text_inputs(texts, pad_to_longest=True)

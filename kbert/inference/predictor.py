@@ -39,7 +39,7 @@ class Predictor:
 
     def __init__(self, loaded: LoadedModel, signature: str = "serving_default"):
         self.loaded = loaded
-        signatures = loaded.task.signatures(loaded.answering, loaded.text_inputs)
+        signatures = loaded.task.signatures(loaded.answering_model, loaded.text_inputs)
         if signature not in signatures:
             raise ValueError(
                 f"signature={signature!r}: {loaded.source} has {', '.join(signatures)}; choose one of these."
@@ -73,7 +73,6 @@ class Predictor:
                 f"{self.loaded.source} expects {', '.join(sorted(expected))}, but received "
                 f"{', '.join(sorted(inputs)) or 'nothing'}."
             )
-        self.loaded.answering.renew_if_changed()
         tensors = {
             name: tf.constant(inputs[name], dtype=dtype)
             for name, (dtype, _) in self._signature.inputs.items()

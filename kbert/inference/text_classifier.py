@@ -41,8 +41,8 @@ class TextClassifier:
     def __init__(self, run: RunDirectory | LoadedModel):
         loaded = load_answering(run, ("label", "labels"), _NEED)
         self.takes_pairs = loaded.takes_pairs
-        self.task, self._source, self._answering = loaded.task, loaded.source, loaded.answering
-        signature = loaded.task.signatures(self._answering, loaded.text_inputs)["serving_default"]
+        self.task, self._source = loaded.task, loaded.source
+        signature = loaded.task.signatures(loaded.answering_model, loaded.text_inputs)["serving_default"]
         self._run = tf.function(signature.function, reduce_retracing=True)
 
     def __call__(self, texts, text_pairs=None):
@@ -69,5 +69,4 @@ class TextClassifier:
             expected = "pairs of texts" if self.takes_pairs else "single texts"
             raise ValueError(f"this run was trained on {expected}, and answers only those.")
         pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
-        self._answering.renew_if_changed()
         return self._run(tf.constant(batch.texts, tf.string), pairs)
