@@ -112,7 +112,7 @@ def test_compiled_kernels_give_the_same_answers_and_gradients(plain, packed, mon
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("packed", [pytest.param(False, marks=pytest.mark.long), True])
 def test_recomputation_draws_the_same_dropout(packed):
     kept = answer_and_gradients(encoder(dropout=0.3, packed=packed), training=True)
     again = answer_and_gradients(encoder(dropout=0.3, packed=packed, recompute=True), training=True)

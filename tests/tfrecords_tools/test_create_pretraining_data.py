@@ -623,6 +623,7 @@ def killed(job, piece, *arguments):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_a_sentence_and_the_same_command_goes_on(tmp_path, corpus, monkeypatch):
     create_pretraining_data(*corpus, tmp_path / "whole", **SMALL)
     with monkeypatch.context() as patch:
@@ -758,6 +759,7 @@ def run_script(*arguments):
     return warm_processes.run_script("tfrecords_tools.create_pretraining_data", *arguments)
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_the_originals_flags(tmp_path, corpus):
     ended = run_script(
         *(f"--input_files={corpus[0]}", f"--vocab_file={corpus[1]}", f"--output_dir={tmp_path / 'out'}"),

@@ -59,6 +59,7 @@ def records_of(run, file, folder):
     return folder / "records"
 
 
+@pytest.mark.long
 def test_scores_count_texts_from_a_file_and_from_records(trained, tmp_path):
     run, dev, metrics = trained
     assert run.details["num_train_examples"] == 24

@@ -136,6 +136,7 @@ def test_python_and_the_savedmodel_answer_as_the_evaluation_did(case, tmp_path):
         np.testing.assert_allclose(served[name], [one[name] for one in given], atol=1e-4)
 
 
+@pytest.mark.long
 def test_records_are_the_rows_of_live_text_and_train_the_same(case, tmp_path):
     run, train, dev, metrics = case
     config = run.config

@@ -72,6 +72,7 @@ def test_a_run_with_a_teacher_goes_on_exactly_and_leaves_the_student_alone(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_changed_teacher_is_refused(finetuned_run, pair_run, labelled_files, tmp_path):
     config = narrow_student(finetuned_run.path)
     run_finetuning(dataclasses.replace(config, num_train_epochs=0.2), tmp_path / "run", labelled_files[0])

@@ -53,6 +53,7 @@ def config_of(path, config_class):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_stored_pretraining_resumes_to_its_numbers(stored, caplog):
     path = stored / "pretraining"
     expected = read_metrics(path / "metrics.jsonl")

@@ -125,6 +125,7 @@ def test_pretraining_goes_on_from_any_format(published, records_dir, tmp_path, s
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_trainer_keeps_what_it_was_given(published, labelled_files, tmp_path):
     """At a learning rate of almost nothing a real training ends where it began: at the published weights."""
     weights, paths = published

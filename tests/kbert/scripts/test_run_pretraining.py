@@ -84,6 +84,7 @@ def text_run(text_records, tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_records_of_one_text_train_the_masked_lm_alone(text_records, text_run):
     manifest = read_manifest(text_records / "train")
     assert set(manifest.features) == {"input_ids", "input_mask", "segment_ids"}
@@ -98,6 +99,7 @@ def test_records_of_one_text_train_the_masked_lm_alone(text_records, text_run):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_run_taken_up_again_sees_the_very_same_masks(text_records, text_run, tmp_path):
     """From the last but one checkpoint, with the later lines of metrics still there."""
     run = RunDirectory(shutil.copytree(text_run.path, tmp_path / "run"))

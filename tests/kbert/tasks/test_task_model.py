@@ -160,6 +160,7 @@ def test_a_loss_of_ones_own_replaces_the_tasks():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_encoder_and_task_models_compose_with_other_layers(tmp_path):
     config = tiny_encoder_config(num_hidden_layers=1)
     encoder = BertEncoder(config, outputs=["sequence_output"])

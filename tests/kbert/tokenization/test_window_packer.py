@@ -93,6 +93,7 @@ def as_dicts(windows):
 pieces = st.integers(10, 99)
 
 
+@pytest.mark.slow
 @given(
     texts=st.lists(
         st.tuples(st.lists(pieces, max_size=60), st.lists(pieces, max_size=9)), min_size=1, max_size=4

@@ -35,7 +35,7 @@ def after_a_step():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize("recompute", [pytest.param(False, marks=pytest.mark.long), True])
 def test_frozen_weights_stay_and_the_others_learn_as_without(after_a_step, recompute):
     _, unfrozen, _ = after_a_step(FrozenConfig())
     before, after, training = after_a_step(FROZEN, recompute)

@@ -89,6 +89,7 @@ def test_an_overflow_skips_the_step_but_not_the_data(scaled_float32):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_optimizer_counts_only_the_steps_it_took(scaled_float32, monkeypatch):
     training = SmallTraining(
         random_batches(1, batch_size=8), precision="mixed_float16", optimizer_name="adamw", **STEP
@@ -117,6 +118,7 @@ def test_what_no_smaller_scale_can_mend_is_not_hidden(scaled_float32):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_float16_learns_as_float32_does(plain):
     half = SmallTraining(random_batches(2, batch_size=8), dtype="mixed_float16", **STEP)
     plain.restart()

@@ -38,6 +38,7 @@ def test_a_tiny_model_overfits_one_batch(calm_training):
     assert last["masked_lm_accuracy"] == 1.0 and last["next_sentence_accuracy"] == 1.0
 
 
+@pytest.mark.slow
 def test_one_step_changes_every_weight_and_moment(training):
     training.restart()
     before = training.snapshot()
@@ -158,6 +159,7 @@ def test_xla_takes_the_same_steps(calm_training):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_mixed_precision_takes_nearly_the_same_steps(calm_training):
     mixed = SmallTraining(
         random_batches(1, batch_size=8), dropout=0.0, learning_rate=5e-3, dtype="mixed_bfloat16"

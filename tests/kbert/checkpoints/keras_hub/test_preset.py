@@ -164,6 +164,7 @@ def test_a_preset_of_keras_hub_answers_the_same_in_kbert(saved, name):
     assert checkpoint.max_seq_length == (16 if name == "BertBackbone" else LENGTH)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CLASSES)
 def test_what_kbert_writes_keras_hub_loads_as_it_is(saved, keras_hub, tmp_path, name):
     convert_checkpoint(saved[name][1], tmp_path / "run", "kbert")
@@ -305,6 +306,7 @@ def test_a_preset_is_loaded_and_answers(saved, tmp_path):
     assert loaded.model(loaded.inputs(["the play"]))["probabilities"].shape == (1, 3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("pooling", "normalize"), [("mean", True), ("cls", False), ("max", True)])
 def test_a_sentence_embedder_gives_its_own_vectors(keras_hub, tmp_path, pooling, normalize):
     backbone = build(keras_hub, "BertBackbone")

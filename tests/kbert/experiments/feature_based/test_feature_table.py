@@ -88,6 +88,7 @@ def table(small):
     return places, settings, summary, (list(there["rows"]), written, trained)
 
 
+@pytest.mark.long
 def test_the_same_command_goes_on_where_it_was(table):
     places, settings, summary, (there, written, trained) = table
     assert written == ["train", "dev"]  # the encoder saw each file once
@@ -113,6 +114,7 @@ def test_the_run_holds_no_variable_of_the_encoder(table):
     assert model.encoder is None
 
 
+@pytest.mark.long
 def test_scores_of_records_are_those_of_the_sentences_of_the_file(table):
     """Asked one sentence at a time, without rows and padding, with vectors that were never on disk."""
     places, _, summary, _ = table

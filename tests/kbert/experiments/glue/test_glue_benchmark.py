@@ -70,6 +70,7 @@ def interrupted(glue_dir, pretraining_run, tmp_path_factory):
     return settings, places, summary, finished, [path.relative_to(run_dir) for path in trained]
 
 
+@pytest.mark.long
 def test_finished_runs_are_not_trained_again(interrupted):
     settings, places, summary, finished, trained = interrupted
     runs = {f"cola/lr-{rate}/seed-{seed}" for rate in ("1e-12", "0.005") for seed in (1, 2)}
@@ -80,6 +81,7 @@ def test_finished_runs_are_not_trained_again(interrupted):
         assert run_glue(settings, places) == summary
 
 
+@pytest.mark.long
 def test_the_best_learning_rate_and_run_are_those_of_dev(interrupted, glue_dir):
     _, places, summary, *_ = interrupted
     task = summary["tasks"]["cola"]
@@ -101,6 +103,7 @@ def test_the_best_learning_rate_and_run_are_those_of_dev(interrupted, glue_dir):
     assert summary["average"] == {"tasks": ["cola"], "value": task["metrics"]["matthews"]["mean"]}
 
 
+@pytest.mark.long
 def test_table_summary_and_page_say_the_same(interrupted):
     _, places, summary, *_ = interrupted
     assert json.loads((places.run_dir / "summary.json").read_text()) == json.loads(json.dumps(summary))

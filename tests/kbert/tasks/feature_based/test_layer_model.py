@@ -73,6 +73,7 @@ def test_which_layers_reach_the_words():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_fit_learns():
     model = make_model("weighted_sum_all", "mixed_bfloat16")
     batch = make_batch(model)

@@ -91,7 +91,7 @@ def test_a_tiny_model_learns_its_entities(trained, files):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("document_context", [False, True])
+@pytest.mark.parametrize("document_context", [pytest.param(False, marks=pytest.mark.long), True])
 def test_records_are_judged_as_the_file_is(document_context, pretraining_run, files, tmp_path):
     settings = {"document_context": document_context}
     config = config_of(task_settings=settings, num_train_epochs=2.0)
@@ -245,6 +245,7 @@ def test_what_is_served_is_what_python_answers(trained, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_labels_that_are_no_entities(files, pretraining_run, tmp_path):
     content = files[0].read_text(encoding="utf-8").replace("I-PER", "P").replace("B-PER", "P")
     path = tmp_path / "parts.conll"
