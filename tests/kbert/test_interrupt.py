@@ -40,18 +40,20 @@ def run(tmp_path, module, *command):
         ("kbert.scripts.run_evaluation", "absl"),
         ("kbert.scripts.run_evaluation", "kbert.command_line"),
         ("kbert.scripts.run_evaluation", "absl.app"),
-        ("kbert.scripts.run_evaluation", "numpy"),
-        ("kbert.scripts.run_evaluation", "tensorflow"),
-        ("kbert.scripts.run_evaluation", "numpy.linalg"),
-        ("kbert.scripts.run_evaluation", "tensorflow.python.framework.ops"),
-        ("kbert.scripts.run_evaluation", "keras.src.layers"),
+        ("kbert.scripts.run_prediction", "numpy"),
+        ("kbert.scripts.run_prediction", "tensorflow"),
+        ("kbert.scripts.run_prediction", "numpy.linalg"),
+        ("kbert.scripts.run_prediction", "tensorflow.python.framework.ops"),
+        ("kbert.scripts.run_prediction", "keras.src.layers"),
         ("export.export_savedmodel", "absl"),
         ("tfrecords_tools.show_records", "absl"),
     ],
 )
 def test_at_every_early_moment_it_is_one_line(tmp_path, script, module):
     flags = ["--run_dir=none", "--input_dir=none", "--model_base_path=none"]
-    known = {"run_evaluation": flags[:2], "export_savedmodel": flags[::2]}.get(script.split(".")[-1], [])
+    known = {"run_evaluation": flags[:2], "run_prediction": flags[:1], "export_savedmodel": flags[::2]}.get(
+        script.split(".")[-1], []
+    )
     result = run(tmp_path, module, "-m", script, *known)
     assert (result.returncode, result.stdout, result.stderr) == (130, "", "stopped by Ctrl-C\n")
     assert not (tmp_path / "none").exists()

@@ -10,15 +10,15 @@ from kbert.input_pipelines.records.labelled_records import LabelledRecords
 from kbert.manifest import read_manifest
 from kbert.tasks import TASKS
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
+from kbert.tasks.sequences.settings import OneLabelSettings
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, write_labelled_file
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 
 @dataclass(frozen=True)
-class Shouting:
+class Shouting(OneLabelSettings):
     times: int = 1
-    threshold: float = 0.5
 
 
 class Shouted(SequenceClassification):
@@ -30,12 +30,12 @@ class Shouted(SequenceClassification):
 
     @classmethod
     def of_dataset(cls, dataset, settings=None):
-        task = super().of_dataset(dataset)
-        task.times = (settings or Shouting()).times
-        return task
+        return super().of_dataset(dataset, settings or Shouting())
 
     def examples_to_features(self, examples, text_inputs):
-        repeated = [example._replace(text=" ".join([example.text] * self.times)) for example in examples]
+        repeated = [
+            example._replace(text=" ".join([example.text] * self.settings.times)) for example in examples
+        ]
         return super().examples_to_features(repeated, text_inputs)
 
 
@@ -58,7 +58,7 @@ def records(tmp_path, monkeypatch):
 
 def test_settings_reach_the_rows(records):
     once, twice = (read_manifest(records(str(times), times=times)) for times in (1, 2))
-    assert twice.settings["task_settings"] == {"times": 2, "threshold": 0.5}
+    assert twice.settings["task_settings"]["times"] == 2
     assert twice.statistics["tokens"] > once.statistics["tokens"]
 
 
@@ -71,7 +71,7 @@ def test_records_of_other_settings_are_refused(records):
 
 def test_a_setting_that_changes_no_row_may_differ(records):
     directory = records("twice", times=2)
-    ours = Shouting(times=2, threshold=0.9)
+    ours = Shouting(times=2, label_smoothing=0.1)
     assert LabelledRecords(directory, Shouted, MAX_SEQ_LENGTH, settings=ours).num_examples == 6
 
 
