@@ -121,9 +121,8 @@ def _fork_tests(copy, tests, output, seconds=_SECONDS) -> int:
     for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "kbert")]:
         del sys.modules[name]
     sys.path[:] = [str(copy), *(path for path in sys.path if Path(path or ".").resolve() != REPOSITORY)]
-    arguments = ["-x", "-q", "-p", "no:cacheprovider", f"--basetemp={copy}.tests"]
-    if not any("::" in test for test in tests):  # a test that a fault names by itself may be slow
-        arguments += ["-m", "not slow"]
+    marks = "not long and not exhaustive"
+    arguments = ["-x", "-q", "-m", marks, "-p", "no:cacheprovider", f"--basetemp={copy}.tests"]
     os._exit(int(pytest.main([*arguments, *tests])))
 
 

@@ -360,6 +360,7 @@ def test_requests_from_many_threads_get_their_own_answers(server):
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_new_version_is_picked_up_and_a_broken_one_is_not(text_length_dir, trimmer_dir, tmp_path):
     shutil.copytree(text_length_dir, tmp_path / "1")
     with DevelopmentServer(str(tmp_path), MODEL, 0, 0, poll_seconds=0.05) as server:

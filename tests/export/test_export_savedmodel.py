@@ -43,6 +43,7 @@ def keras_outputs(run, inputs):
     return {name: model(packed, training=False)[name].numpy() for name in ("probabilities", "logits")}
 
 
+@pytest.mark.slow
 def test_both_signatures_answer_as_keras_does(exported):
     run, report, inputs = exported
     expected = keras_outputs(run, inputs)
@@ -103,6 +104,7 @@ def test_versions_count_up_and_an_existing_one_is_refused(finetuned_run, tmp_pat
     assert export_savedmodel(finetuned_run, tmp_path)["version"] == 10
 
 
+@pytest.mark.slow
 def test_a_failing_check_leaves_nothing(finetuned_run, tmp_path, monkeypatch):
     monkeypatch.setattr(exporter, "TOLERANCES", {"float32": -1.0})
     with pytest.raises(ValueError, match=r"answers differently .* Nothing was exported\."):

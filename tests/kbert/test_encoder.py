@@ -404,6 +404,7 @@ def test_save_and_load(tmp_path, dtype, outputs):
             np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.slow
 def test_graph_and_xla_answer_like_eager(encoder):
     inputs = {name: tf.constant(value) for name, value in random_inputs(encoder.config).items()}
     eager = encoder(inputs, training=False)

@@ -76,6 +76,7 @@ def plain():
     return answer_and_gradients(encoder(), training=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "training"),
     [

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 # Each line marked with what must be said of it; a line without a mark must pass.
@@ -29,6 +31,7 @@ def promised(vocabulary: Vocabulary) -> int:
 """
 
 
+@pytest.mark.slow
 def test_faults_of_every_kind_are_caught(tmp_path):
     file = tmp_path / "faulty.py"
     file.write_text(FAULTY)

@@ -352,6 +352,7 @@ def test_records_alone_are_enough_to_start_from_random_weights(record_dirs, tmp_
     assert sum(map(sum, metrics["confusion"])) == 13
 
 
+@pytest.mark.slow
 def test_records_that_do_not_fit_the_run_are_refused(
     make, labelled_files, record_dirs, records_dir, pretraining_run, tmp_path
 ):

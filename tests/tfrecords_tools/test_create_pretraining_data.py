@@ -98,6 +98,7 @@ def write_numbered_corpus(folder, num_documents=40, seed=0):
 # ------------------------------------------------------------------------------ the records
 
 
+@pytest.mark.slow
 def test_every_record_is_two_texts_of_the_corpus_with_the_right_label(tmp_path, small_blocks):
     files, document_of = write_numbered_corpus(tmp_path)
     create_pretraining_data(*files, tmp_path / "out", **SMALL | {"dupe_factor": 10})
@@ -776,6 +777,7 @@ def test_the_command_line_takes_the_originals_flags(tmp_path, corpus):
     assert contents(tmp_path / "out") == contents(tmp_path / "by_function"), "in another process as well"
 
 
+@pytest.mark.slow
 def test_an_error_is_one_sentence_and_exit_code_1(tmp_path, corpus):
     ended = run_script(
         *(f"--input_files={tmp_path}/none*", f"--vocab_file={corpus[1]}", f"--output_dir={tmp_path / 'out'}")

@@ -1,5 +1,6 @@
 """A SavedModel that answers with offsets: stock TensorFlow Serving knows its ops, and a session runs it."""
 
+import pytest
 import tensorflow as tf
 
 from export.gate.op_gate import check_servable
@@ -31,6 +32,7 @@ class Offsets(tf.Module):
         return {name: field.to_tensor() for name, field in words._asdict().items()}
 
 
+@pytest.mark.slow
 def test_signatures_with_offsets_pass_the_gate_and_answer_in_a_session(tmp_path):
     module = Offsets(do_lower_case=True)
     folder = str(tmp_path / "1")

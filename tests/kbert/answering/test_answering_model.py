@@ -95,6 +95,7 @@ def test_bfloat16_is_near_and_answers_in_float32():
     assert 0 < difference < 0.05 * np.abs(expected.numpy()).max() + 0.05
 
 
+@pytest.mark.slow
 def test_it_follows_the_weights_of_the_model():
     model = random_classifier()
     answering, inputs = answering_model(model), random_inputs(model.encoder.config, 3, 7)

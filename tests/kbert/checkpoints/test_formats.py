@@ -167,6 +167,7 @@ def test_a_converted_classifier_answers_and_is_evaluated(tmp_path):
     assert metrics["num_examples"] == 2 and metrics["loss"] > 0
 
 
+@pytest.mark.slow
 def test_a_converted_classifier_of_pairs(tmp_path):
     source = STORED / "BertForSequenceClassification"
     convert_checkpoint(source, tmp_path / "run", "kbert", takes_pairs=True)
@@ -175,6 +176,7 @@ def test_a_converted_classifier_of_pairs(tmp_path):
     assert read_checkpoint(tmp_path / "run").takes_pairs is True
 
 
+@pytest.mark.slow
 def test_a_converted_masked_lm_fills_masks(tmp_path):
     convert_checkpoint(STORED / "BertForMaskedLM_bin", tmp_path / "run", "kbert")
     ((ranked,),) = MaskFiller(RunDirectory(tmp_path / "run"))(["the [MASK] jumping"], 3)
@@ -279,6 +281,7 @@ def test_the_command_prints_the_report(tmp_path):
     assert "note: hidden_act='gelu_erf', which the original's code does not know" in result.stdout
 
 
+@pytest.mark.slow
 def test_the_command_refuses_in_one_line(tmp_path):
     result = run_script(f"--from={tmp_path}/none", f"--to={tmp_path}/out")
     assert result.returncode == 1 and result.stderr.count("\n") == 1

@@ -135,6 +135,7 @@ def test_each_layer_of_the_student_imitates_its_layer_of_the_teacher():
         np.testing.assert_allclose(tf.nn.softmax(scores + adder), probabilities[layer], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_packed_rows_and_16_bits_learn_the_same():
     task, batch = make_task("token_classification"), packed_batch()
     labels = np.random.default_rng(0).integers(-1, 3, batch["input_ids"].shape).astype(np.int32)
@@ -149,6 +150,7 @@ def test_packed_rows_and_16_bits_learn_the_same():
     assert short == pytest.approx(plain, rel=0.1) and short != plain
 
 
+@pytest.mark.slow
 def test_labels_in_another_order_are_the_same_labels():
     task = make_task("sequence_classification")  # a, b, c
     same, other = (random_teacher(task, TEACHER, labels=labels) for labels in ("abc", "cab"))

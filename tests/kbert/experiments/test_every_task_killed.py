@@ -58,6 +58,7 @@ def make_training(pretraining_run, tmp_path):
     return make
 
 
+@pytest.mark.slow
 def test_every_task_is_trained_here(make_training):
     trained = {make_training(name).config.task for name in TRAININGS}
     assert trained == set(TASKS) - NOT_TRAINED

@@ -56,6 +56,7 @@ def reference(head, x):
     return x @ weights["tagger/dense/kernel"] + weights["tagger/dense/bias"]
 
 
+@pytest.mark.slow
 def test_as_a_layer():
     check_layer(make_head, {"vectors": VECTORS, "input_mask": MASK}, (3, 5, 3), output_dtype="float32")
 
@@ -71,6 +72,7 @@ def test_what_stands_at_padding_changes_nothing(head):
     np.testing.assert_array_equal(head(VECTORS, MASK)[1, :3], head(other, MASK)[1, :3])
 
 
+@pytest.mark.slow
 def test_xla_compiles_it(head):
     import tensorflow as tf
 

@@ -114,6 +114,7 @@ def split_lines():
     return texts, [None, "the play", None, "turn", None, None]
 
 
+@pytest.mark.slow
 def test_json_lines_have_the_form_of_the_original(model, input_file, tmp_path):
     loaded, weights = model
     extractor = FeatureExtractor(loaded, [-1, -2])
@@ -145,6 +146,7 @@ def test_json_lines_have_the_form_of_the_original(model, input_file, tmp_path):
         assert line == json.dumps(written)
 
 
+@pytest.mark.slow
 def test_json_lines_of_pooled_and_combined_features(model, input_file, tmp_path):
     loaded, _ = model
     texts, pairs = split_lines()

@@ -58,6 +58,7 @@ def test_no_texts_no_answers(classify, fill):
     assert fill([]) == []
 
 
+@pytest.mark.slow
 def test_two_masks_and_one_get_the_models_own_probabilities(fill, pretraining_run):
     texts = ["[MASK] the play[MASK] .", "walk [MASK]"]
     two, one = fill(texts, top_k=4)
@@ -96,6 +97,7 @@ def test_whole_words_are_neither_pieces_nor_special(fill, pretraining_run):
         assert candidate["probability"] == pytest.approx(of_all[candidate["token"]], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_candidates_have_the_geometric_mean_of_their_pieces(fill, pretraining_run):
     """Each piece at a mask of its own, worked out from the model's logits."""
     vocabulary = pretraining_run.vocabulary()
@@ -186,6 +188,7 @@ def test_the_mask_filler_refuses_what_it_cannot_fill(fill, finetuned_run, pretra
         TextClassifier(pretraining_run)
 
 
+@pytest.mark.slow
 def test_predictions_stream_one_answer_a_text(finetuned_run, pair_run, pretraining_run, classify):
     answers = list(predictions(finetuned_run, ({"text": f"play {'the ' * i}"} for i in range(40))))
     assert len(answers) == 40 and answers[3]["text"] == "play the the the "

@@ -14,6 +14,7 @@ from kbert.tasks.task_model import TaskModel
 from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
 
 
+@pytest.mark.slow
 def test_load_a_run_gives_the_runs_model(finetuned_run, pair_run, pretraining_run):
     loaded = load(finetuned_run.path)
     assert isinstance(loaded, LoadedModel) and isinstance(loaded.model, TaskModel)
@@ -74,6 +75,7 @@ def test_many_embeddings_come_in_the_order_of_their_texts():
     assert loaded.embed([]).shape == (0, 16)
 
 
+@pytest.mark.slow
 def test_the_embedding_model_is_an_ordinary_keras_model(tmp_path):
     loaded, _ = random_model()
     model = loaded.embedding_model()

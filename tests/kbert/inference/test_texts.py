@@ -39,6 +39,7 @@ def roads(classifier, masked):
 ROADS = ["classify", "embed", "extract", "fill", "inputs"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["classify", "embed", "extract", "fill"])
 def test_a_text_by_itself_gets_what_a_list_of_it_gets(roads, name):
     alone, (listed,) = roads[name]("jump [MASK]"), roads[name](["jump [MASK]"])
@@ -138,6 +139,7 @@ def broken():
     return breaks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_an_answer_that_is_no_number_is_refused_and_its_text_named(broken, value):
     """One token's vector is damaged, so that other texts still have answers."""

@@ -246,6 +246,7 @@ SMALL_ROWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", SMALL_ROWS.values(), ids=SMALL_ROWS)
 def test_every_choice_is_as_likely_as_the_rules_say(text):
     """The exact probability of each set of places, from all orders and lengths."""

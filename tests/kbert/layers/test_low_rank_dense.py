@@ -35,6 +35,7 @@ def test_it_is_a_dense_layer_until_its_second_matrix_learns():
     np.testing.assert_allclose(layer(INPUTS, training=True), expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_dropout_is_of_the_adapter_s_input_alone_and_by_its_seed():
     layer, seed = dense(dropout=0.5), ops.convert_to_tensor([5, 9], "uint32")
     layer.lora_b.assign(RNG.normal(size=(2, 5)))

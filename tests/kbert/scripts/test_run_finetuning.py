@@ -127,6 +127,7 @@ def test_a_swapped_vocabulary_of_the_checkpoint_is_refused(pretraining_run, labe
         run_finetuning(tiny_finetuning_config(), tmp_path / "run", labelled_files[0], init_checkpoint=copy)
 
 
+@pytest.mark.slow
 def test_pretraining_evaluation_and_its_baseline(pretraining_run, records_dir, tmp_path):
     _, metrics = evaluate(pretraining_run, input_dir=records_dir / "heldout", batch_size=7)
     recorded = read_metrics(pretraining_run.metrics_file)[-1]
@@ -208,6 +209,7 @@ def test_a_best_metric_that_is_none_is_refused_before_training(labelled_files, p
     assert not (tmp_path / "run" / "metrics.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_seeds_give_mean_and_deviation_and_go_on_where_they_stopped(labelled_files, tmp_path, monkeypatch):
     """With trainings of one weight; test_glue_benchmark.py stops whole ones."""
 

@@ -123,6 +123,7 @@ def test_evaluation_of_unmasked_records_is_the_same_every_time(text_records, tex
     )
 
 
+@pytest.mark.slow
 def test_a_run_without_next_sentence_fills_masks(text_run):
     ((candidates,),) = MaskFiller(text_run)(["walk the [MASK]"], top_k=3)
     assert len(candidates) == 3

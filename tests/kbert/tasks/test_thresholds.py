@@ -16,6 +16,7 @@ TEXTS = ["jump the a", "walked and talked, opening the play", "turn", "ask the l
 SCORES = {"f1": lambda true, said: f1_score(true, said, zero_division=0), "accuracy": accuracy_score}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", SCORES)
 def test_no_threshold_at_all_does_better(metric):
     rng = np.random.default_rng(11)

@@ -98,6 +98,7 @@ def head_and_tail(pieces, kept):
     return pieces[:head] + pieces[len(pieces) - (kept - head) :]
 
 
+@pytest.mark.slow
 @given(examples=pairs, length=st.integers(4, 16))
 @settings(max_examples=30, deadline=None)
 def test_the_head_and_the_tail_of_a_text_and_of_both_of_a_pair(examples, length):
@@ -119,6 +120,7 @@ def test_of_510_pieces_the_first_128_and_the_last_382_stay():
     assert ids[1:-1] == [VOCABULARY.ids[one] for one in pieces[:128] + pieces[-382:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pad_to_longest", [False, True])
 @pytest.mark.parametrize("pair", [False, True])
 def test_what_fits_is_packed_bit_for_bit_as_without_windows(pair, pad_to_longest):

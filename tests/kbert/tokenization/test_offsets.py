@@ -158,6 +158,7 @@ def test_nothing_has_no_pieces(rows, do_lower_case):
             assert field.to_list() == [[]] * len(rows)
 
 
+@pytest.mark.slow
 def test_a_function_takes_batches_of_any_size():
     with_offsets = tf.function(
         tokenizers[True].with_offsets, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
@@ -218,6 +219,7 @@ def test_random_texts_have_the_places_of_the_reference(do_lower_case, texts):
     assert words.words.to_list() == split_words(tensor_of(texts), do_lower_case).to_list()
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(rows=st.lists(byte_strings, min_size=1, max_size=16))
 def test_broken_bytes_have_no_place(rows):
@@ -267,6 +269,7 @@ def test_the_source_of_a_word_is_that_word_and_begins_with_a_character_of_it(do_
                 assert len("".join(shorter)) < len(word.decode("utf-8")), ascii(text)
 
 
+@pytest.mark.slow
 @both_casings
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(texts=batches_of_texts)

@@ -44,6 +44,7 @@ def test_words_by_hand(text, expected):
 PIECES = st.sampled_from([*"aZé中1.,'’-$ \t\n\x00\x1e\u200b\u0301😀(/", "U.S.", "'s", "3,000", "--"])
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(texts=st.lists(st.lists(PIECES, max_size=12).map("".join), max_size=4))
 def test_places_are_those_of_the_words_and_leave_only_what_is_no_word(texts):

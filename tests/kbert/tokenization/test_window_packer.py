@@ -121,6 +121,7 @@ def test_at_the_papers_lengths_too():
     assert as_dicts(windows) == reference_windows(contexts, questions, 384, 128, 64)
 
 
+@pytest.mark.slow
 @given(
     lengths=st.lists(st.integers(0, 50), min_size=1, max_size=5),
     room=st.integers(1, 20),

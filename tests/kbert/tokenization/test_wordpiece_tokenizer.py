@@ -72,6 +72,7 @@ def expected_pieces(texts, do_lower_case):
     return [reference_tokenizer.tokenize(text, vocabulary, do_lower_case) for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(texts=batches_of_texts)
@@ -79,6 +80,7 @@ def test_random_texts_have_the_original_ids(do_lower_case, texts):
     assert pieces_of(fuzz_tokenizers[do_lower_case], texts) == expected_pieces(texts, do_lower_case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
 @settings(max_examples=4, deadline=None, derandomize=True)
 @given(texts=st.lists(batches_of_texts, min_size=4, max_size=8).map(lambda batches: sum(batches, [])))
@@ -100,6 +102,7 @@ def test_random_texts_with_masks_are_the_texts_between_them(do_lower_case, texts
     assert [tokenizer.tokens(row) for row in ids] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("apply", ["eager", "in a dataset"])
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(rows=st.lists(byte_strings, min_size=1, max_size=16))

@@ -64,6 +64,7 @@ def test_in_float32_scaling_changes_no_digit(scaled_float32, plain):
         np.testing.assert_array_equal(scaled_float32.snapshot()[name], value, err_msg=name)
 
 
+@pytest.mark.slow
 def test_an_overflow_skips_the_step_but_not_the_data(scaled_float32):
     training = scaled_float32
     training.restart()

@@ -50,6 +50,7 @@ def test_all_that_is_due_comes_at_its_step(whole):
     assert {6, 12, 14} <= saved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_step", [1, 7, 10])
 def test_a_signal_in_an_open_interval_loses_nothing(whole, tmp_path, monkeypatch, at_step):
     """Sums since the last line, the best so far, its patience and all counts come back."""
@@ -72,6 +73,7 @@ def test_a_signal_in_an_open_interval_loses_nothing(whole, tmp_path, monkeypatch
     assert run.checkpoint("best").name == whole[1].checkpoint("best").name
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_to_the_very_same_numbers(whole, tmp_path, monkeypatch):
     """After a line that no checkpoint knows of, and while the next checkpoint was being written."""
 
@@ -96,6 +98,7 @@ def test_a_killed_run_resumes_to_the_very_same_numbers(whole, tmp_path, monkeypa
     assert_same_runs(run, whole[1])
 
 
+@pytest.mark.slow
 def test_patience_and_the_best_survive_a_stop(tmp_path, monkeypatch):
     """At a rate of almost nothing: after the first evaluation none is better."""
     config = dataclasses.replace(
@@ -163,6 +166,7 @@ def test_a_finished_run_is_evaluated_again_and_nothing_else(whole, tmp_path):
     assert numbers(run) == numbers(whole[1]) and metrics == whole[0]
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_no_number_stops_the_run_and_saves_nothing(tmp_path):
     config = one_weight.config_of(
         optimizer=OptimizerConfig(learning_rate=1e38), log_every_steps=4, save_checkpoints_steps=2

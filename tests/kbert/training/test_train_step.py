@@ -28,6 +28,7 @@ def assert_same(first, second):
         np.testing.assert_array_equal(value, second[name], err_msg=name)
 
 
+@pytest.mark.slow
 def test_a_tiny_model_overfits_one_batch(calm_training):
     calm_training.restart()
     first = calm_training.run()
@@ -47,6 +48,7 @@ def test_one_step_changes_every_weight_and_moment(training):
         assert np.any(value != before[name]), f"{name} did not change"
 
 
+@pytest.mark.slow
 def test_steps_in_one_call_are_the_same_steps_one_by_one(training):
     training.restart()
     together = training.run(7)
@@ -139,6 +141,7 @@ def test_dropout_differs_between_seeds_and_places(training):
     assert places >= 3 and len(set(drawn)) == 3 * places
 
 
+@pytest.mark.slow
 def test_gradients_are_clipped_by_their_global_norm(calm_training):
     calm_training.restart()
     assert calm_training.run()["gradient_norm"] > 1.0

@@ -123,6 +123,7 @@ def test_heldout_records_of_another_vocabulary_are_refused(records_dir, tmp_path
         run_pretraining(tiny_pretraining_config(), tmp_path / "run", other)
 
 
+@pytest.mark.slow
 def test_evaluation_counts_every_example_once(pretraining_run, records_dir):
     """Batches of any size, filled up or not, give the same means."""
     import tensorflow as tf

@@ -341,6 +341,7 @@ def test_lines_without_text_in_an_object_are_named_or_skipped(tmp_path, bad):
     assert "line 2" in merged[0].summary()[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", PACKERS)
 def test_a_file_cut_off_gives_its_lines_up_to_the_cut_or_an_error(tmp_path, suffix):
     rng = random.Random(2)

@@ -36,6 +36,7 @@ def test_the_buckets_of_all_files_hold_every_example_once(tmp_path, dtype, num_b
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0.bin", "1.bin", "2.bin"]
 
 
+@pytest.mark.slow
 def test_each_file_is_dealt_out_evenly_and_at_random(tmp_path):
     rng = np.random.default_rng(1)
     first_of = np.zeros(4, int)

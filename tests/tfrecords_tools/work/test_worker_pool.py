@@ -7,6 +7,7 @@ import pytest
 from tfrecords_tools.work.worker_pool import WorkerPool, num_cores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [1, 3])
 def test_answers_come_in_the_order_of_the_items(num_workers):
     with WorkerPool(num_workers) as pool:

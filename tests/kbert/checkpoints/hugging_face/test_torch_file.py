@@ -307,6 +307,7 @@ WORK = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", WORK.values(), ids=WORK)
 def test_small_pickles_cannot_ask_for_much_work(tmp_path, data):
     path = write_pickle(tmp_path / "m.bin", data)

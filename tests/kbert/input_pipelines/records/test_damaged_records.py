@@ -245,6 +245,7 @@ def numbers(batches):
     return [n for batch in batches for n in batch[small_records.NUMBERS].numpy()[:, 0].tolist()]
 
 
+@pytest.mark.slow
 def test_reading_stops_with_file_and_byte(damaged_set):
     directory, manifest, _, offset = damaged_set
     for make in (
@@ -260,6 +261,7 @@ def test_reading_stops_with_file_and_byte(damaged_set):
         )
 
 
+@pytest.mark.slow
 def test_skipping_loses_the_damaged_record_alone_and_says_so(damaged_set, caplog):
     directory, manifest, number, offset = damaged_set
     left, damaged = leave_out_damaged(directory, manifest)

@@ -44,6 +44,7 @@ def test_every_example_once_an_epoch_in_a_batch_of_its_length(records):
     assert {(12, 12), (8, 18), (6, LENGTH)} <= {tuple(shape) for shape in shapes}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start_batch", [9, 24])
 def test_buckets_resume_at_any_batch(records, start_batch):
     directory, manifest, _ = records

@@ -70,6 +70,7 @@ def write(tmp_path):
     return write
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_number_out_of_its_range_stops_the_reading(write, wrong):
     name, value, sentence = WRONG[wrong]

@@ -92,6 +92,7 @@ def test_a_set_without_order_still_is_every_record_once_an_epoch(records):
 # ---------------------------------------------------------------------------------------------- shares
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [2, 7])
 def test_every_record_is_in_one_share_once_an_epoch(records, number):
     """Fewer and more pipelines than shards."""
@@ -129,6 +130,7 @@ def test_shares_differ_by_their_contexts_fields_alone(records):
     assert_same_batches(*both)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "batch_size"), [(2, 8), (7, 7), (40, 40)])
 def test_evaluating_shares_take_the_same_number_of_steps_and_count_every_record_once(
     records, number, batch_size
@@ -202,6 +204,7 @@ def test_records_without_masks_are_masked_anew_in_every_epoch(unmasked):
         assert (seen[one] != seen[other]).any(axis=1).mean() > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start_example", [8, 7 * 8])
 def test_a_resumed_run_sees_the_very_same_masks(unmasked, start_example):
     directory, manifest, _ = unmasked

@@ -63,6 +63,7 @@ def batches_of(folder, settings, batch_size=4):
     return records, list(records.evaluation_batches(batch_size, True).as_numpy_iterator())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("document_context", "stored", "tolerance"),
     [(False, "float32", 0.0), (True, "float16", 2**-11), (False, "bfloat16", 2**-8)],
@@ -130,6 +131,7 @@ def test_a_short_sentence_has_the_first_piece_of_each_word(model, tmp_path):
         }
 
 
+@pytest.mark.slow
 def test_each_model_reads_its_own_layers_of_the_same_records(model, dev_file, tmp_path):
     create_layer_features(config_of(), dev_file, tmp_path / "dev", model=model)
     sizes = {"num_hidden_layers": NUM_LAYERS, "hidden_size": HIDDEN_SIZE}

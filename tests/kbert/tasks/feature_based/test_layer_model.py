@@ -53,6 +53,7 @@ def test_save_load_gradients_and_parts(reads, tmp_path):
     assert {v.path: tuple(v.shape) for v in model.trainable_variables} == shapes
 
 
+@pytest.mark.slow
 def test_which_layers_reach_the_words():
     """Concatenation keeps the layers apart, the lowest first; a weighted sum begins as their mean."""
     model = make_model("weighted_sum_last_four")

@@ -82,6 +82,7 @@ def test_answers_are_normalized_as_the_definition_says(text):
     assert squad_scores.normalized(text) == reference_normalized(text)
 
 
+@pytest.mark.slow
 @given(questions)
 @settings(max_examples=200, deadline=None)
 def test_scores_of_v1_are_the_official_ones(rows):
@@ -94,6 +95,7 @@ def test_scores_of_v1_are_the_official_ones(rows):
     assert squad_scores.scores_v1(*zip(*rows, strict=True)) == expected
 
 
+@pytest.mark.slow
 @given(questions, odds)
 @settings(max_examples=300, deadline=None)
 def test_scores_of_v2_are_the_official_ones(questions, threshold):

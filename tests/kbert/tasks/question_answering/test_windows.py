@@ -38,6 +38,7 @@ def about(context, answer=None, name="q", question="no a?"):
     return Question(name, question, context, answers)
 
 
+@pytest.mark.slow
 @given(contexts=st.lists(contexts, min_size=1, max_size=3), **lengths)
 @settings(max_examples=40, deadline=None)
 def test_rows_are_those_of_the_original_with_the_places_of_the_pieces(contexts, max_seq_length, doc_stride):

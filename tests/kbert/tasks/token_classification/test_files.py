@@ -204,6 +204,7 @@ def test_a_scheme_that_nobody_knows_is_refused_with_the_config():
         DatasetConfig(tag_scheme="iob")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CONLL.is_dir(), reason=f"{CONLL} is not there")
 @pytest.mark.parametrize(
     ("name", "sentences", "words", "documents", "entities"),

@@ -258,6 +258,7 @@ def test_labels_that_are_no_entities(files, pretraining_run, tmp_path):
     assert len(answer["words"]) == 2 and answer["entities"] == []
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_hugging_face_answers_with_its_labels():
     predict = kbert.Predictor(kbert.load(STORED / "BertForTokenClassification"))
     answer, other = predict(text=["play the game", "walk."])

@@ -58,6 +58,7 @@ def labelled(features, owners, number):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     sentences=SENTENCES,

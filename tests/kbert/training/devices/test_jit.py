@@ -77,6 +77,7 @@ REST = (pytest.mark.slow, pytest.mark.exhaustive)
 FASTEST_CASE = ("adamw", "mixed_float16")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("optimizer_name", "precision"),
     [

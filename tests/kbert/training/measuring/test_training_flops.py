@@ -62,6 +62,7 @@ def full_batch(batch_size, seq_length, **features):
     return {name: tf.constant(value) for name, value in batch.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("next_sentence", [True, False])
 def test_pretraining_is_counted_product_for_product(next_sentence):
     config = tiny_encoder_config(type_vocab_size=7)
@@ -82,6 +83,7 @@ def test_pretraining_is_counted_product_for_product(next_sentence):
     )
 
 
+@pytest.mark.slow
 def test_classification_is_counted_product_for_product():
     config = tiny_encoder_config(type_vocab_size=7)
     batch = full_batch(4, 12, label_ids=np.zeros(4, np.int32))

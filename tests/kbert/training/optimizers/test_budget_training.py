@@ -30,6 +30,7 @@ def lines_of(run):
     return [line for line in read_metrics(run.metrics_file) if line["split"] == "train"]
 
 
+@pytest.mark.slow
 def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
     one_second_a_look, tmp_path, monkeypatch
 ):

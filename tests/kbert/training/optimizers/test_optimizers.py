@@ -96,6 +96,7 @@ def assert_equal_to_numpy(variables, optimizer, expected):
         np.testing.assert_allclose(slots[f"{name}/adam_v"], one.v, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", NAMES)
 def test_updates_are_the_formulas(name, way):
@@ -139,6 +140,7 @@ def test_layer_decay_is_a_rate_for_each_variable(name):
     assert_equal_to_numpy(variables, optimizer, numpy_values(config, 5, shares))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_replicas_update_their_own_copies_alike(name):
     config = OptimizerConfig(name=name, weight_decay=0.1, beta_2=0.98)
