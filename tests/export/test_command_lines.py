@@ -13,6 +13,7 @@ def run_script(name, *arguments):
     return warm_processes.run_script(f"export.{name}", *arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "arguments", "sentence"),
     [

@@ -64,6 +64,7 @@ def test_both_signatures_answer_as_keras_does(exported):
         assert [label.decode() for label in answer["label"]] == labels
 
 
+@pytest.mark.slow
 def test_every_weight_is_stored_once(exported):
     run, report, _ = exported
     _, model = run.load_model()

@@ -134,6 +134,7 @@ def test_dropout_changes_the_answers_in_training_alone():
     np.testing.assert_array_equal(still, again)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dtype", "packed"),
     [

@@ -415,6 +415,7 @@ def run_script(name, *arguments):
     return warm_processes.run_script(f"tfrecords_tools.{name}", *arguments)
 
 
+@pytest.mark.slow
 def test_wrong_input_is_one_sentence_at_once(labelled_files, tmp_path):
     result = run_script(
         "create_finetuning_data",

@@ -151,6 +151,7 @@ def test_a_folder_without_records_is_named(tmp_path):
         show_records(tmp_path, num_records=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", ["none", "gzip"])
 def test_any_record_can_be_asked_for(tmp_path, capsys, compression):
     """The label of a record is its number; shards take turns, so shard 1 of 3 begins with record 1."""

@@ -43,6 +43,7 @@ def test_an_answer_does_not_depend_on_its_neighbours(classify):
     np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_pair_run_takes_pairs_and_only_those(classify, pair_run):
     pairs = TextClassifier(pair_run)
     answer, swapped = pairs(["jump", "walk the"], ["walk the", "jump"])
@@ -122,6 +123,7 @@ def test_candidates_have_the_geometric_mean_of_their_pieces(fill, pretraining_ru
                                rtol=1e-4)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_candidates_that_cannot_be_asked_for_are_refused(fill):
     for word in ("\N{SNOWMAN}", "", "  "):
         with pytest.raises(ValueError, match="is empty, or has a character that the vocabulary lacks"):
@@ -132,6 +134,7 @@ def test_candidates_that_cannot_be_asked_for_are_refused(fill):
         fill(["walk " * 30 + "[MASK]"], candidates=["walk"])
 
 
+@pytest.mark.slow
 def test_whether_a_text_follows_is_the_models_own_probability(pretraining_run):
     pairs = [{"text": "walk the", "text_pair": "jump"}, {"text": "jump", "text_pair": "the the a"}]
     answers = list(predictions(pretraining_run, pairs))

@@ -201,6 +201,7 @@ def numbers_of(answer):
     return [] if isinstance(answer, str) else np.asarray(answer, np.float64).ravel().tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROADS)
 def test_odd_texts_get_finite_answers_or_one_sentence(roads, name):
     rng = random.Random(f"texts for {name}")

@@ -94,6 +94,7 @@ def test_prediction_from_a_file_to_a_file(finetuned_run, tmp_path):
     assert result.returncode == 1 and "exists; pass --overwrite" in result.stderr
 
 
+@pytest.mark.slow
 def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(finetuned_run, tmp_path):
     """The run has no checkpoint here, which would be the next thing missed."""
     for name in ("run.json", "config.json", "vocab.txt"):

@@ -159,6 +159,7 @@ def test_a_run_with_next_sentence_refuses_records_without(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_records_with_pairs_evaluate_a_run_without(text_run, records_dir):
     _, metrics = evaluate(text_run, input_dir=records_dir / "heldout")
     assert metrics["masked_lm_loss"] > 0 and "next_sentence_loss" not in metrics

@@ -88,6 +88,7 @@ def served(loaded, task, texts, pairs=None):
     return {name: value.numpy() for name, value in signature(*arguments).items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize("pooling", ["mean", "max", "vote"])
 def test_an_answer_is_that_of_the_pooled_rows(pooling, pairs):

@@ -89,6 +89,7 @@ def test_random_texts_have_the_original_ids_inside_a_dataset(do_lower_case, text
     assert pieces_in_a_dataset(tokenizer, texts) == expected_pieces(texts, do_lower_case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(texts=batches_of_texts)

@@ -108,6 +108,7 @@ def test_the_optimizer_counts_only_the_steps_it_took(scaled_float32, monkeypatch
         np.testing.assert_allclose(after_skip[name], value, rtol=1e-6, atol=1e-7, err_msg=name)
 
 
+@pytest.mark.slow
 def test_what_no_smaller_scale_can_mend_is_not_hidden(scaled_float32):
     training = scaled_float32
     training.restart()

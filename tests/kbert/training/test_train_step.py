@@ -111,6 +111,7 @@ def test_without_clipping_four_steps_are_those_of_a_norm_that_is_never_reached(t
     assert any(np.any(training.snapshot()[name] != hardly.snapshot()[name]) for name in weights)
 
 
+@pytest.mark.slow
 def test_dropout_is_a_function_of_seed_and_step_alone(training):
     training.restart()
     expected = training.losses(4)

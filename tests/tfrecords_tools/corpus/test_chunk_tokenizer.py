@@ -71,6 +71,7 @@ _lines = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(lines=_lines, texts=batches_of_texts)

@@ -15,6 +15,7 @@ def test_answers_come_in_the_order_of_the_items(num_workers):
         assert list(pool.map(abs, [])) == [], "the workers serve any number of maps"
 
 
+@pytest.mark.slow
 def test_an_error_of_a_worker_is_raised_here():
     with WorkerPool(2) as pool, pytest.raises(ZeroDivisionError):
         list(pool.map(operator.inv, [1, 2])) and list(pool.map(_one_over, [1, 0, 2]))

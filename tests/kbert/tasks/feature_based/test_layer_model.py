@@ -34,6 +34,7 @@ def make_batch(model):
     return batch | {"input_ids": mask, "input_mask": mask, "label_ids": labels}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reads", READS)
 def test_save_load_gradients_and_parts(reads, tmp_path):
     model = make_model(reads)
