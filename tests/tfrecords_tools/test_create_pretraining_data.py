@@ -416,7 +416,10 @@ def measured_corpus(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "do_whole_word_mask"), [("per_piece", False), ("whole_word", True)])
+@pytest.mark.parametrize(
+    ("name", "do_whole_word_mask"),
+    [pytest.param("per_piece", False, marks=pytest.mark.long), ("whole_word", True)],
+)
 def test_distributions_are_the_originals(measured_corpus, tmp_path, name, do_whole_word_mask):
     statistics, corpus, vocabulary, vocab_file, documents = measured_corpus
     original = statistics[name]

@@ -110,6 +110,7 @@ def test_a_run_taken_up_again_sees_the_very_same_masks(text_records, text_run, t
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_evaluation_of_unmasked_records_is_the_same_every_time(text_records, text_run):
     _, metrics = evaluate(text_run, input_dir=text_records / "heldout", batch_size=7)
     _, again = evaluate(text_run, input_dir=text_records / "heldout", batch_size=64)
@@ -231,6 +232,7 @@ def test_training_stops_at_a_damaged_record_and_names_it(damaged_records_dir, tm
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_training_and_evaluation_can_go_without_damaged_records(
     damaged_records_dir, pretraining_run, tmp_path, caplog
 ):

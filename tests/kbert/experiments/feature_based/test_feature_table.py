@@ -103,6 +103,8 @@ def test_the_same_command_goes_on_where_it_was(table):
                                     "token_accuracy")] + ["1", "0.910"]  # fmt: skip
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_the_run_holds_no_variable_of_the_encoder(table):
     places, *_ = table
     run = RunDirectory(places.run_dir / "embeddings" / "seed-1")
@@ -157,6 +159,8 @@ def write_tagger(model, places, folder):
     return run
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_the_row_of_a_finetuned_run(table, tmp_path):
     places, settings, summary, _ = table
     run = write_tagger(small_features.random_encoder(), places, tmp_path / "finetuned" / "seed-3")

@@ -108,7 +108,14 @@ def test_what_is_frozen_is_counted_product_for_product(frozen):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("targets", [("query", "key", "value"), LORA_TARGETS[3:], LORA_TARGETS])
+@pytest.mark.parametrize(
+    "targets",
+    [
+        pytest.param(("query", "key", "value"), marks=pytest.mark.long),
+        pytest.param(LORA_TARGETS[3:], marks=pytest.mark.long),
+        LORA_TARGETS,
+    ],
+)
 def test_adapters_are_counted_product_for_product(targets):
     config, lora = tiny_encoder_config(type_vocab_size=7), LoraConfig(rank=3, targets=targets)
     batch = full_batch(4, 12, label_ids=np.zeros(4, np.int32))
