@@ -177,6 +177,8 @@ def test_the_row_of_a_finetuned_run(table, tmp_path):
     assert feature_table(found).splitlines()[-1].startswith("Fine-tuned")
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_other_features_in_the_folder_are_refused(table, tmp_path):
     places, settings, *_ = table
     other = TableSettings(settings.config, ("task_settings.document_context=true",), READS, (1,), "float16")
@@ -213,6 +215,8 @@ def test_float16_under_xla_in_parts_learns_alike(table, tmp_path):
 # ------------------------------------------------------------------------------------------ refused
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_files_of_texts_are_refused_for_training_and_evaluation(table, tmp_path):
     places, *_ = table
     with pytest.raises(
@@ -240,6 +244,8 @@ def test_files_of_texts_are_refused_for_training_and_evaluation(table, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json"]
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_what_needs_an_encoder_is_refused(table, tmp_path):
     from export.export_savedmodel import export_savedmodel
 
@@ -255,6 +261,8 @@ def test_what_needs_an_encoder_is_refused(table, tmp_path):
     assert not (tmp_path / "serving").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -276,6 +284,8 @@ def test_settings_of_an_encoders_weights_are_refused(table, tmp_path, changes, m
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_records_of_another_precision_are_refused(table, tmp_path):
     places, *_ = table
     features = {f"{name}_dir": places.run_dir / "features" / name for name in ("train", "dev")}
