@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from kbert.answering.real_tokens import RealTokens
 from kbert.encoder import BertEncoder
-from kbert.features import ENCODER_INPUTS
 
 OUTPUTS = ("sequence_output", "pooled_output", "hidden_states")
 PRECISIONS = ("float32", "bfloat16")
@@ -42,33 +41,16 @@ class AnsweringEncoder(keras.layers.Layer):
     Returns:
       a dict as `BertEncoder` returns it, in float32; zeros at padding.
 
-    Attributes:
-      config, embeddings: those of the encoder.
-      policy: the dtype policy for heads, float32.
-      packed: False.
-
     Raises:
       ValueError: for an unknown precision or output, or an encoder that is packed or not in float32.
     """
 
-    def __init__(self, encoder: BertEncoder, precision="float32", outputs=("pooled_output",), blocks=None):
+    def __init__(self, encoder: BertEncoder, precision="float32", outputs=("pooled_output",)):
         super().__init__(name="encoder", dtype="float32")
         _check(encoder, precision, outputs)
-        self.config, self.embeddings, self.policy = encoder.config, encoder.embeddings, self.dtype_policy
-        self.packed, self.precision, self.outputs = False, precision, tuple(outputs)
-        self._encoder, self._pooler = encoder, encoder.pooler
-        if "pooled_output" in outputs and self._pooler is None:
-            raise ValueError("this encoder has no pooler, so it has no pooled_output.")
-        self._blocks = blocks or [_Block(block, encoder.config, precision) for block in encoder.blocks]
-
-    @property
-    def input(self):
-        """The inputs by name, as a functional encoder has them."""
-        return dict.fromkeys(ENCODER_INPUTS)
-
-    def with_outputs(self, *outputs: str) -> "AnsweringEncoder":
-        """An encoder with the same weights and other outputs."""
-        return AnsweringEncoder(self._encoder, self.precision, outputs, self._blocks)
+        self.precision, self.outputs = precision, tuple(outputs)
+        self._config, self._embeddings, self._pooler = encoder.config, encoder.embeddings, encoder.pooler
+        self._blocks = [_Block(block, encoder.config, precision) for block in encoder.blocks]
 
     def call(self, inputs, training=False, mask=None):
         del training, mask  # a functional model hands them to every model in it
@@ -83,7 +65,7 @@ class AnsweringEncoder(keras.layers.Layer):
 
     def _embedded(self, inputs, tokens):
         """(T, H): the embeddings of the real tokens."""
-        tables = self.embeddings
+        tables = self._embeddings
         embedded = tf.gather(tables.word_embeddings.value, tokens.take(inputs["input_ids"]))
         embedded += tf.gather(tables.position_embeddings.value, tokens.positions)
         embedded += tf.gather(tables.token_type_embeddings.value, tokens.take(inputs["segment_ids"]))
@@ -102,12 +84,12 @@ class AnsweringEncoder(keras.layers.Layer):
 
     def compute_output_spec(self, inputs, training=False, mask=None):
         batch, seq_length = inputs["input_ids"].shape
-        width = self.config.hidden_size
+        width = self._config.hidden_size
         along = keras.KerasTensor((batch, seq_length, width), "float32")
         specs = {
             "sequence_output": along,
             "pooled_output": keras.KerasTensor((batch, width), "float32"),
-            "hidden_states": (along,) * (self.config.num_hidden_layers + 1),
+            "hidden_states": (along,) * (self._config.num_hidden_layers + 1),
         }
         return {name: specs[name] for name in self.outputs}
 
@@ -179,6 +161,8 @@ def _check(encoder, precision, outputs):
             f"answers need an encoder in float32 that is not packed, received one in "
             f"{encoder.policy.name} with packed={encoder.packed}; load it with kbert.load."
         )
+    if "pooled_output" in outputs and encoder.pooler is None:
+        raise ValueError("this encoder has no pooler, so it has no pooled_output.")
 
 
 def _normalized(x, layer_norm):
