@@ -51,8 +51,8 @@ def flat(metrics) -> dict:
 
 TASKS = [
     "sequence_regression",
-    pytest.param("multiple_choice", marks=pytest.mark.long),
-    pytest.param("multi_label_classification", marks=pytest.mark.long),
+    pytest.param("multiple_choice", marks=pytest.mark.exhaustive),
+    pytest.param("multi_label_classification", marks=pytest.mark.exhaustive),
 ]
 
 

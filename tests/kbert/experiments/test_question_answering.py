@@ -57,7 +57,9 @@ def trained(folder, pretraining_run, impossible):
     (folder / "metrics.json").write_text(json.dumps(metrics), encoding="utf-8")
 
 
-@pytest.fixture(scope="module", params=[pytest.param(False, marks=pytest.mark.long), True], ids=["v1", "v2"])
+@pytest.fixture(
+    scope="module", params=[pytest.param(False, marks=pytest.mark.exhaustive), True], ids=["v1", "v2"]
+)
 def case(request, pretraining_run, tmp_path_factory):
     """(run, training file, dev file, metrics of the training's last evaluation)."""
     name = f"answers_{request.param}"
@@ -197,7 +199,7 @@ def test_damaged_rows_take_their_part_of_the_questions_along(case, tmp_path):
     assert records.num_examples == (manifest.num_examples - 1) * 11 // manifest.num_examples == 10
 
 
-@pytest.mark.long
+@pytest.mark.exhaustive
 def test_a_killed_training_goes_on_and_ends_with_the_same_numbers(case, tmp_path):
     """From the last but one checkpoint, without what it started from."""
     run, train, dev, metrics = case

@@ -110,7 +110,7 @@ FITTED = {"sequence_classification", "question_answering", "multiple_negatives_r
 @pytest.mark.parametrize(
     ("name", "precision"),
     [
-        pytest.param(name, precision, marks=() if name in FITTED else pytest.mark.long)
+        pytest.param(name, precision, marks=() if name in FITTED else pytest.mark.exhaustive)
         for name, precision in zip(NAMES, PRECISIONS, strict=False)
     ],
 )

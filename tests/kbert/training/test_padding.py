@@ -50,8 +50,8 @@ def kept(trained):
     "settings",
     [
         pytest.param({"padding": "pack"}, marks=pytest.mark.long),
-        pytest.param({"padding": "pack", "gradient_accumulation_steps": 2}, marks=pytest.mark.long),
-        pytest.param({"padding": "pack", "packed_rows": 6}, marks=pytest.mark.long),
+        pytest.param({"padding": "pack", "gradient_accumulation_steps": 2}, marks=pytest.mark.exhaustive),
+        pytest.param({"padding": "pack", "packed_rows": 6}, marks=pytest.mark.exhaustive),
         pytest.param(
             {"padding": "pack", "packed_rows": 8, "gradient_accumulation_steps": 2},
             marks=pytest.mark.exhaustive,

@@ -190,7 +190,7 @@ def test_other_features_in_the_folder_are_refused(table, tmp_path):
         run_feature_table(settings, TablePlaces(changed, *list(vars(places).values())[1:]), None)
 
 
-@pytest.mark.long
+@pytest.mark.exhaustive
 def test_float16_under_xla_in_parts_learns_alike(table, tmp_path):
     places, _, summary, _ = table
     features = {f"{name}_dir": places.run_dir / "features" / name for name in ("train", "dev")}

@@ -145,7 +145,7 @@ def test_records_of_other_settings_are_refused(trained, files, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.long
+@pytest.mark.exhaustive
 def test_a_stopped_training_goes_on_to_the_same_numbers(trained, files, tmp_path):
     """From the last but one checkpoint, without what it started from."""
     whole, metrics = trained
