@@ -42,7 +42,8 @@ class AnsweringEncoder(keras.layers.Layer):
       a dict as `BertEncoder` returns it, in float32; zeros at padding.
 
     Raises:
-      ValueError: for an unknown precision or output, or an encoder that is packed or not in float32.
+      ValueError: for an unknown precision or output, or an encoder that is packed or not in float32; when it
+        is called with `training=True`.
     """
 
     def __init__(self, encoder: BertEncoder, precision="float32", outputs=("pooled_output",)):
@@ -53,7 +54,9 @@ class AnsweringEncoder(keras.layers.Layer):
         self._blocks = [_Block(block, encoder.config, precision) for block in encoder.blocks]
 
     def call(self, inputs, training=False, mask=None):
-        del training, mask  # a functional model hands them to every model in it
+        del mask  # a functional model hands it to every model in it
+        if training:
+            raise ValueError("an AnsweringEncoder is not trained; train the model that it was made of.")
         tokens = RealTokens(inputs["input_mask"])
         adder = tf.cast((1.0 - tokens.mask)[:, None, None, :] * _MASKED, self.precision)
         states = [self._embedded(inputs, tokens)]

@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
+from kbert.answering.answering_encoder import AnsweringEncoder
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import LoadedModel
@@ -34,7 +35,7 @@ class LayerVectors:
 
     def __init__(self, model: LoadedModel, batch_size: int = 32):
         self._model = model
-        self._encoder = model.encoder.with_outputs("hidden_states")
+        self._encoder = AnsweringEncoder(model.encoder, outputs=("hidden_states",))
         self._batch_size = batch_size
         windows = {name: tf.TensorSpec([None, None], tf.int32) for name in ENCODER_INPUTS}
         places = tf.TensorSpec([None, 2], tf.int32)
@@ -59,5 +60,5 @@ class LayerVectors:
         return vectors
 
     def _vectors(self, inputs, places):
-        states = self._encoder(inputs, training=False)["hidden_states"]
+        states = self._encoder(inputs)["hidden_states"]
         return tf.stack([tf.gather_nd(ops.cast(state, "float32"), places) for state in states], axis=1)

@@ -24,6 +24,7 @@ from kbert.scripts.training_flags import (
     define_init_checkpoint_flags,
     define_training_flags,
     seeds_of,
+    starting_flags,
 )
 
 FLAGS = flags.FLAGS
@@ -57,17 +58,9 @@ def main(argv):
         tuple(seeds_of(FLAGS.seeds)),
         FLAGS.stored,
     )
-    names = (
-        "init_checkpoint",
-        "do_lower_case",
-        "allow_unmatched",
-        "strategy",
-        "num_devices",
-        "cluster",
-        "tpu",
+    places = TablePlaces(
+        FLAGS.train_file, FLAGS.dev_file, FLAGS.run_dir, starting_flags(), FLAGS.finetuned_run_dir
     )
-    start = {name: FLAGS[name].value for name in names}
-    places = TablePlaces(FLAGS.train_file, FLAGS.dev_file, FLAGS.run_dir, start, FLAGS.finetuned_run_dir)
     # A tool of the same floor; here, because it brings TensorFlow along.
     from tfrecords_tools.create_layer_features import create_layer_features
 

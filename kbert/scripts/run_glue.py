@@ -25,6 +25,7 @@ from kbert.scripts.training_flags import (
     define_init_checkpoint_flags,
     define_run_flags,
     seeds_of,
+    starting_flags,
 )
 
 FLAGS = flags.FLAGS
@@ -51,17 +52,8 @@ def main(argv):
         tuple(config_overrides()),
         FLAGS.config_dir,
     )
-    names = (
-        "init_checkpoint",
-        "do_lower_case",
-        "allow_unmatched",
-        "strategy",
-        "num_devices",
-        "cluster",
-        "tpu",
-    )
-    start = {name: FLAGS[name].value for name in names}
-    summary = run_glue(settings, GluePlaces(FLAGS.glue_dir, FLAGS.run_dir, FLAGS.submission_dir, start))
+    places = GluePlaces(FLAGS.glue_dir, FLAGS.run_dir, FLAGS.submission_dir, starting_flags())
+    summary = run_glue(settings, places)
     print(glue_table(summary))
     print(json.dumps(json_ready(summary)))
 

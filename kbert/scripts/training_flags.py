@@ -69,6 +69,20 @@ def define_init_checkpoint_flags():
     flags.DEFINE_bool("do_lower_case", None, "The casing, if a vocabulary or checkpoint does not record it.")
 
 
+def starting_flags() -> dict:
+    """Where a run starts and on which devices: the values of these flags, as `run_finetuning` takes them."""
+    names = (
+        "init_checkpoint",
+        "do_lower_case",
+        "allow_unmatched",
+        "strategy",
+        "num_devices",
+        "cluster",
+        "tpu",
+    )
+    return {name: flags.FLAGS[name].value for name in names}
+
+
 def define_teacher_flag():
     """--teacher_checkpoint."""
     flags.DEFINE_string(

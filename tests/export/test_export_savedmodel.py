@@ -65,6 +65,20 @@ def test_both_signatures_answer_as_keras_does(exported):
 
 
 @pytest.mark.slow
+def test_bfloat16_is_told_and_near(finetuned_run, tmp_path, monkeypatch):
+    report = export_savedmodel(finetuned_run, tmp_path / "served", precision="bfloat16")
+    assert report["precision"] == "bfloat16" and 1e-5 < report["max_difference"] < 0.1
+    inputs = {"text": np.array(TEXTS, object)}
+    answer = run_loaded(load_session(report["path"]), "serving_default", inputs)
+    expected = keras_outputs(finetuned_run, inputs)
+    assert answer["probabilities"].dtype == np.float32
+    np.testing.assert_allclose(answer["probabilities"], expected["probabilities"], atol=0.02)
+    monkeypatch.setattr(exporter, "TOLERANCES", {"bfloat16": 1e-6})
+    with pytest.raises(ValueError, match="answers differently from the Keras model"):
+        export_savedmodel(finetuned_run, tmp_path / "served", precision="bfloat16")
+
+
+@pytest.mark.slow
 def test_every_weight_is_stored_once(exported):
     run, report, _ = exported
     _, model = run.load_model()

@@ -161,3 +161,10 @@ def test_what_it_cannot_do_is_refused(arguments, sentence):
 def test_encoders_for_training_are_refused(arguments):
     with pytest.raises(ValueError, match="in float32 that is not packed"):
         AnsweringEncoder(BertEncoder(tiny_encoder_config(), **arguments))
+
+
+def test_it_is_not_trained():
+    model = random_classifier()
+    inputs = random_inputs(model.encoder.config, 2, 5)
+    with pytest.raises(ValueError, match="is not trained"):
+        answering_model(model)(inputs, training=True)

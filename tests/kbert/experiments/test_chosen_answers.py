@@ -3,15 +3,13 @@
 import json
 import shutil
 
-import numpy as np
 import pytest
 
-from export.export_savedmodel import export_savedmodel
-from export.gate.session_check import run_signature
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.prediction import answers
 from kbert.runs.run_directory import RunDirectory
 from tests.html_checks import read_page
+from tests.kbert.experiments.served_answers import assert_served
 
 pytestmark = pytest.mark.slow
 
@@ -56,10 +54,4 @@ def test_python_and_the_saved_model_answer_by_it(chosen, finetuned_run, labelled
         assert after["probabilities"][second] == pytest.approx(cooled / (1.0 + cooled), rel=1e-3)
         is_positive = after["probabilities"][second] >= metrics["chosen_threshold"]
         assert after["label"] == (second if is_positive else first)
-    export_savedmodel(run, tmp_path / "served")
-    served = run_signature(
-        str(tmp_path / "served" / "1"), "serving_default", {"text": np.array(texts, object)}
-    )
-    assert [name.decode() for name in served["label"]] == [one["label"] for one in given]
-    expected = [list(one["probabilities"].values()) for one in given]
-    np.testing.assert_allclose(served["probabilities"], expected, atol=1e-5)
+    assert_served(run, texts, given, tmp_path / "served")

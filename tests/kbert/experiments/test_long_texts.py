@@ -7,9 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from export.export_savedmodel import export_savedmodel
 from export.export_tflite import export_tflite
-from export.gate.session_check import run_signature
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
@@ -19,6 +17,7 @@ from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from tests.conftest import LABELS, tiny_finetuning_config
 from tests.html_checks import read_page
+from tests.kbert.experiments.served_answers import assert_served
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
@@ -98,13 +97,7 @@ def test_what_is_served_is_what_python_answers_whatever_the_length(trained, tmp_
     given = list(answers(run, [{"text": text} for text in texts]))
     (alone,) = answers(run, [{"text": texts[3]}])  # beside shorter ones and by itself
     assert alone["probabilities"] == pytest.approx(given[3]["probabilities"], abs=1e-6)
-    export_savedmodel(run, tmp_path / "served")
-    served = run_signature(
-        str(tmp_path / "served" / "1"), "serving_default", {"text": np.array(texts, object)}
-    )
-    assert [name.decode() for name in served["label"]] == [one["label"] for one in given]
-    expected = [list(one["probabilities"].values()) for one in given]
-    np.testing.assert_allclose(served["probabilities"], expected, atol=1e-5)
+    assert_served(run, texts, given, tmp_path / "served")
     with pytest.raises(ValueError, match="is not known"):
         export_tflite(run, tmp_path / "litert", ["int3"])
     assert "the files answer one row of at most 10" in caplog.text
