@@ -400,7 +400,7 @@ def test_half_written_version_is_tried_again_when_it_is_complete(text_length_dir
         (tmp_path / "2").mkdir()
         _wait_until(lambda: len(server.servable.statuses(MODEL)) == 2)
         shutil.copytree(text_length_dir, tmp_path / "2", dirs_exist_ok=True)
-        _wait_until(lambda: server.servable.newest_version == 2)
+        _wait_until(lambda: server.models.newest_version(MODEL) == 2)
 
 
 @pytest.mark.parametrize(

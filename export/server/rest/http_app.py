@@ -1,0 +1,120 @@
+"""The ASGI application: reads a request with bounds, answers it in a thread, sends the answer."""
+
+import asyncio
+import traceback
+from concurrent import futures
+
+from absl import logging
+
+from ...gate.saved_model_session import RequestError
+from .. import metrics
+from ..service import Service
+from .rest_api import HTTP_STATUS, answer, error_body
+
+_JSON, _TEXT = b"application/json", b"text/plain; version=0.0.4; charset=utf-8"
+# Bodies that are being read, in multiples of the largest one.
+_BODIES_AT_ONCE = 8
+# For requests that run no model: they are answered also while all other threads wait.
+_NUM_QUICK_THREADS = 2
+
+
+class HttpApp:
+    """Answers the REST paths and the page for Prometheus.
+
+    Args:
+        service: the models that answer.
+    """
+
+    def __init__(self, service: Service):
+        self._service = service
+        self._bytes_being_read = 0  # of the event loop's thread alone
+        self._threads = futures.ThreadPoolExecutor(service.limits.max_pending, thread_name_prefix="rest")
+        self._quick_threads = futures.ThreadPoolExecutor(_NUM_QUICK_THREADS, thread_name_prefix="rest_quick")
+
+    async def __call__(self, scope, receive, send) -> None:
+        if scope["type"] != "http":
+            return
+        # The path as it came: a model's name may hold an encoded slash.
+        path = scope["raw_path"].decode("ascii", "replace")
+        try:
+            body = await self._body(scope, receive)
+            if body is None:
+                return  # the client has gone
+            status, kind, text, close = 200, _JSON, await self._answer(scope["method"], path, body), False
+            kind = _TEXT if path == metrics.PATH else _JSON
+        except _TooLarge as error:
+            # The rest of the body is not read, so the connection cannot go on.
+            status, kind, text, close = error.http_status, _JSON, error_body(error), True
+        except RequestError as error:
+            status, kind, text, close = HTTP_STATUS.get(error.status, 500), _JSON, error_body(error), False
+        except Exception:  # a fault of this server: uvicorn would answer in plain text
+            logging.error("REST %s %s: %s", scope["method"], path, traceback.format_exc())
+            text = error_body(
+                RequestError("INTERNAL", "An error inside the development server; see its log.")
+            )
+            status, kind, close = 500, _JSON, True
+        await _send(send, status, kind, text, close)
+
+    async def _answer(self, method: str, path: str, body: bytes) -> bytes:
+        loop = asyncio.get_running_loop()
+        if path == metrics.PATH:
+            return await loop.run_in_executor(self._quick_threads, self._service.metrics.page)
+        if method != "POST":
+            return await loop.run_in_executor(self._quick_threads, answer, self._service, method, path, b"")
+        with self._service.admission.enter():
+            return await loop.run_in_executor(self._threads, answer, self._service, method, path, body)
+
+    async def _body(self, scope, receive) -> bytes | None:
+        """Returns the whole body; None where the client has gone."""
+        limits, parts, size = self._service.limits, [], 0
+        self._check_size(_declared_length(scope), 0)
+        try:
+            async with asyncio.timeout(limits.body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
+                    part = message["body"]
+                    self._check_size(size + len(part), len(part))
+                    parts.append(part)
+                    size += len(part)
+                    self._bytes_being_read += len(part)
+                    if not message["more_body"]:
+                        return b"".join(parts)
+        except TimeoutError as error:
+            raise _TooLarge(408, "DEADLINE_EXCEEDED", "The body did not arrive in time.") from error
+        finally:
+            self._bytes_being_read -= size
+
+    def _check_size(self, size: int, new: int) -> None:
+        largest = self._service.limits.max_message_bytes
+        if size > largest:
+            raise _TooLarge(
+                413,
+                "INVALID_ARGUMENT",
+                f"The body has {size} bytes or more; this server takes up to {largest} "
+                "(--max_message_bytes). Send fewer texts at once.",
+            )
+        if self._bytes_being_read + new > _BODIES_AT_ONCE * largest:
+            raise _TooLarge(503, "UNAVAILABLE", "Too much is being sent at once; try again a little later.")
+
+
+class _TooLarge(RequestError):
+    """A body that is not read to its end."""
+
+    def __init__(self, http_status: int, status: str, message: str):
+        super().__init__(status, message)
+        self.http_status = http_status
+
+
+def _declared_length(scope) -> int:
+    lengths = [value for name, value in scope["headers"] if name == b"content-length"]
+    return int(lengths[0]) if lengths and lengths[0].isdigit() else 0
+
+
+async def _send(send, status: int, kind: bytes, text: bytes, close: bool) -> None:
+    headers = [(b"content-type", kind), (b"content-length", b"%d" % len(text))]
+    if close:
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text})
