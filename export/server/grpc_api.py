@@ -22,6 +22,7 @@ _SPARE_THREADS = 8
 # The message travels in a header, where each byte outside ASCII takes three; clients limit headers to 8 KB.
 _MAX_MESSAGE_BYTES = 2000
 _LAST_PORT = 65535
+_FAR_FUTURE_SECONDS = 1e6
 
 
 def start_grpc_server(service: Service, host: str, port: int) -> tuple[grpc.Server, int]:
@@ -97,7 +98,7 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
             with service.request(api, "GRPC", spec.name if spec else ""), service.admission.enter():
                 if spec is None or not asked.HasField("model_spec"):
                     raise RequestError("INVALID_ARGUMENT", "Missing ModelSpec")
-                deadline = Deadline(context.time_remaining())
+                deadline = _deadline(context)
                 return answer(service.models.find(spec), request, service.limits, deadline)
         except RequestError as error:
             _abort(context, error)
@@ -126,6 +127,12 @@ class ModelService(model_service_pb2_grpc.ModelServiceServicer):
             _abort(context, error)
         response.status.error_code = tf.errors.OK
         return response
+
+
+def _deadline(context) -> Deadline:
+    seconds = context.time_remaining()
+    # A request without a deadline has one in the far future, which no wait takes as a number.
+    return Deadline(None if seconds is None or seconds > _FAR_FUTURE_SECONDS else seconds)
 
 
 def _abort(context, error: RequestError) -> None:

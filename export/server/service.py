@@ -1,4 +1,4 @@
-"""What both APIs do around every request: count it, bound it, and turn every error into one of the server's."""
+"""What both APIs do around every request: count it, bound it, give every error its words."""
 
 import contextlib
 import time

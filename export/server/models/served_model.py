@@ -115,11 +115,7 @@ class ServedModel:
         for version in sorted(folders, reverse=True):
             if settings.versions and version not in settings.versions:
                 continue
-            if (
-                not settings.versions
-                and settings.num_latest is not None
-                and len(wanted) == settings.num_latest
-            ):
+            if not settings.versions and len(wanted) == settings.num_latest:
                 break
             if version not in self._loaded:
                 self._load(version, folders[version])
