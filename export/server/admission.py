@@ -33,6 +33,14 @@ class Admission:
         Raises:
             RequestError: `UNAVAILABLE`: too many are inside.
         """
+        self.begin()
+        try:
+            yield
+        finally:
+            self.end()
+
+    def begin(self) -> None:
+        """Lets one request in until `end`; see `enter`."""
         with self._changed:
             if self._pending >= self._max_pending:
                 raise RequestError(
@@ -41,12 +49,12 @@ class Admission:
                     "(--max_pending). Try again a little later.",
                 )
             self._pending += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._pending -= 1
-                self._changed.notify_all()
+
+    def end(self) -> None:
+        """Counts one request that has ended."""
+        with self._changed:
+            self._pending -= 1
+            self._changed.notify_all()
 
     def wait_until_empty(self, seconds: float) -> bool:
         """Waits until no request is inside; returns False if some still are."""

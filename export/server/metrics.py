@@ -2,7 +2,7 @@
 
 import threading
 
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
@@ -42,6 +42,12 @@ class Metrics:
     def warmed_up(self, model_path: str, status: str, seconds: float) -> None:
         """Counts the warm-up of one version."""
         self._warmup_latency.labels(model_path, status).observe(1e6 * seconds)
+
+    def watch_pending(self, count_pending) -> None:
+        """Shows how many requests run or wait; the real server has no such number."""
+        text = "Requests that run or wait, of both APIs."
+        gauge = Gauge(":kbert:serving:pending_requests", text, registry=self._registry)
+        gauge.set_function(count_pending)
 
     def page(self) -> bytes:
         """Returns everything in Prometheus' text form."""

@@ -28,6 +28,7 @@ class Service:
         self.limits = limits
         self.metrics = metrics
         self.admission = Admission(limits.max_pending)
+        metrics.watch_pending(lambda: self.admission.pending)
 
     @contextlib.contextmanager
     def request(self, api: str, entrypoint: str, model_name: str):

@@ -3,6 +3,7 @@
 import asyncio
 import traceback
 from concurrent import futures
+from typing import NamedTuple
 
 from absl import logging
 
@@ -40,20 +41,21 @@ class HttpApp:
             body = await self._body(scope, receive)
             if body is None:
                 return  # the client has gone
-            status, kind, text, close = 200, _JSON, await self._answer(scope["method"], path, body), False
             kind = _TEXT if path == metrics.PATH else _JSON
+            reply = _Reply(200, await self._answer(scope["method"], path, body), kind)
         except _TooLarge as error:
             # The rest of the body is not read, so the connection cannot go on.
-            status, kind, text, close = error.http_status, _JSON, error_body(error), True
+            reply = _Reply(error.http_status, error_body(error), close=True)
         except RequestError as error:
-            status, kind, text, close = HTTP_STATUS.get(error.status, 500), _JSON, error_body(error), False
+            reply = _Reply(HTTP_STATUS.get(error.status, 500), error_body(error))
+        except asyncio.CancelledError:  # the grace period is over
+            stopping = RequestError("UNAVAILABLE", "The server is stopping.")
+            reply = _Reply(503, error_body(stopping), close=True)
         except Exception:  # a fault of this server: uvicorn would answer in plain text
             logging.error("REST %s %s: %s", scope["method"], path, traceback.format_exc())
-            text = error_body(
-                RequestError("INTERNAL", "An error inside the development server; see its log.")
-            )
-            status, kind, close = 500, _JSON, True
-        await _send(send, status, kind, text, close)
+            fault = RequestError("INTERNAL", "An error inside the server; its log has more.")
+            reply = _Reply(500, error_body(fault), close=True)
+        await _send(send, reply)
 
     async def _answer(self, method: str, path: str, body: bytes) -> bytes:
         loop = asyncio.get_running_loop()
@@ -61,8 +63,11 @@ class HttpApp:
             return await loop.run_in_executor(self._quick_threads, self._service.metrics.page)
         if method != "POST":
             return await loop.run_in_executor(self._quick_threads, answer, self._service, method, path, b"")
-        with self._service.admission.enter():
-            return await loop.run_in_executor(self._threads, answer, self._service, method, path, body)
+        self._service.admission.begin()
+        running = self._threads.submit(answer, self._service, method, path, body)
+        # Not when this coroutine ends: it may be cancelled while the thread goes on.
+        running.add_done_callback(lambda _: self._service.admission.end())
+        return await asyncio.wrap_future(running)
 
     async def _body(self, scope, receive) -> bytes | None:
         """Returns the whole body; None where the client has gone."""
@@ -99,6 +104,13 @@ class HttpApp:
             raise _TooLarge(503, "UNAVAILABLE", "Too much is being sent at once; try again a little later.")
 
 
+class _Reply(NamedTuple):
+    status: int
+    body: bytes
+    kind: bytes = _JSON
+    close: bool = False
+
+
 class _TooLarge(RequestError):
     """A body that is not read to its end."""
 
@@ -112,9 +124,9 @@ def _declared_length(scope) -> int:
     return int(lengths[0]) if lengths and lengths[0].isdigit() else 0
 
 
-async def _send(send, status: int, kind: bytes, text: bytes, close: bool) -> None:
-    headers = [(b"content-type", kind), (b"content-length", b"%d" % len(text))]
-    if close:
+async def _send(send, reply: _Reply) -> None:
+    headers = [(b"content-type", reply.kind), (b"content-length", b"%d" % len(reply.body))]
+    if reply.close:
         headers.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": text})
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body})

@@ -138,7 +138,9 @@ def test_status_and_metadata(asked):
         200,
         {"model_version_status": [{"version": "3", "state": "AVAILABLE", "status": ok}]},
     )
-    assert asked.rest("GET", f"/v1/models/{MODEL}/labels/stable")[1]["model_version_status"][0]["version"] == "1"
+    assert (
+        asked.rest("GET", f"/v1/models/{MODEL}/labels/stable")[1]["model_version_status"][0]["version"] == "1"
+    )
     _, answer = asked.rest("GET", f"/v1/models/{MODEL}/metadata")
     signature = answer["metadata"]["signature_def"]["signature_def"]["serving_default"]
     assert answer["model_spec"]["version"] == "3"
