@@ -5,11 +5,11 @@ import random
 import numpy as np
 import pytest
 
+from export.client.serving_client import ServingClient
 from export.development_server import DevelopmentServer
 from export.export_savedmodel import export_savedmodel
 from export.export_tflite import export_tflite
 from export.litert_model import LiteRTClassifier
-from export.serving_client import predict_grpc, predict_rest
 from kbert.config import DatasetConfig, OptimizerConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
@@ -104,11 +104,10 @@ def test_every_way_of_asking_gives_kerass_answer(road):
     report = export_savedmodel(run, road / "served")
     request = {"text": np.array(TEXTS, object)}
     with DevelopmentServer(str(road / "served"), "days", port=0, rest_api_port=0) as server:
-        assert server.servable.newest_version == report["version"] == 1
-        for answer in (
-            predict_grpc(f"localhost:{server.port}", "days", request),
-            predict_rest(f"localhost:{server.rest_api_port}", "days", request),
-        ):
+        assert server.models.newest_version("days") == report["version"] == 1
+        for api, port in (("grpc", server.port), ("rest", server.rest_api_port)):
+            with ServingClient(f"localhost:{port}", "days", api) as client:
+                answer = client.predict(request)
             np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-5)
             assert [as_text(label) for label in answer["label"]] == labels
 
