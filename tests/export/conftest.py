@@ -1,6 +1,7 @@
 import pytest
 
 from tests.export import small_models
+from tests.export.server.asked_model import save_asked_model
 
 
 @pytest.fixture(scope="session")
@@ -14,6 +15,11 @@ def run_with_nan(finetuned_run, tmp_path_factory):
 @pytest.fixture(scope="session")
 def text_length_dir(tmp_path_factory):
     return small_models.save_text_length(tmp_path_factory.mktemp("text_length") / "1")
+
+
+@pytest.fixture(scope="session")
+def asked_model_dir(tmp_path_factory):
+    return save_asked_model(tmp_path_factory.mktemp("asked_model") / "1")
 
 
 @pytest.fixture(scope="session")

@@ -40,8 +40,8 @@ def test_unusable_base_path_is_refused_before_serving(tmp_path, make, message):
         DevelopmentServer(str(folder), MODEL, 0, 0)
 
 
-def test_taken_and_impossible_ports_are_named(text_length_dir):
-    base_path = str(pathlib.Path(text_length_dir).parent)
+def test_taken_and_impossible_ports_are_named(asked_model_dir):
+    base_path = str(pathlib.Path(asked_model_dir).parent)
     with DevelopmentServer(base_path, MODEL, 0, 0) as server:
         taken = server.rest_api_port
         with pytest.raises(ValueError, match=f"rest_api_port={taken} cannot be opened"):
@@ -96,8 +96,8 @@ class Process:
 
 
 @pytest.mark.slow
-def test_sigterm_lets_running_requests_end(text_length_dir):
-    base_path = str(pathlib.Path(text_length_dir).parent)
+def test_sigterm_lets_running_requests_end(asked_model_dir):
+    base_path = str(pathlib.Path(asked_model_dir).parent)
     with Process(f"--model_base_path={base_path}", f"--model_name={MODEL}", "--enable_batching") as server:
         assert "development server" in server.lines[0]
         asked = Asked(server.rest_api_port)
@@ -134,8 +134,8 @@ def pending(server: Process) -> float:
 
 
 @pytest.mark.slow
-def test_requests_that_outlast_the_grace_period_are_cancelled_and_the_end_is_clean(text_length_dir):
-    base_path = str(pathlib.Path(text_length_dir).parent)
+def test_requests_that_outlast_the_grace_period_are_cancelled_and_the_end_is_clean(asked_model_dir):
+    base_path = str(pathlib.Path(asked_model_dir).parent)
     flags = [f"--model_base_path={base_path}", f"--model_name={MODEL}", "--grace_seconds=0.2"]
     with Process(*flags) as server, socket.create_connection(("localhost", server.rest_api_port)) as client:
         client.sendall(post(json.dumps({"instances": ["10000000"], "signature_name": "work"}).encode()))
@@ -147,8 +147,8 @@ def test_requests_that_outlast_the_grace_period_are_cancelled_and_the_end_is_cle
 
 
 @pytest.mark.slow
-def test_a_tensor_that_only_claims_to_be_large_takes_no_memory(text_length_dir):
-    base_path = str(pathlib.Path(text_length_dir).parent)
+def test_a_tensor_that_only_claims_to_be_large_takes_no_memory(asked_model_dir):
+    base_path = str(pathlib.Path(asked_model_dir).parent)
     with Process(f"--model_base_path={base_path}", f"--model_name={MODEL}") as server:
         with grpc.insecure_channel(f"localhost:{server.port}") as channel:
             stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)

@@ -9,8 +9,8 @@ from tensorflow_serving.apis import model_service_pb2_grpc, prediction_service_p
 from export.server.composition import Server, ServerOptions
 from export.server.limits import Limits
 from export.server.models.model_settings import ModelSettings
-from tests.export import small_models
 
+from .asked_model import save_asked_model
 from .asking import MODEL, Asked
 
 LIMITS = Limits(
@@ -19,10 +19,10 @@ LIMITS = Limits(
 
 
 @pytest.fixture(scope="session")
-def two_versions(text_length_dir, tmp_path_factory):
+def two_versions(asked_model_dir, tmp_path_factory):
     base_path = tmp_path_factory.mktemp("served")
-    shutil.copytree(text_length_dir, base_path / "3")
-    small_models.save_text_length(base_path / "1", bias=100.0)
+    shutil.copytree(asked_model_dir, base_path / "3")
+    save_asked_model(base_path / "1", bias=100.0)
     (base_path / "tmp.9").mkdir()  # an export on its way: no integer, not a version
     (base_path / "99999999999999999999").mkdir()  # no int64
     return base_path

@@ -25,8 +25,8 @@ class CountingSession:
 
 
 @pytest.fixture(scope="module")
-def model(text_length_dir):
-    return SavedModelSession(text_length_dir)
+def model(asked_model_dir):
+    return SavedModelSession(asked_model_dir)
 
 
 def ask_together(batching, signature, requests, deadline=None):

@@ -18,7 +18,7 @@ from export.gate.saved_model_session import RequestError
 from export.server.composition import Server, ServerOptions
 from export.server.models.model_settings import ModelSettings, read_config_file, settings_of
 from export.server.models.warmup import MAX_RECORDS, WARMUP_FILE
-from tests.export import small_models
+from tests.export.server.asked_model import save_asked_model
 from tests.export.server.asking import MODEL, Asked, request_of, wait_until
 
 
@@ -49,8 +49,8 @@ def states(asked):
 
 
 @pytest.mark.slow
-def test_a_new_version_is_picked_up_and_a_broken_one_is_not(text_length_dir, trimmer_dir, tmp_path, serve):
-    shutil.copytree(text_length_dir, tmp_path / "1")
+def test_a_new_version_is_picked_up_and_a_broken_one_is_not(asked_model_dir, trimmer_dir, tmp_path, serve):
+    shutil.copytree(asked_model_dir, tmp_path / "1")
     asked = Asked(serve(tmp_path).rest_api_port)
     assert label(asked) == "short"
     shutil.copytree(trimmer_dir, tmp_path / "tmp.2")
@@ -62,7 +62,7 @@ def test_a_new_version_is_picked_up_and_a_broken_one_is_not(text_length_dir, tri
     assert "TFText>RoundRobinTrim" in reason["error_message"]
     assert label(asked) == "short"
 
-    small_models.save_text_length(tmp_path / "tmp.3", bias=100.0)
+    save_asked_model(tmp_path / "tmp.3", bias=100.0)
     os.rename(tmp_path / "tmp.3", tmp_path / "3")
     wait_until(lambda: label(asked) == "long")
     wait_until(lambda: states(asked) == {"3": "AVAILABLE", "2": "END", "1": "END"})
@@ -77,8 +77,8 @@ def test_a_new_version_is_picked_up_and_a_broken_one_is_not(text_length_dir, tri
 
 
 @pytest.mark.slow
-def test_no_request_fails_while_versions_are_swapped(text_length_dir, tmp_path, serve):
-    shutil.copytree(text_length_dir, tmp_path / "1")
+def test_no_request_fails_while_versions_are_swapped(asked_model_dir, tmp_path, serve):
+    shutil.copytree(asked_model_dir, tmp_path / "1")
     server = serve(tmp_path)
     asked, ended, answers = Asked(server.rest_api_port), threading.Event(), []
 
@@ -90,7 +90,7 @@ def test_no_request_fails_while_versions_are_swapped(text_length_dir, tmp_path, 
     for thread in threads:
         thread.start()
     for version in (2, 3, 4):
-        shutil.copytree(text_length_dir, tmp_path / f"tmp.{version}")
+        shutil.copytree(asked_model_dir, tmp_path / f"tmp.{version}")
         os.rename(tmp_path / f"tmp.{version}", tmp_path / str(version))
         wait_until(lambda version=version: server.models.newest_version(MODEL) == version)
     ended.set()
@@ -99,13 +99,13 @@ def test_no_request_fails_while_versions_are_swapped(text_length_dir, tmp_path, 
     assert {status for status, _ in answers} == {200} and len(answers) > 20
 
 
-def test_a_half_written_version_is_tried_again_when_it_is_complete(text_length_dir, tmp_path, serve):
-    shutil.copytree(text_length_dir, tmp_path / "1")
+def test_a_half_written_version_is_tried_again_when_it_is_complete(asked_model_dir, tmp_path, serve):
+    shutil.copytree(asked_model_dir, tmp_path / "1")
     server = serve(tmp_path)
     (tmp_path / "2").mkdir()
     spec = model_pb2.ModelSpec(name=MODEL)
     wait_until(lambda: len(server.models.statuses(spec)) == 2)
-    shutil.copytree(text_length_dir, tmp_path / "2", dirs_exist_ok=True)
+    shutil.copytree(asked_model_dir, tmp_path / "2", dirs_exist_ok=True)
     wait_until(lambda: server.models.newest_version(MODEL) == 2)
 
 
@@ -180,8 +180,8 @@ def classify_log():
     return prediction_log_pb2.PredictionLog(classify_log={"request": request})
 
 
-def test_warm_up_requests_are_replayed_before_a_version_is_served(text_length_dir, tmp_path, serve):
-    shutil.copytree(text_length_dir, tmp_path / "1")
+def test_warm_up_requests_are_replayed_before_a_version_is_served(asked_model_dir, tmp_path, serve):
+    shutil.copytree(asked_model_dir, tmp_path / "1")
     warm(tmp_path / "1", predict_log(), predict_log(signature_name="letters"), classify_log())
     page = serve(tmp_path)._metrics.page().decode()
     assert (
@@ -212,15 +212,15 @@ def test_warm_up_requests_are_replayed_before_a_version_is_served(text_length_di
         ),
     ],
 )
-def test_a_failing_warm_up_keeps_a_version_from_being_served(text_length_dir, tmp_path, logs, message):
-    shutil.copytree(text_length_dir, tmp_path / "1")
+def test_a_failing_warm_up_keeps_a_version_from_being_served(asked_model_dir, tmp_path, logs, message):
+    shutil.copytree(asked_model_dir, tmp_path / "1")
     warm(tmp_path / "1", *logs)
     with pytest.raises(ValueError, match=message):
         Server([ModelSettings(MODEL, str(tmp_path))], ServerOptions(port=0, rest_api_port=0))
 
 
-def test_a_damaged_warm_up_file_keeps_a_version_from_being_served(text_length_dir, tmp_path):
-    shutil.copytree(text_length_dir, tmp_path / "1")
+def test_a_damaged_warm_up_file_keeps_a_version_from_being_served(asked_model_dir, tmp_path):
+    shutil.copytree(asked_model_dir, tmp_path / "1")
     warm(tmp_path / "1", predict_log())
     file = tmp_path / "1" / WARMUP_FILE
     file.write_bytes(file.read_bytes()[:-3])
