@@ -48,7 +48,7 @@ class DevelopmentServer(Server):
 
     Example:
         with DevelopmentServer("served/sst2", "sst2", port=0, rest_api_port=0) as server:
-            predict_grpc(f"localhost:{server.port}", "sst2", {"text": np.array(["fine"])})
+            ServingClient(f"localhost:{server.port}", "sst2").predict({"text": np.array(["fine"])})
     """
 
     def __init__(

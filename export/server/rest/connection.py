@@ -29,6 +29,7 @@ class _BoundedConnection(HttpToolsProtocol):
     _head_bytes = 0
     _in_head = True
     _num_answers = 0
+    _reads_no_more = False
 
     def connection_made(self, transport) -> None:
         super().connection_made(transport)
@@ -44,7 +45,7 @@ class _BoundedConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
+        if self.transport.is_closing() or self._reads_no_more:
             return
         self._head_bytes += len(data)
         super().data_received(data)
@@ -90,7 +91,12 @@ class _BoundedConnection(HttpToolsProtocol):
         self._stop_timer()
         if self.transport.is_closing():
             return
-        if self.cycle is None or self.cycle.response_complete:  # not into the middle of another answer
+        cycle = self.cycle
+        if cycle is not None and not cycle.more_body and not cycle.response_complete:
+            # The answer to the request before this one is still to come: it closes the connection.
+            cycle.keep_alive, self._reads_no_more = False, True
+            return
+        if cycle is None or not cycle.response_started or cycle.response_complete:
             body = error_body(RequestError(code, message))
             self.transport.write(
                 b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"

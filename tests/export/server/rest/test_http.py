@@ -71,6 +71,17 @@ def test_what_is_not_http_is_answered_with_400(asked, sent):
     assert status_of(answer) == 400 and b'{\n "error"' in answer
 
 
+def test_a_broken_body_is_answered_with_400(asked):
+    head = f"POST {PREDICT} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    answer = asked.raw(head + b"zz\r\n")
+    assert status_of(answer) == 400 and not answer.endswith(b"(still open)")
+
+
+def test_nonsense_after_a_request_does_not_cost_its_answer(asked):
+    answer = asked.raw(GOOD + b"nonsense\r\n\r\n")
+    assert status_of(answer) == 200 and answer.count(b"HTTP/1.1") == 1 and b'"label": "short"' in answer
+
+
 def test_an_endless_head_is_refused(asked):
     with socket.create_connection(("localhost", asked.port), timeout=10) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n")
