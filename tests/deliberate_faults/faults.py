@@ -497,14 +497,14 @@ _ANSWERS = (
         "export/gate/test_op_gate.py",
     ),
     _fault(
-        "numbers without the shortest form", "export/server/json_answer.py",
+        "numbers without the shortest form", "export/server/rest/json_answer.py",
         'array.astype("U32").astype(np.float64).tolist()', "array.astype(np.float64).tolist()",
-        "export/test_development_server.py",
+        "export/server/rest/test_rest_api.py",
     ),
     _fault(
         "a second text without a first is sent", "export/serving_client.py",
-        "flag_values.text_pair is not None and flag_values.text is None",
-        "flag_values.text_pair == flag_values.text == ''",
+        "given.text_pair is not None and given.text is None",
+        "given.text_pair == given.text == ''",
         "export/test_command_lines.py",
     ),
     _fault(
@@ -512,9 +512,35 @@ _ANSWERS = (
         "export/test_command_lines.py",
     ),
     _fault(
-        "true is a number", "export/server/json_request.py",
+        "true is a number", "export/server/rest/json_request.py",
         "fits = isinstance(value, int) and not isinstance(value, bool)", "fits = isinstance(value, int)",
-        "export/server/test_json_request.py",
+        "export/server/rest/test_json_request.py",
+    ),
+    _fault(
+        "a shape is believed", "export/server/answers/tensor_protos.py",
+        "if max([elements, *sizes]) > limits.max_elements:", "if elements < 0:",
+        "export/server/answers/test_tensor_protos.py",
+    ),
+    _fault(
+        "rows of a batch handed to the next request", "export/server/models/batching.py",
+        "begin = end", "begin = end - 1",
+        "export/server/models/test_batching.py",
+    ),
+    _fault(
+        "a request that is cut off counts as ended", "export/server/rest/http_app.py",
+        "running.add_done_callback(lambda _: self._service.admission.end())",
+        "self._service.admission.end()",
+        "export/server/test_admission.py", "export/test_development_server.py",
+    ),
+    _fault(
+        "half a request is waited for", "export/server/rest/connection.py",
+        "self._head_timer = self.loop.call_later(self.limits.head_seconds, self._head_is_late)", "pass",
+        "export/server/rest/test_http.py",
+    ),
+    _fault(
+        "every failure is tried again", "export/client/retries.py",
+        "failure.status != UNAVAILABLE or", "",
+        "export/client/test_serving_client.py",
     ),
 )  # fmt: skip
 
