@@ -84,16 +84,17 @@ class Server:
         Returns:
             False if something still runs: the process must then end without taking TensorFlow apart.
         """
-        self.models.stop_polling()
+        self.models.begin_stop()
         self._rest_server.begin_stop()
         grpc_stopped = self._grpc_server.stop(self._options.limits.grace_seconds)
         self._rest_server.wait_until_stopped()
         grpc_stopped.wait()
         self.models.close()
-        return self._service.admission.wait_until_empty(_SECONDS_TO_CANCEL)
+        is_idle = self._service.admission.wait_until_empty(_SECONDS_TO_CANCEL)
+        return self.models.wait_until_stopped(_SECONDS_TO_CANCEL) and is_idle
 
     def _close_all(self) -> None:
-        self.models.stop_polling()
+        self.models.begin_stop()
         if hasattr(self, "_grpc_server"):
             self._grpc_server.stop(grace=None).wait()
         self.models.close()

@@ -102,10 +102,14 @@ class ServedModels:
                 raise
             self._models = models
 
-    def stop_polling(self) -> None:
+    def begin_stop(self) -> None:
         """Looks for no more versions."""
         self._stopping.set()
-        self._poller.join()
+
+    def wait_until_stopped(self, seconds: float) -> bool:
+        """Waits for the last look that `begin_stop` ended; returns False if it still loads a version."""
+        self._poller.join(seconds)
+        return not self._poller.is_alive()
 
     def close(self) -> None:
         """Cancels what still runs."""

@@ -57,6 +57,11 @@ class HttpApp:
             reply = _Reply(500, error_body(fault), close=True)
         await _send(send, reply)
 
+    def close(self) -> None:
+        """Lets the threads end."""
+        self._threads.shutdown(wait=False)
+        self._quick_threads.shutdown(wait=False)
+
     async def _answer(self, method: str, path: str, body: bytes) -> bytes:
         loop = asyncio.get_running_loop()
         if path == metrics.PATH:

@@ -32,8 +32,9 @@ class HttpServer:
     def __init__(self, service: Service, host: str, port: int):
         listener = _listen(host, port)
         self.port = listener.getsockname()[1]
+        self._app = HttpApp(service)
         config = uvicorn.Config(
-            HttpApp(service),
+            self._app,
             http=bounded(service.limits),
             ws="none",
             lifespan="off",
@@ -59,6 +60,7 @@ class HttpServer:
     def wait_until_stopped(self) -> None:
         """Waits for the end that `begin_stop` asked for."""
         self._thread.join()
+        self._app.close()
 
 
 def _listen(host: str, port: int) -> socket.socket:
