@@ -533,6 +533,11 @@ _ANSWERS = (
         "export/server/test_admission.py", "export/test_development_server.py",
     ),
     _fault(
+        "answers wait for acknowledgements", "export/server/rest/http_server.py",
+        "socket.SOCK_STREAM, socket.IPPROTO_TCP)", "socket.SOCK_STREAM)",
+        "export/server/rest/test_http.py",
+    ),
+    _fault(
         "half a request is waited for", "export/server/rest/connection.py",
         "self._head_timer = self.loop.call_later(self.limits.head_seconds, self._head_is_late)", "pass",
         "export/server/rest/test_http.py",
