@@ -528,8 +528,8 @@ _ANSWERS = (
     ),
     _fault(
         "a request that is cut off counts as ended", "export/server/rest/http_app.py",
-        "running.add_done_callback(lambda _: self._service.admission.end())",
-        "self._service.admission.end()",
+        "running.add_done_callback(lambda _: self._service.admission.end(len(body)))",
+        "self._service.admission.end(len(body))",
         "export/server/test_admission.py", "export/test_development_server.py",
     ),
     _fault(

@@ -68,10 +68,10 @@ class HttpApp:
             return await loop.run_in_executor(self._quick_threads, self._service.metrics.page)
         if method != "POST":
             return await loop.run_in_executor(self._quick_threads, answer, self._service, method, path, b"")
-        self._service.admission.begin()
+        self._service.admission.begin(len(body))
         running = self._threads.submit(answer, self._service, method, path, body)
         # Not when this coroutine ends: it may be cancelled while the thread goes on.
-        running.add_done_callback(lambda _: self._service.admission.end())
+        running.add_done_callback(lambda _: self._service.admission.end(len(body)))
         return await asyncio.wrap_future(running)
 
     async def _body(self, scope, receive) -> bytes | None:

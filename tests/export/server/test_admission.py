@@ -17,16 +17,28 @@ from .asking import MODEL, Asked, request_of, wait_until
 
 
 def test_admission_counts_what_is_inside():
-    admission = Admission(1)
-    with admission.enter():
-        with pytest.raises(RequestError, match="takes no more") as error, admission.enter():
+    admission = Admission(1, 100)
+    with admission.enter(1):
+        with pytest.raises(RequestError, match="takes no more .--max_pending") as error, admission.enter(1):
             pass
         assert error.value.status == "UNAVAILABLE"
         assert not admission.wait_until_empty(0.01)
     assert admission.wait_until_empty(0)
-    with pytest.raises(KeyError), admission.enter():
+    with pytest.raises(KeyError), admission.enter(1):
         raise KeyError
     assert admission.pending == 0
+
+
+def test_admission_counts_bytes_and_lets_one_large_request_in():
+    admission = Admission(10, 100)
+    with admission.enter(1000):
+        with pytest.raises(RequestError, match="1000 bytes .*--max_pending_bytes"):
+            admission.begin(1)
+    with admission.enter(60), admission.enter(40):
+        with pytest.raises(RequestError, match="100 bytes"):
+            admission.begin(1)
+    with admission.enter(100):
+        pass
 
 
 def test_a_full_server_answers_unavailable_at_once(two_versions):
