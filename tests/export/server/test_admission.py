@@ -42,18 +42,21 @@ def test_admission_counts_bytes_and_lets_one_large_request_in():
 
 
 def test_a_full_server_answers_unavailable_at_once(two_versions):
-    limits = Limits(max_pending=1, grace_seconds=0.1)
+    limits = Limits(max_pending=1, grace_seconds=0.1, rest_timeout_seconds=0.2)
     settings = ModelSettings(MODEL, str(two_versions))
     server = Server([settings], ServerOptions(port=0, rest_api_port=0, limits=limits))
     with grpc.insecure_channel(f"localhost:{server.port}") as channel:
         stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        asked = Asked(server.rest_api_port)
+        late = asked.predict({"instances": ["1000000"], "signature_name": "work"})
+        assert late[0] == 504
+        wait_until(lambda: server._service.admission.pending == 0)
         long = stub.Predict.future(request_of(["1000000"], signature_name="work"))
         wait_until(lambda: server._service.admission.pending == 1)
         began = time.monotonic()
         with pytest.raises(grpc.RpcError) as error:
             stub.Predict(request_of())
         assert error.value.code() == grpc.StatusCode.UNAVAILABLE
-        asked = Asked(server.rest_api_port)
         status, answer = asked.predict({"instances": ["a"]})
         assert status == 503 and "takes no more" in answer["error"]
         # Whoever looks after the server still gets an answer.
