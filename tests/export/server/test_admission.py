@@ -8,6 +8,7 @@ import pytest
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from export.gate.saved_model_session import RequestError
+from export.server import composition
 from export.server.admission import Admission
 from export.server.composition import Server, ServerOptions
 from export.server.limits import Limits
@@ -69,6 +70,16 @@ def test_a_full_server_answers_unavailable_at_once(two_versions):
         assert long.exception(timeout=10) is not None
         thread.join(timeout=15)
     assert stopped == [True]
+
+
+def test_a_session_that_does_not_close_does_not_hold_up_the_end(two_versions, monkeypatch):
+    monkeypatch.setattr(composition, "_SECONDS_TO_CANCEL", 0.1)
+    server = Server([ModelSettings(MODEL, str(two_versions))], ServerOptions(port=0, rest_api_port=0))
+    ended = threading.Event()
+    close = server.models.close
+    monkeypatch.setattr(server.models, "close", lambda: ended.wait(10) and close())
+    assert not server.stop()
+    ended.set()
 
 
 def test_a_limit_of_nothing_is_refused():
