@@ -18,10 +18,13 @@ class Signature(NamedTuple):
       inputs: name -> (dtype, shape), for example {"text": ("string", (None,))}.
       function: takes tensors with these names as arguments; returns a dict of tensors whose first axis is
         the batch.
+      texts: the inputs that the tf.Examples of this signature hold as features, in the form of `inputs`; None
+        for signatures that take no Examples.
     """
 
     inputs: dict[str, tuple[str, tuple]]
     function: Callable[..., dict]
+    texts: dict[str, tuple[str, tuple]] | None = None
 
 
 def texts_signature(names: Iterable[str], function: Callable[..., dict]) -> Signature:
@@ -32,7 +35,7 @@ def texts_signature(names: Iterable[str], function: Callable[..., dict]) -> Sign
 def ids_signature(answer: Callable[..., dict], model, text_inputs, batch=(None,), settings=None) -> Signature:
     """A signature for clients that tokenize by themselves.
 
-    It takes `input_ids`, `input_mask` and `segment_ids`, int32 of shape (*batch, length): the dtype of kbert's
+    It takes `input_ids`, `input_mask` and `segment_ids`, int32 (*batch, length): the dtype of kbert's
     batches and LiteRT files. JSON has one kind of whole number, and int64 would be twice as many bytes over
     gRPC. What they must be, see `checked_token_ids`.
 
