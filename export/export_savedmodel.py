@@ -68,7 +68,7 @@ def export_savedmodel(
     if target.exists():
         raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")
 
-    from .answer_check import check_answers
+    from .gate.answer_check import check_answers
     from .gate.op_gate import check_servable
     from .serving_model import ServingModel
 

@@ -5,8 +5,8 @@ import tensorflow as tf
 
 from kbert.inference.finite_numbers import require_finite_answers
 
-from .gate.session_check import load_session, run_loaded
-from .serving_model import ServingModel
+from ..serving_model import ServingModel
+from .session_check import load_session, run_loaded
 from .signature_inputs import inputs_of
 
 # Plain, Unicode, empty and long.
