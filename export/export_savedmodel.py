@@ -21,8 +21,8 @@ from .source_flags import source_of_flags
 
 FLAGS = flags.FLAGS
 
-# Differences from the Keras answer up to this are rounding. bfloat16 has 8 bits, and rounds between all ops:
-# its bound grows with the largest number of the outputs, once that is above 1.
+# Differences from the Keras answer up to this are rounding, of numbers up to 1; see `check_answers`. bfloat16
+# has 8 bits, and rounds between all ops.
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.1}
 
 
@@ -78,9 +78,7 @@ def export_savedmodel(
         serving_model.write(aside)
         report = check_servable(str(aside))
         report["precision"] = precision
-        report["max_difference"] = check_answers(
-            serving_model, aside, TOLERANCES[precision], grows=precision == "bfloat16"
-        )
+        report["max_difference"] = check_answers(serving_model, aside, TOLERANCES[precision])
         _write_extra_assets(aside, serving_model, report)
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
     return {"path": str(target), "version": version, "bytes": size} | report
@@ -93,14 +91,15 @@ def _next_version(base) -> int:
 
 def _write_extra_assets(directory, serving_model, report):
     """What a person or a client may want to know; servers ignore assets.extra."""
+    from kbert.tasks import TASKS
+
     from .labels_file import write_labels
 
     extra, loaded = directory / "assets.extra", serving_model.loaded
     extra.mkdir(exist_ok=True)
     loaded.vocabulary.write(extra / "vocab.txt")
     write_labels(serving_model.labels, extra)
-    about = {
-        "task": serving_model.task.name,
+    about = TASKS.record_of(serving_model.task) | {
         "labels": list(serving_model.labels),
         "max_seq_length": loaded.max_seq_length,
         "vocabulary": loaded.vocabulary.describe(),
