@@ -22,8 +22,8 @@ from kbert.tasks.signatures.signature import TRUNCATED
 from tests.export import signatures_page
 from tests.kbert.inference.random_model import random_task_model
 
-# Of 4, 1, 45 and 2 pieces with the mask; a row takes 22 beside [CLS] and [SEP], or 21 of a pair.
-TEXTS = ["[MASK] jump the a", "[MASK]", "[MASK]" + " walked and talked, opening the play." * 4, "[MASK] turn"]
+# Of 4, 0, 45 and 2 pieces with the mask; a row takes 22 beside [CLS] and [SEP], or 21 of a pair.
+TEXTS = ["[MASK] jump the a", "", "[MASK]" + " walked and talked, opening the play." * 4, "[MASK] turn"]
 ALONE, PAIRS, NONE = [False, False, True, False], [False, True, True, False], [False] * 4
 LABELS = ("quiet", "loud", "other")
 
