@@ -492,6 +492,21 @@ _ANSWERS = (
         "kbert/reporting/test_curves.py", "kbert/reporting/test_run_page.py",
     ),
     _fault(
+        "the separators of a pair are forgotten when cutting is told", "kbert/tokenization/segment_packer.py",
+        "second.row_lengths() > self.max_seq_length - 3", "second.row_lengths() > self.max_seq_length - 2",
+        "kbert/tokenization/test_text_rows.py",
+    ),
+    _fault(
+        "padding in front of a sequence passes", "kbert/tasks/signatures/token_id_checks.py",
+        "tf.reduce_all(mask[..., :1] > 0)", "tf.reduce_all(mask[..., :1] >= 0)",
+        "export/test_signatures.py::test_ids_that_mean_nothing_are_an_invalid_argument",
+    ),
+    _fault(
+        "ids up to the rows of the table", "kbert/tasks/signatures/token_id_checks.py",
+        "return cls(len(vocabulary), config", "return cls(config.vocab_size, config",
+        "kbert/tasks/signatures/test_token_id_checks.py",
+    ),
+    _fault(
         "ops within functions are not looked at", "export/gate/op_gate.py",
         "for node in function.node_def:", "for node in function.node_def[:0]:",
         "export/gate/test_op_gate.py",
@@ -890,19 +905,29 @@ _CHOSEN_ANSWERS = (
 
 _ANSWERING = (
     _fault(
-        "answering: heads of the text before", "kbert/answering/real_tokens.py",
-        "places = starts * self._shape[1] + self.positions[:, None]",
-        "places = starts * self._shape[1]",
+        "answering: heads of the text before", "kbert/answering/attention_rows.py",
+        "places = starts * self._num_columns + self._column[:, None]",
+        "places = starts * self._num_columns",
         "kbert/answering",
     ),
     _fault(
         "answering: padding takes part", "kbert/answering/answering_encoder.py",
-        "* factor + adder)", "* factor)",
+        "* factor + mask)", "* factor)",
         "kbert/answering",
     ),
     _fault(
         "answering: the last layer asks for other tokens", "kbert/answering/real_tokens.py",
-        "return tf.gather(values, self._tokens[:, 0])", "return tf.gather(values, self._tokens[:, -1])",
+        "starts = tf.cumsum(lengths, exclusive=True)", "starts = tf.cumsum(lengths)",
+        "kbert/answering",
+    ),
+    _fault(
+        "answering: neighbours in a row attend to each other", "kbert/answering/attention_rows.py",
+        "examples + 1, shape)", "tf.ones_like(examples), shape)",
+        "kbert/answering",
+    ),
+    _fault(
+        "answering: examples in a shared row overlap", "kbert/answering/attention_rows.py",
+        "order = tf.argsort(halvings)", "order = tf.range(tf.size(halvings))",
         "kbert/answering",
     ),
     _fault(
