@@ -4,6 +4,7 @@ from concurrent import futures
 
 import grpc
 import tensorflow as tf
+from google.protobuf.message import DecodeError
 from tensorflow_serving.apis import (
     model_management_pb2,
     model_service_pb2_grpc,
@@ -22,6 +23,7 @@ _SPARE_THREADS = 8
 # The message travels in a header, where each byte outside ASCII takes three; clients limit headers to 8 KB.
 _MAX_MESSAGE_BYTES = 2000
 _LAST_PORT = 65535
+_NO_MESSAGE = object()
 _FAR_FUTURE_SECONDS = 1e6
 
 
@@ -42,6 +44,7 @@ def start_grpc_server(service: Service, host: str, port: int) -> tuple[grpc.Serv
             ("grpc.max_allowed_incoming_connections", limits.max_connections),
             ("grpc.server_handshake_timeout_ms", int(1000 * limits.head_seconds)),
         ],
+        interceptors=[_Parsing()],
         # What waits for a thread has not been read yet; beyond this it is refused unread.
         maximum_concurrent_rpcs=8 * num_threads,
     )
@@ -62,6 +65,29 @@ def _open(server: grpc.Server, host: str, port: int) -> int:
             f"port={port} cannot be opened for gRPC on {host}: is it taken? Expected a free port; "
             "pass another one, or 0 for any."
         ) from error
+
+
+class _Parsing(grpc.ServerInterceptor):
+    """Refuses bytes that are no message. gRPC does so too, but writes a traceback to the log for each."""
+
+    def intercept_service(self, continuation, handler_call_details):
+        handler = continuation(handler_call_details)
+        if handler is None:  # an unknown method
+            return None
+
+        def parse(message: bytes):
+            try:
+                return handler.request_deserializer(message)
+            except DecodeError:
+                return _NO_MESSAGE
+
+        def answer(request, context):
+            if request is _NO_MESSAGE:
+                # As gRPC in C++, and so the real server.
+                context.abort(grpc.StatusCode.INTERNAL, "Failed to parse the request.")
+            return handler.unary_unary(request, context)
+
+        return grpc.unary_unary_rpc_method_handler(answer, parse, handler.response_serializer)
 
 
 class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):

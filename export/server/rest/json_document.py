@@ -44,7 +44,16 @@ def parse_body(body: bytes) -> dict:
             f"JSON Value: {shown(document)} not formatted correctly. "
             "'signature_name' key must be a string value."
         )
+    check_name(document.get("signature_name", ""))
     return document
+
+
+def check_name(name: str) -> None:
+    """Raises `RequestError` for a name that is not UTF-8; strings of tensors may hold any bytes."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise invalid("JSON Parse error: A name is not UTF-8") from error
 
 
 def invalid(message: str) -> RequestError:

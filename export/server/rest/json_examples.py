@@ -5,7 +5,7 @@
 server's own (util/json_tensor.cc).
 """
 
-from .json_document import invalid, is_bytes, json_type, parse_body, read_bytes, shown
+from .json_document import check_name, invalid, is_bytes, json_type, parse_body, read_bytes, shown
 
 _KINDS = {"bytes_list": "bytes", "int64_list": "int64", "float_list": "float"}
 
@@ -42,6 +42,7 @@ def _fill_example(value, example) -> None:
     if not isinstance(value, dict):
         raise invalid(f"Example must be JSON object but got JSON {json_type(value)}")
     for name, content in value.items():
+        check_name(name)
         feature = example.features.feature[name]
         for element in content if isinstance(content, list) else [content]:
             _add_value(element, name, feature)

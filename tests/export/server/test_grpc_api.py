@@ -143,6 +143,15 @@ def test_status_and_metadata(stubs):
     assert refused(stubs[1].GetModelStatus, status_request)[1] == "Could not find any versions of model x"
 
 
+@pytest.mark.parametrize("method", ["PredictionService/Predict", "ModelService/GetModelStatus"])
+def test_bytes_that_are_no_message_are_refused_without_a_word_in_the_log(server, caplog, method):
+    with grpc.insecure_channel(f"localhost:{server.port}") as channel:
+        call = channel.unary_unary(f"/tensorflow.serving.{method}")
+        assert refused(call, b"\xff\xff") == ("INTERNAL", "Failed to parse the request.")
+        assert refused(channel.unary_unary("/tensorflow.serving.Other/Method"), b"")[0] == "UNIMPLEMENTED"
+    assert not caplog.records
+
+
 def test_a_deadline_ends_the_run(stubs):
     with pytest.raises(grpc.RpcError) as error:
         stubs[0].Predict(request_of(["100000"], signature_name="work"), timeout=0.3)

@@ -68,6 +68,8 @@ def test_classify_and_regress(asked):
         ({"examples": [{"a": [1, "b"]}]}, "Unexpected element type in feature: a expecting type: int64"),
         ({"examples": [{"a": None}]}, "Feature: a has element with unexpected JSON type: Null"),
         ({"examples": [{"a": 1 << 63}]}, "Feature: a has uint64_t element."),
+        (b'{"examples": [{"\xff": 1}]}', "A name is not UTF-8"),
+        (b'{"examples": [{"a": 1}], "signature_name": "\xff"}', "A name is not UTF-8"),
         ({"examples": [{"a": 1}], "signature_name": "x"}, "No signature was found with the name: x"),
     ],
 )
