@@ -3,7 +3,7 @@
 import pathlib
 from typing import NamedTuple
 
-_FOLDER = pathlib.Path(__file__).parent
+_FOLDER = pathlib.Path(__file__).parent / "files"
 _TYPES = {
     ".html": b"text/html; charset=utf-8",
     ".css": b"text/css; charset=utf-8",

@@ -6,7 +6,7 @@ export const question = {
   title: () => "Ask a paragraph",
   signatures: [{ inputs: ["question", "context"], outputs: ["answer", "start", "end"] }],
   fields: () => [
-    { name: "question", label: "Question", kind: "text", value: "Who wrote the first program?" },
+    { name: "question", label: "Question", kind: "text", value: "When did Ada Lovelace translate an article?" },
     {
       name: "context",
       label: "Paragraph",

@@ -33,7 +33,8 @@ export function details(summary, ...children) {
 }
 
 export function percent(probability) {
-  return `${(100 * probability).toFixed(1)}%`;
+  const number = 100 * probability;
+  return `${number >= 0.1 || number === 0 ? number.toFixed(1) : number.toPrecision(2)}%`;
 }
 
 /** A number of unknown size: a score, a cosine. */

@@ -19,12 +19,12 @@ import { question } from "./question.js";
  *   request(values, signature): `instances` or `inputs` of the request.
  *   show(examples, values, model, form): elements that tell the answer. `form` writes into fields.
  */
-const VIEWS = [masks, question, entities, choices, labels, number, search, compare];
+// The first that fits is taken: labels of words would also fit labels of a text.
+const VIEWS = [[masks], [question], [entities], [choices], [labels], [number], [search, compare]];
 
 /** The views of a signature; `plain` where no other fits. */
 export function viewsOf(signature) {
-  const fitting = VIEWS.filter((view) => fits(view, signature));
-  return fitting.length ? fitting : [plain];
+  return VIEWS.find(([view]) => fits(view, signature)) ?? [plain];
 }
 
 function fits(view, signature) {

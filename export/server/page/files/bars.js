@@ -35,6 +35,6 @@ function bar(row, low, write) {
   const name = element("span", { class: "name", dir: "auto" }, row.name);
   if (row.chosen) name.prepend(element("span", { class: "sign", role: "img", "aria-label": "chosen" }, "✓ "));
   const value = element("span", { class: "value", "data-value": row.value }, write(row.value));
-  if (row.threshold != null) value.append(element("small", {}, ` of ${percent(row.threshold)}`));
+  if (row.threshold != null) value.append(element("small", {}, ` from ${percent(row.threshold)}`));
   return element("li", { class: row.chosen ? "chosen" : null }, name, track, value);
 }

@@ -8,12 +8,18 @@ export async function readModels() {
   return (await read("page/models.json")).models;
 }
 
-/** The signatures of a model: [{name, inputs: [{name, dtype, shape}], outputs: [...]}]; `shape` has null for any size. */
+/** The signatures of a model that texts can ask: [{name, inputs: [{name, dtype, shape}], outputs: [...]}]; `shape` has null for any size. */
 export async function readSignatures(model) {
   const { metadata } = await read(`${pathOf(model)}/metadata`);
   return Object.entries(metadata.signature_def.signature_def)
-    .filter(([, signature]) => signature.method_name === "tensorflow/serving/predict")
-    .map(([name, { inputs, outputs }]) => ({ name, inputs: tensors(inputs), outputs: tensors(outputs) }));
+    .map(([name, { inputs, outputs }]) => ({ name, inputs: tensors(inputs), outputs: tensors(outputs) }))
+    .filter((signature) => signature.inputs.length && !takesExamples(signature)); // a loader's own have no inputs
+}
+
+// Signatures of Classify and Regress take serialized tf.Examples, always by this one name; people cannot write them.
+function takesExamples({ inputs, outputs }) {
+  const answers = (name) => outputs.some((output) => output.name === name);
+  return inputs.length === 1 && inputs[0].name === "inputs" && ["classes", "scores", "outputs"].some(answers);
 }
 
 /** Why versions of a model cannot be served: a sentence each. */
