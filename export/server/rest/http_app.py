@@ -75,7 +75,9 @@ class HttpApp:
         if path == metrics.PATH:
             return await loop.run_in_executor(self._quick_threads, self._service.metrics.page)
         if path == model_list.PATH and method == "GET":
-            return await loop.run_in_executor(self._quick_threads, model_list.model_list, self._service.models)
+            return await loop.run_in_executor(
+                self._quick_threads, model_list.model_list, self._service.models
+            )
         if method != "POST":
             return await loop.run_in_executor(self._quick_threads, answer, self._service, method, path, b"")
         self._service.admission.begin()

@@ -26,8 +26,16 @@ export function showRequest(place, request, answer) {
   const copied = element("span", { class: "note", role: "status" });
   const copy = button("Copy", () => copyText(line, copied));
   place.replaceChildren(element("h2", {}, "Request"), line, element("p", {}, copy, " ", copied));
-  if (answer) place.append(details("The answer as JSON", element("pre", { tabindex: "0" }, indented(answer.text))));
+  if (answer) place.append(wholeAnswer(answer));
   place.hidden = false;
+}
+
+// Written when it is opened: vectors of many lines are megabytes.
+function wholeAnswer(answer) {
+  const json = element("pre", { tabindex: "0" });
+  const shown = details("The answer as JSON", json);
+  shown.addEventListener("toggle", () => (json.textContent ||= JSON.stringify(JSON.parse(answer.text), null, 1)));
+  return shown;
 }
 
 // Nothing was cut where no text says so: signatures of other programs have no such output.
@@ -47,8 +55,4 @@ async function copyText(line, told) {
     getSelection().selectAllChildren(line);
     told.textContent = "Selected: copy it with Ctrl + C.";
   }
-}
-
-function indented(text) {
-  return JSON.stringify(JSON.parse(text), null, 1);
 }

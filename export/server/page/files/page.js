@@ -28,6 +28,7 @@ async function start() {
 async function showModel() {
   const name = modelList.value;
   const model = models.find((each) => each.name === name);
+  clear();
   const [signatures, troubles] = await Promise.all([readSignatures(name), readTroubles(name)]);
   if (modelList.value !== name) return; // another one was chosen meanwhile
   version.textContent = [model.version === null ? "" : `version ${model.version}`, ...troubles].join(" ");
@@ -36,10 +37,19 @@ async function showModel() {
 
 function showViews(model, signatures) {
   const offered = signatures.flatMap((signature) => viewsOf(signature).map((view) => ({ model, signature, view })));
-  offered.sort((a, b) => rank(a) - rank(b));
+  offered.sort((a, b) => rank(a) - rank(b) || a.signature.name.localeCompare(b.signature.name));
   const tabs = offered.map((each, index) => tab(each, index === 0));
   views.replaceChildren(element("legend", {}, "What to try"), ...tabs);
   if (offered.length) showView(offered[0]);
+  else showMessage(answerPlace, "This model has no signature that takes inputs by name.", "note");
+}
+
+function clear() {
+  numAsked += 1; // an answer that is still on its way is of another model or view
+  shown = null;
+  version.textContent = "";
+  for (const place of [views, fields]) place.replaceChildren();
+  answerPlace.hidden = requestPlace.hidden = true;
 }
 
 // Signatures that are fit for people come first.
@@ -55,13 +65,14 @@ function tab(offered, checked) {
 }
 
 function showView(offered) {
-  numAsked += 1; // an answer that is still on its way is of another view
+  numAsked += 1;
   shown = offered;
   form.show(offered.view.fields(offered.signature));
   answerPlace.hidden = requestPlace.hidden = true;
 }
 
 async function ask() {
+  if (!shown) return; // the model is still on its way, or cannot be read
   const { model, signature, view } = shown;
   const number = (numAsked += 1);
   const values = form.values();

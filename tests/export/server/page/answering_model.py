@@ -24,7 +24,11 @@ class AnsweringModel(tf.Module):
         probabilities = tf.sigmoid(_closeness(text))
         thresholds = [THRESHOLDS.get(label, 0.5) for label in LABELS]
         given = tf.where(probabilities >= thresholds, LABELS, "")
-        return {"probabilities": probabilities, "labels": given, "truncated": tf.zeros(tf.shape(text), tf.bool)}
+        return {
+            "probabilities": probabilities,
+            "labels": given,
+            "truncated": tf.zeros(tf.shape(text), tf.bool),
+        }
 
     @tf.function(
         input_signature=[

@@ -18,7 +18,9 @@ PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS = ("--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--no-first-run",
           "--disable-extensions", "--disable-background-networking", "--force-color-profile=srgb",
           "--disable-dev-shm-usage")  # fmt: skip
-_AS_FILES_3_AND_4 = "import os, sys; r, w, *c = sys.argv[1:]; os.dup2(int(r), 3); os.dup2(int(w), 4); os.execv(c[0], c)"
+_AS_FILES_3_AND_4 = (
+    "import os, sys; r, w, *c = sys.argv[1:]; os.dup2(int(r), 3); os.dup2(int(w), 4); os.execv(c[0], c)"
+)
 
 
 def find_browser() -> str | None:
@@ -79,7 +81,13 @@ class Browser:
         self.call("Page.navigate", url=url)
 
     def resize(self, width: int, height: int = 900) -> None:
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
 
     def run(self, script: str):
         """The value of an expression in the page, a promise's too."""
@@ -90,7 +98,9 @@ class Browser:
     def wait(self, condition: str, seconds: float = 20.0):
         """Waits until an expression is true in the page, and returns its value."""
         end = time.monotonic() + seconds
-        while not (value := self.run(f"(() => {{ try {{ return {condition} }} catch {{ return null }} }})()")):
+        while not (
+            value := self.run(f"(() => {{ try {{ return {condition} }} catch {{ return null }} }})()")
+        ):
             assert time.monotonic() < end, (condition, self.run("document.body.innerText"), self.troubles)
             time.sleep(0.03)
         return value

@@ -18,7 +18,9 @@ def page_server(tmp_path_factory):
     base_path = tmp_path_factory.mktemp("answering")
     save_answering_model(base_path / "1")
     limits = Limits(max_text_bytes=5_000)
-    server = Server([ModelSettings(MODEL, str(base_path))], ServerOptions(port=0, rest_api_port=0, limits=limits))
+    server = Server(
+        [ModelSettings(MODEL, str(base_path))], ServerOptions(port=0, rest_api_port=0, limits=limits)
+    )
     yield server
     assert server.stop()
 

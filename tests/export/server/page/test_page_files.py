@@ -45,7 +45,9 @@ def test_the_page_holds_no_script_style_or_address_of_its_own():
         assert "http://" not in foreign and "https://" not in foreign and 'src="//' not in foreign
 
 
-@pytest.mark.parametrize("path", ["/page", "/page/", "/page/page_files.py", "/page/../page_files.py", "/page/x.js"])
+@pytest.mark.parametrize(
+    "path", ["/page", "/page/", "/page/page_files.py", "/page/../page_files.py", "/page/x.js"]
+)
 def test_there_is_nothing_else(page_server, path):
     status, headers, content = get(page_server, path)
     assert status == 404 and "No such path" in json.loads(content)["error"]
