@@ -1,1 +1,1 @@
-"""The page to try the served models: what it is told of them, and its files: HTML, CSS and plain JavaScript."""
+"""The page to try the served models: its files (HTML, CSS, plain JavaScript), and what it is told of them."""

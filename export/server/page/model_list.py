@@ -15,8 +15,8 @@ def model_list(models: ServedModels) -> bytes:
     """Lists the models, as JSON: `{"models": [{"name", "version", "labels", "thresholds"}]}`.
 
     `version` is the one that answers requests without a number, null while there is none. `labels` names the
-    columns of `probabilities` and `thresholds` says from which probability a label is given (label -> number);
-    both stand in the export's kbert.json and are null where it has none, as in SavedModels of other
+    columns of `probabilities`, `thresholds` says from which probability a label is given (label -> number).
+    Both stand in the export's kbert.json. They are null where it has none, as in SavedModels of other
     programs.
     """
     return json.dumps({"models": [_described(models, name) for name in models.names()]}).encode()

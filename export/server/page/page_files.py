@@ -32,7 +32,9 @@ class PageFile(NamedTuple):
 
 
 def read_page_files() -> dict[str, PageFile]:
-    """Reads all files of the page: path of the URL -> `PageFile`. The page itself is `/`, the others are below `/page/`.
+    """Reads all files of the page: path of the URL -> `PageFile`.
+
+    The page itself is `/`, the others are below `/page/`.
 
     Raises:
         FileNotFoundError: the installed package came without them.

@@ -34,7 +34,10 @@ export function showRequest(place, request, answer) {
 function wholeAnswer(answer) {
   const json = element("pre", { tabindex: "0" });
   const shown = details("The answer as JSON", json);
-  shown.addEventListener("toggle", () => (json.textContent ||= JSON.stringify(JSON.parse(answer.text), null, 1)));
+  shown.addEventListener(
+    "toggle",
+    () => (json.textContent ||= JSON.stringify(JSON.parse(answer.text), null, 1)),
+  );
   return shown;
 }
 
@@ -43,7 +46,13 @@ function truncated(examples) {
   const number = examples.filter((example) => example.truncated === true).length;
   if (!number) return [];
   const which = examples.length > 1 ? `${number} of ${examples.length} texts are` : "The text is";
-  return [element("p", { class: "warning" }, `${which} too long for this model. A part was cut off, and the answer is of the rest.`)];
+  return [
+    element(
+      "p",
+      { class: "warning" },
+      `${which} too long for this model. A part was cut off, and the answer is of the rest.`,
+    ),
+  ];
 }
 
 // Browsers let a page write to the clipboard on https and on localhost alone; elsewhere the reader copies.

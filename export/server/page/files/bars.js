@@ -7,8 +7,8 @@ const MOST_ROWS = 20; // the others are shown on demand
 /**
  * A list of bars.
  *
- * rows: [{name, value, chosen, threshold}] in the order to show. `name` is a text or an element; `chosen` marks the row
- *     that the model gives; `threshold` is where a tick stands.
+ * rows: [{name, value, chosen, threshold}] in the order to show. `name` is a text or an element; `chosen` marks
+ *     the row that the model gives; `threshold` is where a tick stands.
  * low: the least value, 0 of probabilities and -1 of cosines. Bars begin at 0.
  * write: value -> text.
  */

@@ -20,7 +20,13 @@ export function button(text, action, attributes = {}) {
 
 /** The main result, in large letters. */
 export function headline(text, more = "") {
-  return element("p", { class: "headline", dir: "auto" }, text, " ", element("span", { class: "note" }, more));
+  return element(
+    "p",
+    { class: "headline", dir: "auto" },
+    text,
+    " ",
+    element("span", { class: "note" }, more),
+  );
 }
 
 export function note(text) {
@@ -44,5 +50,8 @@ export function decimal(number) {
 
 /** The lines of a text that are not empty. */
 export function linesOf(text) {
-  return text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
 }

@@ -25,7 +25,9 @@ export class Form {
 
   /** All values by name, as their kinds say. */
   values() {
-    return Object.fromEntries([...this.controls].map(([field, control]) => [field.name, valueOf(field, control)]));
+    return Object.fromEntries(
+      [...this.controls].map(([field, control]) => [field.name, valueOf(field, control)]),
+    );
   }
 
   read(name) {
@@ -45,7 +47,16 @@ export class Form {
     const { name, kind, value } = field;
     const attributes = { id: `field-${name}`, name };
     if (kind === "check") return element("input", { ...attributes, type: "checkbox", checked: value });
-    if (kind === "number") return element("input", { ...attributes, type: "number", min: 1, max: 100, step: 1, required: true, value });
+    if (kind === "number")
+      return element("input", {
+        ...attributes,
+        type: "number",
+        min: 1,
+        max: 100,
+        step: 1,
+        required: true,
+        value,
+      });
     const text = this.edited.get(name) ?? value;
     const rows = kind === "lines" || name === "context" ? 6 : 3;
     const control = element("textarea", { ...attributes, rows, dir: "auto" }, text);

@@ -7,7 +7,12 @@ import { Refused, makeRequest, readModels, readSignatures, readTroubles, send } 
 import { viewsOf } from "./views/table.js";
 
 const [modelList, version, views, fields, answerPlace, requestPlace] = [
-  "model", "version", "views", "fields", "answer", "request",
+  "model",
+  "version",
+  "views",
+  "fields",
+  "answer",
+  "request",
 ].map((id) => document.getElementById(id));
 const form = new Form(fields, (text) => showMessage(answerPlace, text, "note"));
 let models = [];
@@ -36,7 +41,9 @@ async function showModel() {
 }
 
 function showViews(model, signatures) {
-  const offered = signatures.flatMap((signature) => viewsOf(signature).map((view) => ({ model, signature, view })));
+  const offered = signatures.flatMap((signature) =>
+    viewsOf(signature).map((view) => ({ model, signature, view })),
+  );
   offered.sort((a, b) => rank(a) - rank(b) || a.signature.name.localeCompare(b.signature.name));
   const tabs = offered.map((each, index) => tab(each, index === 0));
   views.replaceChildren(element("legend", {}, "What to try"), ...tabs);
@@ -61,7 +68,12 @@ function tab(offered, checked) {
   const input = element("input", { type: "radio", name: "view", checked });
   input.addEventListener("change", () => showView(offered));
   const { signature, view } = offered;
-  return element("label", {}, input, element("span", {}, view.title(signature), " ", element("small", {}, signature.name)));
+  return element(
+    "label",
+    {},
+    input,
+    element("span", {}, view.title(signature), " ", element("small", {}, signature.name)),
+  );
 }
 
 function showView(offered) {

@@ -8,15 +8,19 @@ export async function readModels() {
   return (await read("page/models.json")).models;
 }
 
-/** The signatures of a model that texts can ask: [{name, inputs: [{name, dtype, shape}], outputs: [...]}]; `shape` has null for any size. */
+/**
+ * The signatures of a model that people can ask: [{name, inputs: [{name, dtype, shape}], outputs: [...]}].
+ * `shape` has null where any size will do.
+ */
 export async function readSignatures(model) {
   const { metadata } = await read(`${pathOf(model)}/metadata`);
   return Object.entries(metadata.signature_def.signature_def)
     .map(([name, { inputs, outputs }]) => ({ name, inputs: tensors(inputs), outputs: tensors(outputs) }))
-    .filter((signature) => signature.inputs.length && !takesExamples(signature)); // a loader's own have no inputs
+    .filter((signature) => signature.inputs.length > 0 && !takesExamples(signature));
 }
 
-// Signatures of Classify and Regress take serialized tf.Examples, always by this one name; people cannot write them.
+// Signatures of Classify and Regress take serialized tf.Examples, always by this one name. People cannot
+// write them. (A signature without inputs is the loader's own.)
 function takesExamples({ inputs, outputs }) {
   const answers = (name) => outputs.some((output) => output.name === name);
   return inputs.length === 1 && inputs[0].name === "inputs" && ["classes", "scores", "outputs"].some(answers);
@@ -41,7 +45,7 @@ export function makeRequest(model, signature, content) {
  * Sends a request.
  *
  * Returns {examples: [{output: value}], seconds, text}: an entry for each text asked about, in the row form
- * (`instances`) and the column form (`inputs`) alike, how long it took in this browser, and the answer as it came.
+ * (`instances`) and the column form (`inputs`) alike; how long it took in this browser; the answer as it came.
  */
 export async function send(request, signature) {
   const began = performance.now();
@@ -62,7 +66,8 @@ function columns({ outputs }, names) {
   if (!Object.values(named).every(Array.isArray)) return [named]; // a scalar is of no text
   const number = Math.max(...Object.values(named).map((column) => column.length));
   return Array.from({ length: number }, (_, row) =>
-    Object.fromEntries(Object.entries(named).map(([name, column]) => [name, column[row]])));
+    Object.fromEntries(Object.entries(named).map(([name, column]) => [name, column[row]])),
+  );
 }
 
 function pathOf(model) {

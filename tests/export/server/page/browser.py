@@ -1,7 +1,7 @@
 """Headless Chromium, driven over its debugging pipe: no package needed.
 
-The protocol: https://chromedevtools.github.io/devtools-protocol/. Messages are JSON with a NUL behind each; the
-browser reads them from its file 3 and writes to its file 4.
+The protocol: https://chromedevtools.github.io/devtools-protocol/. Messages are JSON with a NUL behind each;
+the browser reads them from its file 3 and writes to its file 4.
 """
 
 import base64

@@ -22,7 +22,12 @@ export const choices = {
 
 const BEGINNING = [
   { name: "text", label: "Text", kind: "text", value: "She opened the door and" },
-  { name: "choices", label: "Choices, one a line", kind: "lines", value: "walked into the room.\nate the window.\nis a kind of bread." },
+  {
+    name: "choices",
+    label: "Choices, one a line",
+    kind: "lines",
+    value: "walked into the room.\nate the window.\nis a kind of bread.",
+  },
 ];
 const BLANK = [
   { name: "text", label: "Text with one [MASK]", kind: "text", value: "It is a [MASK] day." },

@@ -41,7 +41,10 @@ export const search = {
       value: cosine(question.embedding, line.embedding),
     }));
     rows.sort((a, b) => b.value - a.value);
-    return [bars(rows, { low: -1, write: decimal }), note("Cosines with the question, the nearest line first. 0 is the mark.")];
+    return [
+      bars(rows, { low: -1, write: decimal }),
+      note("Cosines with the question, the nearest line first. 0 is the mark."),
+    ];
   },
 };
 

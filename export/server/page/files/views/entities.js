@@ -9,7 +9,12 @@ export const entities = {
   title: () => "Tag entities",
   signatures: [{ inputs: ["text"], outputs: ["starts", "ends", "labels"] }],
   fields: () => [
-    { name: "text", label: "Text", kind: "text", value: "Angela Merkel met the mayor of Paris in Berlin on Monday." },
+    {
+      name: "text",
+      label: "Text",
+      kind: "text",
+      value: "Angela Merkel met the mayor of Paris in Berlin on Monday.",
+    },
   ],
   request: (values) => ({ instances: [values] }),
   show: ([example], { text }) => {
@@ -42,7 +47,12 @@ function markedText(characters, found, types) {
   for (const entity of found) {
     text.append(
       characters.slice(end, entity.start).join(""),
-      element("mark", { class: colour(entity, types) }, characters.slice(entity.start, entity.end).join(""), tag(entity.type)),
+      element(
+        "mark",
+        { class: colour(entity, types) },
+        characters.slice(entity.start, entity.end).join(""),
+        tag(entity.type),
+      ),
     );
     end = entity.end;
   }
@@ -52,7 +62,8 @@ function markedText(characters, found, types) {
 
 function legend(found, types) {
   const count = (type) => found.filter((entity) => entity.type === type).length;
-  const entry = (type) => element("li", {}, element("mark", { class: colour({ type }, types) }, type), ` ${count(type)}`);
+  const entry = (type) =>
+    element("li", {}, element("mark", { class: colour({ type }, types) }, type), ` ${count(type)}`);
   return element("ul", { class: "legend", "aria-label": "Types" }, ...types.map(entry));
 }
 

@@ -1,4 +1,4 @@
-// Labels with their probabilities: bars, those that the model gives are marked, of several labels with their thresholds.
+// Labels with their probabilities, as bars. Given labels are marked; several labels have thresholds.
 
 import { bars } from "../bars.js";
 import { headline, note, percent } from "../elements.js";
@@ -17,16 +17,29 @@ export const labels = {
 /** Fields for the one or two texts of a signature. */
 export function textFields(signature) {
   const isPair = signature.inputs.some((input) => input.name === "text_pair");
-  const first = { name: "text", label: isPair ? "First text" : "Text", kind: "text", value: "A warm, quiet film that stays with you." };
+  const first = {
+    name: "text",
+    label: isPair ? "First text" : "Text",
+    kind: "text",
+    value: "A warm, quiet film that stays with you.",
+  };
   const second = { name: "text_pair", label: "Second text", kind: "text", value: "The film is moving." };
   return isPair ? [first, second] : [first];
 }
 
 function oneLabel({ probabilities, label }, model) {
   const names = namesOf(probabilities, model);
-  const rows = probabilities.map((value, index) => ({ name: names[index], value, chosen: names[index] === label }));
+  const rows = probabilities.map((value, index) => ({
+    name: names[index],
+    value,
+    chosen: names[index] === label,
+  }));
   const chosen = rows.find((row) => row.chosen);
-  return [headline(label, chosen && percent(chosen.value)), bars(sorted(rows)), ...unnamed(model, probabilities)];
+  return [
+    headline(label, chosen && percent(chosen.value)),
+    bars(sorted(rows)),
+    ...unnamed(model, probabilities),
+  ];
 }
 
 // A label without a threshold of its own has kbert's, 0.5.
@@ -61,5 +74,7 @@ function namesOf(probabilities, model) {
 }
 
 function unnamed(model, probabilities) {
-  return areNamed(model, probabilities) ? [] : [note("The export does not tell the names of its labels, so they have numbers.")];
+  return areNamed(model, probabilities)
+    ? []
+    : [note("The export does not tell the names of its labels, so they have numbers.")];
 }

@@ -7,9 +7,16 @@ const MASK = "[MASK]";
 
 export const masks = {
   title: () => "Fill in the blank",
-  signatures: [{ inputs: ["text", "top_k", "whole_words?"], outputs: ["tokens", "probabilities", "num_masks"] }],
+  signatures: [
+    { inputs: ["text", "top_k", "whole_words?"], outputs: ["tokens", "probabilities", "num_masks"] },
+  ],
   fields: (signature) => [
-    { name: "text", label: `Text with ${MASK}`, kind: "text", value: `It was a ${MASK} day, and we went to the ${MASK}.` },
+    {
+      name: "text",
+      label: `Text with ${MASK}`,
+      kind: "text",
+      value: `It was a ${MASK} day, and we went to the ${MASK}.`,
+    },
     { name: "top_k", label: `Words for each ${MASK}`, kind: "number", value: 5 },
     ...(signature.inputs.some((input) => input.name === "whole_words")
       ? [{ name: "whole_words", label: "Whole words only", kind: "check", value: true }]
@@ -39,7 +46,9 @@ class Blanks {
   }
 
   list(mask, tokens, probabilities) {
-    const buttons = tokens.map((token) => button(token, () => this.fill(mask, token, buttons), { "aria-pressed": "false" }));
+    const buttons = tokens.map((token) =>
+      button(token, () => this.fill(mask, token, buttons), { "aria-pressed": "false" }),
+    );
     const rows = probabilities.map((value, index) => ({ name: buttons[index], value }));
     const title = `${MASK} ${this.words.length > 1 ? mask + 1 : ""}`.trim();
     return element("div", { class: "blank" }, element("h3", {}, title), bars(rows));
@@ -67,6 +76,8 @@ class Blanks {
 
   draw() {
     this.shown.replaceChildren(this.parts[0]);
-    this.parts.slice(1).forEach((part, mask) => this.shown.append(element("mark", {}, this.words[mask] ?? MASK), part));
+    this.parts
+      .slice(1)
+      .forEach((part, mask) => this.shown.append(element("mark", {}, this.words[mask] ?? MASK), part));
   }
 }

@@ -9,7 +9,9 @@ export const plain = {
   fields: (signature) => signature.inputs.map(fieldOf),
   // Scalars have no place in the row form.
   request: (values, signature) => ({
-    inputs: Object.fromEntries(signature.inputs.map((input) => [input.name, valueOf(values[input.name], input)])),
+    inputs: Object.fromEntries(
+      signature.inputs.map((input) => [input.name, valueOf(values[input.name], input)]),
+    ),
   }),
   show: (examples) => [element("pre", { tabindex: "0" }, JSON.stringify(examples, null, 1))],
 };
@@ -31,6 +33,8 @@ function valueOf(text, input) {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Refused(`${input.name} is no JSON (${error.message}). Expected ${input.dtype}, for example ${fieldOf(input).value}`);
+    throw new Refused(
+      `${input.name} is no JSON (${error.message}). Expected ${input.dtype}, for example ${fieldOf(input).value}`,
+    );
   }
 }

@@ -6,7 +6,12 @@ export const question = {
   title: () => "Ask a paragraph",
   signatures: [{ inputs: ["question", "context"], outputs: ["answer", "start", "end"] }],
   fields: () => [
-    { name: "question", label: "Question", kind: "text", value: "When did Ada Lovelace translate an article?" },
+    {
+      name: "question",
+      label: "Question",
+      kind: "text",
+      value: "When did Ada Lovelace translate an article?",
+    },
     {
       name: "context",
       label: "Paragraph",
@@ -37,6 +42,7 @@ function markedParagraph(context, { answer, start, end }) {
 function scores({ score, null_odds: odds }) {
   const written = [];
   if (score != null) written.push(`score ${decimal(score)}: the logits of its first and last piece together`);
-  if (odds != null) written.push(`no answer minus this one ${decimal(odds)}: the lower, the surer that there is an answer`);
+  if (odds != null)
+    written.push(`no answer minus this one ${decimal(odds)}: the lower, the surer that there is an answer`);
   return written.map(note);
 }

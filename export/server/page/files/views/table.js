@@ -12,9 +12,9 @@ import { question } from "./question.js";
 /*
  * A view has
  *   title(signature): what to do with it, in a word or two.
- *   signatures: [{inputs, outputs}], those that it fits. `inputs`: all names that the signature takes; one that ends in "?"
- *       may be missing. `outputs`: names that it must answer with; it may have more.
- *   fields(signature): [{name, label, kind, value}] of the form. `kind`: "text", "lines" (one entry a line), "json",
+ *   signatures: [{inputs, outputs}], those that it fits. `inputs`: all names that the signature takes; one that
+ *       ends in "?" may be missing. `outputs`: names that it must answer with; it may have more.
+ *   fields(signature): [{name, label, kind, value}] of the form. `kind`: "text", "lines" (one entry a line),
  *       "number" or "check"; `value` is what stands there first.
  *   request(values, signature): `instances` or `inputs` of the request.
  *   show(examples, values, model, form): elements that tell the answer. `form` writes into fields.
