@@ -48,7 +48,7 @@ class AnsweringModel(tf.Module):
 
     @tf.function(input_signature=[_TEXT])
     def tag(self, text):
-        """Words between single spaces. Those with a capital are persons; one right behind another belongs to it."""
+        """Words between single spaces. Those with a capital are persons; neighbours are one."""
         words = tf.strings.split(text, " ")
         lengths = tf.ragged.map_flat_values(lambda flat: tf.strings.length(flat, "UTF8_CHAR"), words)
         ends = tf.cumsum(lengths.to_tensor() + 1, axis=1) - 1
