@@ -138,6 +138,7 @@ def _options() -> ServerOptions:
             max_elements=given.max_elements,
             max_connections=given.max_connections,
             max_pending=given.max_pending,
+            max_pending_bytes=given.max_pending_bytes,
             rest_timeout_seconds=given.rest_api_timeout_in_ms / 1000,
             grace_seconds=given.grace_seconds,
         ),
@@ -176,6 +177,7 @@ def define_flags() -> None:
         ("max_elements", "Values of one tensor."),
         ("max_connections", "Open connections of each API."),
         ("max_pending", "Requests that run or wait; more are answered UNAVAILABLE or 503 at once."),
+        ("max_pending_bytes", "Size of all of these together."),
     ):
         flags.DEFINE_integer(name, getattr(limits, name), text, lower_bound=1)
 

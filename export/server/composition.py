@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import threading
 import time
 
 from absl import logging
@@ -19,7 +20,7 @@ from .rest.http_server import HttpServer
 from .service import Service
 
 # After the grace period runs are cancelled; a kernel that has begun still ends first.
-_SECONDS_TO_CANCEL = 10.0
+_SECONDS_TO_CANCEL = 5.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,9 +90,12 @@ class Server:
         grpc_stopped = self._grpc_server.stop(self._options.limits.grace_seconds)
         self._rest_server.wait_until_stopped()
         grpc_stopped.wait()
-        self.models.close()
+        # In a thread: closing a session waits for its runs, and a kernel cannot be cancelled.
+        closing = threading.Thread(target=self.models.close, name="close_models", daemon=True)
+        closing.start()
         is_idle = self._service.admission.wait_until_empty(_SECONDS_TO_CANCEL)
-        return self.models.wait_until_stopped(_SECONDS_TO_CANCEL) and is_idle
+        closing.join(0 if not is_idle else _SECONDS_TO_CANCEL)
+        return is_idle and not closing.is_alive() and self.models.wait_until_stopped(_SECONDS_TO_CANCEL)
 
     def _close_all(self) -> None:
         self.models.begin_stop()

@@ -95,7 +95,10 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         service = self._service
         spec = getattr(asked, "model_spec", None)
         try:
-            with service.request(api, "GRPC", spec.name if spec else ""), service.admission.enter():
+            with (
+                service.request(api, "GRPC", spec.name if spec else ""),
+                service.admission.enter(request.ByteSize()),
+            ):
                 if spec is None or not asked.HasField("model_spec"):
                     raise RequestError("INVALID_ARGUMENT", "Missing ModelSpec")
                 deadline = _deadline(context)

@@ -13,6 +13,7 @@ class Limits:
         max_elements: number of values of one tensor, as its shape declares them.
         max_connections: open connections of each API.
         max_pending: requests that run or wait, of both APIs together; more are shed (UNAVAILABLE, 503).
+        max_pending_bytes: size of all of them together; a request that is alone may be larger.
         head_seconds: how long a REST client may take to send the head of a request.
         body_seconds: how long it may take to send the body, and to read the answer.
         rest_timeout_seconds: how long a REST request may run. gRPC requests bring their own deadline.
@@ -24,6 +25,7 @@ class Limits:
     max_elements: int = 1 << 22
     max_connections: int = 512
     max_pending: int = 128
+    max_pending_bytes: int = 256 << 20
     head_seconds: float = 10.0
     body_seconds: float = 30.0
     rest_timeout_seconds: float = 30.0

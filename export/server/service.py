@@ -27,7 +27,7 @@ class Service:
         self.models = models
         self.limits = limits
         self.metrics = metrics
-        self.admission = Admission(limits.max_pending)
+        self.admission = Admission(limits.max_pending, limits.max_pending_bytes)
         metrics.watch_pending(lambda: self.admission.pending)
 
     @contextlib.contextmanager

@@ -543,9 +543,14 @@ _ANSWERS = (
     ),
     _fault(
         "a request that is cut off counts as ended", "export/server/rest/http_app.py",
-        "running.add_done_callback(lambda _: self._service.admission.end())",
-        "self._service.admission.end()",
+        "running.add_done_callback(lambda _: self._service.admission.end(len(body)))",
+        "self._service.admission.end(len(body))",
         "export/server/test_admission.py", "export/test_development_server.py",
+    ),
+    _fault(
+        "answers wait for acknowledgements", "export/server/rest/http_server.py",
+        "socket.SOCK_STREAM, socket.IPPROTO_TCP)", "socket.SOCK_STREAM)",
+        "export/server/rest/test_http.py",
     ),
     _fault(
         "half a request is waited for", "export/server/rest/connection.py",

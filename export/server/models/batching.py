@@ -1,6 +1,7 @@
 """Cross-request batching: requests of one signature that come together run together.
 
-The real server batches with `--enable_batching`; this one takes the same two numbers. No thread of its own
+The real server batches with `--enable_batching`; this one takes the same two numbers, and splits what is
+larger, as that one does with `enable_large_batch_splitting`. No thread of its own
 is needed. The first request of a batch leads it: it waits for others until the batch is full or its time is
 over, runs it, and hands each its rows. The others wait.
 
@@ -29,7 +30,8 @@ class Batching:
     Args:
         session: the model.
         runs: how many batches run at a time.
-        max_batch_size: rows of a batch. A request with more rows runs alone.
+        max_batch_size: rows of a batch. A request with more rows is split, which bounds the memory that it
+            takes and lets it be cancelled in between.
         timeout_seconds: how long a batch waits for more requests. While all of `runs` are busy it stays open
             for longer, which costs nobody time.
     """
@@ -47,8 +49,10 @@ class Batching:
         """Runs one request, alone or with others; see `SavedModelSession.run`."""
         arrays = {name: _comparable(array) for name, array in inputs.items()}
         rows = _num_rows(arrays) if signature in self._batched else None
-        if rows is None or rows >= self._max_batch_size:
+        if rows is None or rows == self._max_batch_size:
             return self._runs.run(self._session, signature, inputs, output_filter, deadline)
+        if rows > self._max_batch_size:
+            return self._run_in_parts(signature, arrays, rows, output_filter, deadline)
 
         request = _Request(arrays, rows, deadline)
         key = (signature, tuple(output_filter), _kinds(arrays))
@@ -58,6 +62,13 @@ class Batching:
         elif not request.done.wait(deadline.remaining()):
             raise late()
         return request.answer()
+
+    def _run_in_parts(self, signature, arrays, rows: int, output_filter, deadline) -> dict:
+        parts = []
+        for begin in range(0, rows, self._max_batch_size):
+            part = {name: array[begin : begin + self._max_batch_size] for name, array in arrays.items()}
+            parts.append(self._runs.run(self._session, signature, part, output_filter, deadline))
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _join(self, key: tuple, request: "_Request") -> "_Batch":
         with self._lock:

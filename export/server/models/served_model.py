@@ -58,6 +58,7 @@ class ServedModel:
         self._loaded: dict[int, LoadedVersion] = {}
         self._statuses: dict[int, VersionStatus] = {}
         self._failed_contents: dict[int, frozenset] = {}
+        self._served: set[int] = set()  # as of the last change, for the log
         self._polling = threading.Lock()
 
         check_base_path(self._base_path)
@@ -99,8 +100,9 @@ class ServedModel:
             }
             wanted = self._load_wanted(folders)
             # With nothing wanted left, what is loaded goes on answering: a folder may come back.
-            if wanted and wanted != self._loaded.keys():
+            if wanted and set(wanted) != self._served:
                 self._loaded = {version: self._loaded[version] for version in wanted}
+                self._served = set(wanted)
                 logging.info("%s: version %s is served", self.settings.name, ", ".join(map(str, wanted)))
             self._statuses = self._new_statuses(folders)
 

@@ -9,6 +9,7 @@ from absl import logging
 
 from ...gate.saved_model_session import RequestError
 from .. import metrics
+from ..deadline import late
 from ..page import model_list, page_files
 from ..service import Service
 from .rest_api import HTTP_STATUS, answer, error_body
@@ -16,6 +17,8 @@ from .rest_api import HTTP_STATUS, answer, error_body
 _JSON, _TEXT = b"application/json", b"text/plain; version=0.0.4; charset=utf-8"
 # Bodies that are being read, in multiples of the largest one.
 _BODIES_AT_ONCE = 8
+# A run that is late is cancelled by its own deadline; after this the client is told all the same.
+_SECONDS_TO_END = 1.0
 # For requests that run no model: they are answered also while all other threads wait.
 _NUM_QUICK_THREADS = 2
 
@@ -80,11 +83,15 @@ class HttpApp:
             )
         if method != "POST":
             return await loop.run_in_executor(self._quick_threads, answer, self._service, method, path, b"")
-        self._service.admission.begin()
+        self._service.admission.begin(len(body))
         running = self._threads.submit(answer, self._service, method, path, body)
         # Not when this coroutine ends: it may be cancelled while the thread goes on.
-        running.add_done_callback(lambda _: self._service.admission.end())
-        return await asyncio.wrap_future(running)
+        running.add_done_callback(lambda _: self._service.admission.end(len(body)))
+        try:
+            async with asyncio.timeout(self._service.limits.rest_timeout_seconds + _SECONDS_TO_END):
+                return await asyncio.wrap_future(running)
+        except TimeoutError as error:  # a kernel that does not end: the client need not wait for it
+            raise late() from error
 
     async def _body(self, scope, receive) -> bytes | None:
         """Returns the whole body; None where the client has gone."""

@@ -4,11 +4,10 @@ import pytest
 
 from export.client.task_client import TaskClient
 from tests.export.server.asking import MODEL
-from tests.export.server.conftest import server, two_versions  # noqa: F401  fixtures
 
 
 @pytest.fixture
-def address(server):  # noqa: F811
+def address(server):
     """API -> host:port."""
     return {"grpc": f"localhost:{server.port}", "rest": f"localhost:{server.rest_api_port}"}
 

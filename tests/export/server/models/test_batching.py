@@ -97,6 +97,16 @@ def test_answers_whose_shape_depends_on_others_run_alone(model, signature, reque
             assert answer[name].tolist() == array.tolist()
 
 
+def test_a_request_that_is_larger_than_a_batch_is_split(model):
+    session, batching = batching_of(model, max_batch_size=4)
+    request = texts(*("x" * number for number in range(10)))
+    (answer,) = ask_together(batching, "serving_default", [request])
+    assert session.rows == [4, 4, 2]
+    alone = model.run("serving_default", request)
+    np.testing.assert_allclose(answer["probabilities"], alone["probabilities"], atol=1e-5)
+    assert answer["label"].tolist() == alone["label"].tolist()
+
+
 def test_different_shapes_and_a_whole_batch_of_their_own_do_not_mix(model):
     session, batching = batching_of(model, max_batch_size=4, seconds=0.05)
     rows = [texts("a"), texts(*"abcd")]

@@ -17,6 +17,7 @@ from tensorflow_serving.config import model_server_config_pb2
 from export.gate.saved_model_session import RequestError
 from export.server.composition import Server, ServerOptions
 from export.server.models.model_settings import ModelSettings, read_config_file, settings_of
+from export.server.models.served_model import ServedModel
 from export.server.models.warmup import MAX_RECORDS, WARMUP_FILE
 from tests.export.server.asked_model import save_asked_model
 from tests.export.server.asking import MODEL, Asked, request_of, wait_until
@@ -157,6 +158,15 @@ def test_impossible_configs_are_refused_in_the_servers_words(models, message):
         config.model_config_list.config.add(name=name, base_path=path, model_platform="tensorflow")
     with pytest.raises(RequestError, match=message):
         settings_of(config)
+
+
+def test_a_version_is_announced_once(asked_model_dir, tmp_path, caplog):
+    shutil.copytree(asked_model_dir, tmp_path / "1")
+    with caplog.at_level("INFO", logger="absl"):
+        model = ServedModel(ModelSettings(MODEL, str(tmp_path)), lambda name, version, folder: object())
+        for _ in range(3):
+            model.poll()
+    assert [record.getMessage() for record in caplog.records].count("length: version 1 is served") == 1
 
 
 # Warm-up

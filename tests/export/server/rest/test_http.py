@@ -1,8 +1,10 @@
 """Whatever bytes a client sends, it gets one answer in JSON, and other clients are not disturbed."""
 
+import http.client
 import json
 import socket
 import threading
+import time
 
 import pytest
 
@@ -27,6 +29,18 @@ def test_requests_that_follow_at_once_are_answered_in_order(asked):
     answer = asked.raw(GOOD + other + GOOD, seconds=1)
     labels = [part[:4] for part in answer.split(b'"label": "')[1:]]
     assert labels == [b"shor", b"long", b"shor"]
+
+
+def test_an_answer_does_not_wait_for_acknowledgements(asked):
+    connection = http.client.HTTPConnection("localhost", asked.port, timeout=10)
+    seconds = []
+    for _ in range(10):
+        began = time.perf_counter()
+        connection.request("GET", f"/v1/models/{MODEL}")
+        assert connection.getresponse().read()
+        seconds.append(time.perf_counter() - began)
+    connection.close()
+    assert min(seconds[1:]) < 0.03  # the system waits 40 ms where it waits
 
 
 @pytest.mark.parametrize("length", ["1048577", "10000000000000", "9" * 30])
