@@ -6,11 +6,12 @@ import { Form } from "./form.js";
 import { Refused, makeRequest, readModels, readSignatures, readTroubles, send } from "./server.js";
 import { viewsOf } from "./views/table.js";
 
-const [modelList, version, views, fields, answerPlace, requestPlace] = [
+const [modelList, version, views, fields, askButton, answerPlace, requestPlace] = [
   "model",
   "version",
   "views",
   "fields",
+  "ask",
   "answer",
   "request",
 ].map((id) => document.getElementById(id));
@@ -52,10 +53,15 @@ function showViews(model, signatures) {
 }
 
 function clear() {
-  numAsked += 1; // an answer that is still on its way is of another model or view
   shown = null;
   version.textContent = "";
   for (const place of [views, fields]) place.replaceChildren();
+  dropAnswer();
+}
+
+function dropAnswer() {
+  numAsked += 1; // one that is still on its way is of another model or view
+  busy(false);
   answerPlace.hidden = requestPlace.hidden = true;
 }
 
@@ -77,10 +83,9 @@ function tab(offered, checked) {
 }
 
 function showView(offered) {
-  numAsked += 1;
   shown = offered;
   form.show(offered.view.fields(offered.signature));
-  answerPlace.hidden = requestPlace.hidden = true;
+  dropAnswer();
 }
 
 async function ask() {
@@ -89,7 +94,7 @@ async function ask() {
   const number = (numAsked += 1);
   const values = form.values();
   const request = makeRequest(model.name, signature, view.request(values, signature));
-  answerPlace.setAttribute("aria-busy", "true");
+  busy(true);
   try {
     const answer = await send(request, signature);
     if (number !== numAsked) return;
@@ -100,8 +105,14 @@ async function ask() {
     showRequest(requestPlace, request, null);
     throw error;
   } finally {
-    if (number === numAsked) answerPlace.setAttribute("aria-busy", "false");
+    if (number === numAsked) busy(false);
   }
+}
+
+/** Tells that an answer is on its way. The button keeps the focus and may be pressed again. */
+function busy(isBusy) {
+  answerPlace.setAttribute("aria-busy", String(isBusy));
+  askButton.textContent = isBusy ? "Asking…" : "Ask";
 }
 
 /** Runs something, and shows in words what the server or the form says against it. */

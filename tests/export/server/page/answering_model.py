@@ -4,6 +4,8 @@ import json
 
 import tensorflow as tf
 
+from kbert.tasks import TASKS
+
 LABELS = ["short", "<b>long</b>", "very long"]  # one looks like HTML, and must not become it
 THRESHOLDS = {"short": 0.25}
 WORDS = ["sunny", "##ny", "<i>dull</i>", "long"]
@@ -121,7 +123,8 @@ def save_answering_model(folder) -> str:
     tf.saved_model.save(module, str(folder), signatures)
     extra = folder / "assets.extra"
     extra.mkdir()
-    about = {"labels": LABELS, "task_config": {"thresholds": THRESHOLDS}, "run": "/somewhere/private"}
+    task = TASKS["multi_label_classification"](tuple(LABELS), thresholds=THRESHOLDS)
+    about = TASKS.record_of(task) | {"labels": LABELS, "run": "/somewhere/private"}
     (extra / "kbert.json").write_text(json.dumps(about))
     return str(folder)
 

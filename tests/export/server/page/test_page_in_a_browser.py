@@ -219,7 +219,12 @@ def test_the_line_for_a_shell_is_the_request_that_was_sent(page, page_asked):
         "The text is too long for this model. A part was cut off, and the answer is of the rest."
     ]
     assert " ms, seen from this browser" in page.run("document.querySelector('#answer').innerText")
-    program, flag, body, url = shlex.split(page.run("document.querySelector('#request pre').textContent"))
+    line = page.run("document.querySelector('#request pre').textContent")
+    page.run("document.querySelector('#request button').click()")
+    told = page.wait("document.querySelector('#request [role=status]').innerText")
+    copied = page.run("getSelection().toString()") if told.startswith("Selected") else None
+    assert told == "Copied." or copied == line
+    program, flag, body, url = shlex.split(line)
     assert (program, flag, url) == ("curl", "-d", page.url + PREDICT[1:])
     status, answer = page_asked.predict(body.encode(), PREDICT)
     page.run("document.querySelector('#request summary').click()")
