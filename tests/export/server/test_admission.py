@@ -13,6 +13,7 @@ from export.server.admission import Admission
 from export.server.composition import Server, ServerOptions
 from export.server.limits import Limits
 from export.server.models.model_settings import ModelSettings
+from export.server.rest import http_app
 
 from .asking import MODEL, Asked, request_of, wait_until
 
@@ -70,6 +71,20 @@ def test_a_full_server_answers_unavailable_at_once(two_versions):
         assert long.exception(timeout=10) is not None
         thread.join(timeout=15)
     assert stopped == [True]
+
+
+def test_a_client_is_told_that_it_is_late_though_the_run_goes_on(two_versions, monkeypatch):
+    ended = threading.Event()
+    monkeypatch.setattr(http_app, "_SECONDS_TO_END", 0.1)
+    monkeypatch.setattr(http_app, "answer", lambda *unused: ended.wait(10))
+    limits = Limits(rest_timeout_seconds=0.1)
+    server = Server(
+        [ModelSettings(MODEL, str(two_versions))], ServerOptions(port=0, rest_api_port=0, limits=limits)
+    )
+    assert Asked(server.rest_api_port).predict({"instances": ["a"]})[0] == 504
+    assert server._service.admission.pending == 1  # it still takes its place
+    ended.set()
+    assert server.stop()
 
 
 def test_a_session_that_does_not_close_does_not_hold_up_the_end(two_versions, monkeypatch):
