@@ -5,9 +5,9 @@ r"""A development server: the TensorFlow Serving API on a machine without Docker
 It loads models as the real server does (graph and session, op names checked first), and answers with the
 real server's paths, codes and words: Predict, Classify, Regress, MultiInference, metadata, status and
 reloading over gRPC, the same but for the last and MultiInference over REST, and
-/monitoring/prometheus/metrics. docs/serving.md tells where it differs. It listens on this machine only unless
---host says otherwise; there is no TLS and no password. The `docker run` line that is printed first starts
-the real server.
+/monitoring/prometheus/metrics. The REST port also gives a page to try the models in a browser: /.
+docs/serving.md tells where it differs. It listens on this machine only unless --host says otherwise; there
+is no TLS and no password. The `docker run` line that is printed first starts the real server.
 
 Each folder MODEL_BASE_PATH/<integer>/ is a version. The newest version answers. When a newer one
 appears, the server loads it, replays its warm-up requests, and then switches to it; if it cannot be loaded,
@@ -91,6 +91,7 @@ def serve_until_signal(models: list[ModelSettings], options: ServerOptions) -> N
             f"gRPC localhost:{server.port}, REST http://localhost:{server.rest_api_port}",
             flush=True,
         )
+    print(f"a page to try them: http://localhost:{server.rest_api_port}/", flush=True)
     ended.wait()
     if not server.stop():
         # A kernel that does not end would crash where TensorFlow is taken apart below it.

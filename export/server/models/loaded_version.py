@@ -31,6 +31,9 @@ class LoadedVersion:
         metrics: where running times go.
         batching: None runs every request alone.
 
+    Attributes:
+        version, folder: as given.
+
     Raises:
         ValueError, tf.errors.OpError: the folder cannot be loaded, or stock servers would refuse its ops.
     """
@@ -46,6 +49,7 @@ class LoadedVersion:
     ):
         check_servable(str(folder))
         self.version = version
+        self.folder = pathlib.Path(folder)
         self._model_name = model_name
         self._session = SavedModelSession(str(folder))
         self._runs = runs

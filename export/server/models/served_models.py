@@ -38,6 +38,10 @@ class ServedModels:
     def __contains__(self, name: str) -> bool:
         return name in self._models
 
+    def names(self) -> list[str]:
+        """The names of all models, in alphabetical order."""
+        return sorted(self._models)
+
     def newest_version(self, name: str) -> int:
         """The version of a model that answers requests without a number."""
         return self._models[name].newest_version

@@ -10,6 +10,7 @@ from absl import logging
 from ...gate.saved_model_session import RequestError
 from .. import metrics
 from ..deadline import late
+from ..page import model_list, page_files
 from ..service import Service
 from .rest_api import HTTP_STATUS, answer, error_body
 
@@ -23,7 +24,7 @@ _NUM_QUICK_THREADS = 2
 
 
 class HttpApp:
-    """Answers the REST paths and the page for Prometheus.
+    """Answers the REST paths, the page to try models, and the page for Prometheus.
 
     Args:
         service: the models that answer.
@@ -31,6 +32,7 @@ class HttpApp:
 
     def __init__(self, service: Service):
         self._service = service
+        self._page_files = page_files.read_page_files()
         self._bytes_being_read = 0  # of the event loop's thread alone
         self._threads = futures.ThreadPoolExecutor(service.limits.max_pending, thread_name_prefix="rest")
         self._quick_threads = futures.ThreadPoolExecutor(_NUM_QUICK_THREADS, thread_name_prefix="rest_quick")
@@ -44,8 +46,7 @@ class HttpApp:
             body = await self._body(scope, receive)
             if body is None:
                 return  # the client has gone
-            kind = _TEXT if path == metrics.PATH else _JSON
-            reply = _Reply(200, await self._answer(scope["method"], path, body), kind)
+            reply = await self._reply(scope["method"], path, body)
         except _TooLarge as error:
             # The rest of the body is not read, so the connection cannot go on.
             reply = _Reply(error.http_status, error_body(error), close=True)
@@ -65,10 +66,21 @@ class HttpApp:
         self._threads.shutdown(wait=False)
         self._quick_threads.shutdown(wait=False)
 
+    async def _reply(self, method: str, path: str, body: bytes) -> "_Reply":
+        if path in self._page_files and method in ("GET", "HEAD"):
+            file = self._page_files[path]
+            return _Reply(200, file.content, file.kind, headers=page_files.HEADERS)
+        kind = _TEXT if path == metrics.PATH else _JSON
+        return _Reply(200, await self._answer(method, path, body), kind)
+
     async def _answer(self, method: str, path: str, body: bytes) -> bytes:
         loop = asyncio.get_running_loop()
         if path == metrics.PATH:
             return await loop.run_in_executor(self._quick_threads, self._service.metrics.page)
+        if path == model_list.PATH and method == "GET":
+            return await loop.run_in_executor(
+                self._quick_threads, model_list.model_list, self._service.models
+            )
         if method != "POST":
             return await loop.run_in_executor(self._quick_threads, answer, self._service, method, path, b"")
         self._service.admission.begin(len(body))
@@ -121,6 +133,7 @@ class _Reply(NamedTuple):
     body: bytes
     kind: bytes = _JSON
     close: bool = False
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class _TooLarge(RequestError):
@@ -137,7 +150,7 @@ def _declared_length(scope) -> int:
 
 
 async def _send(send, reply: _Reply) -> None:
-    headers = [(b"content-type", reply.kind), (b"content-length", b"%d" % len(reply.body))]
+    headers = [(b"content-type", reply.kind), (b"content-length", b"%d" % len(reply.body)), *reply.headers]
     if reply.close:
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
