@@ -35,10 +35,22 @@ def define_flags():
         "Of the encoder's products. bfloat16 is faster on CPUs that have AVX512-BF16 or AMX; the report's "
         "max_difference says what it costs.",
     )
+    flags.DEFINE_string(
+        "min_server_version",
+        None,
+        "The oldest TensorFlow Serving in use, for example 2.20: it and all newer ones must know every op; "
+        "by default 2.12.",
+    )
     flags.mark_flags_as_required(["run_dir", "model_base_path"])
 
 
-def export_savedmodel(run, model_base_path, version: int | None = None, precision: str = "float32") -> dict:
+def export_savedmodel(
+    run,
+    model_base_path,
+    version: int | None = None,
+    precision: str = "float32",
+    min_server_version: str | None = None,
+) -> dict:
     """Exports `run` to `model_base_path/<version>`; the folder appears only after all checks have passed.
 
     Args:
@@ -46,10 +58,11 @@ def export_savedmodel(run, model_base_path, version: int | None = None, precisio
       model_base_path: folder of the model's versions, made if missing.
       version: the number, by default one more than the largest there.
       precision: "float32" or "bfloat16", see `AnsweringEncoder`.
+      min_server_version: the oldest TensorFlow Serving in use, see `check_servable`.
 
     Returns:
-      dict: path, version, precision, num_ops, text_ops (TF-Text ops used), bytes, max_difference from Keras
-        in float32.
+      dict: path, version, precision, num_ops, text_ops (TF-Text ops used), oldest_server, bytes,
+        max_difference from Keras in float32.
 
     Raises:
       ValueError: when the version exists, a weight or an answer is not finite, the gate refuses an op, or
@@ -70,7 +83,7 @@ def export_savedmodel(run, model_base_path, version: int | None = None, precisio
     # Servers load every folder whose name is a number, so this one gets its name last.
     with whole_folder(target) as aside:
         serving_model.write(aside)
-        report = check_servable(str(aside))
+        report = check_servable(str(aside), min_server_version)
         report["precision"] = precision
         report["max_difference"] = _check_answers(serving_model, aside, precision)
         _write_extra_assets(aside, serving_model, run, report)
@@ -144,7 +157,10 @@ def main(argv):
     from kbert.runs.run_directory import RunDirectory
 
     run = RunDirectory(FLAGS.run_dir)
-    print(json.dumps(export_savedmodel(run, FLAGS.model_base_path, FLAGS.version, FLAGS.precision)))
+    report = export_savedmodel(
+        run, FLAGS.model_base_path, FLAGS.version, FLAGS.precision, FLAGS.min_server_version
+    )
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":
