@@ -34,6 +34,9 @@ class AnsweringEncoder(keras.layers.Layer):
         instructions for it. Norms, embeddings and outputs stay in float32.
       outputs: one or more names of OUTPUTS.
 
+    Attributes:
+      config: the `EncoderConfig` of `encoder`.
+
     Call arguments:
       a dict of int32 tensors of shape `(batch, seq_length)`: `input_ids`, `input_mask`, `segment_ids`, as for
       `BertEncoder`.
@@ -50,7 +53,7 @@ class AnsweringEncoder(keras.layers.Layer):
         super().__init__(name="encoder", dtype="float32")
         _check(encoder, precision, outputs)
         self.precision, self.outputs = precision, tuple(outputs)
-        self._config, self._embeddings, self._pooler = encoder.config, encoder.embeddings, encoder.pooler
+        self.config, self._embeddings, self._pooler = encoder.config, encoder.embeddings, encoder.pooler
         self._blocks = [_Block(block, encoder.config, precision) for block in encoder.blocks]
 
     def call(self, inputs, training=False, mask=None):
@@ -87,12 +90,12 @@ class AnsweringEncoder(keras.layers.Layer):
 
     def compute_output_spec(self, inputs, training=False, mask=None):
         batch, seq_length = inputs["input_ids"].shape
-        width = self._config.hidden_size
+        width = self.config.hidden_size
         along = keras.KerasTensor((batch, seq_length, width), "float32")
         specs = {
             "sequence_output": along,
             "pooled_output": keras.KerasTensor((batch, width), "float32"),
-            "hidden_states": (along,) * (self._config.num_hidden_layers + 1),
+            "hidden_states": (along,) * (self.config.num_hidden_layers + 1),
         }
         return {name: specs[name] for name in self.outputs}
 

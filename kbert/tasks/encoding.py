@@ -1,12 +1,16 @@
-"""An encoder without a head: it has no loss, and its outputs are the only answers."""
+"""An encoder without a head: it has no loss, and its answers are vectors of texts."""
 
 from kbert.config.pooling_config import PoolingConfig
 from kbert.heads.parts import POOLER
+from kbert.layers.sequence_pooling import SequencePooling
+from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
 from kbert.tasks.task import Task
 
 
 class Encoding(Task):
     """The encoder alone, for checkpoints without heads: to extract features, or to start a training from.
+
+    It answers texts with their vectors, if the checkpoint says how these are made.
 
     Args:
       pooling, normalize: how the checkpoint makes one vector of a text, see `PoolingConfig`; None where it
@@ -20,6 +24,14 @@ class Encoding(Task):
     def __init__(self, pooling: str | None = None, normalize: bool = True):
         self.pooling = None if pooling is None else PoolingConfig(pooling, normalize)
 
+    @property
+    def inputs(self):
+        return () if self.pooling is None else ("text",)
+
+    @property
+    def answers(self):
+        return () if self.pooling is None else ("embedding",)
+
     def get_config(self):
         pooling = self.pooling
         return {} if pooling is None else {"pooling": pooling.mode, "normalize": pooling.normalize}
@@ -30,3 +42,26 @@ class Encoding(Task):
     def build_model(self, encoder):
         """The encoder itself: encoder inputs -> its own outputs."""
         return encoder
+
+    def signatures(self, model, text_inputs):
+        """`serving_default`: `text` (string [batch]) -> `embedding` (float32 [batch, hidden_size]). `ids`:
+        encoder inputs (int32 [batch, length]) -> `embedding`."""
+        if self.pooling is None:
+            return super().signatures(model, text_inputs)
+        pool = SequencePooling(self.pooling.mode, self.pooling.normalize)
+
+        def embed_ids(inputs):
+            return {"embedding": pool(model(inputs)["sequence_output"], inputs["input_mask"])}
+
+        def embed(text):
+            rows, truncated = text_inputs.rows(text)
+            return embed_ids(rows) | {TRUNCATED: truncated}
+
+        return {
+            "serving_default": texts_signature(self.inputs, embed),
+            "ids": ids_signature(embed_ids, model, text_inputs),
+        }
+
+    def answer(self, outputs, inputs):
+        """The vector of the text, a list of numbers."""
+        return {"embedding": [float(value) for value in outputs["embedding"]]}

@@ -14,6 +14,7 @@ from kbert.features import EXAMPLE_WEIGHTS, Feature
 from kbert.heads.parts import Part
 from kbert.kernels.cross_entropy import cross_entropy
 from kbert.tasks.pages.content import Section
+from kbert.tasks.signatures.signature import Signature
 
 NUM_TOKENS = "num_tokens"  # see `Task.collect_for_page`
 
@@ -66,19 +67,6 @@ class SoftTarget(NamedTuple):
 # of shape (places, 2): row and position) to the outputs of the embeddings and of every layer there: float32
 # array of shape (places, num_hidden_layers + 1, hidden_size).
 VectorsAt = Callable[[dict, np.ndarray], np.ndarray]
-
-
-class Signature(NamedTuple):
-    """A function for calling a model, the same in Python and in a SavedModel.
-
-    Args:
-      inputs: name -> (dtype, shape), for example {"text": ("string", (None,))}.
-      function: takes tensors with these names as arguments; returns a dict of tensors whose first axis is
-        the batch.
-    """
-
-    inputs: dict[str, tuple[str, tuple]]
-    function: Callable[..., dict]
 
 
 @dataclass(frozen=True)
@@ -470,8 +458,11 @@ class Task:
     def signatures(self, model, text_inputs) -> dict[str, Signature]:
         """name -> `Signature`: "serving_default" takes texts, "ids" takes texts that are already tokenized.
 
+        Signatures that take texts have an output `TRUNCATED` among theirs. Those for Classify and Regress
+        (kbert/tasks/signatures/example_signature.py) have not: a server allows them no other output.
+
         Args:
-          model: the model that `build_model` returned.
+          model: the model that `build_model` returned, or its `answering_model`.
           text_inputs: the `TextInputs` of the run.
 
         Raises:

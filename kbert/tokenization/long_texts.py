@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from kbert.features import WINDOW_FEATURE
 from kbert.tokenization.segment_packer import SegmentPacker, truncated_lengths
+from kbert.tokenization.text_rows import TextRows
 from kbert.tokenization.window_packer import window_starts
 
 # Of 510 pieces the first 128 and the last 382: arXiv 1905.05583 (Sun et al., 2019), section 5.3.1.
@@ -46,14 +47,23 @@ class HeadAndTailInputs:
         self._packer = SegmentPacker(text_inputs.vocabulary, text_inputs.max_seq_length)
 
     def __call__(self, text, text_pair=None, pad_to_longest=False):
+        return self._read(text, text_pair, pad_to_longest).features
+
+    def rows(self, text, text_pair=None) -> TextRows:
+        """As a call with `pad_to_longest`, with what was left out; a row for each text."""
+        return self._read(text, text_pair, pad_to_longest=True)
+
+    def _read(self, text, text_pair, pad_to_longest):
         first, lengths = self._pieces(text)
         if text_pair is None:
-            first = _head_and_tail(first, tf.minimum(lengths, self._length - 2))
-            return self._packer(first, pad_to_longest=pad_to_longest)
+            kept = tf.minimum(lengths, self._length - 2)
+            features = self._packer(_head_and_tail(first, kept), pad_to_longest=pad_to_longest)
+            return TextRows(features, lengths > kept)
         second, second_lengths = self._pieces(text_pair)
         kept, second_kept = truncated_lengths(lengths, second_lengths, self._length - 3)
-        first, second = _head_and_tail(first, kept), _head_and_tail(second, second_kept)
-        return self._packer(first, second, pad_to_longest=pad_to_longest)
+        ends = _head_and_tail(first, kept), _head_and_tail(second, second_kept)
+        truncated = tf.logical_or(lengths > kept, second_lengths > second_kept)
+        return TextRows(self._packer(*ends, pad_to_longest=pad_to_longest), truncated)
 
     def _pieces(self, text):
         pieces = self._tokenizer(text)
@@ -90,19 +100,25 @@ class WindowInputs:
         self._packer = SegmentPacker(text_inputs.vocabulary, text_inputs.max_seq_length)
 
     def __call__(self, text, text_pair=None, pad_to_longest=False):
+        return self._read(text, text_pair, pad_to_longest).features
+
+    def rows(self, text, text_pair=None) -> TextRows:
+        """As a call with `pad_to_longest`, with what was cut off: of a long first text of a pair, alone."""
+        return self._read(text, text_pair, pad_to_longest=True)
+
+    def _read(self, text, text_pair, pad_to_longest):
         first = self._tokenizer(text)
+        lengths = tf.cast(first.row_lengths(), tf.int32)
         if text_pair is None:
-            rooms = tf.fill([first.nrows(out_type=tf.int32)], self._length - 2)
-            windows, owners, numbers = self._windows(first, rooms)
+            windows, _, numbers = self._windows(first, tf.fill(tf.shape(lengths), self._length - 2))
             inputs = self._packer(windows, pad_to_longest=pad_to_longest)
-            return inputs | {WINDOW_FEATURE: numbers}
+            return TextRows(inputs | {WINDOW_FEATURE: numbers}, tf.zeros_like(lengths, tf.bool))
         second, room = self._tokenizer(text_pair), self._length - 3
-        lengths, second_lengths = (tf.cast(one.row_lengths(), tf.int32) for one in (first, second))
-        kept, _ = truncated_lengths(lengths, second_lengths, room)
+        kept, _ = truncated_lengths(lengths, tf.cast(second.row_lengths(), tf.int32), room)
         windows, owners, numbers = self._windows(second, room - kept)
         before = tf.gather(_first_pieces(first, kept), owners)
         inputs = self._packer(before, windows, pad_to_longest=pad_to_longest)
-        return inputs | {WINDOW_FEATURE: numbers}
+        return TextRows(inputs | {WINDOW_FEATURE: numbers}, lengths > kept)
 
     def _windows(self, pieces, rooms):
         """(the pieces of all windows as a RaggedTensor, the row of each, its number among those of its row).

@@ -108,3 +108,9 @@ class SegmentPacker:
             **self._ids,
         )
         return {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
+
+    def truncates(self, first, second=None):
+        """Whether a call cuts pieces off: bool tensor of shape [batch]. Takes the texts as a call does."""
+        if second is None:
+            return first.row_lengths() > self.max_seq_length - 2
+        return first.row_lengths() + second.row_lengths() > self.max_seq_length - 3

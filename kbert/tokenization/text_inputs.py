@@ -1,6 +1,7 @@
 """Texts -> encoder inputs: the one road that training, prediction and the exported graph take."""
 
 from kbert.tokenization.segment_packer import SegmentPacker
+from kbert.tokenization.text_rows import TextRows
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 
@@ -41,11 +42,21 @@ class TextInputs:
         self._packer = SegmentPacker(vocabulary, max_seq_length)
 
     def __call__(self, text, text_pair=None, pad_to_longest=False, with_masks=False):
-        tokenize = self.tokenizer.tokenize_with_masks if with_masks else self.tokenizer
-        second = None if text_pair is None else tokenize(text_pair)
-        return self._packer(tokenize(text), second, pad_to_longest=pad_to_longest)
+        first, second = self._pieces(text, text_pair, with_masks)
+        return self._packer(first, second, pad_to_longest=pad_to_longest)
 
-    def pack(self, pieces) -> dict:
-        """As a call, for texts that are tokenized: int32 RaggedTensor of shape [batch, (pieces)], padded to
-        the longest of them."""
-        return self._packer(pieces, pad_to_longest=True)
+    def rows(self, text, text_pair=None, with_masks=False) -> TextRows:
+        """As a call with `pad_to_longest`, with what was cut off; a row for each text."""
+        return self._rows_of(*self._pieces(text, text_pair, with_masks))
+
+    def rows_of_pieces(self, pieces) -> TextRows:
+        """As `rows`, for texts that are tokenized: int32 RaggedTensor of shape [batch, (pieces)]."""
+        return self._rows_of(pieces, None)
+
+    def _pieces(self, text, text_pair, with_masks):
+        tokenize = self.tokenizer.tokenize_with_masks if with_masks else self.tokenizer
+        return tokenize(text), None if text_pair is None else tokenize(text_pair)
+
+    def _rows_of(self, first, second):
+        features = self._packer(first, second, pad_to_longest=True)
+        return TextRows(features, self._packer.truncates(first, second))

@@ -4,34 +4,39 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from kbert.tasks.signatures.signature import TRUNCATED
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 
-def best_tokens(model, text_inputs: TextInputs, text, top_k, whole_words) -> dict:
+def best_tokens(model, vocabulary: Vocabulary, inputs: dict, top_k, whole_words) -> dict:
     """The most probable tokens for every mask.
 
     Args:
       model: a model with the output `masked_lm_logits`.
-      text_inputs: the `TextInputs` of the model.
-      text: string tensor of shape [batch], with `[MASK]`s.
+      vocabulary: the `Vocabulary` of the model.
+      inputs: encoder inputs of texts with masks, int32 tensors of shape [batch, length].
       top_k: int32 scalar: how many tokens for each mask.
       whole_words: bool scalar: leave out pieces that begin with ##, special tokens and unused ones.
         Probabilities are over the whole vocabulary all the same.
 
     Returns:
       dict: `tokens` (string) and `probabilities` (float32), both [batch, masks, top_k], the most probable
-      first, where `masks` is the largest number of masks of a text; `num_masks` (int32 [batch]).
+      first, where `masks` is the largest number of masks of a text, at least 1, and a text with fewer is
+      filled up with "" and 0; `num_masks` (int32 [batch]).
     """
-    vocabulary = text_inputs.vocabulary
-    inputs = text_inputs(text, pad_to_longest=True, with_masks=True)
-    inputs["masked_lm_positions"], num_masks = _positions_of(inputs["input_ids"], vocabulary.mask_id)
-    probabilities = tf.nn.softmax(_logits(model, inputs, vocabulary))
+    masked = tf.where(inputs["input_mask"] > 0, inputs["input_ids"], vocabulary.pad_id)
+    positions, num_masks = _positions_of(masked, vocabulary.mask_id)
+    probabilities = tf.nn.softmax(_logits(model, inputs | {"masked_lm_positions": positions}, vocabulary))
     allowed = tf.logical_or(tf.constant(_are_whole_words(vocabulary)), tf.logical_not(whole_words))
     number = tf.minimum(top_k, tf.reduce_sum(tf.cast(allowed, tf.int32)))
     best, ids = tf.math.top_k(tf.where(allowed, probabilities, -1.0), k=number)
-    tokens = tf.gather(tf.constant(vocabulary.tokens), ids)
-    return {"tokens": tokens, "probabilities": best, "num_masks": num_masks}
+    is_mask = tf.sequence_mask(num_masks, tf.shape(positions)[1])[..., tf.newaxis]
+    return {
+        "tokens": tf.where(is_mask, tf.gather(tf.constant(vocabulary.tokens), ids), ""),
+        "probabilities": tf.where(is_mask, best, 0.0),
+        "num_masks": num_masks,
+    }
 
 
 def candidate_probabilities(model, text_inputs: TextInputs, text, candidates) -> dict:
@@ -49,12 +54,14 @@ def candidate_probabilities(model, text_inputs: TextInputs, text, candidates) ->
     Returns:
       dict of tensors of shape [batch, candidates]: `probabilities` (float32); `num_pieces` (int32), 0 for a
       candidate that is empty or has a character that the vocabulary lacks; `num_masks` (int32), the masks
-      that were left in the text when it was cut to the longest sequence.
+      that were left in the text when it was cut to the longest sequence. And `TRUNCATED`, bool [batch]:
+      whether it was cut for any of them.
     """
     asked = _masked_texts(text_inputs, text, candidates)
-    inputs = text_inputs.pack(asked.tokens)
+    inputs, truncated = text_inputs.rows_of_pieces(asked.tokens)
     mask_id = text_inputs.vocabulary.mask_id
-    inputs["masked_lm_positions"], num_masks = _positions_of(inputs["input_ids"], mask_id)
+    positions, num_masks = _positions_of(inputs["input_ids"], mask_id)
+    inputs = inputs | {"masked_lm_positions": positions}
     scores = tf.nn.log_softmax(_logits(model, inputs, text_inputs.vocabulary))  # (texts, masks, vocabulary)
 
     pieces = asked.pieces
@@ -75,7 +82,9 @@ def candidate_probabilities(model, text_inputs: TextInputs, text, candidates) ->
         "num_pieces": tf.where(unknown, 0, lengths),
         "num_masks": tf.gather(num_masks, asked.rows),
     }
-    return {name: tf.reshape(value, tf.shape(candidates)) for name, value in outputs.items()}
+    outputs = {name: tf.reshape(value, tf.shape(candidates)) for name, value in outputs.items()}
+    truncated = tf.reshape(tf.gather(truncated, asked.rows), tf.shape(candidates))
+    return outputs | {TRUNCATED: tf.reduce_any(truncated, axis=1)}
 
 
 class _MaskedTexts(NamedTuple):

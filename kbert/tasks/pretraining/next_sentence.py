@@ -7,7 +7,8 @@ from kbert.features import ENCODER_INPUTS, NEXT_SENTENCE_LABELS
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
 from kbert.tasks.one_label_loss import OneLabelLoss
-from kbert.tasks.task import Signature, Task, correct, example_weights
+from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature, texts_signature
+from kbert.tasks.task import Task, correct, example_weights
 from kbert.tasks.task_model import TaskModel
 
 
@@ -57,9 +58,9 @@ class NextSentence(OneLabelLoss, Task):
         return {"next_sentence_accuracy": (ops.sum(right * weights), ops.sum(weights))}
 
     def signatures(self, model, text_inputs):
-        """`serving_default`: `text` and `text_pair` (string [batch]) -> `probability` (float32 [batch]) that
-        the second follows the first."""
-        return {"serving_default": follow_signature(model, text_inputs)}
+        """`serving_default` and `ids`, see `follow_signatures`."""
+        by_text, by_ids = follow_signatures(model, text_inputs)
+        return {"serving_default": by_text, "ids": by_ids}
 
     def answer(self, outputs, inputs):
         """`next_sentence_probability`: that the second text follows the first."""
@@ -77,19 +78,27 @@ def next_sentence_head(encoder) -> ClassificationHead:
     )
 
 
-def follow_signature(model: keras.Model, text_inputs) -> Signature:
-    """The signature that tells how probable it is that a text follows another.
+def follow_signatures(model: keras.Model, text_inputs) -> tuple[Signature, Signature]:
+    """The signatures that tell how probable it is that a text follows another.
 
     Args:
       model: a Keras model with the output `next_sentence_logits` (batch, 2); label 0 is the next text.
       text_inputs: the `TextInputs` of the model.
+
+    Returns:
+      Two signatures that give `probability` (float32 [batch]): one takes `text` and `text_pair` (string
+      [batch]), the other encoder inputs (int32 [batch, length]) with the second text as segment 1.
     """
     inputs = {name: model.input[name] for name in ENCODER_INPUTS}
     # Without the masked-LM head, which reads positions and has a whole vocabulary of outputs.
     logits_of = keras.Model(inputs, model.output["next_sentence_logits"])
 
-    def follow(text, text_pair):
-        logits = logits_of(text_inputs(text, text_pair, pad_to_longest=True), training=False)
-        return {"probability": ops.softmax(logits, axis=-1)[:, 0]}
+    def follow_ids(inputs):
+        return {"probability": ops.softmax(logits_of(inputs, training=False), axis=-1)[:, 0]}
 
-    return Signature({"text": ("string", (None,)), "text_pair": ("string", (None,))}, follow)
+    def follow(text, text_pair):
+        rows, truncated = text_inputs.rows(text, text_pair)
+        return follow_ids(rows) | {TRUNCATED: truncated}
+
+    by_ids = ids_signature(follow_ids, model, text_inputs)
+    return texts_signature(("text", "text_pair"), follow), by_ids

@@ -9,8 +9,9 @@ from kbert.features import NEXT_SENTENCE_LABELS
 from kbert.heads.masked_lm_head import MaskedLMHead
 from kbert.heads.parts import MASKED_LM, POOLER, Part
 from kbert.tasks.pretraining.filled_masks import best_tokens, candidate_probabilities
-from kbert.tasks.pretraining.next_sentence import NextSentence, follow_signature, next_sentence_head
-from kbert.tasks.task import Signature, SoftTarget, Task, correct, cross_entropies, example_weights
+from kbert.tasks.pretraining.next_sentence import NextSentence, follow_signatures, next_sentence_head
+from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature
+from kbert.tasks.task import SoftTarget, Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
 from kbert.tokenization.vocabulary import MASK_TOKEN
 
@@ -124,18 +125,26 @@ class MaskedLM(Task):
           best tokens for every mask, see `filled_masks.best_tokens`.
         - `candidates`: `text` (string [batch]), each with one mask, and `candidates` (string [batch,
           candidates]) -> how probable each candidate is, see `filled_masks.candidate_probabilities`.
+        - `ids`: encoder inputs with the mask's id, int32 [batch, length], `top_k` and `whole_words` -> best
+          tokens.
         """
+        vocabulary = text_inputs.vocabulary
+
+        def fill_ids(inputs, top_k, whole_words):
+            return best_tokens(model, vocabulary, inputs, top_k, whole_words)
 
         def fill(text, top_k, whole_words):
-            return best_tokens(model, text_inputs, text, top_k, whole_words)
+            rows, truncated = text_inputs.rows(text, with_masks=True)
+            return fill_ids(rows, top_k, whole_words) | {TRUNCATED: truncated}
 
         def weigh(text, candidates):
             return candidate_probabilities(model, text_inputs, text, candidates)
 
-        texts = {"text": ("string", (None,))}
+        texts, settings = {"text": ("string", (None,))}, {"top_k": ("int32", ()), "whole_words": ("bool", ())}
         return {
-            "serving_default": Signature(texts | {"top_k": ("int32", ()), "whole_words": ("bool", ())}, fill),
+            "serving_default": Signature(texts | settings, fill),
             "candidates": Signature(texts | {"candidates": ("string", (None, None))}, weigh),
+            "ids": ids_signature(fill_ids, model, text_inputs, settings=settings),
         }
 
     def check_inputs(self, inputs):
@@ -239,11 +248,10 @@ class Pretraining(MaskedLM):
         return super().metric_sums(outputs, batch) | self._next_sentence.metric_sums(outputs, batch)
 
     def signatures(self, model, text_inputs):
-        """Those of `MaskedLM`, and `next_sentence`: `text` and `text_pair` (string [batch]) ->
-        `probability` (float32 [batch]) that the second follows the first."""
-        return super().signatures(model, text_inputs) | {
-            "next_sentence": follow_signature(model, text_inputs)
-        }
+        """Those of `MaskedLM`, and `next_sentence` and `next_sentence_ids`, see `follow_signatures`."""
+        by_text, by_ids = follow_signatures(model, text_inputs)
+        own = {"next_sentence": by_text, "next_sentence_ids": by_ids}
+        return super().signatures(model, text_inputs) | own
 
     def check_inputs(self, inputs):
         if "text_pair" not in inputs:

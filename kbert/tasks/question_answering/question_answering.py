@@ -6,7 +6,6 @@ import keras
 from keras import ops
 
 from kbert.features import (
-    ENCODER_INPUTS,
     MAX_CONTEXT,
     PIECE_OFFSETS,
     SPAN_FEATURES,
@@ -20,9 +19,9 @@ from kbert.tasks.question_answering import squad_scores
 from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
 from kbert.tasks.question_answering.span_answers import FILES, answers_to, given_answer, write_answers
 from kbert.tasks.question_answering.squad_files import read_questions
+from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
 from kbert.tasks.task import (
     ExampleFeatures,
-    Signature,
     SoftTarget,
     Task,
     correct,
@@ -234,20 +233,22 @@ class QuestionAnswering(Task):
         """`serving_default`: `question` and `context` (string [batch], of any length) -> `answer` (string
         [batch]), `start` and `end` (int32 [batch], in characters of the context), `score` and `null_odds`
         (float32 [batch]). `ids` takes the encoder inputs (int32 [windows, length]) and gives `start_logits`
-        and `end_logits` (float32 [windows, length])."""
+        and `end_logits` (float32 [windows, length]), 0 at padding. Contexts are never cut, so `TRUNCATED` is
+        true where the question was, at `max_query_length`."""
         import tensorflow as tf
 
         from kbert.tasks.question_answering import graph_answers
 
         make_windows, settings = self._window_maker(text_inputs), self.settings
 
-        def answer_ids(input_ids, input_mask, segment_ids):
-            inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
-            return dict(model(inputs, training=False))
+        def answer_ids(inputs):
+            is_token = tf.cast(inputs["input_mask"], tf.float32)
+            outputs = model(inputs, training=False)
+            return {name: value * is_token for name, value in outputs.items()}
 
         def answer_text(question, context):
             windows = make_windows(question, context, pad_to_longest=True)
-            outputs = answer_ids(**windows.features)
+            outputs = model(windows.features, training=False)
             best = graph_answers.best_spans(outputs, windows, tf.size(context), settings.max_answer_length)
             starts, ends = best.starts, best.ends
             if settings.unanswerable:
@@ -259,11 +260,13 @@ class QuestionAnswering(Task):
                 "end": ends,
                 "score": best.scores,
                 "null_odds": best.null_odds,
+                TRUNCATED: windows.truncated,
             }
 
-        texts = {name: ("string", (None,)) for name in self.inputs}
-        ids = {name: ("int32", (None, None)) for name in ENCODER_INPUTS}
-        return {"serving_default": Signature(texts, answer_text), "ids": Signature(ids, answer_ids)}
+        return {
+            "serving_default": texts_signature(self.inputs, answer_text),
+            "ids": ids_signature(answer_ids, model, text_inputs),
+        }
 
     def check_inputs(self, inputs):
         if not inputs["context"].strip():

@@ -23,12 +23,15 @@ class ContextWindows(NamedTuple):
         to which each piece comes; -1 where no piece of the context stands.
       max_context: bool tensor of shape [windows, length], whether an answer may begin here: another window
         shows less of the text around.
+      truncated: bool tensor of shape [questions], whether pieces of the question were cut off; contexts are
+        never cut, but come in windows.
     """
 
     features: dict
     owners: tf.Tensor
     offsets: tf.Tensor
     max_context: tf.Tensor
+    truncated: tf.Tensor
 
 
 class WindowMaker:
@@ -60,10 +63,12 @@ class WindowMaker:
         ids, starts, ends = pieces.ids, pieces.starts, pieces.ends
         if context_of is not None:
             ids, starts, ends = (tf.gather(values, context_of) for values in (ids, starts, ends))
-        windows = self._packer(ids, self._tokenizer(questions), pad_to_longest)
+        queries = self._tokenizer(questions)
+        windows = self._packer(ids, queries, pad_to_longest)
         places = context_places(windows)
         offsets = tf.stack([_at(starts, windows.owners, places), _at(ends, windows.owners, places)], axis=-1)
-        return ContextWindows(windows.features, windows.owners, offsets, has_max_context(windows))
+        truncated = queries.row_lengths() > self._packer.max_query_length
+        return ContextWindows(windows.features, windows.owners, offsets, has_max_context(windows), truncated)
 
 
 def _at(values, owners, places):

@@ -107,6 +107,17 @@ class LabelTask(SequenceTask):
         """Metrics with the thresholds that are best for these arrays of probabilities and `label_ids`."""
         return {}
 
+    def example_signature(self, texts):
+        """`classify`: all labels, in id order, and the probability of each."""
+        import tensorflow as tf
+
+        from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
+
+        def classes(outputs, inputs):
+            return tf.broadcast_to(tf.constant(self.labels), tf.shape(outputs["probabilities"]))
+
+        return CLASSIFY, classify_signature(texts, classes)
+
     @classmethod
     def complete_dataset(cls, dataset, examples):
         """The dataset; if it lists no labels, with the sorted labels of the examples."""

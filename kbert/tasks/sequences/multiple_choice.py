@@ -13,7 +13,8 @@ from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
 from kbert.tasks.one_label_loss import OneLabelLoss
 from kbert.tasks.pages.choices import choice_sections
-from kbert.tasks.task import ExampleFeatures, Signature, Task, correct, example_weights
+from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature
+from kbert.tasks.task import ExampleFeatures, Task, correct, example_weights
 from kbert.tasks.task_model import TaskModel
 from kbert.tasks.temperature import CalibrationSettings, calibration_metrics, probabilities_of
 
@@ -182,27 +183,32 @@ class MultipleChoice(OneLabelLoss, Task):
         """`serving_default`: `text` (string [batch]) and `choices` (string [batch, choices]) -> `logits` and
         `probabilities` (float32 [batch, choices]), `choice` (int64 [batch]), the index of the most probable
         choice, and `choice_text` (string [batch]). `ids` takes the encoder inputs (int32 [batch, choices,
-        length]) and has no `choice_text`."""
+        length]) and has no `choice_text`. `classify`: the choices of an Example are its classes."""
         import tensorflow as tf
 
-        def answer_ids(input_ids, input_mask, segment_ids):
-            inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
+        from kbert.tasks.signatures.example_signature import CLASSIFY, classify_signature
+
+        def answer_ids(inputs):
             outputs = model(inputs, training=False)
             return dict(outputs) | {"choice": tf.argmax(outputs["logits"], axis=-1)}
 
         def answer_text(text, choices):
             number = tf.shape(choices)[1]
-            inputs = text_inputs(tf.repeat(text, number), tf.reshape(choices, [-1]), pad_to_longest=True)
+            rows, truncated = text_inputs.rows(tf.repeat(text, number), tf.reshape(choices, [-1]))
             shape = tf.concat([tf.shape(choices), [-1]], axis=0)
-            outputs = answer_ids(**{name: tf.reshape(value, shape) for name, value in inputs.items()})
-            return outputs | {"choice_text": tf.gather(choices, outputs["choice"], batch_dims=1)}
+            outputs = answer_ids({name: tf.reshape(value, shape) for name, value in rows.items()})
+            return outputs | {
+                "choice_text": tf.gather(choices, outputs["choice"], batch_dims=1),
+                TRUNCATED: tf.reduce_any(tf.reshape(truncated, tf.shape(choices)), axis=1),
+            }
 
         any_choices = (None, self.num_choices)
+        inputs = {"text": ("string", (None,)), "choices": ("string", any_choices)}
+        texts = Signature(inputs, answer_text)
         return {
-            "serving_default": Signature(
-                {"text": ("string", (None,)), "choices": ("string", any_choices)}, answer_text
-            ),
-            "ids": Signature({name: ("int32", (*any_choices, None)) for name in ENCODER_INPUTS}, answer_ids),
+            "serving_default": texts,
+            "ids": ids_signature(answer_ids, model, text_inputs, any_choices),
+            CLASSIFY: classify_signature(texts, lambda outputs, inputs: inputs["choices"]),
         }
 
     def answer(self, outputs, inputs):

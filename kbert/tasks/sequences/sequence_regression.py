@@ -111,6 +111,12 @@ class SequenceRegression(SequenceTask):
         said, true = (texts[name] for name in self.answered)
         return number_sections(examples, said, true, texts[NUM_TOKENS], most_examples)
 
+    def example_signature(self, texts):
+        """`regress`: the number."""
+        from kbert.tasks.signatures.example_signature import REGRESS, regress_signature
+
+        return REGRESS, regress_signature(texts, "prediction")
+
     def answer(self, outputs, inputs):
         """The number."""
         return {"prediction": float(outputs["prediction"])}

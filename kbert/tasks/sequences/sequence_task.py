@@ -6,12 +6,13 @@ import keras
 import numpy as np
 from absl import logging
 
-from kbert.features import ENCODER_INPUTS, WINDOW_FEATURE, Feature, encoder_features
+from kbert.features import WINDOW_FEATURE, Feature, encoder_features
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
 from kbert.tasks.sequences.settings import CUT, HEAD_TAIL, LongTextSettings
-from kbert.tasks.task import NUM_TOKENS, ExampleFeatures, Predictions, Signature, Task
+from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature, texts_signature
+from kbert.tasks.task import NUM_TOKENS, ExampleFeatures, Predictions, Task
 from kbert.tasks.task_model import TaskModel
 
 
@@ -60,6 +61,10 @@ class SequenceTask(Task):
     @property
     def inputs(self):
         return ("text", "text_pair") if self.takes_pairs else ("text",)
+
+    @property
+    def other_inputs(self):
+        return {"pair": ("text", "text_pair")} if self.takes_pairs is None else {}
 
     @property
     def parts(self):
@@ -172,26 +177,37 @@ class SequenceTask(Task):
 
     def served(self, outputs: dict) -> dict:
         """The outputs of a signature, computed from those of the model."""
-        return outputs
+        return dict(outputs)
+
+    def example_signature(self, texts: Signature) -> tuple[str, Signature]:
+        """The name and the signature for Classify or Regress, from one that takes texts."""
+        raise NotImplementedError
 
     def signatures(self, model, text_inputs):
-        """`serving_default` takes `text` (string [batch]), and also `text_pair` if examples are pairs. `ids`
-        takes `input_ids`, `input_mask` and `segment_ids` (int32 [batch, length]): a row each, which are not
-        pooled."""
+        """`serving_default` takes `text` (string [batch]), and also `text_pair` if examples are pairs; where
+        that is not known, `pair` takes both. `ids` takes `input_ids`, `input_mask` and `segment_ids` (int32
+        [batch, length]): a row each, which are not pooled. `example_signature` takes tf.Examples with the
+        same texts; its name ends in `_pair` where `pair` is its origin."""
         read = self._reader(text_inputs)
 
-        def answer_ids(input_ids, input_mask, segment_ids):
-            inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
+        def answer_ids(inputs):
             return self.served(model(inputs, training=False))
 
         def answer_text(text, text_pair=None):
-            rows = dict(read(text, text_pair, pad_to_longest=True))
-            if not self.settings.in_windows:
-                return answer_ids(**rows)
-            numbers = rows.pop(WINDOW_FEATURE)
-            return self.served(self.outputs_of_texts(model(rows, training=False), numbers))
+            rows, truncated = read.rows(text, text_pair)
+            rows = dict(rows)
+            numbers = rows.pop(WINDOW_FEATURE, None)
+            outputs = model(rows, training=False)
+            if numbers is not None:
+                outputs = self.outputs_of_texts(outputs, numbers)
+            return self.served(outputs) | {TRUNCATED: truncated}
 
-        return {
-            "serving_default": Signature({name: ("string", (None,)) for name in self.inputs}, answer_text),
-            "ids": Signature({name: ("int32", (None, None)) for name in ENCODER_INPUTS}, answer_ids),
+        by_texts = {
+            name: texts_signature(inputs, answer_text)
+            for name, inputs in ({"serving_default": self.inputs} | self.other_inputs).items()
         }
+        signatures = by_texts | {"ids": ids_signature(answer_ids, model, text_inputs)}
+        for name, texts in by_texts.items():
+            kind, signature = self.example_signature(texts)
+            signatures[kind if name == "serving_default" else f"{kind}_{name}"] = signature
+        return signatures

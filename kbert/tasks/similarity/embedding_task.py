@@ -9,8 +9,9 @@ from kbert.features import ENCODER_INPUTS, PACKED_PLACES, TARGET_FEATURE, Featur
 from kbert.heads.multiple_choice_head import ChoicesAsBatch
 from kbert.layers.grouped_vectors import GroupedVectors
 from kbert.layers.sequence_pooling import SequencePooling
+from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
 from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
-from kbert.tasks.task import ExampleFeatures, Signature, Task
+from kbert.tasks.task import ExampleFeatures, Task
 from kbert.tasks.task_model import TaskModel
 
 
@@ -114,22 +115,23 @@ class EmbeddingTask(Task):
         `text` -> `embedding` (float32 [batch, hidden_size]). `ids` takes the encoder inputs of one text each
         (int32 [batch, length]) -> `embedding`."""
 
-        def answer_ids(input_ids, input_mask, segment_ids):
-            inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
+        def embed_ids(inputs):
             alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
             return {"embedding": model(alone, training=False)["embeddings"][:, 0]}
 
         def embed(text):
-            return answer_ids(**text_inputs(text, pad_to_longest=True))
+            rows, truncated = text_inputs.rows(text)
+            return embed_ids(rows) | {TRUNCATED: truncated}
 
         def compare(text, text_pair):
-            return {"cosine": cosine(embed(text)["embedding"], embed(text_pair)["embedding"])}
+            one, other = embed(text), embed(text_pair)
+            truncated = ops.logical_or(one[TRUNCATED], other[TRUNCATED])
+            return {"cosine": cosine(one["embedding"], other["embedding"]), TRUNCATED: truncated}
 
-        texts = {name: ("string", (None,)) for name in self.inputs}
         return {
-            "serving_default": Signature(texts, compare),
-            "embedding": Signature({"text": texts["text"]}, embed),
-            "ids": Signature({name: ("int32", (None, None)) for name in ENCODER_INPUTS}, answer_ids),
+            "serving_default": texts_signature(self.inputs, compare),
+            "embedding": texts_signature(("text",), embed),
+            "ids": ids_signature(embed_ids, model, text_inputs),
         }
 
     def answer(self, outputs, inputs):

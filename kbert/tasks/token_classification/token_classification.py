@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 
 from kbert.config.checks import require
-from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
+from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
 from kbert.heads.parts import token_head
 from kbert.heads.token_classification_head import TokenClassificationHead
 from kbert.tasks.label_losses import (
@@ -19,9 +19,9 @@ from kbert.tasks.label_losses import (
     weights_by_label,
 )
 from kbert.tasks.pages.labels import scores_by_label
+from kbert.tasks.signatures.signature import Signature, ids_signature, texts_signature
 from kbert.tasks.task import (
     ExampleFeatures,
-    Signature,
     SoftTarget,
     Task,
     correct,
@@ -310,17 +310,18 @@ class TokenClassification(Task):
         """`serving_default`: `text` (string [batch]) of any length -> `words`, `starts`, `ends`, `labels` and
         `probabilities`, all [batch, words]; `words`: words that are known (string [batch, words], filled up
         with "") -> `labels` and `probabilities`; `ids`: encoder inputs (int32 [batch, length]) -> `logits`
-        and `probabilities` (float32 [batch, length, labels])."""
+        and `probabilities` (float32 [batch, length, labels]), 0 at padding."""
         labeller = WordLabels(model, self._windows(text_inputs), self.labels)
 
-        def answer_ids(input_ids, input_mask, segment_ids):
-            inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
-            return model(inputs, training=False)
+        def answer_ids(inputs):
+            is_token = ops.cast(inputs["input_mask"][..., None], "float32")
+            outputs = model(inputs, training=False)
+            return {name: value * is_token for name, value in outputs.items()}
 
         return {
-            "serving_default": Signature({"text": ("string", (None,))}, labeller.of_text),
+            "serving_default": texts_signature(self.inputs, labeller.of_text),
             "words": Signature({"words": ("string", (None, None))}, labeller.of_words),
-            "ids": Signature({name: ("int32", (None, None)) for name in ENCODER_INPUTS}, answer_ids),
+            "ids": ids_signature(answer_ids, model, text_inputs),
         }
 
     def answer(self, outputs, inputs):

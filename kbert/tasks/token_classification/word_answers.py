@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from kbert.tasks.signatures.signature import TRUNCATED
 from kbert.tasks.token_classification.entity_scores import find_entities
 from kbert.tasks.token_classification.word_windows import WordWindows
 from kbert.tokenization.text_words import find_words
@@ -9,6 +10,8 @@ from kbert.tokenization.text_words import find_words
 
 class WordLabels:
     """Words -> their labels, windows of long texts included; in the graph.
+
+    Windows hold all words, so `TRUNCATED` is always false.
 
     Args:
       model: encoder inputs -> `logits` and `probabilities`, (batch, seq_length, labels).
@@ -25,11 +28,15 @@ class WordLabels:
         """string [batch] -> `words`, `starts`, `ends` and what `of_words` gives; (batch, words of the longest
         text), filled up with "" and 0."""
         found = find_words(text)
-        return {
-            "words": found.words.to_tensor(""),
-            "starts": found.starts.to_tensor(),
-            "ends": found.ends.to_tensor(),
-        } | self._labels_of(found.words)
+        return (
+            {
+                "words": found.words.to_tensor(""),
+                "starts": found.starts.to_tensor(),
+                "ends": found.ends.to_tensor(),
+            }
+            | self._labels_of(found.words)
+            | _nothing_cut(text)
+        )
 
     def of_words(self, words) -> dict:
         """string [batch, words] of words, "" in the place of those that a text has less -> `labels` (string)
@@ -43,7 +50,7 @@ class WordLabels:
             tf.fill(shape, ""), places, tf.boolean_mask(said["labels"], inside)
         )
         numbers = tf.scatter_nd(places, tf.boolean_mask(said["probabilities"], inside), shape)
-        return {"labels": names, "probabilities": numbers}
+        return {"labels": names, "probabilities": numbers} | _nothing_cut(words)
 
     def _labels_of(self, words):
         """`labels` and `probabilities`, (batch, words of the longest text), of a RaggedTensor of words."""
@@ -57,6 +64,10 @@ class WordLabels:
             "labels": words.with_flat_values(names).to_tensor(""),
             "probabilities": words.with_flat_values(numbers).to_tensor(),
         }
+
+
+def _nothing_cut(texts):
+    return {TRUNCATED: tf.zeros(tf.shape(texts)[:1], tf.bool)}
 
 
 def answer_of_text(text: str, outputs: dict, tag_of: dict[str, str] | None) -> dict:

@@ -94,7 +94,11 @@ def as_windows(all_rows):
     owners = np.repeat(np.arange(len(all_rows)), [len(rows.start_logits) for rows in all_rows])
     starts, ends, offsets, max_context = (np.concatenate(column) for column in zip(*all_rows, strict=True))
     windows = ContextWindows(
-        {}, tf.constant(owners, tf.int32), tf.constant(offsets), tf.constant(max_context > 0)
+        {},
+        tf.constant(owners, tf.int32),
+        tf.constant(offsets),
+        tf.constant(max_context > 0),
+        tf.zeros([len(all_rows)], tf.bool),
     )
     return {"start_logits": tf.constant(starts), "end_logits": tf.constant(ends)}, windows
 

@@ -1,0 +1,1 @@
+"""How models are asked: signatures that take texts, token ids and tf.Examples."""
