@@ -1,44 +1,54 @@
 """Tokenizer + packer + trained task as named signatures: text in, answer out."""
 
+from pathlib import Path
+
 import keras
 import tensorflow as tf
 
 from kbert.answering.answering_model import answering_model
+from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.run_directory import RunDirectory
-from kbert.tokenization.text_inputs import TextInputs
 
 
 class ServingModel:
-    """A trained run as functions for a SavedModel: the signatures that its task has.
+    """A trained model as functions for a SavedModel: the signatures that its task has.
 
-    They answer by an `answering_model`, as answers in Python do. Texts longer than the run's `max_seq_length`
-    are truncated, or cut into windows, as in training.
+    They answer by an `answering_model`, as answers in Python do. Texts longer than the model's
+    `max_seq_length` are truncated, or cut into windows, as in training.
 
     Args:
-      run: the `RunDirectory` of a run whose task answers texts.
+      source: the `RunDirectory` of a run, or the `LoadedModel` of any checkpoint, whose task answers texts.
       precision: "float32" or "bfloat16", see `AnsweringEncoder`.
 
     Attributes:
-      source: the run's path.
+      loaded: the `LoadedModel`.
+      source: where it comes from.
+      checkpoint: the file or folder of its weights.
       task: its `Task`.
-      signatures: name -> `kbert.tasks.task.Signature`.
+      signatures: name -> `Signature`.
       trained_signatures: the same of the Keras model as it was trained, in float32.
 
     Raises:
-      ValueError: for a run whose task does not answer texts, or with weights that are not finite.
+      ValueError: for a task that does not answer texts, or weights that are not finite.
     """
 
-    def __init__(self, run: RunDirectory, precision: str = "float32"):
-        self.source, task = run.path, run.task()
-        if not task.inputs:
-            raise ValueError(
-                f"{run.path} is a {task.name} run, which does not answer texts; a serving model needs "
-                "one that does, for example a run of run_finetuning."
-            )
-        self.task, model = run.load_model()
-        text_inputs = TextInputs(run.vocabulary(), run.details["max_seq_length"])
+    def __init__(self, source: RunDirectory | LoadedModel, precision: str = "float32"):
+        self.checkpoint: Path | str
+        if isinstance(source, RunDirectory):
+            _require_answers(source.path, source.task())  # known before its weights are read
+            self.checkpoint, self.loaded = source.checkpoint(), LoadedModel.from_run(source)
+        else:
+            _require_answers(source.source, source.task)
+            self.checkpoint, self.loaded = source.source, source
+        self.source = self.loaded.source
+        self.task, model, text_inputs = self.loaded.task, self.loaded.model, self.loaded.text_inputs
         self.signatures = self.task.signatures(answering_model(model, precision), text_inputs)
         self.trained_signatures = self.task.signatures(model, text_inputs)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the labels in id order; none where the task has none."""
+        return tuple(getattr(self.task, "labels", ()))
 
     def write(self, directory):
         """Writes the SavedModel, with each weight stored once.
@@ -54,3 +64,12 @@ class ServingModel:
             ]
             archive.add_endpoint(name, signature.function, specs)
         archive.write_out(str(directory), verbose=False)
+
+
+def _require_answers(source, task):
+    if not task.inputs:
+        raise ValueError(
+            f"{source} is a {task.name} run, which does not answer texts; a serving model needs "
+            "one that does: a run of run_finetuning or run_pretraining, a checkpoint with a head, or one "
+            "that says how vectors of texts are pooled."
+        )

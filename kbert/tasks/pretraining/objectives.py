@@ -10,7 +10,7 @@ from kbert.heads.masked_lm_head import MaskedLMHead
 from kbert.heads.parts import MASKED_LM, POOLER, Part
 from kbert.tasks.pretraining.filled_masks import best_tokens, candidate_probabilities
 from kbert.tasks.pretraining.next_sentence import NextSentence, follow_signatures, next_sentence_head
-from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature
+from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_inputs, ids_reader
 from kbert.tasks.task import SoftTarget, Task, correct, cross_entropies, example_weights
 from kbert.tasks.task_model import TaskModel
 from kbert.tokenization.vocabulary import MASK_TOKEN
@@ -128,14 +128,15 @@ class MaskedLM(Task):
         - `ids`: encoder inputs with the mask's id, int32 [batch, length], `top_k` and `whole_words` -> best
           tokens.
         """
-        vocabulary = text_inputs.vocabulary
-
-        def fill_ids(inputs, top_k, whole_words):
-            return best_tokens(model, vocabulary, inputs, top_k, whole_words)
+        vocabulary, read = text_inputs.vocabulary, ids_reader(model, text_inputs)
 
         def fill(text, top_k, whole_words):
             rows, truncated = text_inputs.rows(text, with_masks=True)
-            return fill_ids(rows, top_k, whole_words) | {TRUNCATED: truncated}
+            return best_tokens(model, vocabulary, rows, top_k, whole_words) | {TRUNCATED: truncated}
+
+        def fill_ids(input_ids, input_mask, segment_ids, top_k, whole_words):
+            inputs = read(input_ids, input_mask, segment_ids)
+            return best_tokens(model, vocabulary, inputs, top_k, whole_words)
 
         def weigh(text, candidates):
             return candidate_probabilities(model, text_inputs, text, candidates)
@@ -144,7 +145,7 @@ class MaskedLM(Task):
         return {
             "serving_default": Signature(texts | settings, fill),
             "candidates": Signature(texts | {"candidates": ("string", (None, None))}, weigh),
-            "ids": ids_signature(fill_ids, model, text_inputs, settings=settings),
+            "ids": Signature(ids_inputs() | settings, fill_ids),
         }
 
     def check_inputs(self, inputs):

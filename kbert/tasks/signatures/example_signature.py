@@ -12,6 +12,7 @@ import tensorflow as tf
 from kbert.tasks.signatures.signature import Signature
 
 CLASSIFY, REGRESS = "classify", "regress"  # the names of these signatures
+_EXAMPLES = {"inputs": ("string", (None,))}
 
 
 def classify_signature(texts: Signature, classes: Callable[[dict, dict], tf.Tensor]) -> Signature:
@@ -31,7 +32,7 @@ def classify_signature(texts: Signature, classes: Callable[[dict, dict], tf.Tens
         outputs = texts.function(**parsed)
         return {"classes": classes(outputs, parsed), "scores": outputs["probabilities"]}
 
-    return Signature({"inputs": ("string", (None,))}, answer)
+    return Signature(_EXAMPLES, answer, texts.inputs)
 
 
 def regress_signature(texts: Signature, output: str) -> Signature:
@@ -40,7 +41,7 @@ def regress_signature(texts: Signature, output: str) -> Signature:
     def answer(inputs):
         return {"outputs": texts.function(**parse_texts(inputs, texts))[output]}
 
-    return Signature({"inputs": ("string", (None,))}, answer)
+    return Signature(_EXAMPLES, answer, texts.inputs)
 
 
 def parse_texts(examples, texts: Signature) -> dict:

@@ -18,10 +18,13 @@ class Signature(NamedTuple):
       inputs: name -> (dtype, shape), for example {"text": ("string", (None,))}.
       function: takes tensors with these names as arguments; returns a dict of tensors whose first axis is
         the batch.
+      texts: the inputs that the tf.Examples of this signature hold as features, in the form of `inputs`; None
+        for signatures that take no Examples.
     """
 
     inputs: dict[str, tuple[str, tuple]]
     function: Callable[..., dict]
+    texts: dict[str, tuple[str, tuple]] | None = None
 
 
 def texts_signature(names: Iterable[str], function: Callable[..., dict]) -> Signature:
@@ -29,26 +32,46 @@ def texts_signature(names: Iterable[str], function: Callable[..., dict]) -> Sign
     return Signature({name: ("string", (None,)) for name in names}, function)
 
 
-def ids_signature(answer: Callable[..., dict], model, text_inputs, batch=(None,), settings=None) -> Signature:
-    """A signature for clients that tokenize by themselves.
+def ids_inputs(batch=(None,)) -> dict[str, tuple[str, tuple]]:
+    """The inputs of a signature for clients that tokenize by themselves.
 
-    It takes `input_ids`, `input_mask` and `segment_ids`, int32 of shape (*batch, length): the dtype of kbert's
-    batches and LiteRT files. JSON has one kind of whole number, and int64 would be twice as many bytes over
-    gRPC. What they must be, see `checked_token_ids`.
+    `input_ids`, `input_mask` and `segment_ids` are int32 (*batch, length): the dtype of kbert's batches and
+    LiteRT files. JSON has one kind of whole number, and int64 would be twice as many bytes over gRPC.
 
     Args:
-      answer: takes the dict of these three, and the settings by name; returns a dict of tensors.
+      batch: the axes before the last; None is any size.
+    """
+    return {name: ("int32", (*batch, None)) for name in ENCODER_INPUTS}
+
+
+def ids_reader(model, text_inputs) -> Callable[..., dict]:
+    """The function from the three tensors of `ids_inputs` to a dict of them, see `checked_token_ids`.
+
+    Args:
       model: a model with an `encoder`, or an encoder.
       text_inputs: the `TextInputs` with the model's vocabulary.
-      batch: the axes before the last; None is any size.
-      settings: name -> (dtype, shape) of further inputs.
     """
     encoder = getattr(model, "encoder", model)  # an encoder alone is its own
     limits = TokenIdLimits.of(encoder.config, text_inputs.vocabulary)
 
-    def answer_ids(input_ids, input_mask, segment_ids, **given):
+    def read(input_ids, input_mask, segment_ids):
         inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
-        return answer(checked_token_ids(inputs, limits), **given)
+        return checked_token_ids(inputs, limits)
 
-    ids = {name: ("int32", (*batch, None)) for name in ENCODER_INPUTS}
-    return Signature(ids | (settings or {}), answer_ids)
+    return read
+
+
+def ids_signature(answer: Callable[[dict], dict], model, text_inputs, batch=(None,)) -> Signature:
+    """A signature that takes `ids_inputs` alone.
+
+    Args:
+      answer: function from the dict of these to a dict of tensors.
+      model, text_inputs: as for `ids_reader`.
+      batch: as for `ids_inputs`.
+    """
+    read = ids_reader(model, text_inputs)
+
+    def answer_ids(input_ids, input_mask, segment_ids):
+        return answer(read(input_ids, input_mask, segment_ids))
+
+    return Signature(ids_inputs(batch), answer_ids)

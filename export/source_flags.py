@@ -1,0 +1,32 @@
+"""What --run_dir or --init_checkpoint names: the model to export."""
+
+from absl import flags
+
+FLAGS = flags.FLAGS
+
+
+def source_of_flags():
+    """The `RunDirectory` of --run_dir, or the `LoadedModel` of --init_checkpoint.
+
+    Raises:
+      ValueError: when not exactly one of them is given, when a flag for checkpoints is given with a run, or
+        for a path that holds no run or no checkpoint.
+    """
+    if (FLAGS.run_dir is None) == (FLAGS.init_checkpoint is None):
+        given = "neither" if FLAGS.run_dir is None else "both"
+        raise ValueError(
+            f"received {given} of --run_dir and --init_checkpoint; give exactly one: the run of a training, "
+            "or a checkpoint of any format with its head."
+        )
+    if FLAGS.init_checkpoint is not None:
+        from kbert.inference.loaded_model import load
+
+        return load(FLAGS.init_checkpoint, FLAGS.do_lower_case, FLAGS.allow_unmatched)
+    if FLAGS.do_lower_case is not None or FLAGS.allow_unmatched:
+        raise ValueError(
+            "--do_lower_case and --allow_unmatched are for --init_checkpoint; a run records what they say. "
+            "Leave them out."
+        )
+    from kbert.runs.run_directory import RunDirectory
+
+    return RunDirectory(FLAGS.run_dir)
