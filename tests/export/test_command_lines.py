@@ -5,6 +5,7 @@ import pytest
 from tests import warm_processes
 
 SERVE = ("development_server", "--model_name=m", "--port=0", "--rest_api_port=0")
+EXPORT = ("export_savedmodel", "--model_base_path=m")
 ASK = ("serving_client", "--model_name=m")
 NOWHERE = ("--api=rest", "--server=localhost:1", "--text=a")
 
@@ -20,6 +21,10 @@ def run_script(name, *arguments):
         (SERVE, ["--model_base_path={}/none"], "error: model_base_path={}/none is not a folder; expected"),
         (SERVE, ["--model_base_path={}"], "error: model_base_path={} holds no version; found nothing"),
         (SERVE, ["--model_base_path={}", "words"], "error: unexpected argument 'words'; flags are written"),
+        (EXPORT, [], "error: received neither of --run_dir and --init_checkpoint; give exactly one:"),
+        (EXPORT, ["--run_dir={}", "--init_checkpoint={}"], "error: received both of --run_dir and --init_"),
+        (EXPORT, ["--run_dir={}", "--do_lower_case"], "error: --do_lower_case and --allow_unmatched are for"),
+        (EXPORT, ["--init_checkpoint={}/none"], "error: checkpoint {}/none does not exist; give a run"),
         (ASK, ["--text_pair=b"], "error: received --text_pair without --text; expected both."),
         (ASK, NOWHERE, "error: No server answers over REST at localhost:1 ("),
         (ASK, ["--text=some", "words"], "error: unexpected argument 'words'; flags are written"),

@@ -1,0 +1,260 @@
+"""Every head's SavedModel, asked through the session loader: texts, token ids and tf.Examples agree."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from export.export_savedmodel import export_savedmodel
+from export.gate.saved_model_session import RequestError, SavedModelSession
+from export.gate.session_check import load_session
+from export.signature_inputs import inputs_of
+from kbert.inference.loaded_model import LoadedModel
+from kbert.tasks import TASKS
+from kbert.tasks.encoding import Encoding
+from kbert.tasks.question_answering import QuestionAnswering
+from kbert.tasks.sequences.multiple_choice import MultipleChoice
+from kbert.tasks.sequences.sequence_classification import SequenceClassification
+from kbert.tasks.sequences.sequence_regression import SequenceRegression
+from kbert.tasks.signatures.signature import TRUNCATED
+from tests.kbert.inference.random_model import random_task_model
+
+# Of 4, 1, 45 and 2 pieces with the mask; a row takes 22 beside [CLS] and [SEP], or 21 of a pair.
+TEXTS = ["[MASK] jump the a", "[MASK]", "[MASK]" + " walked and talked, opening the play." * 4, "[MASK] turn"]
+ALONE, PAIRS, NONE = [False, False, True, False], [False, True, True, False], [False] * 4
+LABELS = ("quiet", "loud", "other")
+
+
+class Case(NamedTuple):
+    """What a head must have.
+
+    Fields:
+      task: the task.
+      truncated: for each signature that takes texts, which of TEXTS (and their reverse) are cut.
+      by_ids: signature of texts -> the one that gives the same by ids.
+      examples: signature of tf.Examples -> (the one of texts, its output).
+    """
+
+    task: Any
+    truncated: dict[str, list[bool]]
+    by_ids: dict[str, str] = {"serving_default": "ids"}
+    examples: dict[str, tuple[str, str]] = {}
+
+
+FILLED = {"serving_default": ALONE, "candidates": ALONE}
+BOTH_OBJECTIVES = (
+    FILLED | {"next_sentence": PAIRS},
+    {"serving_default": "ids", "next_sentence": "next_sentence_ids"},
+)
+ONE_OR_TWO = {"serving_default": ALONE, "pair": PAIRS}
+CLASSIFY = {
+    "classify": ("serving_default", "probabilities"),
+    "classify_pair": ("pair", "probabilities"),
+}
+REGRESS = {"regress": ("serving_default", "prediction")}
+COSINE = ({"serving_default": PAIRS, "embedding": ALONE}, {"embedding": "ids"})
+CASES = {
+    "masked_lm": Case(TASKS["masked_lm"](), FILLED),
+    "pretraining": Case(TASKS["pretraining"](), *BOTH_OBJECTIVES),
+    "sentence_order": Case(TASKS["sentence_order"](), *BOTH_OBJECTIVES),
+    "next_sentence": Case(TASKS["next_sentence"](), {"serving_default": PAIRS}),
+    "sequence_classification": Case(SequenceClassification(LABELS), ONE_OR_TWO, examples=CLASSIFY),
+    "windows": Case(
+        SequenceClassification(LABELS, takes_pairs=False, long_texts="windows"),
+        {"serving_default": NONE},
+        {},
+        {"classify": CLASSIFY["classify"]},
+    ),
+    "multi_label_classification": Case(
+        TASKS["multi_label_classification"](LABELS), ONE_OR_TWO, examples=CLASSIFY
+    ),
+    "sequence_regression": Case(
+        SequenceRegression(takes_pairs=True), {"serving_default": PAIRS}, examples=REGRESS
+    ),
+    "multiple_choice": Case(
+        MultipleChoice(), {"serving_default": ALONE}, examples={"classify": CLASSIFY["classify"]}
+    ),
+    "token_classification": Case(
+        TASKS["token_classification"](("O", "B-PER", "I-PER")), {"serving_default": NONE, "words": NONE}, {}
+    ),
+    "question_answering": Case(
+        QuestionAnswering(max_query_length=6, doc_stride=7, unanswerable=True), {"serving_default": ALONE}, {}
+    ),
+    "encoder": Case(Encoding("mean"), {"serving_default": ALONE}),
+    "cosine_similarity": Case(TASKS["cosine_similarity"]("cls"), *COSINE),
+    "multiple_negatives_ranking": Case(TASKS["multiple_negatives_ranking"]("max"), *COSINE),
+}
+
+
+class Served(NamedTuple):
+    case: Case
+    loaded: LoadedModel
+    report: dict
+    session: SavedModelSession
+    signatures: dict
+
+    def inputs(self, name):
+        return inputs_of(self.signatures[name], TEXTS, self.loaded.text_inputs)
+
+
+# Their signatures are those of a base class that another task has alone.
+LIKE_OTHERS = {"sentence_order", "multiple_negatives_ranking"}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=[pytest.mark.long] if name in LIKE_OTHERS else []) for name in sorted(CASES)
+    ],
+)
+def served(request, tmp_path_factory):
+    case = CASES[request.param]
+    loaded = random_task_model(case.task)
+    report = export_savedmodel(loaded, tmp_path_factory.mktemp("served"))
+    signatures = case.task.signatures(loaded.model, loaded.text_inputs)
+    return Served(case, loaded, report, load_session(report["path"]), signatures)
+
+
+def tokenized(loaded, texts):
+    """The inputs of a signature of texts as those of the one by ids, made as a client would."""
+    if "choices" in texts:
+        number = texts["choices"].shape[1]
+        rows = loaded.inputs(np.repeat(texts["text"], number), texts["choices"].ravel())
+        return {name: tf.reshape(v, (len(TEXTS), number, -1)).numpy() for name, v in rows.items()}
+    strings = [value for value in texts.values() if value.dtype == object]
+    with_masks = "top_k" in texts
+    ids = {name: v.numpy() for name, v in loaded.inputs(*strings, with_masks=with_masks).items()}
+    return ids | {name: value for name, value in texts.items() if value.dtype != object}
+
+
+def same(found, expected):
+    assert found.keys() == expected.keys() and found
+    for name, value in expected.items():
+        if value.dtype.kind == "f":
+            np.testing.assert_allclose(found[name], value, atol=1e-5)
+        else:
+            np.testing.assert_array_equal(found[name], value)
+
+
+def test_every_task_is_in_the_table():
+    tasks = {case.task.name for case in CASES.values()}
+    assert tasks == {name for name in TASKS if TASKS[name].has_encoder}
+
+
+@pytest.mark.slow
+def test_the_export_says_how_near_keras_all_signatures_are(served):
+    assert served.report["max_difference"] <= 1e-5
+    by_ids = {name for name in served.session.signatures if name.endswith("ids")}
+    assert by_ids == set(served.case.by_ids.values()) | {"ids"}
+    known = {*served.case.truncated, *by_ids, *served.case.examples, "__saved_model_init_op"}
+    assert known >= set(served.session.signatures) >= known - {"__saved_model_init_op"}
+
+
+@pytest.mark.slow
+def test_texts_that_are_cut_are_told(served):
+    for name, expected in served.case.truncated.items():
+        answer = served.session.run(name, served.inputs(name))
+        assert answer[TRUNCATED].tolist() == expected, name
+        assert {value.dtype.name for value in answer.values()} <= {
+            "float32", "int32", "int64", "bool", "object",
+        }  # fmt: skip
+        assert {len(value) for value in answer.values()} == {len(TEXTS)}
+
+
+@pytest.mark.slow
+def test_ids_are_answered_as_texts_are(served):
+    """No choice text: ids do not say what it is."""
+    for of_texts, of_ids in served.case.by_ids.items():
+        texts = served.inputs(of_texts)
+        expected = served.session.run(of_texts, texts)
+        expected = {name: v for name, v in expected.items() if name not in (TRUNCATED, "choice_text")}
+        same(served.session.run(of_ids, tokenized(served.loaded, texts)), expected)
+
+
+@pytest.mark.slow
+def test_ids_are_answered_as_the_keras_model_does(served):
+    ids = served.inputs("ids")
+    if "masked_lm_positions" in served.loaded.model.input:
+        return  # asked for whole texts above; the model itself wants positions
+    by_name = {name: ids[name] for name in ("input_ids", "input_mask", "segment_ids")}
+    if served.case.task.texts_per_example > 1:
+        by_name = {name: value[:, np.newaxis] for name, value in by_name.items()}
+    outputs, answer = served.loaded.model(by_name, training=False), served.session.run("ids", ids)
+    for name in outputs.keys() & answer.keys():
+        expected = outputs[name].numpy()
+        along = answer[name].shape[:2] == ids["input_mask"].shape
+        if along and answer[name].ndim > 1 and served.case.task.name.startswith(("token", "question")):
+            padding = ids["input_mask"] == 0
+            assert padding.any() and (answer[name][padding] == 0).all()
+            expected = np.where(padding.reshape(padding.shape + (1,) * (expected.ndim - 2)), 0, expected)
+        np.testing.assert_allclose(answer[name], expected, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_examples_are_answered_as_texts_are(served):
+    """The outputs that TensorFlow Serving's Classify and Regress ask for, and no other."""
+    for name, (of_texts, output) in served.case.examples.items():
+        texts = served.inputs(of_texts)
+        expected = served.session.run(of_texts, texts)[output]
+        answer = served.session.run(name, served.inputs(name))
+        if output == "prediction":
+            same(answer, {"outputs": expected})
+        else:
+            labels = getattr(served.case.task, "labels", None) or texts["choices"]
+            classes = np.broadcast_to(np.array(labels, object), expected.shape)
+            same(answer, {"classes": np.char.encode(classes.astype(str), "utf-8"), "scores": expected})
+
+
+IDS = {"input_ids": [[2, 5, 3]], "input_mask": [[1, 1, 1]], "segment_ids": [[0, 0, 0]]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("served", ["sequence_classification"], indirect=True)
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"input_ids": [[2, 22, 3]]},
+            r"input_ids must be numbers from 0 to 21; .* from\] \[2\] \[to\] \[22\]",
+        ),
+        ({"input_ids": [[2, -1, 3]]}, "input_ids must be numbers from 0"),
+        ({"segment_ids": [[0, 0, 2]]}, "segment_ids must be numbers from 0 to 1"),
+        ({"input_mask": [[1, 2, 0]]}, "input_mask must be numbers from 0 to 1"),
+        ({"input_mask": [[0, 1, 1]]}, "input_mask must be 1 at the first place"),
+        ({"input_mask": [[1, 1]]}, r"must have the same shape; received\] \[1 3\] \[1 2\] \[1 3\]"),
+        ({name: [[1] * 33] for name in IDS}, r"must have 1 to 32 places, .* received\] \[33\]"),
+        ({name: [[]] for name in IDS}, "must have 1 to 32 places"),
+    ],
+)
+def test_ids_that_mean_nothing_are_an_invalid_argument(served, changes, message):
+    assert len(served.loaded.vocabulary) == 22 and served.loaded.config.max_position_embeddings == 32
+    as_arrays = {name: np.array(value, np.int32) for name, value in (IDS | changes).items()}
+    with pytest.raises(RequestError, match=message) as error:
+        served.session.run("ids", as_arrays)
+    assert error.value.status == "INVALID_ARGUMENT"
+    whole = {name: np.array(value, np.int32) for name, value in IDS.items()}
+    assert np.isfinite(served.session.run("ids", whole)["logits"]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("served", ["multiple_choice"], indirect=True)
+def test_examples_that_mean_nothing_are_an_invalid_argument(served):
+    def example(**features):
+        lists = {
+            name: tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
+            for name, values in features.items()
+        }
+        return tf.train.Example(features=tf.train.Features(feature=lists)).SerializeToString()
+
+    two, three = example(text=[b"a"], choices=[b"b"] * 2), example(text=[b"a"], choices=[b"b"] * 3)
+    for request, message in (
+        ([b"no example"], "Could not parse example"),
+        ([example(choices=[b"a", b"b"])], "text .*required but could not be found"),
+        ([two, three], "must have equally many choices"),
+        ([example(text=[b"a"])], "must have equally many choices, at least one"),
+    ):
+        with pytest.raises(RequestError, match=message) as error:
+            served.session.run("classify", {"inputs": np.array(request, object)})
+        assert error.value.status == "INVALID_ARGUMENT"
+    assert served.session.run("classify", {"inputs": np.array([two, two], object)})["scores"].shape == (2, 2)
