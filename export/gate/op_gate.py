@@ -32,7 +32,7 @@ def list_ops(saved_model_dir: str) -> dict[str, list[str]]:
         function by its own name is not an op and is left out.
     """
     places: dict[str, set[str]] = {}
-    for meta_graph in _read_saved_model(saved_model_dir).meta_graphs:
+    for meta_graph in read_saved_model(saved_model_dir).meta_graphs:
         graph = meta_graph.graph_def
         tags = ",".join(sorted(meta_graph.meta_info_def.tags))
         for node in graph.node:
@@ -86,7 +86,7 @@ def check_servable(saved_model_dir: str, min_server_version: str | None = None) 
 def _nodes_of(saved_model_dir: str, ops: list[str]) -> dict[str, str]:
     """Op -> the name of a node that is one; it tells the layer or the line that made it."""
     found = dict.fromkeys(ops, "")
-    for meta_graph in _read_saved_model(saved_model_dir).meta_graphs:
+    for meta_graph in read_saved_model(saved_model_dir).meta_graphs:
         graph = meta_graph.graph_def
         for node in (*graph.node, *(node for f in graph.library.function for node in f.node_def)):
             if found.get(node.op) == "":
@@ -105,7 +105,7 @@ def _shown(places: list[str]) -> str:
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
-def _read_saved_model(saved_model_dir: str) -> saved_model_pb2.SavedModel:
+def read_saved_model(saved_model_dir: str) -> saved_model_pb2.SavedModel:
     file = pathlib.Path(saved_model_dir) / "saved_model.pb"
     if not file.is_file():
         raise ValueError(

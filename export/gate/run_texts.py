@@ -4,8 +4,8 @@ import itertools
 from pathlib import Path
 from typing import NamedTuple
 
-# Plain, with other scripts and a mask, empty, and longer than any model takes.
-FIXED_TEXTS = ("a short text", "Ein größerer Text, with [MASK] and 漢字.", "", "long " * 600)
+from kbert.runs.run_directory import RunDirectory
+
 MOST_TEXTS = 64
 _MOST_READ = 2048  # examples at the head of the file, of which MOST_TEXTS are taken
 
@@ -23,13 +23,16 @@ class RunTexts(NamedTuple):
     source: str
 
 
-def texts_of_run(run, task) -> RunTexts:
-    """Up to MOST_TEXTS examples of the run's training data, spread over their first 2,048.
+def texts_of_run(source, task) -> RunTexts:
+    """Up to MOST_TEXTS examples of a run's training data, spread over their first 2,048.
 
     Args:
-      run: a `RunDirectory`.
+      source: a `RunDirectory`, or a `LoadedModel`, which has no data.
       task: its `Task`.
     """
+    if not isinstance(source, RunDirectory):
+        return RunTexts([], "fixed texts alone: a checkpoint records no training data")
+    run = source
     recorded = run.details.get("train_file")
     if not recorded:
         return RunTexts([], "fixed texts alone: the run does not record a file of texts")
