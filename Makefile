@@ -38,7 +38,7 @@ test-peers: $(VENV)/.ready $(PEERS)/.ready  ## beside transformers and sentence-
 	@KBERT_PEERS_PYTHON=$(CURDIR)/$(PEERS)/bin/python $(BIN)/python -m pytest -q -rs tests/peers
 
 test-servers: $(VENV)/.ready .venv_server_2.12/.ready  ## exports, loaded and asked by TensorFlow and TF-Text 2.12.1
-	@KBERT_TF212_PYTHON=$(CURDIR)/.venv_server_2.12/bin/python $(BIN)/python -m pytest -q -rs -n 0 tests/export/servers
+	@KBERT_OLD_SERVER_PYTHON=$(CURDIR)/.venv_server_2.12/bin/python $(BIN)/python -m pytest -q -rs -n 0 tests/export/servers
 
 server-ops: $(SERVERS)  ## the ops that each release of TensorFlow Serving knows -> export/gate/server_ops
 	@for list in $(SERVER_OPS); do .venv_server_$$(basename $$list .txt)/bin/python export/gate/list_server_ops.py \

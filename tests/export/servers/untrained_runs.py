@@ -7,7 +7,12 @@ from kbert.encoder import BertEncoder
 from kbert.runs.checkpoint import save_checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.tasks import TASKS
-from tests.conftest import MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
+from tests.conftest import (
+    MAX_SEQ_LENGTH,
+    tiny_encoder_config,
+    tiny_finetuning_config,
+    tiny_pretraining_config,
+)
 from tests.kbert.tasks.test_task_model import make_task
 from tests.kbert.test_encoder import randomize
 from tests.tfrecords_tools import small_corpus
