@@ -18,6 +18,7 @@ from kbert import command_line
 from kbert.files.whole_file import whole_folder, write_json, write_text
 from kbert.scripts.training_flags import define_init_checkpoint_flags
 
+from .deployment.docker_line import docker_command
 from .gate.server_releases import releases_from
 from .source_flags import source_of_flags
 
@@ -88,7 +89,7 @@ def export_savedmodel(
 
     releases_from(min_server_version)
 
-    from .deployment.beside_model import docker_command, write_model_files
+    from .deployment.beside_model import write_model_files
     from .serving_model import ServingModel
 
     serving_model, name = ServingModel(source, precision), base.resolve().name
@@ -96,15 +97,11 @@ def export_savedmodel(
     with whole_folder(target) as aside:
         serving_model.write(aside)
         report, files = _checked(serving_model, source, aside, precision, min_server_version, name, measure)
+        report |= {"docker": docker_command(base, name, min_server_version)}
         _write_about(aside, serving_model, source, report, files, name, version)
     beside = write_model_files(base, name, version, min_server_version, files.batching, files.measured)
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
-    docker = docker_command(base, name, min_server_version)
-    return (
-        {"path": str(target), "version": version}
-        | report
-        | {"bytes": size, "beside": beside, "docker": docker}
-    )
+    return {"path": str(target), "version": version} | report | {"bytes": size, "beside": beside}
 
 
 def _checked(serving_model, source, directory, precision, min_server_version, name, measure):

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from ..gate.server_releases import releases_from
 from .beside_version import BATCHING_FILE, batching_comment
+from .docker_line import MODELS_FILE, MONITORING_FILE, server_flags
 from .edited_files import write_unless_edited
 from .server_protos import batching_text, labels_of, models_text, monitoring_text
 
-MODELS_FILE, MONITORING_FILE, COMPOSE_FILE = "models.config", "monitoring.config", "compose.yaml"
+COMPOSE_FILE = "compose.yaml"
 
 
 def write_model_files(
@@ -47,21 +48,10 @@ def write_model_files(
     }
 
 
-def docker_command(base: Path, model_name: str, min_server_version: str | None) -> str:
-    """The line that serves a model with its files."""
-    image = releases_from(min_server_version)[0].image
-    place = f"/models/{model_name}"
-    return (
-        "docker run --rm -p 8500:8500 -p 8501:8501 "
-        f"--mount type=bind,source={base.resolve()},target={place},readonly {image} "
-        + " ".join(_server_flags(place))
-    )
-
-
 def compose_text(model_name: str, image: str, can_batch: bool) -> str:
     """compose.yaml: the server with the files beside it."""
     place = f"/models/{model_name}"
-    flags = "\n".join(f"      - {flag}" for flag in _server_flags(place))
+    flags = "\n".join(f"      - {flag}" for flag in server_flags(place))
     batching = [
         "--enable_batching=true",
         f"--batching_parameters_file={place}/{BATCHING_FILE}",
@@ -89,15 +79,6 @@ def compose_text(model_name: str, image: str, can_batch: bool) -> str:
             command:
         """)
     return f"{head}{flags}\n{told}"
-
-
-def _server_flags(place) -> list[str]:
-    return [
-        f"--model_config_file={place}/{MODELS_FILE}",
-        "--model_config_file_poll_wait_seconds=30",
-        "--allow_version_labels_for_unavailable_models=true",
-        f"--monitoring_config_file={place}/{MONITORING_FILE}",
-    ]
 
 
 def _service(model_name):

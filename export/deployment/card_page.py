@@ -118,7 +118,8 @@ def _servers(card):
         ],
         ["checkpoint", card["checkpoint"]],
     ]
-    return table(["", ""], rows, num_text_columns=2) + f"<p>Ops of TF-Text: {ops}.</p>"
+    docker = f"<p>In Docker: <code>{escape(card['docker'])}</code></p>"
+    return table(["", ""], rows, num_text_columns=2) + f"<p>Ops of TF-Text: {ops}.</p>{docker}"
 
 
 def _megabytes(size):
