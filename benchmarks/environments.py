@@ -9,6 +9,7 @@ PEERS = {
     "model_garden": "Model Garden",
     "keras_hub": "KerasHub",
     "hugging_face": "Hugging Face",
+    "onnx_runtime": "ONNX Runtime",
 }
 
 

@@ -1,11 +1,12 @@
 """The same first weights in the format of each contestant, and the batches that all contestants get."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.formats import write_checkpoint
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.files.stored_tensor import stored_array
@@ -47,6 +48,37 @@ def write_weights(
     if keras_hub:
         places["keras_hub_folder"] = folder / "keras_hub"
         write_checkpoint(checkpoint, places["keras_hub_folder"], "keras_hub", _NOT_IN_KERAS_HUB)
+    return {name: str(path) for name, path in places.items()}
+
+
+def write_classifier(folder: Path, source, encoder: EncoderConfig | None, max_seq_length: int) -> dict:
+    """Writes a classifier as a run and as a Hugging Face folder.
+
+    Args:
+      folder: an existing folder.
+      source: a checkpoint with a vocabulary. A classifier is taken with its head; another gets a random head
+        for two labels.
+      encoder: None takes the encoder of `source`; else random weights of this shape, and the vocabulary of
+        `source`.
+      max_seq_length: tokens of a text at most.
+
+    Returns:
+      Settings for the workers: `run_dir` and `hugging_face_folder`.
+    """
+    checkpoint = read_checkpoint(source)
+    changes: dict = {"max_seq_length": max_seq_length}
+    if encoder is not None or checkpoint.task != "sequence_classification":
+        checkpoint = checkpoint.encoder_alone()
+        changes |= {"task": "sequence_classification", "labels": ("no", "yes"), "takes_pairs": False}
+    if encoder is not None:
+        vocab_size = len(checkpoint.vocabulary)
+        changes |= {"encoder": dataclasses.replace(encoder, vocab_size=vocab_size), "tensors": {}}
+    checkpoint = dataclasses.replace(checkpoint, **changes)
+    for name, tensor in checkpoint.complete().items():
+        checkpoint.tensors[name] = stored_array(tensor.read())
+    places = {"run_dir": folder / "run", "hugging_face_folder": folder / "hugging_face"}
+    write_checkpoint(checkpoint, places["run_dir"], "kbert")
+    write_checkpoint(checkpoint, places["hugging_face_folder"], "hugging_face")
     return {name: str(path) for name, path in places.items()}
 
 

@@ -37,7 +37,8 @@ FLAGS = flags.FLAGS
 
 # Encoder, batch size, sequence length: what runs without --encoder.
 SHAPES = (("bert_mini", 32, 128), ("bert_base", 8, 128))
-CONTESTANTS = ("kbert", *environments.PEERS)
+_PEERS = ("model_garden", "keras_hub", "hugging_face")
+CONTESTANTS = ("kbert", *_PEERS)
 PRECISIONS = ("float32", "bfloat16")
 _NAMES = {"kbert": "kbert"} | environments.PEERS
 _BATCHES = 4
@@ -57,7 +58,7 @@ def define_flags():
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
     flags.DEFINE_integer("rounds", 10, "Timed turns of every contestant.", lower_bound=1)
     flags.DEFINE_integer("steps_per_turn", 2, "Steps of a turn.", lower_bound=1)
-    environments.define_flags(*environments.PEERS)
+    environments.define_flags(*_PEERS)
 
 
 def main(argv):

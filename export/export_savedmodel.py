@@ -24,8 +24,8 @@ from .source_flags import source_of_flags
 
 FLAGS = flags.FLAGS
 
-# Differences from the Keras answer up to this are rounding. bfloat16 has 8 bits, and rounds between all ops:
-# its bound grows with the largest number of the outputs, once that is above 1.
+# Differences from the Keras answer up to this are rounding, of numbers up to 1; see `check_answers`. bfloat16
+# has 8 bits, and rounds between all ops.
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.1}
 
 
@@ -106,8 +106,8 @@ def export_savedmodel(
 
 def _checked(serving_model, source, directory, precision, min_server_version, name, measure):
     """(report, `VersionFiles`): every check, and the files that the checks are made with."""
-    from .answer_check import Tolerance, check_answers
     from .deployment.beside_version import write_version_files
+    from .gate.answer_check import check_answers
     from .gate.op_gate import check_servable
     from .gate.run_texts import texts_of_run
     from .gate.session_check import load_session
@@ -115,8 +115,9 @@ def _checked(serving_model, source, directory, precision, min_server_version, na
 
     report = check_servable(str(directory), min_server_version) | {"precision": precision}
     session, texts = load_session(str(directory)), texts_of_run(source, serving_model.task)
-    tolerance = Tolerance(TOLERANCES[precision], grows=precision == "bfloat16")
-    found = check_answers(serving_model, directory, tolerance, texts.examples, session=session)
+    found = check_answers(
+        serving_model, directory, TOLERANCES[precision], examples=texts.examples, session=session
+    )
     _write_assets(directory, serving_model)
     files = write_version_files(directory, name, serving_model, texts.examples, session, measure)
     differences = {
@@ -147,12 +148,13 @@ def _write_assets(directory, serving_model):
 
 def _write_about(directory, serving_model, source, report, files, name, version):
     """kbert.json for programs, and the card for people and programs."""
+    from kbert.tasks import TASKS
+
     from .deployment.card_page import card_page
     from .deployment.model_card import CARD_FILE, PAGE_FILE, model_card
 
     extra, loaded = directory / "assets.extra", serving_model.loaded
-    about = {
-        "task": serving_model.task.name,
+    about = TASKS.record_of(serving_model.task) | {
         "labels": list(serving_model.labels),
         "max_seq_length": loaded.max_seq_length,
         "vocabulary": loaded.vocabulary.describe(),

@@ -61,17 +61,36 @@ class Turns:
         """Adds numbers to the report of the current step, for example its loss."""
         self._values |= values
 
+    def answer_batches(self, answer):
+        """Takes a step for each batch of texts of the settings: `rounds` times all batches of each size.
+
+        Args:
+          answer: a list of texts -> an array of probabilities, (texts, labels).
+        """
+        batches = self.settings["batches"]
+        for _ in range(self.settings["rounds"]):
+            probabilities = []
+            for size, texts_of_size in batches.items():
+                for texts in texts_of_size:
+                    if not self.next_step():
+                        return
+                    found = answer(texts)
+                    self.end_step(size=int(size))
+                    probabilities += found.tolist()
+        self.finish(probabilities=probabilities)
+
     def finish(self, **result):
         """Reports that there are no more steps, and the result."""
         self.end_step()
         self._answer({"steps": self._taken, "result": result})
 
-    def end_step(self):
-        """Ends the current step, so that what follows is not timed as part of it."""
+    def end_step(self, **values: float):
+        """Ends the current step, so that what follows is not timed; `values` as for `report`."""
         if self._began is None:
             return
         began, cpu_began = self._began
         seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
+        self.report(**values)
         self._taken.append({"seconds": seconds, "cpu_seconds": cpu_seconds} | self._values)
         self._began, self._values = None, {}
 

@@ -15,7 +15,7 @@ from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
 from kbert.tasks.signatures.signature import Signature
 
-from ..signature_inputs import inputs_of
+from ..gate.signature_inputs import inputs_of
 
 FILE = "tf_serving_warmup_requests"
 BATCH_SIZES = (1, 8, 32)

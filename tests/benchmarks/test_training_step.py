@@ -108,11 +108,13 @@ def test_wrong_flags_end_with_one_sentence(arguments, said):
 
 
 def test_every_peer_has_its_requirements_and_its_worker():
+    workers = _REPOSITORY / "benchmarks" / "peers"
     for peer in environments.PEERS:
-        lines = (_REPOSITORY / "benchmarks" / "peers" / f"{peer}.txt").read_text().splitlines()
+        lines = (workers / f"{peer}.txt").read_text().splitlines()
         pins = [line.split("#")[0].strip() for line in lines]
         assert all("==" in pin for pin in pins if pin), peer
-        assert (_REPOSITORY / "benchmarks" / "peers" / f"{peer}_pretraining.py").is_file()
+        kind = "serving" if peer == "onnx_runtime" else "pretraining"
+        assert (workers / f"{peer}_{kind}.py").is_file()
 
 
 @pytest.mark.slow

@@ -492,6 +492,21 @@ _ANSWERS = (
         "kbert/reporting/test_curves.py", "kbert/reporting/test_run_page.py",
     ),
     _fault(
+        "the separators of a pair are forgotten when cutting is told", "kbert/tokenization/segment_packer.py",
+        "second.row_lengths() > self.max_seq_length - 3", "second.row_lengths() > self.max_seq_length - 2",
+        "kbert/tokenization/test_text_rows.py",
+    ),
+    _fault(
+        "padding in front of a sequence passes", "kbert/tasks/signatures/token_id_checks.py",
+        "tf.reduce_all(mask[..., :1] > 0)", "tf.reduce_all(mask[..., :1] >= 0)",
+        "export/test_signatures.py::test_ids_that_mean_nothing_are_an_invalid_argument",
+    ),
+    _fault(
+        "ids up to the rows of the table", "kbert/tasks/signatures/token_id_checks.py",
+        "return cls(len(vocabulary), config", "return cls(config.vocab_size, config",
+        "kbert/tasks/signatures/test_token_id_checks.py",
+    ),
+    _fault(
         "ops within functions are not looked at", "export/gate/op_gate.py",
         "for node in function.node_def:", "for node in function.node_def[:0]:",
         "export/gate/test_op_gate.py",

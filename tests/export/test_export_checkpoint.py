@@ -38,6 +38,23 @@ def test_a_hugging_face_classifier_answers_as_the_run_that_it_was_converted_from
     assert {label.decode() for label in answer["label"]} <= set(labels)
 
 
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("format", ["google", "hugging_face"])
+def test_a_masked_lm_of_any_format_fills_masks_as_the_run_does(pretraining_run, tmp_path, format):
+    convert_checkpoint(pretraining_run.path, tmp_path / "folder", format)
+    report = export_savedmodel(kbert.load(tmp_path / "folder"), tmp_path / "served")
+    texts = ["the [MASK] a", "walk [MASK] and [MASK]"]
+    inputs = {"text": np.array(texts, object), "top_k": np.array(2, np.int32), "whole_words": np.array(False)}
+    served = run_loaded(load_session(report["path"]), "serving_default", inputs)
+    expected = kbert.MaskFiller(pretraining_run)(texts, top_k=2)
+    assert served["num_masks"].tolist() == [1, 2] and (served["tokens"][0, 1] == b"").all()
+    for place, said in [((0, 0), expected[0][0]), ((1, 0), expected[1][0]), ((1, 1), expected[1][1])]:
+        assert [token.decode() for token in served["tokens"][place]] == [one["token"] for one in said]
+        probabilities = [one["probability"] for one in said]
+        np.testing.assert_allclose(served["probabilities"][place], probabilities, atol=1e-5)
+
+
 def test_an_encoder_that_says_no_pooling_is_refused(tmp_path):
     with pytest.raises(ValueError, match="random is a encoder run, which does not answer texts; .* pooled"):
         export_savedmodel(random_task_model(Encoding()), tmp_path / "served")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import export.answer_check as answer_check
 import export.export_savedmodel as exporter
+import export.gate.answer_check as answer_check
 from export.export_savedmodel import export_savedmodel
 from export.gate.session_check import load_session, run_loaded, run_signature
 from kbert.inference.mask_filler import MaskFiller

@@ -9,7 +9,8 @@ import tensorflow as tf
 from export.export_savedmodel import export_savedmodel
 from export.gate.saved_model_session import RequestError, SavedModelSession
 from export.gate.session_check import load_session
-from export.signature_inputs import inputs_of
+from export.gate.signature_inputs import inputs_of
+from kbert.features import ENCODER_INPUTS
 from kbert.inference.loaded_model import LoadedModel
 from kbert.tasks import TASKS
 from kbert.tasks.encoding import Encoding
@@ -18,10 +19,11 @@ from kbert.tasks.sequences.multiple_choice import MultipleChoice
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
 from kbert.tasks.signatures.signature import TRUNCATED
+from tests.export import signatures_page
 from tests.kbert.inference.random_model import random_task_model
 
-# Of 4, 1, 45 and 2 pieces with the mask; a row takes 22 beside [CLS] and [SEP], or 21 of a pair.
-TEXTS = ["[MASK] jump the a", "[MASK]", "[MASK]" + " walked and talked, opening the play." * 4, "[MASK] turn"]
+# Of 4, 0, 45 and 2 pieces with the mask; a row takes 22 beside [CLS] and [SEP], or 21 of a pair.
+TEXTS = ["[MASK] jump the a", "", "[MASK]" + " walked and talked, opening the play." * 4, "[MASK] turn"]
 ALONE, PAIRS, NONE = [False, False, True, False], [False, True, True, False], [False] * 4
 LABELS = ("quiet", "loud", "other")
 
@@ -154,12 +156,39 @@ def test_the_export_says_how_near_keras_all_signatures_are(served):
 @pytest.mark.slow
 def test_texts_that_are_cut_are_told(served):
     for name, expected in served.case.truncated.items():
-        answer = served.session.run(name, served.inputs(name))
-        assert answer[TRUNCATED].tolist() == expected, name
-        assert {value.dtype.name for value in answer.values()} <= {
-            "float32", "int32", "int64", "bool", "object",
-        }  # fmt: skip
+        assert served.session.run(name, served.inputs(name))[TRUNCATED].tolist() == expected, name
+
+
+@pytest.mark.slow
+def test_the_page_says_what_there_is(served):
+    """Names, dtypes and axes of docs/signatures.md; `text_pair` is for pairs alone."""
+
+    def of(arrays):
+        return {name: (v.dtype.name.replace("object", "string"), v.ndim) for name, v in arrays.items()}
+
+    page = signatures_page.signatures_of(served.case.task.name)
+    for name in served.signatures:
+        inputs, (says, gives) = served.inputs(name), page[name]
+        answer = served.session.run(name, inputs)
+        assert of(answer) == gives, name
+        strings_and_settings = {key: v for key, v in inputs.items() if key not in ENCODER_INPUTS}
+        assert says | of(strings_and_settings) == says and says.keys() - inputs.keys() <= {"text_pair"}
         assert {len(value) for value in answer.values()} == {len(TEXTS)}
+
+
+def test_the_requests_of_the_page_name_inputs_that_there_are():
+    pages = [signatures_page.signatures_of(name) for name in TASKS]
+    for request in signatures_page.requests():
+        name = request.get("signature_name", "serving_default")
+        inputs = [set(page[name][0]) for page in pages if name in page]
+        (given,) = (request[form] for form in ("instances", "inputs", "examples") if form in request)
+        if "examples" in request:
+            assert given[0].keys() <= {"text", "text_pair", "choices"} and {"inputs"} in inputs
+        elif isinstance(given, dict) or isinstance(given[0], dict):
+            named = set(given if isinstance(given, dict) else given[0])
+            assert named - set(ENCODER_INPUTS) in inputs
+        else:
+            assert any(len(names - {"text_pair"}) == 1 for names in inputs)
 
 
 @pytest.mark.slow

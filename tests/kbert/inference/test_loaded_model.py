@@ -10,8 +10,10 @@ import tensorflow as tf
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.encoder import BertEncoder
 from kbert.inference.loaded_model import LoadedModel, load
+from kbert.inference.predictor import Predictor
+from kbert.tasks.encoding import Encoding
 from kbert.tasks.task_model import TaskModel
-from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
+from tests.kbert.inference.random_model import TEXTS, random_model, random_task_model, reference_states
 
 
 @pytest.mark.slow
@@ -194,3 +196,11 @@ def test_a_length_beyond_the_positions_is_refused():
         loaded.with_max_seq_length(33)
     assert isinstance(loaded.encoder, BertEncoder)
     assert tf.shape(loaded.with_max_seq_length(5).inputs(TEXTS)["input_ids"])[1] == 5
+
+
+def test_an_encoder_that_says_its_pooling_answers_with_vectors():
+    loaded = random_task_model(Encoding("cls", normalize=False))
+    answers = Predictor(loaded)(text=TEXTS)
+    vectors = np.array([answer["embedding"] for answer in answers])
+    np.testing.assert_allclose(vectors, loaded.embed(TEXTS, "cls", normalize=False), atol=1e-5)
+    assert not Encoding().inputs

@@ -1,0 +1,85 @@
+"""The check of an export refuses what differs from Keras, and nothing that is rounding."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from export.gate import answer_check
+from kbert.tasks.signatures.signature import texts_signature
+
+
+@pytest.fixture
+def check(monkeypatch):
+    """Function from what an exported model says and what Keras says, name -> list, to the differences."""
+
+    def check(served, expected):
+        keras_says = {name: tf.constant(value) for name, value in expected.items()}
+        signature = texts_signature(("text",), lambda text: keras_says)
+        served = {
+            name: np.array(value, keras_says[name].dtype.as_numpy_dtype) for name, value in served.items()
+        }
+        monkeypatch.setattr(answer_check, "load_session", lambda folder: None)
+        monkeypatch.setattr(answer_check, "run_loaded", lambda *asked: served)
+        model = SimpleNamespace(
+            trained_signatures={"serving_default": signature},
+            source="model",
+            loaded=SimpleNamespace(text_inputs=None),
+        )
+        return answer_check.check_answers(model, "folder", 1e-5)
+
+    return check
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("served", "expected"),
+    [
+        ([0.5, 0.500009], [0.5, 0.5]),
+        ([8.0, -0.00007], [8.0, 0.0]),  # rounding is of the size of the output's largest number
+        ([-1e9 * (1 + 1e-6), 0.1], [-1e9, 0.1]),  # no answer: compared by its size
+    ],
+)
+def test_rounding_passes(check, served, expected):
+    found = check({"scores": served}, {"scores": expected})
+    assert 0 < found.mean < found.largest < 1e-4 and found.agreement is None
+
+
+@pytest.mark.parametrize(
+    ("served", "expected", "message"),
+    [
+        (
+            [0.5, 0.50002],
+            [0.5, 0.5],
+            "numbers of scores of the signature serving_default differ by up to 2e-05",
+        ),
+        ([-1e9, 0.1001], [-1e9, 0.1], "differ by up to 0.0001, more than 1e-05"),
+        ([-0.9e9, 0.1], [-1e9, 0.1], "differ by up to 0.1"),
+        ([NAN, 0.1], [0.1, 0.1], "differ by up to nan"),
+        ([0.1, 0.1], [NAN, 0.1], r"gives numbers that are not finite .* texts\[0\]"),
+        ([0.1], [0.1, 0.1], r"gives scores \[1\], but the Keras model gives scores \[2\]"),
+        ([True, False], [True, True], "scores of the signature serving_default. Nothing was exported"),
+    ],
+)
+def test_a_difference_is_refused(check, served, expected, message):
+    with pytest.raises(ValueError, match=message):
+        check({"scores": served}, {"scores": expected})
+
+
+def test_each_output_has_its_own_bound(check):
+    """Probabilities are not compared loosely because logits stand beside them."""
+    with pytest.raises(ValueError, match="numbers of probabilities"):
+        check({"logits": [9.0], "probabilities": [0.50005]}, {"logits": [9.0], "probabilities": [0.5]})
+
+
+def test_the_report_tells_the_mean_and_how_many_answers_are_equal(check):
+    numbers, labels = [[0.5, 0.500004]] * 4, ["a", "b", "c", "d"]
+    found = check(
+        {"scores": numbers, "label": [b"a", b"b", b"b", b"d"], "truncated": [True] * 4},
+        {"scores": [[0.5, 0.5]] * 4, "label": labels, "truncated": [True] * 4},
+    )
+    assert found.largest == pytest.approx(4e-6, rel=0.05) and found.mean == pytest.approx(2e-6, rel=0.05)
+    assert (found.agreement, found.num_answers) == (0.75, 4)
