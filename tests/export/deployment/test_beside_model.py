@@ -3,8 +3,8 @@ import pytest
 from export.deployment.beside_model import write_model_files
 from export.deployment.beside_version import batching_parameters
 from export.deployment.docker_line import docker_command
-from export.deployment.label_versions import label_versions
 from export.deployment.server_protos import labels_of
+from export.label_versions import label_versions
 
 BATCHING = {"batch_sizes": [1, 8], "num_batch_threads": 2, "max_enqueued_batches": 9}
 

@@ -1,7 +1,7 @@
 r"""Script: which version of a model is `stable`, which is `canary`: to promote one, or to roll back.
 
-  python -m export.deployment.label_versions --model_base_path=serving/sst2 --stable=4
-  python -m export.deployment.label_versions --model_base_path=serving/sst2 --stable=3 --canary=3
+  python -m export.label_versions --model_base_path=serving/sst2 --stable=4
+  python -m export.label_versions --model_base_path=serving/sst2 --stable=3 --canary=3
 
 Writes models.config, which a server reads again by itself (--model_config_file_poll_wait_seconds). Clients
 ask `.../labels/stable` and change nothing.
@@ -14,8 +14,8 @@ from absl import flags
 
 from kbert import command_line
 
-from .docker_line import MODELS_FILE
-from .edited_files import is_edited, write_unless_edited
+from .deployment.docker_line import MODELS_FILE
+from .deployment.edited_files import is_edited, write_unless_edited
 
 FLAGS = flags.FLAGS
 
@@ -40,7 +40,7 @@ def label_versions(model_base_path, stable: int | None = None, canary: int | Non
     Raises:
       ValueError: when no label is given, there is no such version, or models.config is missing or was edited.
     """
-    from .server_protos import labels_of, models_text
+    from .deployment.server_protos import labels_of, models_text
 
     base, given = Path(model_base_path), {"stable": stable, "canary": canary}
     given = {label: version for label, version in given.items() if version is not None}
