@@ -26,6 +26,7 @@ def define_flags():
     flags.DEFINE_string("text", "text", "The column of the texts.")
     flags.DEFINE_integer("max_seq_length", 64, "Tokens of a text at most.", lower_bound=4)
     flags.DEFINE_integer("batch_size", 32, "Texts of a batch.", lower_bound=1)
+    flags.DEFINE_enum("graph", "answering", ["answering", "keras"], "What is exported, or what was trained.")
     flags.DEFINE_integer("rounds", 5, "Turns of every model.", lower_bound=1)
     flags.mark_flags_as_required(["models", "eval_file"])
 
@@ -64,9 +65,8 @@ class Answering:
 
         self.path = path
         self._model = load(path).with_max_seq_length(FLAGS.max_seq_length)
-        self._run = tf.function(
-            lambda inputs: self._model.model(inputs, training=False), reduce_retracing=True
-        )
+        model = self._model.model if FLAGS.graph == "keras" else self._model.answering_model
+        self._run = tf.function(lambda inputs: model(inputs, training=False), reduce_retracing=True)
         self.seconds: list[float] = []
         self.cpu_seconds: list[float] = []
 

@@ -45,6 +45,7 @@ def evaluate(
     """
     import tensorflow as tf
 
+    from kbert.answering.answering_model import answering_model
     from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
     _require_examples(run, eval_file, predictions_dir, keep_chosen)
@@ -61,7 +62,9 @@ def evaluate(
     with data.naming_damaged_records():
         batches = make_batches(batch_size)
         examples, owners = data.evaluated_examples() if data.evaluated_examples else (None, None)
-        step = EvaluationStep(task, model, tf.distribute.get_strategy(), for_page=bool(html_file))
+        step = EvaluationStep(
+            task, answering_model(model), tf.distribute.get_strategy(), for_page=bool(html_file)
+        )
         sections = []
 
         def use(examples, predictions):
