@@ -15,7 +15,9 @@ from absl import flags, logging
 
 from kbert import command_line
 from kbert.files.output_path import check_output_folder
-from kbert.files.whole_file import whole_folder, write_json, write_text
+from kbert.files.whole_file import whole_folder, write_json
+
+from .labels_file import write_labels
 
 FLAGS = flags.FLAGS
 
@@ -90,7 +92,7 @@ def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite
                 )
             report[quantization] = {"bytes": path.stat().st_size, "max_difference": difference}
         shutil.copy(run.path / "vocab.txt", aside / "vocab.txt")
-        write_text("".join(f"{label}\n" for label in task.labels), aside / "labels.txt")
+        write_labels(task.labels, aside)
         about = {"max_seq_length": length, "vocabulary": run.details["vocabulary"], "files": report}
         write_json(TASKS.record_of(task) | about, aside / _ABOUT_FILE)
     return {"path": str(output_dir)} | report
