@@ -207,7 +207,7 @@ def test_a_file_in_the_place_of_the_folder_is_refused(finetuned_run, tmp_path):
 def test_a_pretraining_run_fills_masks_where_it_is_served(pretraining_run, tmp_path):
     """By the same signature that Python asks: nothing in the exporter knows the task."""
     report = export_savedmodel(pretraining_run, tmp_path / "served")
-    assert report["compared_on"] == "fixed texts alone: the run does not record a file of texts"
+    assert report["compared_on"] == "fixed texts alone: the run does not record where its training data are"
     card = json.loads((tmp_path / "served/1/assets.extra/model_card.json").read_text(encoding="utf-8"))
     assert card["batching"] is None and "top_k of serving_default" in card["not_batched"]
     assert not (tmp_path / "served/1/batching_params.pbtxt").exists()

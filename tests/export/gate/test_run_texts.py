@@ -1,10 +1,16 @@
+import json
 from collections import namedtuple
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import tensorflow as tf
 
 from export.gate import run_texts
 from export.gate.run_texts import inputs_of, texts_of_run
+from kbert.config import to_dict
+from kbert.tokenization.text_inputs import TextInputs
+from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 Pair = namedtuple("Pair", ["text", "text_pair", "label"])
 Sentence = namedtuple("Sentence", ["words", "labels"])
@@ -44,8 +50,8 @@ def test_texts_are_spread_over_the_head_of_the_data(changed, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda path: None, "is no longer there"),
-        (lambda path: path.mkdir(), "holds records, not texts"),
+        (lambda path: None, "are no longer there"),
+        (lambda path: path.mkdir(), "cannot be read"),
         (lambda path: path.write_text("no columns\n"), "cannot be read"),
     ],
 )
@@ -54,6 +60,22 @@ def test_data_that_are_not_at_hand_are_told(changed, tmp_path, make, reason):
     run = changed(str(tmp_path / "train.tsv"))
     found = texts_of_run(run, run.task())
     assert not found.examples and found.source.startswith("fixed texts alone: ") and reason in found.source
+
+
+def test_records_give_the_texts_that_their_pieces_make(changed, labelled_files, tmp_path):
+    run = changed(str(tmp_path / "records"))
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(to_dict(run.config)), encoding="utf-8")
+    create_finetuning_data(config, labelled_files[1], tmp_path / "records", init_checkpoint=run.path)
+    found = texts_of_run(run, run.task())
+    assert found.source == "13 texts put together from the run's training records, and fixed texts"
+    of_file = texts_of_run(changed(str(labelled_files[1])), run.task()).examples
+    text_inputs = TextInputs(run.vocabulary(), run.config.max_seq_length)
+    ids = [
+        text_inputs(tf.constant([one["text"] for one in examples]))["input_ids"].numpy()
+        for examples in (of_file, found.examples)
+    ]
+    np.testing.assert_array_equal(*ids)
 
 
 def test_a_checkpoint_has_no_data():
