@@ -10,8 +10,6 @@ from kbert.encoder import BertEncoder
 
 OUTPUTS = ("sequence_output", "pooled_output", "hidden_states")
 PRECISIONS = ("float32", "bfloat16")
-# Added to the scores of padding; the softmax is then 0 there in float32 and in bfloat16.
-_MASKED = -1e9
 
 
 class AnsweringEncoder(keras.layers.Layer):
@@ -19,8 +17,8 @@ class AnsweringEncoder(keras.layers.Layer):
 
     Three things differ, none of which changes a float32 answer beyond rounding:
 
-    - Dense layers work on real tokens; rows are padded for the attention alone. So one long text does not
-      make 31 short ones as expensive as itself.
+    - Dense layers work on real tokens, and in the attention short texts share rows as wide as the longest.
+      So one long text does not make 31 short ones as expensive as itself.
     - The ops stand as TensorFlow's grappler fuses them: product, bias and GELU; product, bias and residual;
       scores, scale and mask are one op each.
     - With "pooled_output" alone, the last layer computes first tokens only.
@@ -61,12 +59,18 @@ class AnsweringEncoder(keras.layers.Layer):
         if training:
             raise ValueError("an AnsweringEncoder is not trained; train the model that it was made of.")
         tokens = RealTokens(inputs["input_mask"])
-        adder = tf.cast((1.0 - tokens.mask)[:, None, None, :] * _MASKED, self.precision)
+        mask = tokens.rows.mask(tokens.rows, self.precision)
         states = [self._embedded(inputs, tokens)]
         only_first = self.outputs == ("pooled_output",)
-        for index, block in enumerate(self._blocks):
-            is_last = index + 1 == len(self._blocks)
-            states.append(block(states[-1], adder, tokens, only_first and is_last))
+        *blocks, last = self._blocks
+        for block in blocks:
+            states.append(block(states[-1], states[-1], tokens.rows, tokens.rows, mask))
+        if only_first:
+            mask = tokens.first_rows.mask(tokens.rows, self.precision)
+            first = tokens.take_first(states[-1])
+            states.append(last(first, states[-1], tokens.first_rows, tokens.rows, mask))
+        else:
+            states.append(last(states[-1], states[-1], tokens.rows, tokens.rows, mask))
         return self._outputs_of([tf.cast(state, "float32") for state in states], tokens, only_first)
 
     def _embedded(self, inputs, tokens):
@@ -116,10 +120,9 @@ class _Block:
         }
         self._weights = {name: _weights_of(layer, precision) for name, layer in layers.items()}
 
-    def __call__(self, hidden, adder, tokens, only_first):
-        """Hidden states (T, H) -> (T, H), or with `only_first` (batch, H)."""
-        asking = tokens.take_first(hidden) if only_first else hidden
-        context = self._context(asking, hidden, adder, tokens, only_first)
+    def __call__(self, asking, hidden, asking_rows, rows, mask):
+        """Hidden states (A, H) of the asking tokens and (T, H) of all -> those of the asking ones, (A, H)."""
+        context = self._context(asking, hidden, asking_rows, rows, mask)
         attended = self._dense("attention_output", context) + asking
         attended = _normalized(attended, self._block.attention_layer_norm)
         attended = tf.cast(attended, hidden.dtype)
@@ -127,17 +130,12 @@ class _Block:
         outputs = _normalized(self._dense("output", widened) + attended, self._block.feed_forward_layer_norm)
         return tf.cast(outputs, hidden.dtype)
 
-    def _context(self, asking, hidden, adder, tokens, only_first):
-        width, heads = hidden.shape[-1], self._heads
-        if only_first:
-            query = tf.reshape(self._dense("query", asking), [-1, heads, 1, width // heads])
-        else:
-            query = tokens.split_heads(self._dense("query", asking), heads)  # (B, N, S, D)
-        key, value = (tokens.split_heads(self._dense(name, hidden), heads) for name in ("key", "value"))
-        factor = tf.constant(1.0 / math.sqrt(width // heads), hidden.dtype)
-        probabilities = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + adder)
-        context = tf.matmul(probabilities, value)
-        return tf.reshape(context, [-1, width]) if only_first else tokens.merge_heads(context, heads)
+    def _context(self, asking, hidden, asking_rows, rows, mask):
+        query = asking_rows.split_heads(self._dense("query", asking), self._heads)
+        key, value = (rows.split_heads(self._dense(name, hidden), self._heads) for name in ("key", "value"))
+        factor = tf.constant(1.0 / math.sqrt(hidden.shape[-1] // self._heads), hidden.dtype)
+        probabilities = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + mask)
+        return asking_rows.merge_heads(tf.matmul(probabilities, value), self._heads)
 
     def _dense(self, name, inputs):
         kernel, bias = self._weights[name]

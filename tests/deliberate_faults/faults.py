@@ -890,19 +890,29 @@ _CHOSEN_ANSWERS = (
 
 _ANSWERING = (
     _fault(
-        "answering: heads of the text before", "kbert/answering/real_tokens.py",
-        "places = starts * self._shape[1] + self.positions[:, None]",
-        "places = starts * self._shape[1]",
+        "answering: heads of the text before", "kbert/answering/attention_rows.py",
+        "places = starts * self._num_columns + self._column[:, None]",
+        "places = starts * self._num_columns",
         "kbert/answering",
     ),
     _fault(
         "answering: padding takes part", "kbert/answering/answering_encoder.py",
-        "* factor + adder)", "* factor)",
+        "* factor + mask)", "* factor)",
         "kbert/answering",
     ),
     _fault(
         "answering: the last layer asks for other tokens", "kbert/answering/real_tokens.py",
-        "return tf.gather(values, self._tokens[:, 0])", "return tf.gather(values, self._tokens[:, -1])",
+        "starts = tf.cumsum(lengths, exclusive=True)", "starts = tf.cumsum(lengths)",
+        "kbert/answering",
+    ),
+    _fault(
+        "answering: neighbours in a row attend to each other", "kbert/answering/attention_rows.py",
+        "examples + 1, shape)", "tf.ones_like(examples), shape)",
+        "kbert/answering",
+    ),
+    _fault(
+        "answering: examples in a shared row overlap", "kbert/answering/attention_rows.py",
+        "order = tf.argsort(halvings)", "order = tf.range(tf.size(halvings))",
         "kbert/answering",
     ),
     _fault(
