@@ -90,8 +90,9 @@ $(PEERS)/.ready: tests/peers/requirements.txt
 	@touch $@
 
 # What a release of TensorFlow Serving is built with: to list its ops, and to load exports as it does.
+# Python 3.11 is the newest that TensorFlow 2.12 has wheels for; Linux on x86_64 alone.
 .venv_server_%/.ready: tests/export/servers/%.lock $(VENV)/.ready
-	@rm -rf $(@D) && $(BIN)/uv venv -q --python $(BIN)/python $(@D)
+	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.11 $(@D)
 	@$(BIN)/uv pip install -q --python $(@D)/bin/python --require-hashes --no-deps -r $<
 	@touch $@
 

@@ -1,5 +1,6 @@
 """The line that serves a model in Docker."""
 
+import shlex
 from pathlib import Path
 
 from ..gate.server_releases import releases_from
@@ -11,11 +12,9 @@ def docker_command(base: Path, model_name: str, min_server_version: str | None) 
     """The line that serves a model with its files."""
     image = releases_from(min_server_version)[0].image
     place = f"/models/{model_name}"
-    return (
-        "docker run --rm -p 8500:8500 -p 8501:8501 "
-        f"--mount type=bind,source={base.resolve()},target={place},readonly {image} "
-        + " ".join(server_flags(place))
-    )
+    mount = f"type=bind,source={base.resolve()},target={place},readonly"
+    ports = ["-p", "8500:8500", "-p", "8501:8501"]
+    return shlex.join(["docker", "run", "--rm", *ports, "--mount", mount, image, *server_flags(place)])
 
 
 def server_flags(place: str) -> list[str]:
