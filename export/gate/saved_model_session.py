@@ -53,13 +53,24 @@ class SavedModelSession:
             raise RequestError("FAILED_PRECONDITION", f'Serving signature key "{name}" not found.')
         return self.signatures[name]
 
-    def run(self, name: str, inputs: dict[str, np.ndarray], output_filter=()) -> dict:
+    def close(self) -> None:
+        """Cancels what still runs, with status `CANCELLED`, and refuses later runs."""
+        self._session.close()
+
+    def run(
+        self,
+        name: str,
+        inputs: dict[str, np.ndarray],
+        output_filter=(),
+        timeout_seconds: float | None = None,
+    ) -> dict:
         """Runs one signature.
 
         Args:
             name: signature; empty means `serving_default`.
             inputs: input name -> array of the signature's dtype.
             output_filter: names of the outputs wanted; empty means all.
+            timeout_seconds: when to give up, with status `DEADLINE_EXCEEDED`; None means never.
 
         Returns:
             Output name -> array; strings are object arrays of bytes.
@@ -71,9 +82,11 @@ class SavedModelSession:
         feeds = self._feeds(signature, inputs)
         fetches = self._fetches(signature, output_filter)
         try:
-            return self._session.run(fetches, feeds)
+            return self._session.run(fetches, feeds, _run_options(timeout_seconds))
         except tf.errors.OpError as error:
             raise RequestError(status_name(error), error.message) from error
+        except RuntimeError as error:  # the session was closed
+            raise RequestError("UNAVAILABLE", "The server is stopping.") from error
         except (TypeError, ValueError) as error:  # a shape that does not fit the placeholder
             raise RequestError("INVALID_ARGUMENT", str(error)) from error
 
@@ -108,6 +121,12 @@ class SavedModelSession:
                 raise RequestError("INVALID_ARGUMENT", f"duplicate output tensor alias: {name}")
         names = output_filter or signature.outputs
         return {name: signature.outputs[name].name for name in names}
+
+
+def _run_options(timeout_seconds: float | None):
+    if timeout_seconds is None:
+        return None  # options are serialized for every run, so none are made without need
+    return tf.compat.v1.RunOptions(timeout_in_ms=max(1, int(1000 * timeout_seconds)))
 
 
 def status_name(error: tf.errors.OpError) -> str:

@@ -7,7 +7,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
 from export.gate.saved_model_session import RequestError
-from export.server.json_request import parse_body, read_inputs
+from export.server.rest.json_request import parse_body, read_inputs
 
 
 def read(value, dtype):

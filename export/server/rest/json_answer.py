@@ -12,7 +12,7 @@ import json
 import numpy as np
 import tensorflow as tf
 
-from ..gate.saved_model_session import RequestError, cpp_dtype_name
+from ...gate.saved_model_session import RequestError, cpp_dtype_name
 
 _BYTES_SUFFIX = "_bytes"
 
@@ -22,6 +22,25 @@ def write_answer(outputs: dict[str, np.ndarray], row_form: bool) -> bytes:
     answer = _rows(outputs) if row_form else _columns(outputs)
     # NaN and Infinity are written without quotes, as the server does and most readers accept.
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogateescape")
+
+
+def write_classifications(result) -> bytes:
+    """Writes the body for a `ClassificationResult`: pairs of label and score for each example."""
+    rows = [[[one.label, _float(one.score)] for one in each.classes] for each in result.classifications]
+    return _results(rows)
+
+
+def write_regressions(result) -> bytes:
+    """Writes the body for a `RegressionResult`: a number for each example."""
+    return _results([_float(one.value) for one in result.regressions])
+
+
+def _results(values: list) -> bytes:
+    return json.dumps({"results": values}, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _float(value: float) -> float:
+    return float(str(np.float32(value)))  # the shortest decimal that reads back as the same float32
 
 
 def _rows(outputs: dict[str, np.ndarray]) -> dict:
