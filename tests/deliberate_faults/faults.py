@@ -512,6 +512,22 @@ _ANSWERS = (
         "export/gate/test_op_gate.py",
     ),
     _fault(
+        "an op is known where any server has it", "export/gate/op_gate.py",
+        "frozenset.intersection(*(release.ops for release in releases))",
+        "frozenset().union(*(release.ops for release in releases))",
+        "export/gate/test_op_gate.py",
+    ),
+    _fault(
+        "constants are no stored weights", "export/gate/stored_weights.py",
+        "numbers += tensor.ByteSize() // dtype.size", "numbers += 0",
+        "export/gate/test_stored_weights.py",
+    ),
+    _fault(
+        "an edited file is written over", "export/deployment/edited_files.py",
+        "return first != _MARK + _digest(body)", "return not first.startswith(_MARK)",
+        "export/deployment/test_edited_files.py", "export/deployment/test_beside_model.py",
+    ),
+    _fault(
         "numbers without the shortest form", "export/server/rest/json_answer.py",
         'array.astype("U32").astype(np.float64).tolist()', "array.astype(np.float64).tolist()",
         "export/server/rest/test_rest_api.py",
