@@ -1,5 +1,7 @@
 """A SavedModel loaded the way the C++ server loads it: into one graph and one session."""
 
+import contextlib
+
 import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  registers the TF-Text ops, as the server's binary does
@@ -39,7 +41,7 @@ class SavedModelSession:
     """
 
     def __init__(self, saved_model_dir: str):
-        with tf.Graph().as_default() as graph:
+        with tf.Graph().as_default() as graph, _without_remarks():
             self._session = tf.compat.v1.Session(graph=graph)
             meta_graph = tf.compat.v1.saved_model.loader.load(
                 self._session, [tf.saved_model.SERVING], str(saved_model_dir)
@@ -127,6 +129,18 @@ def _run_options(timeout_seconds: float | None):
     if timeout_seconds is None:
         return None  # options are serialized for every run, so none are made without need
     return tf.compat.v1.RunOptions(timeout_in_ms=max(1, int(1000 * timeout_seconds)))
+
+
+@contextlib.contextmanager
+def _without_remarks():
+    """Keeps TensorFlow from telling people that this loader, which is the server's, is the old one."""
+    logger = tf.get_logger()
+    level = logger.level
+    logger.setLevel("ERROR")
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def status_name(error: tf.errors.OpError) -> str:
