@@ -50,6 +50,8 @@ def test_only_built_in_ops(exported):
         assert "CUSTOM" not in names and len(names) > 5
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_a_pair_run_and_a_length_of_its_own(pair_run, tmp_path):
     report = export_tflite(pair_run, tmp_path / "model", ["float32"], max_seq_length=12)
     assert report["float32"]["max_difference"] <= 1e-5
