@@ -80,7 +80,7 @@ def check_run(run):
     It must read token ids (and not stored features), its examples must come from labelled files, and it must
     have a checkpoint.
     """
-    from kbert.tasks.task import reads_files
+    from kbert.tasks.task import Task, reads_files
 
     run.require_encoder()
     task = run.task()
@@ -88,5 +88,10 @@ def check_run(run):
         raise ValueError(
             f"{run.path} is a {task.name} run; LiteRT files are for runs that were fine-tuned on labelled "
             "files: labels of texts, pairs and words, numbers, spans, choices, vectors."
+        )
+    if type(task).same_answers is Task.same_answers:
+        raise ValueError(
+            f"{run.path} is a {task.name} run, whose task does not say which answers are the same; give it "
+            "the method `same_answers` (docs/add_a_task.md)."
         )
     run.checkpoint()

@@ -149,6 +149,13 @@ def test_runs_that_cannot_be_exported(finetuned_run, pretraining_run, tmp_path):
         assert not (tmp_path / "model").exists()
 
 
+def test_a_task_that_does_not_say_which_answers_are_the_same(finetuned_run, tmp_path, monkeypatch):
+    monkeypatch.delattr(type(finetuned_run.task()), "same_answers")
+    with pytest.raises(ValueError, match="does not say which answers are the same; give it the method"):
+        export_tflite(finetuned_run, tmp_path / "model", ["float32"])
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_occupied_folder_is_refused(exported):
     run, output_dir, _ = exported
     before = {path: path.read_bytes() for path in output_dir.iterdir()}
