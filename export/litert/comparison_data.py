@@ -57,11 +57,13 @@ def comparison_data(run, eval_file, max_seq_length: int) -> ComparisonData:
         return _fixed_rows(run, max_seq_length)
     from kbert.experiments.evaluation import labelled_data
 
-    data, make_batches = labelled_data(run, eval_file, max_seq_length=max_seq_length)
+    data, _ = labelled_data(run, eval_file, max_seq_length=max_seq_length)
     if not data.num_examples:
         raise ValueError(f"--eval_file={eval_file} has no example; give a file of labelled examples.")
     examples, owners = data.evaluated_examples()
-    batches = [_real_rows(batch) for batch in make_batches(_ROWS).as_numpy_iterator()]
+    # All of one length, whatever the run does: what a file says of every token is as long as its longest row.
+    whole = data.evaluation_batches(_ROWS, pad_to_longest=False)
+    batches = [_real_rows(batch) for batch in whole.as_numpy_iterator()]
     return ComparisonData(str(eval_file), batches, examples, owners)
 
 
