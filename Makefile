@@ -6,12 +6,15 @@ BIN := $(VENV)/bin
 PEERS := .venv_peers
 BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
 
+SERVERS := $(patsubst tests/export/servers/%.lock,.venv_server_%/.ready,$(wildcard tests/export/servers/*.lock))
+SERVER_OPS := $(patsubst tests/export/servers/%.lock,export/gate/server_ops/%.txt,$(wildcard tests/export/servers/*.lock))
+
 # The suite starts hundreds of processes: without compiled modules each would compile kbert anew.
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-fast test-long test-exhaustive test-peers lint format dist bench bench-peers lock clean
+.PHONY: help quickstart test test-fast test-long test-exhaustive test-peers test-servers server-ops lock-servers lint format dist bench bench-peers lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -34,6 +37,13 @@ test-fast: $(VENV)/.ready  ## without the slow ones
 test-peers: $(VENV)/.ready $(PEERS)/.ready  ## beside transformers and sentence-transformers (PyTorch, several GB)
 	@KBERT_PEERS_PYTHON=$(CURDIR)/$(PEERS)/bin/python $(BIN)/python -m pytest -q -rs tests/peers
 
+test-servers: $(VENV)/.ready .venv_server_2.12/.ready  ## exports, loaded and asked by TensorFlow and TF-Text 2.12.1
+	@KBERT_OLD_SERVER_PYTHON=$(CURDIR)/.venv_server_2.12/bin/python $(BIN)/python -m pytest -q -rs -n 0 tests/export/servers
+
+server-ops: $(SERVERS)  ## the ops that each release of TensorFlow Serving knows -> export/gate/server_ops
+	@for list in $(SERVER_OPS); do .venv_server_$$(basename $$list .txt)/bin/python export/gate/list_server_ops.py \
+	  > $$list.new && mv $$list.new $$list && head -1 $$list || exit 1; done
+
 lint: $(VENV)/.ready  ## ruff: rules and format; mypy: types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
@@ -54,8 +64,14 @@ lock: $(VENV)/.ready  ## requirements.txt -> requirements.lock, newest versions,
 	@$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock" --quiet --upgrade requirements.txt -o requirements.lock
 
+lock-servers: $(VENV)/.ready  ## tests/export/servers/*.in -> *.lock, with hashes, for Linux on x86_64
+	@for file in tests/export/servers/*.in; do $(BIN)/uv pip compile --python-version 3.11 --quiet --upgrade \
+	  --python-platform x86_64-manylinux_2_28 --generate-hashes --no-emit-index-url \
+	  --overrides tests/export/servers/without.txt --custom-compile-command "make lock-servers" \
+	  $$file -o $${file%.in}.lock || exit 1; done
+
 clean:  ## removes .venv, what quickstart made and what packaging left
-	@rm -rf $(VENV) $(PEERS) $(BENCH_PEERS:/.ready=) quickstart_run dist build *.egg-info
+	@rm -rf $(VENV) $(PEERS) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) quickstart_run dist build *.egg-info
 
 # The environment is ready when the stamp is there: an interrupted installation begins again.
 $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
@@ -71,6 +87,13 @@ $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
 $(PEERS)/.ready: tests/peers/requirements.txt
 	@rm -rf $(PEERS) && $(PYTHON) -m venv $(PEERS)
 	@$(BIN)/uv pip install -q --python $(PEERS)/bin/python -r tests/peers/requirements.txt
+	@touch $@
+
+# What a release of TensorFlow Serving is built with: to list its ops, and to load exports as it does.
+# Python 3.11 is the newest that TensorFlow 2.12 has wheels for; Linux on x86_64 alone.
+.venv_server_%/.ready: tests/export/servers/%.lock $(VENV)/.ready
+	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.11 $(@D)
+	@$(BIN)/uv pip install -q --python $(@D)/bin/python --require-hashes --no-deps -r $<
 	@touch $@
 
 # The same for training, an environment for each: their pins do not go together.

@@ -14,6 +14,9 @@ setup(
         "kbert.configs",
     ],
     package_dir={"kbert_export": "export", "kbert.configs": "configs"},
-    package_data={"kbert_export": ["**/*.txt"], "kbert.configs": ["**/*.json", "**/*.toml"]},
+    package_data={
+        "kbert_export": ["**/*.txt", "**/*.html", "**/*.css", "**/*.js", "**/*.svg"],
+        "kbert.configs": ["**/*.json", "**/*.toml"],
+    },
     include_package_data=False,
 )

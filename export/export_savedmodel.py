@@ -3,9 +3,10 @@ r"""Script: a run or any checkpoint -> a SavedModel that stock TensorFlow Servin
   python -m export.export_savedmodel --run_dir=runs/sst2 --model_base_path=serving/sst2
   python -m export.export_savedmodel --init_checkpoint=hf://org/name --model_base_path=serving/name
 
-Writes model_base_path/<version>/. The folder gets this name only after two checks: the op gate (all ops are
-known to stock TF Serving with TF-Text 2.12.1), and the session loader, which must give the Keras model's
-answers for every signature.
+Writes model_base_path/<version>/. The folder gets this name only after its checks: the op gate (all ops are
+known to the TensorFlow Servings in use), the session loader, which must give the Keras model's answers for
+every signature, and the size (each weight is stored once). A card, requests to warm up with and settings of
+the server lie beside the model; see docs/serving.md.
 """
 
 import json
@@ -14,9 +15,11 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
-from kbert.files.whole_file import whole_folder, write_json
+from kbert.files.whole_file import whole_folder, write_json, write_text
 from kbert.scripts.training_flags import define_init_checkpoint_flags
 
+from .deployment.docker_line import docker_command
+from .gate.server_releases import releases_from
 from .source_flags import source_of_flags
 
 FLAGS = flags.FLAGS
@@ -38,11 +41,23 @@ def define_flags():
         "Of the encoder's products. bfloat16 is faster on CPUs that have AVX512-BF16 or AMX; the report's "
         "max_difference says what it costs.",
     )
+    flags.DEFINE_string(
+        "min_server_version",
+        None,
+        "The oldest TensorFlow Serving in use, for example 2.20: it and all newer ones must know every op; "
+        "by default 2.12.",
+    )
+    flags.DEFINE_bool("measure", True, "Measure milliseconds and memory for the card, in another process.")
     flags.mark_flags_as_required(["model_base_path"])
 
 
 def export_savedmodel(
-    source, model_base_path, version: int | None = None, precision: str = "float32"
+    source,
+    model_base_path,
+    version: int | None = None,
+    precision: str = "float32",
+    min_server_version: str | None = None,
+    measure: bool = False,
 ) -> dict:
     """Exports `source` to `model_base_path/<version>`; the folder appears only after all checks have passed.
 
@@ -51,14 +66,18 @@ def export_savedmodel(
       model_base_path: folder of the model's versions, made if missing.
       version: the number, by default one more than the largest there.
       precision: "float32" or "bfloat16", see `AnsweringEncoder`.
+      min_server_version: the oldest TensorFlow Serving in use, see `check_servable`.
+      measure: whether to measure time and memory, in another process.
 
     Returns:
-      dict: path, version, precision, num_ops, text_ops (TF-Text ops used), bytes, max_difference from Keras
-        in float32.
+      dict: path, version, precision, num_ops, text_ops (TF-Text ops used), oldest_server; max_difference and
+        mean_difference from Keras in float32, answers_agree, answers_compared, compared_on (which texts);
+        parameters, weight_bytes, graph_bytes, bytes; beside, the files beside the versions that were written
+        and those that were left because a person has edited them; docker, the line that serves the model.
 
     Raises:
-      ValueError: when the version exists, a weight or an answer is not finite, the gate refuses an op, or
-        the answers differ.
+      ValueError: when the version exists, a weight or an answer is not finite, the gate refuses an op, the
+        answers differ, weights are stored twice, or a request to warm up with fails.
     """
     base = Path(model_base_path)
     if base.exists() and not base.is_dir():
@@ -68,20 +87,48 @@ def export_savedmodel(
     if target.exists():
         raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")
 
-    from .gate.answer_check import check_answers
-    from .gate.op_gate import check_servable
+    releases_from(min_server_version)
+
+    from .deployment.beside_model import write_model_files
     from .serving_model import ServingModel
 
-    serving_model = ServingModel(source, precision)
+    serving_model, name = ServingModel(source, precision), base.resolve().name
     # Servers load every folder whose name is a number, so this one gets its name last.
     with whole_folder(target) as aside:
         serving_model.write(aside)
-        report = check_servable(str(aside))
-        report["precision"] = precision
-        report["max_difference"] = check_answers(serving_model, aside, TOLERANCES[precision])
-        _write_extra_assets(aside, serving_model, report)
+        report, files = _checked(serving_model, source, aside, precision, min_server_version, name, measure)
+        report |= {"docker": docker_command(base, name, min_server_version)}
+        _write_about(aside, serving_model, source, report, files, name, version)
+    beside = write_model_files(base, name, version, min_server_version, files.batching, files.measured)
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
-    return {"path": str(target), "version": version, "bytes": size} | report
+    return {"path": str(target), "version": version} | report | {"bytes": size, "beside": beside}
+
+
+def _checked(serving_model, source, directory, precision, min_server_version, name, measure):
+    """(report, `VersionFiles`): every check, and the files that the checks are made with."""
+    from .deployment.beside_version import write_version_files
+    from .gate.answer_check import check_answers
+    from .gate.op_gate import check_servable
+    from .gate.run_texts import texts_of_run
+    from .gate.session_check import load_session
+    from .gate.stored_weights import check_stored_once
+
+    report = check_servable(str(directory), min_server_version) | {"precision": precision}
+    session, texts = load_session(str(directory)), texts_of_run(source, serving_model.task)
+    found = check_answers(
+        serving_model, directory, TOLERANCES[precision], examples=texts.examples, session=session
+    )
+    _write_assets(directory, serving_model)
+    files = write_version_files(directory, name, serving_model, texts.examples, session, measure)
+    differences = {
+        "max_difference": found.largest,
+        "mean_difference": found.mean,
+        "answers_agree": found.agreement,
+        "answers_compared": found.num_answers,
+        "compared_on": texts.source,
+    }
+    stored = check_stored_once(directory, serving_model.num_parameters)
+    return report | differences | stored, files
 
 
 def _next_version(base) -> int:
@@ -89,16 +136,24 @@ def _next_version(base) -> int:
     return 1 + max((int(name) for name in names if name.isascii() and name.isdecimal()), default=0)
 
 
-def _write_extra_assets(directory, serving_model, report):
-    """What a person or a client may want to know; servers ignore assets.extra."""
-    from kbert.tasks import TASKS
-
+def _write_assets(directory, serving_model):
+    """What clients may want to know; servers ignore assets.extra, but for the requests to warm up with."""
     from .labels_file import write_labels
 
-    extra, loaded = directory / "assets.extra", serving_model.loaded
+    extra = directory / "assets.extra"
     extra.mkdir(exist_ok=True)
-    loaded.vocabulary.write(extra / "vocab.txt")
+    serving_model.loaded.vocabulary.write(extra / "vocab.txt")
     write_labels(serving_model.labels, extra)
+
+
+def _write_about(directory, serving_model, source, report, files, name, version):
+    """kbert.json for programs, and the card for people and programs."""
+    from kbert.tasks import TASKS
+
+    from .deployment.card_page import card_page
+    from .deployment.model_card import CARD_FILE, PAGE_FILE, model_card
+
+    extra, loaded = directory / "assets.extra", serving_model.loaded
     about = TASKS.record_of(serving_model.task) | {
         "labels": list(serving_model.labels),
         "max_seq_length": loaded.max_seq_length,
@@ -106,12 +161,23 @@ def _write_extra_assets(directory, serving_model, report):
         "run": str(serving_model.checkpoint),
     }
     write_json(about | report, extra / "kbert.json")
+    card = model_card(serving_model, source, directory, report, files)
+    write_json(card, extra / CARD_FILE)
+    write_text(card_page(name, version, card), extra / PAGE_FILE)
 
 
 def main(argv):
     del argv
     source = source_of_flags()
-    print(json.dumps(export_savedmodel(source, FLAGS.model_base_path, FLAGS.version, FLAGS.precision)))
+    report = export_savedmodel(
+        source,
+        FLAGS.model_base_path,
+        FLAGS.version,
+        FLAGS.precision,
+        FLAGS.min_server_version,
+        FLAGS.measure,
+    )
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -3,226 +3,136 @@ r"""Sends texts to a running server, and prints one line of JSON for every text.
     python -m export.serving_client --model_name=sst2 --text='a fine film'
     python -m export.serving_client --model_name=mrpc --api=rest \
         --text='He left.' --text_pair='He went away.'
-    python -m export.serving_client --model_name=sst2 < lines.txt
+    python -m export.serving_client --model_name=sst2 --input_file=lines.txt --output_file=answers.jsonl
+    python -m export.serving_client --model_name=squad --input_file=questions.jsonl
+    python -m export.serving_client --model_name=lm --text='a [MASK] film' --setting=top_k=3 \
+        --setting=whole_words=false
 
-Works with TensorFlow Serving and with the development server. The two functions are importable:
-inputs and outputs are NumPy arrays by name, whichever API carries them.
+Works with TensorFlow Serving and with the development server, and imports no TensorFlow. Which signature
+answers is found by the inputs: `text`, `text_pair`, or the keys of JSON lines. `export.client` has the same
+as a library.
 """
 
-import base64
-import http.client
+import contextlib
 import json
 import sys
-import urllib.parse
+from collections.abc import Iterable
 
-import numpy as np
 from absl import flags
 
 from kbert import command_line
+from kbert.files.output_path import check_output_file
+from kbert.files.text_file import read_lines
+from kbert.files.whole_file import whole_file
+from kbert.inference.text_progress import TextProgress
+from kbert.input_pipelines.unlabelled_lines import (
+    examples_of_lines,
+    holds_json_lines,
+    lines_of_standard_input,
+)
 
+from .client.answered_lines import LineAnswers
+from .client.serving_client import ServingClient
+
+_STANDARD_INPUT = "standard input"
 _DEFAULT_SERVERS = {"grpc": "localhost:8500", "rest": "localhost:8501"}
-_channels: dict = {}
-
-
-def predict_grpc(
-    server: str,
-    model_name: str,
-    inputs: dict[str, np.ndarray],
-    signature_name: str = "serving_default",
-    timeout_seconds: float = 10.0,
-) -> dict[str, np.ndarray]:
-    """Sends one Predict request over gRPC.
-
-    Args:
-        server: `host:port`; TF Serving's gRPC port is 8500.
-        model_name: the model's name on the server; its newest version answers.
-        inputs: input name -> array, for example `{"text": np.array(["fine"])}`.
-        signature_name: which signature answers.
-        timeout_seconds: how long to wait for the answer.
-
-    Returns:
-        Output name -> array; strings are object arrays of bytes.
-
-    Raises:
-        ConnectionError: nobody answers at `server`.
-        TimeoutError: the answer took too long.
-        ValueError: the server refuses the request; the sentence says why and what to change.
-    """
-    # Imported here, because they load TensorFlow: a REST client need not wait these seconds.
-    import grpc
-    import tensorflow as tf
-    from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
-
-    request = predict_pb2.PredictRequest()
-    request.model_spec.name = model_name
-    request.model_spec.signature_name = signature_name
-    for name, value in inputs.items():
-        request.inputs[name].CopyFrom(tf.make_tensor_proto(np.asarray(value)))
-
-    if server not in _channels:
-        # gRPC clients stop at 4 MB otherwise.
-        options = [("grpc.max_receive_message_length", -1)]
-        _channels[server] = grpc.insecure_channel(server, options)
-    stub = prediction_service_pb2_grpc.PredictionServiceStub(_channels[server])
-    try:
-        response = stub.Predict(request, timeout=timeout_seconds)
-    except grpc.RpcError as error:
-        status = error.code().name
-        if status == "UNAVAILABLE":
-            # A new channel tries at once; this one would wait before it tries again.
-            _channels.pop(server).close()
-        raise _refusal(server, "gRPC", model_name, signature_name, inputs, status, error.details()) from error
-    return {name: tf.make_ndarray(proto) for name, proto in sorted(response.outputs.items())}
-
-
-def predict_rest(
-    server: str,
-    model_name: str,
-    inputs: dict[str, np.ndarray],
-    signature_name: str = "serving_default",
-    timeout_seconds: float = 10.0,
-) -> dict[str, np.ndarray]:
-    """Sends one predict request over REST, in column form.
-
-    Takes, returns and raises what `predict_grpc` does; TF Serving's REST port is 8501. JSON knows
-    no dtypes, so numbers come back as float32 or int64.
-    """
-    path = f"/v1/models/{urllib.parse.quote(model_name, safe='')}"
-    body = {
-        "signature_name": signature_name,
-        "inputs": {name: _to_json(np.asarray(value)) for name, value in inputs.items()},
-    }
-    status, answer = _exchange(server, "POST", f"{path}:predict", body, timeout_seconds)
-    if status != 200:
-        kind = {404: "NOT_FOUND", 400: "INVALID_ARGUMENT"}.get(status, f"HTTP {status}")
-        raise _refusal(server, "REST", model_name, signature_name, inputs, kind, answer.get("error", ""))
-
-    outputs = answer["outputs"]
-    if not isinstance(outputs, dict) or _is_bytes(outputs):
-        # A single output comes without its name, so the name is taken from the metadata.
-        _, metadata = _exchange(server, "GET", f"{path}/metadata", None, timeout_seconds)
-        signatures = metadata["metadata"]["signature_def"]["signature_def"]
-        (name,) = signatures[signature_name]["outputs"]
-        outputs = {name: outputs}
-    return {name: _from_json(value) for name, value in sorted(outputs.items())}
-
-
-def _exchange(server, method, path, body, timeout_seconds) -> tuple[int, dict]:
-    connection = http.client.HTTPConnection(server, timeout=timeout_seconds)
-    try:
-        content = None if body is None else json.dumps(body).encode("utf-8")
-        connection.request(method, path, content, {"Content-Type": "application/json"})
-        response = connection.getresponse()
-        return response.status, json.loads(response.read())
-    except TimeoutError as error:
-        raise TimeoutError(
-            f"The server at {server} gave no answer over REST within {timeout_seconds} s. "
-            "Wait longer (--timeout_seconds), or send fewer texts at once."
-        ) from error
-    except (OSError, http.client.HTTPException, json.JSONDecodeError) as error:
-        raise _unreachable(server, "REST", str(error)) from error
-    finally:
-        connection.close()
-
-
-def _refusal(server, api, model_name, signature_name, inputs, status, details) -> Exception:
-    details = (details or "").strip().rstrip(".")
-    if status == "UNAVAILABLE":
-        return _unreachable(server, api, details)
-    if status == "DEADLINE_EXCEEDED":
-        return TimeoutError(
-            f"The server at {server} gave no answer over {api} in time. "
-            "Wait longer (--timeout_seconds), or send fewer texts at once."
-        )
-    if status == "NOT_FOUND" and "ervable" in details:
-        return ValueError(
-            f"The server at {server} has no model named {model_name!r} ({details}). "
-            "Pass the name it was started with as --model_name."
-        )
-    sent = ", ".join(
-        f"{name} {np.asarray(value).dtype} {list(np.shape(value))}" for name, value in inputs.items()
-    )
-    return ValueError(
-        f"The server at {server} refuses the request to signature {signature_name!r} of model "
-        f"{model_name!r}: {details or status}. The request had: {sent}. "
-        f"Compare with the inputs that GET /v1/models/{model_name}/metadata lists."
-    )
-
-
-def _unreachable(server: str, api: str, reason: str) -> ConnectionError:
-    return ConnectionError(
-        f"No server answers over {api} at {server} ({reason}). Start one "
-        "(python -m export.development_server --help), or correct --server and --api: TF Serving "
-        "listens for gRPC on port 8500 and for REST on port 8501."
-    )
-
-
-def _to_json(array: np.ndarray):
-    if array.dtype.kind in "OSU":
-        texts = np.empty(array.size, object)
-        texts[:] = [_text_to_json(value) for value in array.ravel().tolist()]
-        return texts.reshape(array.shape).tolist()
-    if array.dtype == np.float32:
-        # The shortest decimal that reads back as the same float32: 0.2, not 0.20000000298.
-        array = array.astype("U32").astype(np.float64)
-    return array.tolist()
-
-
-def _text_to_json(value):
-    if isinstance(value, str):
-        return value
-    try:
-        return value.decode("utf-8")
-    except UnicodeDecodeError:  # not text: base64 carries any bytes
-        return {"b64": base64.b64encode(value).decode("ascii")}
-
-
-def _from_json(value) -> np.ndarray:
-    array = np.array(value)
-    if array.dtype.kind in "UO":
-        shape = array.shape
-        array = np.empty(array.size, object)
-        array[:] = [_text_from_json(item) for item in np.array(value, object).ravel()]
-        return array.reshape(shape)
-    return array.astype(np.float32) if array.dtype.kind == "f" else array
-
-
-def _text_from_json(value) -> bytes:
-    return base64.b64decode(value["b64"]) if _is_bytes(value) else value.encode("utf-8")
-
-
-def _is_bytes(value) -> bool:
-    return isinstance(value, dict) and value.keys() == {"b64"}
-
-
-def answer_line(inputs: dict[str, str], outputs: dict[str, np.ndarray]) -> str:
-    """Returns the JSON line for one text: its inputs, then every output by name."""
-    answers = {name: _to_json(_without_batch(array)) for name, array in outputs.items()}
-    return json.dumps({**inputs, **answers}, ensure_ascii=False)
-
-
-def _without_batch(array: np.ndarray) -> np.ndarray:
-    return np.asarray(array[0]) if array.ndim and len(array) == 1 else array
 
 
 def main(argv: list[str]) -> None:
     del argv
-    flag_values = flags.FLAGS
-    if flag_values.text_pair is not None and flag_values.text is None:
-        raise ValueError("received --text_pair without --text; expected both. Pass --text too.")
-
-    predict = {"grpc": predict_grpc, "rest": predict_rest}[flag_values.api]
-    server = flag_values.server or _DEFAULT_SERVERS[flag_values.api]
-    lines = sys.stdin if flag_values.text is None else [flag_values.text]
-    for line in lines:
-        texts = {"text": line.rstrip("\n")}
-        if flag_values.text_pair is not None:
-            texts["text_pair"] = flag_values.text_pair
-        inputs = {name: np.array([text], object) for name, text in texts.items()}
-        outputs = predict(
-            server, flag_values.model_name, inputs, flag_values.signature_name, flag_values.timeout_seconds
+    given = flags.FLAGS
+    settings = _settings(given.setting)
+    num_lines = _check_files()
+    client = ServingClient(
+        given.server or _DEFAULT_SERVERS[given.api],
+        given.model_name,
+        given.api,
+        timeout_seconds=given.timeout_seconds,
+        max_attempts=given.max_attempts,
+    )
+    with client:
+        examples, place = _examples(client)
+        one_by_one = place == _STANDARD_INPUT and sys.stdin.isatty()  # a person waits for each answer
+        answers = LineAnswers(
+            client,
+            settings,
+            given.signature_name,
+            1 if one_by_one else given.batch_size,
+            1 if one_by_one else given.num_parallel,
+            place,
+            given.keep_going,
         )
-        print(answer_line(texts, outputs), flush=True)
+        _write(answers(examples), num_lines)
+
+
+def _check_files() -> int | None:
+    """Finds errors in the flags before the server is asked; returns the lines of --input_file."""
+    given = flags.FLAGS
+    if given.text_pair is not None and given.text is None:
+        raise ValueError("received --text_pair without --text; expected both. Pass --text too.")
+    if given.text is not None and given.input_file:
+        raise ValueError("received --input_file beside --text; expected one of them.")
+    if given.output_file:
+        check_output_file(given.output_file, [given.input_file] if given.input_file else [], given.overwrite)
+    return sum(1 for _ in read_lines(given.input_file)) if given.input_file else None
+
+
+def _examples(client: ServingClient) -> tuple[Iterable[dict], str | None]:
+    given = flags.FLAGS
+    if given.text is not None:
+        pair = {} if given.text_pair is None else {"text_pair": given.text_pair}
+        return [{"text": given.text} | pair], None
+    if given.input_file:
+        lines, place = read_lines(given.input_file), given.input_file
+        json_lines: bool | None = holds_json_lines(given.input_file)
+    else:
+        lines, place, json_lines = lines_of_standard_input(), _STANDARD_INPUT, given.json_lines
+    inputs = ("text",)
+    if not json_lines:
+        inputs, json_lines = _inputs_of_plain_lines(client), False
+    return examples_of_lines(inputs, (line.removesuffix("\r") for line in lines), place, json_lines), place
+
+
+def _inputs_of_plain_lines(client: ServingClient) -> tuple[str, ...]:
+    """What a plain line holds: a text; or two with a tab between them, where the signature takes a pair."""
+    name = flags.FLAGS.signature_name or "serving_default"
+    columns = client.signatures[name].columns
+    if columns in (["text"], ["text", "text_pair"]):
+        return tuple(columns)
+    raise ValueError(
+        f"signature {name!r} takes {', '.join(columns)} of each example, and a plain line has no place for "
+        "them; expected JSON lines: a file named .jsonl, or --json_lines with standard input."
+    )
+
+
+def _settings(flag_values: list[str]) -> dict:
+    settings = {}
+    for setting in flag_values:
+        name, equals, value = setting.partition("=")
+        try:
+            settings[name] = json.loads(value)
+        except json.JSONDecodeError as error:
+            raise ValueError(
+                f"--setting={setting}: expected NAME=VALUE with a value of JSON, for example top_k=5, "
+                "whole_words=false."
+            ) from error
+    return settings
+
+
+def _write(lines: Iterable[str], total: int | None) -> None:
+    path = flags.FLAGS.output_file
+    if not path:
+        for line in lines:
+            print(line, flush=True)
+        return
+    progress = TextProgress(total)
+    with contextlib.ExitStack() as stack:
+        aside = stack.enter_context(whole_file(path))
+        file = stack.enter_context(open(aside, "w", encoding="utf-8", newline="\n"))
+        for line in lines:
+            file.write(line + "\n")
+            progress.advance()
+    progress.finish(path)
 
 
 def define_flags() -> None:
@@ -231,10 +141,19 @@ def define_flags() -> None:
     flags.DEFINE_string("server", None, "host:port; localhost:8500 (grpc) or :8501 (rest) if left out.")
     flags.DEFINE_enum("api", "grpc", list(_DEFAULT_SERVERS), "Which API carries the request.")
     flags.DEFINE_string("model_name", None, "The model's name on the server.")
-    flags.DEFINE_string("signature_name", "serving_default", "Which signature answers.")
-    flags.DEFINE_string("text", None, "The text; without it, each line of stdin is a text.")
+    flags.DEFINE_string("signature_name", None, "Which signature answers; by default found by the inputs.")
+    flags.DEFINE_multi_string("setting", [], "NAME=VALUE for all texts, for signatures that take some.")
+    flags.DEFINE_string("text", None, "The text; without it and --input_file, each line of stdin is a text.")
     flags.DEFINE_string("text_pair", None, "The second text, for a signature that takes a pair.")
-    flags.DEFINE_float("timeout_seconds", 10.0, "How long to wait for an answer.")
+    flags.DEFINE_string("input_file", None, "Texts, a line each, or JSON lines (.jsonl); may be compressed.")
+    flags.DEFINE_bool("json_lines", False, "Lines of standard input are JSON objects.")
+    flags.DEFINE_string("output_file", None, "Where to write the answers; by default standard output.")
+    flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
+    flags.DEFINE_bool("keep_going", False, "A text that is refused gives a line with `error`, and no end.")
+    flags.DEFINE_integer("batch_size", 32, "Texts of one request.", lower_bound=1)
+    flags.DEFINE_integer("num_parallel", 2, "Requests under way at a time.", lower_bound=1)
+    flags.DEFINE_float("timeout_seconds", 10.0, "How long to wait for an answer.", lower_bound=0.001)
+    flags.DEFINE_integer("max_attempts", 5, "How often to ask a server that is busy.", lower_bound=1)
     flags.mark_flags_as_required(["model_name"])
 
 

@@ -1,5 +1,6 @@
 """Tokenizer + packer + trained task as named signatures: text in, answer out."""
 
+import math
 from pathlib import Path
 
 import keras
@@ -49,6 +50,12 @@ class ServingModel:
     def labels(self) -> tuple[str, ...]:
         """The names of the labels in id order; none where the task has none."""
         return tuple(getattr(self.task, "labels", ()))
+
+    @property
+    def num_parameters(self) -> int:
+        """How many numbers the trained model has; random generators are none of it."""
+        weights = (one for one in self.loaded.model.weights if "float" in one.dtype)
+        return sum(math.prod(one.shape) for one in {id(one): one for one in weights}.values())
 
     def write(self, directory):
         """Writes the SavedModel, with each weight stored once.

@@ -46,6 +46,10 @@ COMMANDS = {
     "serving": {
         "export": (_EXPORTERS + "export_savedmodel", "write a SavedModel for TensorFlow Serving"),
         "export-litert": (_EXPORTERS + "export_tflite", "write LiteRT files for phones"),
+        "label-versions": (
+            _EXPORTERS + "label_versions",
+            "say which version of a served model is stable, and which is canary",
+        ),
         "serve": (_EXPORTERS + "development_server", "serve a SavedModel on this machine"),
         "client": (_EXPORTERS + "serving_client", "send requests to a server"),
     },

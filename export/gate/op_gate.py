@@ -1,36 +1,21 @@
-"""Checks before an export that a stock TensorFlow Serving knows all ops of a SavedModel.
+"""Checks before an export that stock servers know all ops of a SavedModel.
 
 A server refuses a whole model for one op that it does not know ("Op type not registered"). No
 Python test notices this, because Python has the ops of a newer TensorFlow and TF-Text. So the
-names in the finished graph are compared to `servable_ops.txt`, the ops of the servers in use.
+names in the finished graph are compared to the ops of the servers in use (`server_releases.py`).
 
 Only names are compared. Loading the folder (`export/gate/session_check.py`) shows whether
-attributes and kernels fit, in this TensorFlow and, in CI, in 2.12.1.
+attributes and kernels fit, in this TensorFlow and, in CI, in 2.12.1 (`make test-servers`).
 """
 
-import functools
 import pathlib
 
 from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf import saved_model_pb2
 
-SERVABLE_OPS_FILE = pathlib.Path(__file__).with_name("servable_ops.txt")
-_TEXT_SECTION = "# TF-Text"
+from .server_releases import oldest_server_with, releases_from
+
 _MAX_PLACES_SHOWN = 3
-
-
-@functools.cache
-def servable_ops() -> frozenset[str]:
-    """Returns the names of all ops that a stock server knows."""
-    lines = SERVABLE_OPS_FILE.read_text(encoding="utf-8").splitlines()
-    return frozenset(line for line in lines if line and not line.startswith("#"))
-
-
-@functools.cache
-def servable_text_ops() -> frozenset[str]:
-    """Returns the names of the ops that a stock server has from TF-Text."""
-    _, _, section = SERVABLE_OPS_FILE.read_text(encoding="utf-8").partition(f"\n{_TEXT_SECTION}")
-    return frozenset(section.splitlines()[1:])
 
 
 def list_ops(saved_model_dir: str) -> dict[str, list[str]]:
@@ -47,7 +32,7 @@ def list_ops(saved_model_dir: str) -> dict[str, list[str]]:
         function by its own name is not an op and is left out.
     """
     places: dict[str, set[str]] = {}
-    for meta_graph in _read_saved_model(saved_model_dir).meta_graphs:
+    for meta_graph in read_saved_model(saved_model_dir).meta_graphs:
         graph = meta_graph.graph_def
         tags = ",".join(sorted(meta_graph.meta_info_def.tags))
         for node in graph.node:
@@ -61,29 +46,57 @@ def list_ops(saved_model_dir: str) -> dict[str, list[str]]:
     return {op: sorted(places[op]) for op in sorted(places)}
 
 
-def check_servable(saved_model_dir: str) -> dict:
-    """Raises if a stock TensorFlow Serving would refuse the folder for an op it does not know.
+def check_servable(saved_model_dir: str, min_server_version: str | None = None) -> dict:
+    """Raises if a stock TensorFlow Serving in use would refuse the folder for an op it does not know.
 
     Args:
         saved_model_dir: folder that holds `saved_model.pb`.
+        min_server_version: the oldest server in use, for example "2.14"; it and all newer ones must
+            know every op. By default the oldest whose ops are known.
 
     Returns:
-        `{"num_ops": number of different ops, "text_ops": sorted TF-Text ops among them}`.
+        `{"num_ops": number of different ops, "text_ops": sorted TF-Text ops among them,
+        "oldest_server": the oldest server that knows them all, for example "2.12"}`.
 
     Raises:
-        ValueError: naming every refused op, where it occurs, and how to mend it.
+        ValueError: naming every refused op, the functions and nodes it comes from, the oldest
+            server that has it, and how to mend it; or for a version that is none.
     """
+    releases = releases_from(min_server_version)
     ops = list_ops(saved_model_dir)
-    refused = [op for op in ops if op not in servable_ops()]
+    known = frozenset.intersection(*(release.ops for release in releases))
+    refused = [op for op in ops if op not in known]
     if refused:
-        lines = "\n".join(f"  {op}: in {_shown(ops[op])}" for op in refused)
+        nodes = _nodes_of(saved_model_dir, refused)
+        lines = "\n".join(f"  {op}: in {_shown(ops[op])}{nodes[op]}; {_server_of(op)}" for op in refused)
         raise ValueError(
             f"{saved_model_dir} holds {len(refused)} of {len(ops)} ops that a stock TensorFlow "
-            f"Serving does not know:\n{lines}\n"
-            f"Expected only ops of {SERVABLE_OPS_FILE.name} (TensorFlow and TF-Text 2.12.1). "
-            "Use core ops; see docs/serving.md."
+            f"Serving {releases[0].name} does not know:\n{lines}\n"
+            f"Expected only ops of TensorFlow and TF-Text {releases[0].text}. Use core ops, or name a newer "
+            "server by --min_server_version if all of yours are that new; see docs/serving.md."
         )
-    return {"num_ops": len(ops), "text_ops": sorted(servable_text_ops().intersection(ops))}
+    text_ops = frozenset().union(*(release.text_ops for release in releases))
+    return {
+        "num_ops": len(ops),
+        "text_ops": sorted(text_ops.intersection(ops)),
+        "oldest_server": oldest_server_with(ops),
+    }
+
+
+def _nodes_of(saved_model_dir: str, ops: list[str]) -> dict[str, str]:
+    """Op -> the name of a node that is one; it tells the layer or the line that made it."""
+    found = dict.fromkeys(ops, "")
+    for meta_graph in read_saved_model(saved_model_dir).meta_graphs:
+        graph = meta_graph.graph_def
+        for node in (*graph.node, *(node for f in graph.library.function for node in f.node_def)):
+            if found.get(node.op) == "":
+                found[node.op] = f", node {node.name}"
+    return found
+
+
+def _server_of(op: str) -> str:
+    oldest = oldest_server_with([op])
+    return f"servers have it from {oldest} on" if oldest else "no known server has it"
 
 
 def _shown(places: list[str]) -> str:
@@ -92,7 +105,7 @@ def _shown(places: list[str]) -> str:
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
-def _read_saved_model(saved_model_dir: str) -> saved_model_pb2.SavedModel:
+def read_saved_model(saved_model_dir: str) -> saved_model_pb2.SavedModel:
     file = pathlib.Path(saved_model_dir) / "saved_model.pb"
     if not file.is_file():
         raise ValueError(

@@ -1,5 +1,7 @@
 """A SavedModel loaded the way the C++ server loads it: into one graph and one session."""
 
+import contextlib
+
 import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  registers the TF-Text ops, as the server's binary does
@@ -39,7 +41,7 @@ class SavedModelSession:
     """
 
     def __init__(self, saved_model_dir: str):
-        with tf.Graph().as_default() as graph:
+        with tf.Graph().as_default() as graph, _without_remarks():
             self._session = tf.compat.v1.Session(graph=graph)
             meta_graph = tf.compat.v1.saved_model.loader.load(
                 self._session, [tf.saved_model.SERVING], str(saved_model_dir)
@@ -53,13 +55,24 @@ class SavedModelSession:
             raise RequestError("FAILED_PRECONDITION", f'Serving signature key "{name}" not found.')
         return self.signatures[name]
 
-    def run(self, name: str, inputs: dict[str, np.ndarray], output_filter=()) -> dict:
+    def close(self) -> None:
+        """Cancels what still runs, with status `CANCELLED`, and refuses later runs."""
+        self._session.close()
+
+    def run(
+        self,
+        name: str,
+        inputs: dict[str, np.ndarray],
+        output_filter=(),
+        timeout_seconds: float | None = None,
+    ) -> dict:
         """Runs one signature.
 
         Args:
             name: signature; empty means `serving_default`.
             inputs: input name -> array of the signature's dtype.
             output_filter: names of the outputs wanted; empty means all.
+            timeout_seconds: when to give up, with status `DEADLINE_EXCEEDED`; None means never.
 
         Returns:
             Output name -> array; strings are object arrays of bytes.
@@ -71,9 +84,11 @@ class SavedModelSession:
         feeds = self._feeds(signature, inputs)
         fetches = self._fetches(signature, output_filter)
         try:
-            return self._session.run(fetches, feeds)
+            return self._session.run(fetches, feeds, _run_options(timeout_seconds))
         except tf.errors.OpError as error:
             raise RequestError(status_name(error), error.message) from error
+        except RuntimeError as error:  # the session was closed
+            raise RequestError("UNAVAILABLE", "The server is stopping.") from error
         except (TypeError, ValueError) as error:  # a shape that does not fit the placeholder
             raise RequestError("INVALID_ARGUMENT", str(error)) from error
 
@@ -108,6 +123,24 @@ class SavedModelSession:
                 raise RequestError("INVALID_ARGUMENT", f"duplicate output tensor alias: {name}")
         names = output_filter or signature.outputs
         return {name: signature.outputs[name].name for name in names}
+
+
+def _run_options(timeout_seconds: float | None):
+    if timeout_seconds is None:
+        return None  # options are serialized for every run, so none are made without need
+    return tf.compat.v1.RunOptions(timeout_in_ms=max(1, int(1000 * timeout_seconds)))
+
+
+@contextlib.contextmanager
+def _without_remarks():
+    """Keeps TensorFlow from telling people that this loader, which is the server's, is the old one."""
+    logger = tf.get_logger()
+    level = logger.level
+    logger.setLevel("ERROR")
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def status_name(error: tf.errors.OpError) -> str:

@@ -1,1 +1,1 @@
-"""The development server: the two APIs in front of SavedModels."""
+"""The development server: two APIs, gRPC and REST, in front of the versions of SavedModels."""

@@ -33,23 +33,23 @@ def ask_every_way(at: dict[str, Path], logs: Path) -> dict:
     print(f"\n     The same sentence, answered in every way: {_QUESTION!r}", flush=True)
     run, name = RunDirectory(at["classifier run"]), at["SavedModel"].name
     session_check, litert_model, client = map(
-        _exporter, ("gate.session_check", "litert.litert_model", "serving_client")
+        _exporter, ("gate.session_check", "litert.litert_model", "client.serving_client")
     )
     classifier, session = TextClassifier(run), session_check.load_session(str(at["SavedModel"] / "1"))
     floats = litert_model.LiteRTModel(at["LiteRT"] / "model_float32.tflite", run.vocabulary())
     small = litert_model.LiteRTModel(at["LiteRT"] / "model_dynamic_int8.tflite", run.vocabulary())
-    with RunningServer(at["SavedModel"], name, logs) as server:
+    with (
+        RunningServer(at["SavedModel"], name, logs) as server,
+        client.ServingClient(server.grpc, name, "grpc") as grpc,
+        client.ServingClient(server.rest, name, "rest") as rest,
+    ):
         ways = {
             _REFERENCE: lambda: classifier.outputs([_QUESTION])["probabilities"].numpy(),
             "SavedModel, session loader": lambda: session_check.run_loaded(session, "serving_default", _TEXT)[
                 "probabilities"
             ],
-            "development server, gRPC": lambda: client.predict_grpc(server.grpc, name, _TEXT)[
-                "probabilities"
-            ],
-            "development server, REST": lambda: client.predict_rest(server.rest, name, _TEXT)[
-                "probabilities"
-            ],
+            "development server, gRPC": lambda: grpc.predict(_TEXT)["probabilities"],
+            "development server, REST": lambda: rest.predict(_TEXT)["probabilities"],
             "LiteRT float32": lambda: floats([_QUESTION])["probabilities"],
             _INT8: lambda: small([_QUESTION])["probabilities"],
         }

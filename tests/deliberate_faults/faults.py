@@ -512,14 +512,30 @@ _ANSWERS = (
         "export/gate/test_op_gate.py",
     ),
     _fault(
-        "numbers without the shortest form", "export/server/json_answer.py",
+        "an op is known where any server has it", "export/gate/op_gate.py",
+        "frozenset.intersection(*(release.ops for release in releases))",
+        "frozenset().union(*(release.ops for release in releases))",
+        "export/gate/test_op_gate.py",
+    ),
+    _fault(
+        "constants are no stored weights", "export/gate/stored_weights.py",
+        "numbers += tensor.ByteSize() // dtype.size", "numbers += 0",
+        "export/gate/test_stored_weights.py",
+    ),
+    _fault(
+        "an edited file is written over", "export/deployment/edited_files.py",
+        "return first != _MARK + _digest(body)", "return not first.startswith(_MARK)",
+        "export/deployment/test_edited_files.py", "export/deployment/test_beside_model.py",
+    ),
+    _fault(
+        "numbers without the shortest form", "export/server/rest/json_answer.py",
         'array.astype("U32").astype(np.float64).tolist()', "array.astype(np.float64).tolist()",
-        "export/test_development_server.py",
+        "export/server/rest/test_rest_api.py",
     ),
     _fault(
         "a second text without a first is sent", "export/serving_client.py",
-        "flag_values.text_pair is not None and flag_values.text is None",
-        "flag_values.text_pair == flag_values.text == ''",
+        "given.text_pair is not None and given.text is None",
+        "given.text_pair == given.text == ''",
         "export/test_command_lines.py",
     ),
     _fault(
@@ -527,9 +543,40 @@ _ANSWERS = (
         "export/test_command_lines.py",
     ),
     _fault(
-        "true is a number", "export/server/json_request.py",
+        "true is a number", "export/server/rest/json_request.py",
         "fits = isinstance(value, int) and not isinstance(value, bool)", "fits = isinstance(value, int)",
-        "export/server/test_json_request.py",
+        "export/server/rest/test_json_request.py",
+    ),
+    _fault(
+        "a shape is believed", "export/server/answers/tensor_protos.py",
+        "if max([elements, *sizes]) > limits.max_elements:", "if elements < 0:",
+        "export/server/answers/test_tensor_protos.py",
+    ),
+    _fault(
+        "rows of a batch handed to the next request", "export/server/models/batching.py",
+        "begin = end", "begin = end - 1",
+        "export/server/models/test_batching.py",
+    ),
+    _fault(
+        "a request that is cut off counts as ended", "export/server/rest/http_app.py",
+        "running.add_done_callback(lambda _: self._service.admission.end(len(body)))",
+        "self._service.admission.end(len(body))",
+        "export/server/test_admission.py", "export/test_development_server.py",
+    ),
+    _fault(
+        "answers wait for acknowledgements", "export/server/rest/http_server.py",
+        "socket.SOCK_STREAM, socket.IPPROTO_TCP)", "socket.SOCK_STREAM)",
+        "export/server/rest/test_http.py",
+    ),
+    _fault(
+        "half a request is waited for", "export/server/rest/connection.py",
+        "self._head_timer = self.loop.call_later(self.limits.head_seconds, self._head_is_late)", "pass",
+        "export/server/rest/test_http.py",
+    ),
+    _fault(
+        "every failure is tried again", "export/client/retries.py",
+        "failure.status != UNAVAILABLE or", "",
+        "export/client/test_serving_client.py",
     ),
 )  # fmt: skip
 
@@ -929,8 +976,26 @@ _PHONES = (
     ),
 )  # fmt: skip
 
+_MODEL_PAGE = (
+    _fault(
+        "the page to try models allows inline scripts", "export/server/page/page_files.py",
+        "script-src 'self';", "script-src 'self' 'unsafe-inline';",
+        "export/server/page/test_page_files.py",
+    ),
+    _fault(
+        "the page to try models counts UTF-16 units", "export/server/page/files/views/question.js",
+        "Array.from(context)", 'context.split("")',
+        "export/server/page/test_page_in_a_browser.py::test_every_view_shows_what_the_server_answers",
+    ),
+    _fault(
+        "the page to try models sorts no labels", "export/server/page/files/views/labels.js",
+        "b.value - a.value", "a.index - b.index",
+        "export/server/page/test_page_in_a_browser.py::test_every_view_shows_what_the_server_answers",
+    ),
+)  # fmt: skip
+
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
     *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_FEATURES, *_SUITE, *_FINETUNING,
-    *_DISTILLATION, *_PAGES, *_CHOSEN_ANSWERS, *_ANSWERING, *_PHONES,
+    *_DISTILLATION, *_PAGES, *_CHOSEN_ANSWERS, *_ANSWERING, *_MODEL_PAGE, *_PHONES,
 )  # fmt: skip

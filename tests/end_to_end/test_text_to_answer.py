@@ -5,11 +5,12 @@ import random
 import numpy as np
 import pytest
 
+from export.client.serving_client import ServingClient
 from export.development_server import DevelopmentServer
 from export.export_savedmodel import export_savedmodel
 from export.export_tflite import export_tflite
 from export.litert.litert_model import LiteRTModel
-from export.serving_client import predict_grpc, predict_rest
+from export.server.models.loaded_version import BatchingSettings
 from kbert.config import DatasetConfig, OptimizerConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
@@ -103,12 +104,18 @@ def test_every_way_of_asking_gives_kerass_answer(road):
 
     report = export_savedmodel(run, road / "served")
     request = {"text": np.array(TEXTS, object)}
-    with DevelopmentServer(str(road / "served"), "days", port=0, rest_api_port=0) as server:
-        assert server.servable.newest_version == report["version"] == 1
-        for answer in (
-            predict_grpc(f"localhost:{server.port}", "days", request),
-            predict_rest(f"localhost:{server.rest_api_port}", "days", request),
-        ):
+    batching = BatchingSettings(max_batch_size=len(TEXTS), batch_timeout_micros=50_000)
+    with DevelopmentServer(str(road / "served"), "days", 0, 0, batching=batching) as server:
+        assert server.models.newest_version("days") == report["version"] == 1
+        for api, port in (("grpc", server.port), ("rest", server.rest_api_port)):
+            with ServingClient(f"localhost:{port}", "days", api) as client:
+                answer = client.predict(request)
+                # One at a time, all at once: texts of mixed lengths in one batch of the server's.
+                rows = client.answer(
+                    ({"text": text} for text in TEXTS), batch_size=1, num_parallel=len(TEXTS)
+                )
+                alone = np.stack([row["probabilities"] for row in rows])
+            np.testing.assert_allclose(alone, expected, atol=1e-5)
             np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-5)
             assert [as_text(label) for label in answer["label"]] == labels
 

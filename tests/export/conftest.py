@@ -1,6 +1,21 @@
-import pytest
+"""Tiny SavedModels, and one server in this process for many tests: two versions, labels, and small limits."""
 
+import shutil
+
+import grpc
+import pytest
+from tensorflow_serving.apis import model_service_pb2_grpc, prediction_service_pb2_grpc
+
+from export.server.composition import Server, ServerOptions
+from export.server.limits import Limits
+from export.server.models.model_settings import ModelSettings
 from tests.export import small_models
+from tests.export.server.asked_model import save_asked_model
+from tests.export.server.asking import MODEL, Asked
+
+LIMITS = Limits(
+    max_message_bytes=1 << 20, max_text_bytes=10_000, max_elements=50_000, head_seconds=0.5, body_seconds=0.5
+)
 
 
 @pytest.fixture(scope="session")
@@ -17,6 +32,11 @@ def text_length_dir(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def asked_model_dir(tmp_path_factory):
+    return save_asked_model(tmp_path_factory.mktemp("asked_model") / "1")
+
+
+@pytest.fixture(scope="session")
 def trimmer_dir(tmp_path_factory):
     return small_models.save_with_trimmer(tmp_path_factory.mktemp("trimmer") / "1")
 
@@ -29,3 +49,35 @@ def keras_attached_dir(tmp_path_factory):
 @pytest.fixture(scope="session")
 def export_archive_dir(tmp_path_factory):
     return small_models.save_with_export_archive(tmp_path_factory.mktemp("archive") / "1")
+
+
+@pytest.fixture(scope="session")
+def two_versions(asked_model_dir, tmp_path_factory):
+    base_path = tmp_path_factory.mktemp("served")
+    shutil.copytree(asked_model_dir, base_path / "3")
+    save_asked_model(base_path / "1", bias=100.0)
+    (base_path / "tmp.9").mkdir()  # an export on its way: no integer, not a version
+    (base_path / "99999999999999999999").mkdir()  # no int64
+    return base_path
+
+
+@pytest.fixture(scope="session")
+def server(two_versions):
+    settings = ModelSettings(MODEL, str(two_versions), num_latest=None, labels=(("stable", 1),))
+    server = Server([settings], ServerOptions(port=0, rest_api_port=0, limits=LIMITS))
+    yield server
+    assert server.stop()
+
+
+@pytest.fixture(scope="session")
+def asked(server):
+    return Asked(server.rest_api_port)
+
+
+@pytest.fixture(scope="session")
+def stubs(server):
+    with grpc.insecure_channel(f"localhost:{server.port}") as channel:
+        yield (
+            prediction_service_pb2_grpc.PredictionServiceStub(channel),
+            model_service_pb2_grpc.ModelServiceStub(channel),
+        )

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,14 @@ def test_the_wheel_names_its_packages_its_command_and_what_it_needs(installed, t
         f"kbert_tensorflow-{version}.dist-info",
         "tfrecords_tools",
     ]
+
+
+def test_the_wheel_brings_the_page_of_the_development_server(wheel):
+    files = REPOSITORY / "export" / "server" / "page" / "files"
+    expected = {path.relative_to(REPOSITORY).as_posix() for path in files.rglob("*") if path.is_file()}
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name.removeprefix("kbert_") for name in archive.namelist()}
+    assert "export/server/page/files/index.html" in expected and expected <= names
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ from kbert.tasks.signatures.signature import texts_signature
 
 @pytest.fixture
 def check(monkeypatch):
-    """Function from what an exported model says and what Keras says, name -> list, to the difference."""
+    """Function from what an exported model says and what Keras says, name -> list, to the differences."""
 
     def check(served, expected):
         keras_says = {name: tf.constant(value) for name, value in expected.items()}
@@ -44,7 +44,8 @@ NAN = float("nan")
     ],
 )
 def test_rounding_passes(check, served, expected):
-    assert 0 < check({"scores": served}, {"scores": expected}) < 1e-4
+    found = check({"scores": served}, {"scores": expected})
+    assert 0 < found.mean < found.largest < 1e-4 and found.agreement is None
 
 
 @pytest.mark.parametrize(
@@ -72,3 +73,13 @@ def test_each_output_has_its_own_bound(check):
     """Probabilities are not compared loosely because logits stand beside them."""
     with pytest.raises(ValueError, match="numbers of probabilities"):
         check({"logits": [9.0], "probabilities": [0.50005]}, {"logits": [9.0], "probabilities": [0.5]})
+
+
+def test_the_report_tells_the_mean_and_how_many_answers_are_equal(check):
+    numbers, labels = [[0.5, 0.500004]] * 4, ["a", "b", "c", "d"]
+    found = check(
+        {"scores": numbers, "label": [b"a", b"b", b"b", b"d"], "truncated": [True] * 4},
+        {"scores": [[0.5, 0.5]] * 4, "label": labels, "truncated": [True] * 4},
+    )
+    assert found.largest == pytest.approx(4e-6, rel=0.05) and found.mean == pytest.approx(2e-6, rel=0.05)
+    assert (found.agreement, found.num_answers) == (0.75, 4)

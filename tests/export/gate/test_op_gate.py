@@ -1,33 +1,14 @@
+import re
+
 import pytest
 from tensorflow.core.protobuf import saved_model_pb2
 
-from export.gate.op_gate import (
-    SERVABLE_OPS_FILE,
-    check_servable,
-    list_ops,
-    servable_ops,
-    servable_text_ops,
-)
+from export.gate.op_gate import check_servable, list_ops
 
 
 def _write(folder, saved_model):
     (folder / "saved_model.pb").write_bytes(saved_model.SerializeToString())
     return str(folder)
-
-
-def test_list_knows_core_and_text_ops_but_no_trimmer_and_no_python_callback():
-    assert {"MatMul", "StatefulPartitionedCall", "FastBertNormalize"} <= servable_ops()
-    assert not {"TFText>RoundRobinTrim", "PyFunc", "EagerPyFunc"} & servable_ops()
-    assert len(servable_text_ops()) == 35
-    assert "FastWordpieceTokenizeWithOffsets" in servable_text_ops()
-    assert "MatMul" not in servable_text_ops()
-
-
-def test_each_section_of_the_list_is_sorted():
-    blocks = SERVABLE_OPS_FILE.read_text(encoding="utf-8").split("\n\n")[1:]
-    for block in blocks:
-        names = [line for line in block.splitlines() if not line.startswith("#")]
-        assert names == sorted(set(names))
 
 
 def test_ops_inside_functions_are_listed(text_length_dir):
@@ -38,18 +19,25 @@ def test_ops_inside_functions_are_listed(text_length_dir):
 def test_servable_model_passes(text_length_dir, export_archive_dir):
     report = check_servable(text_length_dir)
     assert report["num_ops"] == len(list_ops(text_length_dir))
-    assert report["text_ops"] == []
+    assert report["text_ops"] == [] and report["oldest_server"] == "2.12"
     assert check_servable(export_archive_dir)["num_ops"] > 0
 
 
-def test_trimmer_is_refused_with_op_function_and_mend(trimmer_dir):
+def test_trimmer_is_refused_with_op_function_node_server_and_mend(trimmer_dir):
     assert "TFText>WhitespaceTokenizeWithOffsetsV2" in list_ops(trimmer_dir)
-    with pytest.raises(ValueError) as error:
-        check_servable(trimmer_dir)
-    message = str(error.value)
-    assert "  TFText>RoundRobinTrim: in function __inference_" in message
-    assert "Use core ops; see docs/serving.md." in message
-    assert "WhitespaceTokenize" not in message
+    for oldest_in_use in (None, "2.12", "2.19.1"):
+        with pytest.raises(ValueError) as error:
+            check_servable(trimmer_dir, oldest_in_use)
+        message = str(error.value)
+        refused = r"  TFText>RoundRobinTrim: in function __inference_\S+, node \S*RoundRobinTrim\S*; "
+        assert re.search(refused + "servers have it from 2.20 on\n", message)
+        assert "Use core ops, or name a newer server by --min_server_version" in message
+        assert "WhitespaceTokenize" not in message
+
+
+def test_a_newer_server_has_the_trimmer(trimmer_dir):
+    report = check_servable(trimmer_dir, "2.20")
+    assert report["oldest_server"] == "2.20" and "TFText>RoundRobinTrim" in report["text_ops"]
 
 
 def test_ops_of_every_meta_graph_are_seen_and_calls_by_name_are_not_ops(tmp_path):
@@ -66,7 +54,8 @@ def test_ops_of_every_meta_graph_are_seen_and_calls_by_name_are_not_ops(tmp_path
         "MatMul": ["graph [serve]"],
         "NotYetInvented": ["graph [serve,tpu]"],
     }
-    with pytest.raises(ValueError, match=r"1 of 2 ops .*\n  NotYetInvented: in graph \[serve,tpu\]"):
+    refused = r"1 of 2 ops .*\n  NotYetInvented: in graph \[serve,tpu\], node n; no known server has it\n"
+    with pytest.raises(ValueError, match=refused):
         check_servable(folder)
 
 

@@ -1,0 +1,27 @@
+"""The line that serves a model in Docker."""
+
+import shlex
+from pathlib import Path
+
+from ..gate.server_releases import releases_from
+
+MODELS_FILE, MONITORING_FILE = "models.config", "monitoring.config"
+
+
+def docker_command(base: Path, model_name: str, min_server_version: str | None) -> str:
+    """The line that serves a model with its files."""
+    image = releases_from(min_server_version)[0].image
+    place = f"/models/{model_name}"
+    mount = f"type=bind,source={base.resolve()},target={place},readonly"
+    ports = ["-p", "8500:8500", "-p", "8501:8501"]
+    return shlex.join(["docker", "run", "--rm", *ports, "--mount", mount, image, *server_flags(place)])
+
+
+def server_flags(place: str) -> list[str]:
+    """The flags of tensorflow_model_server for the files in `place`, its folder in the container."""
+    return [
+        f"--model_config_file={place}/{MODELS_FILE}",
+        "--model_config_file_poll_wait_seconds=30",
+        "--allow_version_labels_for_unavailable_models=true",
+        f"--monitoring_config_file={place}/{MONITORING_FILE}",
+    ]

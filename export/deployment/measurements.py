@@ -1,0 +1,112 @@
+"""What a served model takes: milliseconds at several batch sizes, and memory.
+
+Measured in a process of its own, which loads the folder through the session loader, replays the requests to
+warm up with, as a server does, and then asks `serving_default` again and again.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+_SECONDS = 1.0  # of asking, for each batch size
+_FEWEST, _MOST = 3, 50  # times that a request is asked
+_LENGTH = 64  # tokens: the requests that are timed are the longest up to this, or the shortest of all
+_TIMEOUT = 1800
+
+
+def measure(directory: Path, requests) -> dict:
+    """Measures an export in another process.
+
+    Args:
+      directory: a SavedModel with requests to warm up with in assets.extra.
+      requests: the (signature, batch size, tokens) of each of them, in their order.
+
+    Returns:
+      dict: milliseconds, batch size as a string -> the median; num_tokens of the texts that were timed,
+        num_threads, resident_bytes with all signatures loaded and warm, resident_bytes_without before the
+        loading (Python and TensorFlow), load_seconds and warmup_seconds.
+
+    Raises:
+      ValueError: with the end of the process' words, when a request fails.
+    """
+    length, timed = _timed(requests)
+    command = [sys.executable, "-m", f"{__package__}.measurements", str(directory), json.dumps(timed)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, env=_environment())
+    if result.returncode:
+        raise ValueError(
+            f"{directory} cannot be served: a process that loads it and replays its warm-up requests ended "
+            f"with {result.returncode}: {result.stderr[-2000:]}"
+        )
+    return json.loads(result.stdout.splitlines()[-1]) | {"num_tokens": length, "num_threads": num_cores()}
+
+
+def _timed(requests) -> tuple[int, dict[str, int]]:
+    """(tokens, {batch size: which request}) of what is timed."""
+    default = [(*sizes, place) for place, (name, *sizes) in enumerate(requests) if name == "serving_default"]
+    lengths = {length for _, length, _ in default}
+    length = max((one for one in lengths if one <= _LENGTH), default=min(lengths))
+    return length, {str(size): place for size, tokens, place in default if tokens == length}
+
+
+def _environment():
+    """This process' environment, with the place that `export` was imported from."""
+    here = str(Path(__file__).resolve().parents[__package__.count(".") + 1])
+    path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
+    return os.environ | {"PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "2"}
+
+
+def num_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def resident_bytes() -> int:
+    """The memory of this process; where the system does not tell, the most that it ever was."""
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
+
+
+def _measured(directory: Path, timed: dict[str, int]) -> dict:
+    """What `measure` returns, of this process; `timed`: batch size -> which request."""
+    from ..gate.session_check import load_session, run_loaded
+    from .warmup_requests import read_warmup_requests
+
+    before, start = resident_bytes(), time.perf_counter()
+    session = load_session(str(directory))
+    loaded = time.perf_counter()
+    requests = list(read_warmup_requests(directory / "assets.extra"))
+    for signature, inputs in requests:
+        run_loaded(session, signature, inputs)
+    warm, memory = time.perf_counter(), resident_bytes()
+
+    return {
+        "milliseconds": {
+            size: _median_ms(lambda one=requests[place]: run_loaded(session, *one))
+            for size, place in timed.items()
+        },
+        "resident_bytes": memory,
+        "resident_bytes_without": before,
+        "load_seconds": loaded - start,
+        "warmup_seconds": warm - loaded,
+    }
+
+
+def _median_ms(ask) -> float:
+    times, end = [], time.perf_counter() + _SECONDS
+    while len(times) < _FEWEST or (len(times) < _MOST and time.perf_counter() < end):
+        start = time.perf_counter()
+        ask()
+        times.append(1000 * (time.perf_counter() - start))
+    return statistics.median(times)
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measured(Path(sys.argv[1]), json.loads(sys.argv[2]))))

@@ -1,0 +1,96 @@
+"""The card of an export: what it is, what it was trained on, what it answers, and what that takes."""
+
+from pathlib import Path
+
+import tensorflow as tf
+
+from kbert.runs import checkpoint as checkpoints
+from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
+
+from ..gate.op_gate import read_saved_model
+
+CARD_FILE, PAGE_FILE = "model_card.json", "model_card.html"
+
+
+def model_card(serving_model, source, directory, report: dict, files) -> dict:
+    """The card, ready for JSON.
+
+    Args:
+      serving_model: the `ServingModel` that was exported.
+      source: the `RunDirectory`, or the `LoadedModel`, that it was made of.
+      directory: the folder of the SavedModel.
+      report: of the checks, as `export_savedmodel` returns it.
+      files: the `VersionFiles`.
+    """
+    loaded, run = serving_model.loaded, source if isinstance(source, RunDirectory) else None
+    config = loaded.config
+    return {
+        "task": serving_model.task.name,
+        "labels": list(serving_model.labels),
+        "max_seq_length": loaded.max_seq_length,
+        "vocabulary": loaded.vocabulary.describe() | {"size": len(loaded.vocabulary)},
+        "encoder": {
+            "layers": config.num_hidden_layers,
+            "hidden_size": config.hidden_size,
+            "heads": config.num_attention_heads,
+        },
+        "checkpoint": str(serving_model.checkpoint),
+        "signatures": _signatures(directory),
+        "training": _training(run) if run else None,
+        "metrics": _metrics(run) if run else {},
+        "num_warmup_requests": files.num_warmup_requests,
+        "measured": files.measured,
+        "batching": files.batching,
+        "not_batched": files.not_batched,
+    } | report
+
+
+def _signatures(directory) -> dict:
+    """name -> {"inputs", "outputs"}, each name -> "dtype [shape]"; "?" is any size."""
+    return {
+        name: {"inputs": _tensors(one.inputs), "outputs": _tensors(one.outputs)}
+        for meta_graph in read_saved_model(directory).meta_graphs
+        for name, one in sorted(meta_graph.signature_def.items())
+        if not name.startswith("__")  # what initializes the SavedModel
+    }
+
+
+def _tensors(infos) -> dict[str, str]:
+    return {name: _written(info) for name, info in sorted(infos.items())}
+
+
+def _written(info) -> str:
+    sizes = ["?" if dim.size < 0 else str(dim.size) for dim in info.tensor_shape.dim]
+    shape = "of any shape" if info.tensor_shape.unknown_rank else f"[{', '.join(sizes)}]"
+    return f"{tf.as_dtype(info.dtype).name} {shape}"
+
+
+def _training(run) -> dict:
+    """What the run says of its data and its start."""
+    details, config = run.details, run.config
+    known = {
+        "train_file": details.get("train_file"),
+        "num_train_examples": details.get("num_train_examples"),
+        "data_fingerprint": details.get("data", {}).get("train"),
+        "init_checkpoint": details.get("init_checkpoint"),
+        "step": checkpoints.step_of(run.checkpoint()),
+        "num_train_epochs": getattr(config, "num_train_epochs", None),
+        "train_batch_size": config.train_batch_size,
+        "learning_rate": config.optimizer.learning_rate,
+        "precision": config.precision,
+        "seed": config.seed,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _metrics(run) -> dict:
+    """The numbers of the evaluation of the exported checkpoint; of the last before it where there is none."""
+    if not Path(run.metrics_file).is_file():
+        return {}
+    step = checkpoints.step_of(run.checkpoint())
+    lines = [line for line in read_metrics(run.metrics_file) if line.get("split") != "train"]
+    lines = [line for line in lines if line["step"] <= step]
+    if not lines:
+        return {}
+    return {name: value for name, value in lines[-1].items() if isinstance(value, int | float)}

@@ -1,0 +1,139 @@
+"""assets.extra/tf_serving_warmup_requests: what a server asks a model before it serves it.
+
+A server replays the file when it loads a version, so that no user's request waits for what TensorFlow does
+at a first call. A request that fails makes the loading fail, and more than 1,000 are refused. The file is a
+TFRecord of `PredictionLog`s (TensorFlow Serving, docs/saved_model_warmup).
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
+
+from kbert.tasks.signatures.signature import Signature
+
+from ..gate.signature_inputs import inputs_of
+
+FILE = "tf_serving_warmup_requests"
+BATCH_SIZES = (1, 8, 32)
+_SHORTEST = 32  # tokens; shorter texts are not worth a request of their own
+_FIXED_WORDS = (
+    "the quick brown fox jumps over a lazy dog and runs into the old wood before it is dark".split()
+)
+_MASKED_EVERY = 8  # words, where masks are filled
+
+
+class WarmupRequest(NamedTuple):
+    """A request.
+
+    Args:
+      signature: its name.
+      batch_size: how many examples it holds.
+      num_tokens: how long each is in tokens, about; special tokens included.
+      inputs: name -> array.
+    """
+
+    signature: str
+    batch_size: int
+    num_tokens: int
+    inputs: dict[str, np.ndarray]
+
+
+def length_buckets(max_seq_length: int) -> tuple[int, ...]:
+    """Powers of two from 32 on, and the longest sequence: the lengths that requests are made for."""
+    powers = [2**power for power in range(5, 16)]
+    return (*(length for length in powers if _SHORTEST <= length < max_seq_length), max_seq_length)
+
+
+def warmup_requests(signatures: dict[str, Signature], text_inputs, examples=()) -> Iterator[WarmupRequest]:
+    """Yields a request for each signature, batch size and length.
+
+    Args:
+      signatures: those of the model.
+      text_inputs: the `TextInputs` of the model.
+      examples: dicts of inputs, whose words are used; fixed English words without.
+    """
+    words = _words_of(examples) or _FIXED_WORDS
+    pieces = np.maximum(text_inputs.tokenizer(tf.constant(words)).row_lengths().numpy(), 1)
+    for name, signature in signatures.items():
+        for num_tokens in length_buckets(text_inputs.max_seq_length):
+            for batch_size in BATCH_SIZES:
+                texts = _texts(signature, words, pieces, batch_size, num_tokens)
+                inputs = _inputs(signature, texts, text_inputs)
+                yield WarmupRequest(name, batch_size, num_tokens, inputs)
+
+
+def write_warmup_requests(folder: Path, model_name: str, requests) -> int:
+    """Writes the file into a folder (`assets.extra`); returns how many requests it holds."""
+    number = 0
+    with tf.io.TFRecordWriter(str(folder / FILE)) as writer:
+        for number, request in enumerate(requests, start=1):  # noqa: B007  the last is how many there are
+            message = predict_pb2.PredictRequest()
+            message.model_spec.name, message.model_spec.signature_name = model_name, request.signature
+            for name, value in request.inputs.items():
+                message.inputs[name].CopyFrom(tf.make_tensor_proto(_encoded(value)))
+            log = prediction_log_pb2.PredictLog(request=message)
+            writer.write(prediction_log_pb2.PredictionLog(predict_log=log).SerializeToString())
+    return number
+
+
+def read_warmup_requests(folder: Path) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+    """Yields (signature, inputs) of a file in a folder, in its order."""
+    for record in tf.data.TFRecordDataset(str(folder / FILE)).as_numpy_iterator():
+        request = prediction_log_pb2.PredictionLog.FromString(record).predict_log.request
+        inputs = {name: tf.make_ndarray(tensor) for name, tensor in request.inputs.items()}
+        yield request.model_spec.signature_name, inputs
+
+
+def _texts(signature, words, pieces, batch_size, num_tokens) -> list[str]:
+    """A text for each row, so long that the texts of an example have `num_tokens` tokens together."""
+    strings = signature.texts or signature.inputs
+    number = max(1, sum(dtype == "string" and len(shape) == 1 for dtype, shape in strings.values()))
+    masked = bool({"top_k", "candidates"} & set(signature.inputs))
+    # Of each text one token is a [SEP], and one of the row a [CLS].
+    room = max(1, (num_tokens - 1) // number - 1)
+    return [_text(words, pieces, 7 * row, room, masked) for row in range(batch_size)]
+
+
+def _text(words, pieces, start, room, masked) -> str:
+    """Words from a place on, as many as have `room` pieces."""
+    chosen, place = [], start
+    while room > 0:
+        index = place % len(words)
+        is_mask = masked and len(chosen) % _MASKED_EVERY == 1
+        room -= 1 if is_mask else int(pieces[index])
+        if room >= 0 or not chosen:
+            chosen.append("[MASK]" if is_mask else words[index])
+        place += 1
+    return " ".join(chosen)
+
+
+def _inputs(signature, texts, text_inputs):
+    """As `inputs_of`; a signature that takes lists of words alone is given all words of the texts."""
+    kinds = [(dtype, len(shape)) for dtype, shape in signature.inputs.values()]
+    if kinds != [("string", 2)]:
+        return inputs_of(signature, texts, text_inputs)
+    rows = [text.split() for text in texts]
+    longest = max(map(len, rows))
+    return {
+        name: np.array([row + [""] * (longest - len(row)) for row in rows], object)
+        for name in signature.inputs
+    }
+
+
+def _words_of(examples):
+    texts = []
+    for example in examples:
+        for value in example.values():
+            texts.extend([value] if isinstance(value, str) else value)
+    return [word for text in texts for word in text.split()][:5000]
+
+
+def _encoded(value):
+    if value.dtype != object:
+        return value
+    texts = [text.encode("utf-8") if isinstance(text, str) else text for text in value.ravel()]
+    return np.array(texts, object).reshape(value.shape)

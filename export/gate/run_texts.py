@@ -1,0 +1,103 @@
+"""Texts to compare an export with the Keras model on: real ones, of the run's own training data."""
+
+import itertools
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from kbert.features import ENCODER_INPUTS
+from kbert.runs.run_directory import RunDirectory
+
+MOST_TEXTS = 64
+_MOST_READ = 2048  # examples at the head of the file, of which MOST_TEXTS are taken
+
+
+class RunTexts(NamedTuple):
+    """Examples to ask a model.
+
+    Args:
+      examples: dicts with the inputs of "serving_default" that each example has; none where the run's data
+        are not at hand.
+      source: where they come from, or why there are none, as a sentence for people.
+    """
+
+    examples: list[dict]
+    source: str
+
+
+def texts_of_run(source, task) -> RunTexts:
+    """Up to MOST_TEXTS examples of a run's training data, spread over their first 2,048.
+
+    Args:
+      source: a `RunDirectory`, or a `LoadedModel`, which has no data.
+      task: its `Task`.
+    """
+    if not isinstance(source, RunDirectory):
+        return RunTexts([], "fixed texts alone: a checkpoint records no training data")
+    recorded = source.details.get("train_file")
+    if not recorded:
+        return RunTexts([], "fixed texts alone: the run does not record where its training data are")
+    if not Path(recorded).exists():
+        return RunTexts([], f"fixed texts alone: the run's training data, {recorded}, are no longer there")
+    of_records = Path(recorded).is_dir()
+    try:
+        examples = (_of_records if of_records else _of_file)(source, task, recorded)
+    except (ValueError, OSError) as error:  # the data are not what they were: the export does not need them
+        return RunTexts([], f"fixed texts alone: the run's training data cannot be read ({error})")
+    if not examples:
+        return RunTexts([], f"fixed texts alone: {recorded} holds no inputs of this task's answers")
+    whence = (
+        "texts put together from the run's training records"
+        if of_records
+        else ("examples of the run's training data")
+    )
+    return RunTexts(examples, f"{len(examples)} {whence}, and fixed texts")
+
+
+def _of_file(run, task, path) -> list[dict]:
+    read = list(itertools.islice(_examples(run, task, path), _MOST_READ))
+    step = max(1, -(-len(read) // MOST_TEXTS))
+    return [inputs for example in read[::step] if (inputs := inputs_of(example, task.inputs))]
+
+
+def _of_records(run, task, directory) -> list[dict]:
+    """The texts of the first records, from their pieces; none of records with several sequences a row."""
+    from kbert.input_pipelines.records.labelled_records import LabelledRecords
+
+    settings = type(task).read_settings(run.config.task_settings)
+    records = LabelledRecords(directory, type(task), run.config.max_seq_length, settings=settings)
+    rows = records.first_rows(MOST_TEXTS)
+    if rows["input_ids"].ndim != 2 or len(task.inputs) > 2:
+        return []
+    tokens = np.array(run.vocabulary().tokens, object)
+    return [
+        {
+            name: text_of_pieces(tokens[ids[(mask > 0) & (segments == segment)]])
+            for segment, name in enumerate(task.inputs)
+        }
+        for ids, mask, segments in zip(*(rows[name] for name in ENCODER_INPUTS), strict=True)
+    ]
+
+
+def text_of_pieces(pieces) -> str:
+    """Pieces -> words with spaces between, without [CLS] and [SEP]."""
+    words = " ".join(piece for piece in pieces if piece not in ("[CLS]", "[SEP]"))
+    return words.replace(" ##", "")
+
+
+def _examples(run, task, path):
+    return task.read_examples(path, run.config.dataset, with_labels=False)
+
+
+def inputs_of(example, names) -> dict | None:
+    """The inputs that an example gives by its fields' names; a text that it lacks is made of its `words`.
+
+    Returns:
+      name -> text, or list of texts; None where the example does not have them all.
+    """
+    given = {name: value for name in names if (value := getattr(example, name, None)) is not None}
+    words = getattr(example, "words", None)
+    if "text" not in given and words:
+        given["text"] = " ".join(words)
+    return given if set(given) == set(names) else None

@@ -1,0 +1,83 @@
+"""Checks that an export stores each weight once, and little beside the weights.
+
+Known ways to fail: `ExportArchive.track(model)` stores every weight twice (keras issue 23553), and weights
+that became constants lie in the graph, of which a server holds several copies.
+"""
+
+from pathlib import Path
+
+import tensorflow as tf
+
+from .op_gate import read_saved_model
+
+# Of the parameters, for names and padding in the files of the weights.
+_SHARE = 1.05
+# For the nodes of the graph, requests to warm up with, the card: it does not grow with the model.
+_REST = 2 * 2**20
+
+
+def check_stored_once(directory, num_parameters: int) -> dict:
+    """Raises if a SavedModel stores more than the parameters of its model.
+
+    Args:
+      directory: the folder that holds `saved_model.pb`.
+      num_parameters: how many numbers the model has, each shared one counted once.
+
+    Returns:
+      dict: parameters, as given; weight_bytes, of the tensors as they are stored; graph_bytes, of
+        `saved_model.pb`; bytes, of all files.
+
+    Raises:
+      ValueError: when it stores more than 1.05 times as many numbers, as variables and as constants of the
+        graph; or when all files together are larger than 1.05 times the weights, the vocabulary's tables
+        and 2 MiB.
+    """
+    directory = Path(directory)
+    numbers, weight_bytes = _stored(directory)
+    constants, tables = _constants(directory)
+    if numbers + constants > _SHARE * num_parameters:
+        raise ValueError(
+            f"{directory} stores {numbers:,} numbers as variables and {constants:,} in its graph; the "
+            f"model has {num_parameters:,} parameters, and each must be stored once. Nothing was exported."
+        )
+    sizes = {path: path.stat().st_size for path in directory.rglob("*") if path.is_file()}
+    total, vocabulary = sum(sizes.values()), sum(sizes[p] for p in sizes if p.name == "vocab.txt")
+    most = _SHARE * weight_bytes + tables + vocabulary + _REST
+    if total > most:
+        raise ValueError(
+            f"{directory} takes {total:,} bytes for {weight_bytes:,} bytes of weights; expected at most "
+            f"{round(most):,}, with the vocabulary and the graph. Nothing was exported."
+        )
+    return {
+        "parameters": num_parameters,
+        "weight_bytes": weight_bytes,
+        "graph_bytes": sizes[directory / "saved_model.pb"],
+        "bytes": total,
+    }
+
+
+def _stored(directory) -> tuple[int, int]:
+    """(numbers, bytes) of the floating-point tensors among the variables."""
+    reader = tf.train.load_checkpoint(str(directory / "variables" / "variables"))
+    shapes, numbers, size = reader.get_variable_to_shape_map(), 0, 0
+    for name, dtype in reader.get_variable_to_dtype_map().items():
+        if dtype.is_floating:
+            count = tf.TensorShape(shapes[name]).num_elements()
+            numbers, size = numbers + count, size + count * dtype.size
+    return numbers, size
+
+
+def _constants(directory) -> tuple[int, int]:
+    """(floating-point numbers, bytes of all others) of the constants in the graph and its functions."""
+    numbers, others = 0, 0
+    for meta_graph in read_saved_model(directory).meta_graphs:
+        graph = meta_graph.graph_def
+        for node in (*graph.node, *(node for f in graph.library.function for node in f.node_def)):
+            if node.op == "Const":
+                tensor = node.attr["value"].tensor
+                dtype = tf.as_dtype(tensor.dtype)
+                if dtype.is_floating:
+                    numbers += tensor.ByteSize() // dtype.size
+                else:
+                    others += tensor.ByteSize()
+    return numbers, others

@@ -1,0 +1,1 @@
+"""The REST API: HTTP, paths, and JSON to arrays and back."""

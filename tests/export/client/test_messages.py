@@ -1,0 +1,89 @@
+"""The client's own messages have the bytes of tensorflow-serving-api's."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow_serving.apis import get_model_metadata_pb2, model_pb2, predict_pb2
+
+from export.client import messages
+from export.client.tensors import DTYPE_NAMES, from_proto, known_dtype, to_proto
+
+ARRAYS = [
+    np.array([["a\0", ""], ["é", "x"]], object),
+    np.array([1.5, -2.0, np.inf], np.float32),
+    np.array(3, np.int32),
+    np.arange(6, dtype=np.int64).reshape(1, 2, 3),
+    np.array([True, False]),
+    np.array([0.5], np.float16),
+    np.zeros([0, 4], np.float64),
+]
+
+
+def theirs(array):
+    return tf.make_tensor_proto(array, tf.string if array.dtype == object else None)
+
+
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda array: f"{array.dtype}{array.shape}")
+def test_tensors_have_the_same_bytes(array):
+    own = to_proto(array)
+    copy = tf.make_ndarray(type(theirs(array)).FromString(own.SerializeToString()))
+    assert copy.shape == array.shape and copy.dtype == array.dtype
+    expected = (
+        [[value.encode() for value in row] for row in array] if array.dtype == object else array.tolist()
+    )
+    assert copy.tolist() == expected
+    # tf.make_tensor_proto has no tensor_content for single values, so it is compared by what it says.
+    read = from_proto(messages.TensorProto.FromString(theirs(array).SerializeToString()))
+    assert read.tolist() == expected and read.shape == array.shape and read.dtype == array.dtype
+
+
+def test_a_request_and_a_response_have_the_same_bytes():
+    own = messages.PredictRequest()
+    other = predict_pb2.PredictRequest()
+    for request in (own, other):
+        request.model_spec.name, request.model_spec.signature_name = "a", "pair"
+        request.model_spec.version.value = 7
+        request.output_filter.append("label")
+    for name in ("text", "text_pair"):
+        own.inputs[name].CopyFrom(to_proto(np.array(["x", "y"])))
+        other.inputs[name].CopyFrom(tf.make_tensor_proto(["x", "y"], tf.string))
+    assert own.SerializeToString(deterministic=True) == other.SerializeToString(deterministic=True)
+
+    answer = predict_pb2.PredictResponse()
+    answer.model_spec.name = "a"
+    answer.outputs["p"].CopyFrom(tf.make_tensor_proto([1.0, 2.0]))
+    read = messages.PredictResponse.FromString(answer.SerializeToString())
+    assert read.SerializeToString(deterministic=True) == answer.SerializeToString(deterministic=True)
+
+
+def test_a_label_and_metadata_have_the_same_bytes():
+    own, other = (
+        messages.ModelSpec(name="a", version_label="b"),
+        model_pb2.ModelSpec(name="a", version_label="b"),
+    )
+    assert own.SerializeToString() == other.SerializeToString()
+    arguments = {"metadata_field": ["signature_def"]}
+    assert (
+        messages.GetModelMetadataRequest(**arguments).SerializeToString()
+        == get_model_metadata_pb2.GetModelMetadataRequest(**arguments).SerializeToString()
+    )
+    signatures = get_model_metadata_pb2.SignatureDefMap()
+    info = signatures.signature_def["s"].inputs["text"]
+    info.name, info.dtype = "text:0", 7
+    info.tensor_shape.dim.add(size=-1)
+    read = messages.SignatureDefMap.FromString(signatures.SerializeToString())
+    assert read.SerializeToString(deterministic=True) == signatures.SerializeToString(deterministic=True)
+
+
+def test_dtypes_are_tensorflows():
+    for name, number in DTYPE_NAMES.items():
+        dtype = tf.as_dtype(number)
+        assert known_dtype(number) == dtype.as_numpy_dtype
+        assert f"DT_{dtype.name.upper()}" == name or name in ("DT_FLOAT", "DT_DOUBLE", "DT_HALF")
+
+
+def test_what_cannot_be_sent_is_refused():
+    with pytest.raises(ValueError, match="complex64 cannot be sent; expected one of strings, bool"):
+        to_proto(np.zeros(1, np.complex64))
+    with pytest.raises(ValueError, match=r"received None \(NoneType\) among strings"):
+        to_proto(np.array(["a", None], object))

@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow_serving.apis import prediction_log_pb2
+
+from export.deployment import warmup_requests as warmup
+from export.deployment.warmup_requests import length_buckets, read_warmup_requests, write_warmup_requests
+from kbert.tasks.signatures.signature import Signature
+from kbert.tokenization.text_inputs import TextInputs
+
+LENGTH = 40
+TEXT, IDS = ("string", (None,)), ("int32", (None, None))
+SIGNATURES = {
+    "serving_default": Signature({"text": TEXT}, None),
+    "pair": Signature({"text": TEXT, "text_pair": TEXT}, None),
+    "ids": Signature(dict.fromkeys(("input_ids", "input_mask", "segment_ids"), IDS), None),
+    "words": Signature({"words": ("string", (None, None))}, None),
+    "fill": Signature({"text": TEXT, "top_k": ("int32", ())}, None),
+    "classify": Signature({"inputs": TEXT}, None, {"text": TEXT}),
+}
+EXAMPLES = [{"text": "jump the a walk"}, {"text": "asked to look"}]
+
+
+@pytest.fixture
+def text_inputs(vocabulary):
+    return TextInputs(vocabulary, LENGTH)
+
+
+@pytest.mark.parametrize(
+    ("longest", "lengths"),
+    [(24, (24,)), (32, (32,)), (64, (32, 64)), (100, (32, 64, 100)), (512, (32, 64, 128, 256, 512))],
+)
+def test_lengths_are_powers_of_two_and_the_longest(longest, lengths):
+    assert length_buckets(longest) == lengths
+
+
+def test_each_signature_batch_size_and_length_has_a_request_of_that_size(text_inputs):
+    requests = list(warmup.warmup_requests(SIGNATURES, text_inputs, EXAMPLES))
+    sizes = [(request.signature, request.num_tokens, request.batch_size) for request in requests]
+    assert sizes == [(name, n, b) for name in SIGNATURES for n in (32, LENGTH) for b in (1, 8, 32)]
+    for request in requests:
+        rows = {len(value) for value in request.inputs.values() if np.ndim(value)}
+        assert rows == {request.batch_size}
+        if request.signature in ("serving_default", "pair", "ids"):
+            lengths = _lengths(request.inputs, text_inputs)
+            assert request.num_tokens - 4 <= lengths.max() <= request.num_tokens
+
+
+def _lengths(inputs, text_inputs):
+    if "input_mask" in inputs:
+        return inputs["input_mask"].sum(axis=-1)
+    return text_inputs(*(tf.constant(list(v)) for v in inputs.values()))["input_mask"].numpy().sum(axis=-1)
+
+
+def test_texts_to_fill_have_masks_and_the_words_are_those_of_the_examples(text_inputs):
+    requests = {r.signature: r.inputs for r in warmup.warmup_requests(SIGNATURES, text_inputs, EXAMPLES)}
+    known = set("jump the a walk asked to look".split())
+    assert set(" ".join(requests["serving_default"]["text"]).split()) == known
+    assert all("[MASK]" in text for text in requests["fill"]["text"])
+    assert set(requests["words"]["words"].ravel()) <= known | {""}
+    example = tf.train.Example.FromString(requests["classify"]["inputs"][0])
+    assert example.features.feature["text"].bytes_list.value[0].decode().split()[0] in known
+
+
+def test_a_server_reads_what_was_written(text_inputs, tmp_path):
+    requests = list(warmup.warmup_requests(SIGNATURES, text_inputs))
+    assert write_warmup_requests(tmp_path, "sst2", requests) == len(requests) < 1000
+    read = list(read_warmup_requests(tmp_path))
+    assert [name for name, _ in read] == [request.signature for request in requests]
+    for (_, inputs), request in zip(read, requests, strict=True):
+        assert inputs.keys() == request.inputs.keys()
+        for name, value in inputs.items():
+            wanted = request.inputs[name]
+            texts = [text.encode() if isinstance(text, str) else text for text in wanted.ravel()]
+            assert value.ravel().tolist() == (texts if wanted.dtype == object else wanted.ravel().tolist())
+            assert value.shape == wanted.shape
+    record = next(tf.data.TFRecordDataset(str(tmp_path / warmup.FILE)).as_numpy_iterator())
+    log = prediction_log_pb2.PredictionLog.FromString(record)
+    assert log.WhichOneof("log_type") == "predict_log"
+    assert log.predict_log.request.model_spec.name == "sst2"

@@ -1,0 +1,83 @@
+import json
+from collections import namedtuple
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from export.gate import run_texts
+from export.gate.run_texts import inputs_of, texts_of_run
+from kbert.config import to_dict
+from kbert.tokenization.text_inputs import TextInputs
+from tfrecords_tools.create_finetuning_data import create_finetuning_data
+
+Pair = namedtuple("Pair", ["text", "text_pair", "label"])
+Sentence = namedtuple("Sentence", ["words", "labels"])
+
+
+def test_inputs_are_the_fields_of_these_names_and_words_are_a_text():
+    assert inputs_of(Pair("a", "b", None), ("text", "text_pair")) == {"text": "a", "text_pair": "b"}
+    assert inputs_of(Pair("a", None, None), ("text",)) == {"text": "a"}
+    assert inputs_of(Pair("a", None, None), ("text", "text_pair")) is None
+    assert inputs_of(Sentence(("the", "cat"), None), ("text",)) == {"text": "the cat"}
+    assert inputs_of(Pair("a", None, None), ("question", "context")) is None
+
+
+@pytest.fixture
+def changed(finetuned_run):
+    """Function from another train_file to a run that records it; nothing is written."""
+
+    def change(train_file):
+        run = type(finetuned_run)(finetuned_run.path)
+        run.details = run.details | {"train_file": train_file}
+        return run
+
+    return change
+
+
+def test_texts_are_spread_over_the_head_of_the_data(changed, tmp_path, monkeypatch):
+    path = tmp_path / "train.tsv"
+    rows = [f"text {number}\tother\tquiet" for number in range(200)]
+    path.write_text("\n".join(["sentence\tother\tlabel", *rows]) + "\n")
+    run = changed(str(path))
+    monkeypatch.setattr(run_texts, "_MOST_READ", 150)
+    found = texts_of_run(run, run.task())
+    assert [one["text"] for one in found.examples] == [f"text {number}" for number in range(0, 150, 3)]
+    assert found.source == "50 examples of the run's training data, and fixed texts"
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda path: None, "are no longer there"),
+        (lambda path: path.mkdir(), "cannot be read"),
+        (lambda path: path.write_text("no columns\n"), "cannot be read"),
+    ],
+)
+def test_data_that_are_not_at_hand_are_told(changed, tmp_path, make, reason):
+    make(tmp_path / "train.tsv")
+    run = changed(str(tmp_path / "train.tsv"))
+    found = texts_of_run(run, run.task())
+    assert not found.examples and found.source.startswith("fixed texts alone: ") and reason in found.source
+
+
+def test_records_give_the_texts_that_their_pieces_make(changed, labelled_files, tmp_path):
+    run = changed(str(tmp_path / "records"))
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(to_dict(run.config)), encoding="utf-8")
+    create_finetuning_data(config, labelled_files[1], tmp_path / "records", init_checkpoint=run.path)
+    found = texts_of_run(run, run.task())
+    assert found.source == "13 texts put together from the run's training records, and fixed texts"
+    of_file = texts_of_run(changed(str(labelled_files[1])), run.task()).examples
+    text_inputs = TextInputs(run.vocabulary(), run.config.max_seq_length)
+    ids = [
+        text_inputs(tf.constant([one["text"] for one in examples]))["input_ids"].numpy()
+        for examples in (of_file, found.examples)
+    ]
+    np.testing.assert_array_equal(*ids)
+
+
+def test_a_checkpoint_has_no_data():
+    found = texts_of_run(SimpleNamespace(), None)
+    assert found == ([], "fixed texts alone: a checkpoint records no training data")

@@ -1,0 +1,70 @@
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+from export.gate import server_releases
+from export.gate.server_releases import RELEASES, oldest_server_with, releases_from
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+LISTS = sorted(Path(server_releases.__file__).with_name("server_ops").iterdir())
+
+
+def test_every_list_is_a_release_with_the_pins_it_was_made_with():
+    assert [path.stem for path in LISTS] == [release.name for release in RELEASES]
+    for path, release in zip(LISTS, RELEASES, strict=True):
+        lock = (REPOSITORY / f"tests/export/servers/{release.name}.lock").read_text(encoding="utf-8")
+        head = path.read_text(encoding="utf-8").splitlines()[0]
+        core, text = re.search(r"TensorFlow (\S+) and TF-Text (\S+),", head).groups()
+        assert f"tensorflow-cpu=={core} " in lock and f"tensorflow-text=={text} " in lock
+        assert core.startswith(release.name + ".") and text == release.text
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda path: path.stem)
+def test_each_section_is_sorted_and_as_long_as_it_says(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    begins = [
+        index for index, line in enumerate(lines) if re.fullmatch(r"# TF-Text .*|# TensorFlow core .*", line)
+    ]
+    assert len(begins) == 2
+    for begin, end in itertools.pairwise([*begins, len(lines)]):
+        names = [line for line in lines[begin + 1 : end] if line]
+        assert names == sorted(set(names))
+        assert lines[begin].endswith(f": {len(names)} ops")
+
+
+def test_servers_know_core_and_text_ops_but_no_python_callback():
+    for release in RELEASES:
+        assert {"MatMul", "StatefulPartitionedCall", "FastBertNormalize"} <= release.ops
+        assert not {"PyFunc", "EagerPyFunc", "_FusedMatMul"} & release.ops
+        assert "FastWordpieceTokenizeWithOffsets" in release.text_ops and "MatMul" not in release.text_ops
+
+
+def test_the_oldest_server_is_one_from_which_on_all_know_the_ops():
+    assert oldest_server_with(["MatMul"]) == "2.12"
+    assert oldest_server_with(["MatMul", "TFText>RoundRobinTrim"]) == "2.20"
+    assert oldest_server_with(["MatMul", "NotYetInvented"]) is None
+    assert oldest_server_with(["TfLiteSubgraphExecute"]) is None  # 2.12 had it, 2.20 has not
+
+
+@pytest.mark.parametrize(
+    ("version", "names"),
+    [(None, ["2.12", "2.20"]), ("2.12", ["2.12", "2.20"]), ("2.19.1", ["2.12", "2.20"]), ("2.20", ["2.20"])]
+    + [("2.21.0", ["2.20"]), ("3.0", ["2.20"])],
+)
+def test_the_releases_of_a_server_and_of_all_newer_ones(version, names):
+    assert [release.name for release in releases_from(version)] == names
+
+
+@pytest.mark.parametrize(
+    ("version", "sentence"),
+    [
+        ("2", "is not a version"),
+        ("two.12", "is not a version"),
+        ("2.11", "the oldest server whose ops are known"),
+    ],
+)
+def test_what_is_no_version_or_too_old_is_told(version, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        releases_from(version)

@@ -1,0 +1,65 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from export.gate.stored_weights import check_stored_once
+
+WIDE = 700  # large enough for 5 % to be more than names
+
+
+@pytest.fixture(scope="module")
+def model():
+    inputs = keras.Input([WIDE])
+    return keras.Model(inputs, keras.layers.Dense(WIDE)(inputs))
+
+
+def written(model, folder, answer, tracked=()):
+    archive = keras.export.ExportArchive()
+    for one in tracked:
+        archive.track(one)
+    spec = tf.TensorSpec([None, WIDE], tf.float32, name="x")
+    archive.add_endpoint("serving_default", answer, input_signature=[spec])
+    archive.write_out(str(folder), verbose=False)
+    return folder
+
+
+def test_weights_stored_once_pass_with_their_sizes(model, tmp_path):
+    report = check_stored_once(
+        written(model, tmp_path / "1", lambda x: {"y": model(x)}), model.count_params()
+    )
+    assert report["parameters"] == WIDE * WIDE + WIDE and report["weight_bytes"] == 4 * report["parameters"]
+    files = sum(file.stat().st_size for file in (tmp_path / "1").rglob("*") if file.is_file())
+    assert report["bytes"] == files <= 1.05 * report["weight_bytes"]
+
+
+def test_weights_stored_twice_are_refused(model, tmp_path):
+    twin = tf.Variable(model.layers[1].kernel.value)
+
+    def answer(x):
+        return {"y": model(x) + x @ twin}
+
+    folder = written(model, tmp_path / "1", answer)
+    with pytest.raises(ValueError, match=r"stores 980,700 numbers as variables .* has 490,700 parameters"):
+        check_stored_once(folder, model.count_params())
+
+
+def test_weights_in_the_graph_are_refused(model, tmp_path):
+    kernel = tf.constant(np.random.default_rng(1).normal(size=(WIDE, WIDE)), tf.float32)
+
+    def answer(x):
+        return {"y": model(x) + x @ kernel}
+
+    folder = written(model, tmp_path / "1", answer)
+    with pytest.raises(ValueError, match=r"490,700 numbers as variables and 490,\d+ in its graph"):
+        check_stored_once(folder, model.count_params())
+
+
+def test_what_lies_beside_the_weights_must_be_small(model, tmp_path):
+    folder = written(model, tmp_path / "1", lambda x: {"y": model(x)})
+    (folder / "assets.extra").mkdir()
+    (folder / "assets.extra" / "vocab.txt").write_bytes(bytes(3 * 2**20))
+    check_stored_once(folder, model.count_params())  # a vocabulary is as large as it is
+    (folder / "assets.extra" / "forgotten.bin").write_bytes(bytes(3 * 2**20))
+    with pytest.raises(ValueError, match=r"takes [\d,]+ bytes for 1,962,800 bytes of weights"):
+        check_stored_once(folder, model.count_params())

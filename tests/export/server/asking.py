@@ -1,0 +1,77 @@
+"""Requests to a server under test: gRPC messages, REST bodies, and bytes on a bare socket."""
+
+import http.client
+import json
+import socket
+import time
+
+import tensorflow as tf
+from tensorflow_serving.apis import predict_pb2
+
+MODEL = "length"
+TEXTS = ["short", "a much longer text é"]
+
+
+def request_of(texts=TEXTS, **model_spec):
+    """A PredictRequest for texts."""
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = model_spec.pop("name", MODEL)
+    request.model_spec.signature_name = model_spec.pop("signature_name", "")
+    if "version" in model_spec:
+        request.model_spec.version.value = model_spec["version"]
+    if "label" in model_spec:
+        request.model_spec.version_label = model_spec["label"]
+    request.inputs["text"].CopyFrom(tf.make_tensor_proto(texts, tf.string))
+    return request
+
+
+class Asked:
+    """Asks a REST port."""
+
+    def __init__(self, port: int):
+        self.port = port
+
+    def rest(self, method, path, body=None):
+        """(status, JSON of the answer)."""
+        connection = http.client.HTTPConnection("localhost", self.port, timeout=20)
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body)
+        connection.request(method, path, content)
+        response = connection.getresponse()
+        assert response.headers["Content-Type"] == "application/json"
+        answer = json.loads(response.read())
+        connection.close()
+        return response.status, answer
+
+    def predict(self, body, path=f"/v1/models/{MODEL}:predict"):
+        return self.rest("POST", path, body)
+
+    def raw(self, *parts, seconds=10.0):
+        """All that the server sends to these bytes until it closes or is silent."""
+        with socket.create_connection(("localhost", self.port), timeout=seconds) as connection:
+            for part in parts:
+                connection.sendall(part)
+            return received(connection)
+
+
+def received(connection) -> bytes:
+    """All that comes until the other side closes, or nothing comes for the socket's timeout."""
+    answer = b""
+    try:
+        while part := connection.recv(65536):
+            answer += part
+    except TimeoutError:
+        return answer + b" (still open)"
+    return answer
+
+
+def post(body: bytes, signature: str = "", more_headers: bytes = b"") -> bytes:
+    """A whole predict request."""
+    head = f"POST /v1/models/{MODEL}:predict HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n"
+    return head.encode() + more_headers + b"\r\n" + body
+
+
+def wait_until(condition, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)

@@ -1,0 +1,71 @@
+"""The page's files over HTTP, without a browser."""
+
+import http.client
+import json
+
+import pytest
+
+from export.server.page.page_files import read_page_files
+
+from .answering_model import LABELS, THRESHOLDS
+from .conftest import MODEL
+
+
+def get(server, path, method="GET"):
+    connection = http.client.HTTPConnection("localhost", server.rest_api_port, timeout=20)
+    connection.request(method, path)
+    response = connection.getresponse()
+    content = response.read()
+    connection.close()
+    return response.status, response.headers, content
+
+
+def test_every_file_comes_with_its_type_and_the_policy(page_server):
+    files = read_page_files()
+    kinds = {"": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+    assert {path[path.rfind(".") :] if "." in path else "" for path in files} == set(kinds)
+    for path, file in files.items():
+        status, headers, content = get(page_server, path)
+        ending = path[path.rfind(".") :] if "." in path else ""
+        assert (status, content) == (200, file.content)
+        assert headers["Content-Type"].split(";")[0] == kinds[ending]
+        policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
+        assert policy.pop("default-src") == "'none'" and set(policy.values()) == {"'self'", "'none'"}
+        assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_the_page_holds_no_script_style_or_address_of_its_own():
+    for path, file in read_page_files().items():
+        text = file.content.decode()
+        if path.endswith((".js", ".css")):
+            assert "innerHTML" not in text and "insertAdjacentHTML" not in text and "@import" not in text
+        else:
+            assert "<style" not in text and "style=" not in text and " on" + "click" not in text
+        foreign = text.replace("http://www.w3.org/2000/svg", "")
+        assert "http://" not in foreign and "https://" not in foreign and 'src="//' not in foreign
+
+
+@pytest.mark.parametrize(
+    "path", ["/page", "/page/", "/page/page_files.py", "/page/../page_files.py", "/page/x.js"]
+)
+def test_there_is_nothing_else(page_server, path):
+    status, headers, content = get(page_server, path)
+    assert status == 404 and "No such path" in json.loads(content)["error"]
+
+
+def test_head_brings_no_body_and_post_no_page(page_server):
+    status, headers, content = get(page_server, "/", "HEAD")
+    assert status == 200 and content == b"" and int(headers["Content-Length"]) > 500
+    assert get(page_server, "/", "POST")[0] == 404
+
+
+def test_the_list_of_models_tells_labels_and_thresholds_and_no_path(page_server):
+    status, headers, content = get(page_server, "/page/models.json")
+    described = {"name": MODEL, "version": 1, "labels": LABELS, "thresholds": THRESHOLDS}
+    assert (status, json.loads(content)) == (200, {"models": [described]})
+    assert headers["Content-Type"] == "application/json"
+
+
+def test_a_model_of_another_program_has_no_labels(server):
+    (described,) = json.loads(get(server, "/page/models.json")[2])["models"]
+    assert described == {"name": "length", "version": 3, "labels": None, "thresholds": None}

@@ -1,0 +1,124 @@
+"""Whatever bytes a client sends, it gets one answer in JSON, and other clients are not disturbed."""
+
+import http.client
+import json
+import socket
+import threading
+import time
+
+import pytest
+
+from tests.export.server.asking import MODEL, post, received
+
+PREDICT = f"/v1/models/{MODEL}:predict"
+GOOD = post(json.dumps({"instances": ["short"]}).encode())
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer.split(b" ", 2)[1])
+
+
+def test_a_body_of_a_get_does_not_spoil_the_next_request(asked):
+    get = f"GET /v1/models/{MODEL} HTTP/1.1\r\nHost: a\r\nContent-Length: 7\r\n\r\nGET /v1".encode()
+    answer = asked.raw(get, GOOD, seconds=1)
+    assert answer.count(b"HTTP/1.1 200") == 2 and b'"label": "short"' in answer
+
+
+def test_requests_that_follow_at_once_are_answered_in_order(asked):
+    other = post(json.dumps({"instances": ["x" * 30]}).encode())
+    answer = asked.raw(GOOD + other + GOOD, seconds=1)
+    labels = [part[:4] for part in answer.split(b'"label": "')[1:]]
+    assert labels == [b"shor", b"long", b"shor"]
+
+
+def test_an_answer_does_not_wait_for_acknowledgements(asked):
+    connection = http.client.HTTPConnection("localhost", asked.port, timeout=10)
+    seconds = []
+    for _ in range(10):
+        began = time.perf_counter()
+        connection.request("GET", f"/v1/models/{MODEL}")
+        assert connection.getresponse().read()
+        seconds.append(time.perf_counter() - began)
+    connection.close()
+    assert min(seconds[1:]) < 0.03  # the system waits 40 ms where it waits
+
+
+@pytest.mark.parametrize("length", ["1048577", "10000000000000", "9" * 30])
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(asked, length):
+    head = f"POST {PREDICT} HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n".encode()
+    answer = asked.raw(head)
+    assert status_of(answer) in (413, 400) and b'"error"' in answer
+    assert not answer.endswith(b"(still open)")
+
+
+def test_a_body_that_grows_too_large_is_refused(asked):
+    head = f"POST {PREDICT} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    with socket.create_connection(("localhost", asked.port), timeout=10) as connection:
+        connection.sendall(head)
+        try:
+            for _ in range(40):
+                connection.sendall(b"10000\r\n" + b" " * 65536 + b"\r\n")
+        except OSError:
+            pass  # closed by then
+        try:
+            answer = received(connection)
+        except ConnectionResetError:
+            return  # what was not read makes the system drop the answer too
+    assert status_of(answer) == 413
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"GET", b"POST /v1 HTTP/1.1\r\nHost: a\r\nX: ", b"", post(b"x" * 100)[:-50]],
+    ids=["line", "head", "nothing", "body"],
+)
+def test_half_a_request_is_given_up(asked, sent):
+    answer = asked.raw(sent)
+    assert status_of(answer) == 408 and not answer.endswith(b"(still open)")
+
+
+@pytest.mark.parametrize(
+    "sent", [b"nonsense\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00\x01"]
+)
+def test_what_is_not_http_is_answered_with_400(asked, sent):
+    answer = asked.raw(sent)
+    assert status_of(answer) == 400 and b'{\n "error"' in answer
+
+
+def test_a_broken_body_is_answered_with_400(asked):
+    head = f"POST {PREDICT} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    answer = asked.raw(head + b"zz\r\n")
+    assert status_of(answer) == 400 and not answer.endswith(b"(still open)")
+
+
+def test_nonsense_after_a_request_does_not_cost_its_answer(asked):
+    answer = asked.raw(GOOD + b"nonsense\r\n\r\n")
+    assert status_of(answer) == 200 and answer.count(b"HTTP/1.1") == 1 and b'"label": "short"' in answer
+
+
+def test_an_endless_head_is_refused(asked):
+    with socket.create_connection(("localhost", asked.port), timeout=10) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n")
+        try:
+            for _ in range(100):
+                connection.sendall(b"X: " + b"y" * 10_000 + b"\r\n")
+            answer = received(connection)
+        except (ConnectionResetError, BrokenPipeError):
+            return
+    assert status_of(answer) == 431
+
+
+@pytest.mark.slow
+def test_a_hundred_clients_at_once_are_answered(asked):
+    gate, answers = threading.Barrier(100), []
+
+    def ask():
+        gate.wait()
+        answers.append(asked.predict({"instances": ["short"]})[0])
+
+    threads = [threading.Thread(target=ask) for _ in range(100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [200] * 100

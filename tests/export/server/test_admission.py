@@ -1,0 +1,102 @@
+"""What is too much is turned away at once; what is inside is counted until it is out."""
+
+import threading
+import time
+
+import grpc
+import pytest
+from tensorflow_serving.apis import prediction_service_pb2_grpc
+
+from export.gate.saved_model_session import RequestError
+from export.server import composition
+from export.server.admission import Admission
+from export.server.composition import Server, ServerOptions
+from export.server.limits import Limits
+from export.server.models.model_settings import ModelSettings
+from export.server.rest import http_app
+
+from .asking import MODEL, Asked, request_of, wait_until
+
+
+def test_admission_counts_what_is_inside():
+    admission = Admission(1, 100)
+    with admission.enter(1):
+        with pytest.raises(RequestError, match="takes no more .--max_pending") as error, admission.enter(1):
+            pass
+        assert error.value.status == "UNAVAILABLE"
+        assert not admission.wait_until_empty(0.01)
+    assert admission.wait_until_empty(0)
+    with pytest.raises(KeyError), admission.enter(1):
+        raise KeyError
+    assert admission.pending == 0
+
+
+def test_admission_counts_bytes_and_lets_one_large_request_in():
+    admission = Admission(10, 100)
+    with admission.enter(1000):
+        with pytest.raises(RequestError, match="1000 bytes .*--max_pending_bytes"):
+            admission.begin(1)
+    with admission.enter(60), admission.enter(40):
+        with pytest.raises(RequestError, match="100 bytes"):
+            admission.begin(1)
+    with admission.enter(100):
+        pass
+
+
+def test_a_full_server_answers_unavailable_at_once(two_versions):
+    limits = Limits(max_pending=1, grace_seconds=0.1, rest_timeout_seconds=0.2)
+    settings = ModelSettings(MODEL, str(two_versions))
+    server = Server([settings], ServerOptions(port=0, rest_api_port=0, limits=limits))
+    with grpc.insecure_channel(f"localhost:{server.port}") as channel:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        asked = Asked(server.rest_api_port)
+        late = asked.predict({"instances": ["1000000"], "signature_name": "work"})
+        assert late[0] == 504
+        wait_until(lambda: server._service.admission.pending == 0)
+        long = stub.Predict.future(request_of(["1000000"], signature_name="work"))
+        wait_until(lambda: server._service.admission.pending == 1)
+        began = time.monotonic()
+        with pytest.raises(grpc.RpcError) as error:
+            stub.Predict(request_of())
+        assert error.value.code() == grpc.StatusCode.UNAVAILABLE
+        status, answer = asked.predict({"instances": ["a"]})
+        assert status == 503 and "takes no more" in answer["error"]
+        # Whoever looks after the server still gets an answer.
+        assert asked.rest("GET", f"/v1/models/{MODEL}")[0] == 200
+        assert time.monotonic() - began < 5
+        # The grace period is over long before the request: it is cancelled, and everything ends.
+        stopped = []
+        thread = threading.Thread(target=lambda: stopped.append(server.stop()))
+        thread.start()
+        assert long.exception(timeout=10) is not None
+        thread.join(timeout=15)
+    assert stopped == [True]
+
+
+def test_a_client_is_told_that_it_is_late_though_the_run_goes_on(two_versions, monkeypatch):
+    ended = threading.Event()
+    monkeypatch.setattr(http_app, "_SECONDS_TO_END", 0.1)
+    monkeypatch.setattr(http_app, "answer", lambda *unused: ended.wait(10))
+    limits = Limits(rest_timeout_seconds=0.1)
+    server = Server(
+        [ModelSettings(MODEL, str(two_versions))], ServerOptions(port=0, rest_api_port=0, limits=limits)
+    )
+    assert Asked(server.rest_api_port).predict({"instances": ["a"]})[0] == 504
+    assert server._service.admission.pending == 1  # it still takes its place
+    ended.set()
+    assert server.stop()
+
+
+def test_a_session_that_does_not_close_does_not_hold_up_the_end(two_versions, monkeypatch):
+    monkeypatch.setattr(composition, "_SECONDS_TO_CANCEL", 0.1)
+    server = Server([ModelSettings(MODEL, str(two_versions))], ServerOptions(port=0, rest_api_port=0))
+    ended = threading.Event()
+    close = server.models.close
+    monkeypatch.setattr(server.models, "close", lambda: ended.wait(10) and close())
+    assert not server.stop()
+    ended.set()
+
+
+def test_a_limit_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="max_pending=0 is not a limit"):
+        Limits(max_pending=0)

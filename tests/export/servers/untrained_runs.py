@@ -1,0 +1,42 @@
+"""Tiny runs of every task that answers texts: random weights, no training."""
+
+from pathlib import Path
+
+from kbert.config import DatasetConfig
+from kbert.encoder import BertEncoder
+from kbert.runs.checkpoint import save_checkpoint
+from kbert.runs.run_directory import RunDirectory, trained_weights
+from kbert.tasks import TASKS
+from tests.conftest import (
+    MAX_SEQ_LENGTH,
+    tiny_encoder_config,
+    tiny_finetuning_config,
+    tiny_pretraining_config,
+)
+from tests.kbert.tasks.test_task_model import make_task
+from tests.kbert.test_encoder import randomize
+from tests.tfrecords_tools import small_corpus
+
+# Of windows, which room for a question leaves short.
+_SETTINGS = {"question_answering": {"doc_stride": 6, "max_query_length": 4}}
+
+
+def tasks_with_answers() -> list[str]:
+    return [name for name in TASKS if make_task(name).inputs]
+
+
+def untrained_run(name: str, folder: Path, **changes) -> RunDirectory:
+    """A run of a task with random numbers for weights; `changes` are of the encoder's config."""
+    settings = _SETTINGS.get(name, {})
+    task = make_task(name)
+    if settings:
+        task = TASKS[name].of_dataset(DatasetConfig(), TASKS[name].read_settings(settings))
+    is_finetuned = "Finetuning" in task.config_class.__name__
+    encoder = tiny_encoder_config(**changes)
+    config = (tiny_finetuning_config if is_finetuned else tiny_pretraining_config)(task=name, encoder=encoder)
+    details = TASKS.record_of(task) | {"max_seq_length": MAX_SEQ_LENGTH, "data": {"train": "none"}}
+    run = RunDirectory.create_or_resume(folder, config, details, small_corpus.vocabulary())
+    model = task.build_model(BertEncoder(config.encoder, dtype="float32"))
+    randomize(model)
+    save_checkpoint(run.checkpoints, 1, trained_weights(model), {}, {}, keep=1)
+    return run
