@@ -91,14 +91,18 @@ def compare(task, answered: Answered, expected: Answered, data: ComparisonData) 
 
 
 def metrics_of(task, answered: Answered, data: ComparisonData) -> dict:
-    """The task's metrics of these answers, as `run_evaluation` reports them; nothing without labels."""
+    """The task's metrics of these answers, as `run_evaluation` reports them; nothing without labels.
+
+    A score that is undefined, such as a correlation with a constant, is None.
+    """
     if not data.labelled:
         return {}
+    from kbert.runs.metrics_file import json_ready
     from kbert.training.evaluation_step import GivenOutputs, evaluate_batches
 
     step = GivenOutputs(task, answered.outputs)
     found = evaluate_batches(task, step, data.batches, data.examples, data.owners)
-    return {name: value for name, value in found.items() if isinstance(value, float)}
+    return json_ready({name: value for name, value in found.items() if isinstance(value, float)})
 
 
 def _by_row(answered, expected) -> np.ndarray:

@@ -54,13 +54,13 @@ def _files(reports, keras_metrics, best):
         [
             name,
             f"{one['bytes'] / 1e6:.2f}",
-            *(f"{one['metrics'][metric]:.4f}" for metric in shown),
+            *(_score(one["metrics"][metric]) for metric in shown),
             f"{one['agreement']:.2%}",
             f"{one['max_difference']:.2g}",
         ]
         for name, one in reports.items()
     ]
-    keras = {f"Keras, {words(metric)}": f"{keras_metrics[metric]:.4f}" for metric in shown}
+    keras = {f"Keras, {words(metric)}": _score(keras_metrics[metric]) for metric in shown}
     return (facts(keras) if keras else "") + table(head, rows)
 
 
@@ -88,10 +88,14 @@ def _differences(reports):
 
 def _scores(reports, keras_metrics):
     rows = [
-        [words(metric), f"{value:.4f}", *(f"{one['metrics'][metric]:.4f}" for one in reports.values())]
+        [words(metric), _score(value), *(_score(one["metrics"][metric]) for one in reports.values())]
         for metric, value in keras_metrics.items()
     ]
     return table(["score", "Keras", *reports], rows)
+
+
+def _score(value) -> str:
+    return "undefined" if value is None else f"{value:.4f}"
 
 
 def _ops(reports):

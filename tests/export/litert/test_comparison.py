@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from export.litert import latency
-from export.litert.comparison import Answered, answers_to, compare
+from export.litert.comparison import Answered, answers_to, compare, metrics_of
 from export.litert.comparison_data import ComparisonData
+from export.litert.report_page import report_page
 from kbert.tasks import TASKS
+from tests.html_checks import read_page
 
 TASK = TASKS["sequence_classification"](("quiet", "loud"))
 LOGITS = np.array([[2.0, 0.0], [0.0, 1.0], [0.5, 0.25], [-4.0, 3.0]], np.float32)
@@ -48,6 +50,24 @@ def test_answers_are_kept_in_order():
     kept = answered(LOGITS, data)
     assert isinstance(kept, Answered) and len(kept.outputs) == 2
     np.testing.assert_array_equal(np.concatenate(kept.by_ids["logits"]), LOGITS[[3, 1, 0]])
+
+
+def test_a_score_that_is_undefined_is_said_so(tmp_path):
+    task = TASKS["sequence_regression"]()
+    batch = rows([[0, 1, 2]]).batches[0] | {
+        "targets": np.ones(3, np.float32)
+    }  # a constant
+    data = ComparisonData("rows", [batch], [None] * 3, np.arange(3))
+    said = Answered({"prediction": [LOGITS[:3, 0]]}, [{"prediction": LOGITS[:3, 0]}])
+    metrics = metrics_of(task, said, data)
+    assert metrics["pearson"] is None and metrics["loss"] == pytest.approx((1 + 1 + 0.25) / 3)
+    report = compare(task, said, said, data) | {"metrics": metrics, "ops": {"ADD": 3}, "lengths": [16]}
+    report |= {"bytes": 1_250_000, "compared_on": "<rows>", "latency_ms": {"16": {"1": 2.5, "2": 1.25}}}
+    path = tmp_path / "report.html"
+    path.write_text(report_page("a", {"float16": report}, metrics, "pearson"))
+    page = read_page(path)
+    for shown in ("undefined", "1.25", "100.00%", "2.50", "&lt;rows&gt;", "ADD", "0.7500"):
+        assert shown in page, shown
 
 
 class FakeModel:
