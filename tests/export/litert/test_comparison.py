@@ -54,9 +54,7 @@ def test_answers_are_kept_in_order():
 
 def test_a_score_that_is_undefined_is_said_so(tmp_path):
     task = TASKS["sequence_regression"]()
-    batch = rows([[0, 1, 2]]).batches[0] | {
-        "targets": np.ones(3, np.float32)
-    }  # a constant
+    batch = rows([[0, 1, 2]]).batches[0] | {"targets": np.ones(3, np.float32)}  # a constant
     data = ComparisonData("rows", [batch], [None] * 3, np.arange(3))
     said = Answered({"prediction": [LOGITS[:3, 0]]}, [{"prediction": LOGITS[:3, 0]}])
     metrics = metrics_of(task, said, data)
