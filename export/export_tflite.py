@@ -75,11 +75,11 @@ def export_tflite(
     """
     output_dir = Path(output_dir)
     _check_output_dir(output_dir, run, overwrite)
-    requests.check_run(run)
     lengths = requests.checked_lengths(max_seq_lengths, run)
+    requests.check_agreement(min_agreement)
+    requests.check_run(run)
     _warn_of_long_texts(run, lengths[-1])
     requests.check_quantizations(quantizations)
-    requests.check_agreement(min_agreement)
 
     from .litert.measured_export import MeasuredExport
 
@@ -134,6 +134,7 @@ def main(argv):
     del argv
     lengths = None if FLAGS.max_seq_length is None else requests.parse_lengths(FLAGS.max_seq_length)
     requests.check_quantizations(FLAGS.quantization)
+    requests.check_agreement(FLAGS.min_agreement)
     from kbert.runs.run_directory import RunDirectory
 
     report = export_tflite(

@@ -76,6 +76,7 @@ def test_both_signatures_answer_as_keras_does(exported):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_bfloat16_is_told_and_near(finetuned_run, tmp_path, monkeypatch):
     report = export_savedmodel(finetuned_run, tmp_path / "served", precision="bfloat16")
     assert report["precision"] == "bfloat16" and 1e-5 < report["max_difference"] < 0.1
@@ -204,6 +205,7 @@ def test_a_file_in_the_place_of_the_folder_is_refused(finetuned_run, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_pretraining_run_fills_masks_where_it_is_served(pretraining_run, tmp_path):
     """By the same signature that Python asks: nothing in the exporter knows the task."""
     report = export_savedmodel(pretraining_run, tmp_path / "served")

@@ -81,6 +81,7 @@ def test_what_lies_beside_the_files(exported):
     assert all(f"<td>{op}</td>" in page for report in reports.values() for op in report["ops"])
 
 
+@pytest.mark.long
 def test_a_pair_run_without_labelled_file(pair_run, tmp_path):
     report = export_tflite(pair_run, tmp_path / "model", ["float32"], (12,))["float32"]
     assert report["compared_on"] == "12 fixed texts (no --eval_file was given)"

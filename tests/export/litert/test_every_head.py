@@ -25,6 +25,7 @@ HEADS = {
     "cosine_similarity": (TASKS["cosine_similarity"], {"pooling": "mean", "normalize": True}),
     "multiple_negatives_ranking": (TASKS["multiple_negatives_ranking"], {"pooling": "max"}),
 }
+LIKE_OTHERS = {"multiple_negatives_ranking"}  # its signature is that of cosine_similarity
 OUTPUTS = {
     "sequence_classification": {"logits": (3,), "probabilities": (3,)},
     "multi_label_classification": {"logits": (3,), "probabilities": (3,)},
@@ -41,7 +42,9 @@ def test_every_task_on_labelled_files_is_here():
     assert set(HEADS) == {name for name in TASKS if TASKS[name].has_encoder and reads_files(TASKS[name])}
 
 
-@pytest.mark.parametrize("name", HEADS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in LIKE_OTHERS else []) for name in HEADS]
+)
 def test_the_file_gives_what_keras_gives(name, tmp_path):
     task_class, settings = HEADS[name]
     task = task_class(**settings)

@@ -27,6 +27,7 @@ def run_on_two(pretraining_run, labelled_files, tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_each_file_has_metrics_of_its_own(run_on_two, labelled_files):
     run, metrics, other = run_on_two
     for prefix, file in (("", labelled_files[1]), ("mismatched_", other)):

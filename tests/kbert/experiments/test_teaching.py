@@ -82,6 +82,7 @@ def test_a_changed_teacher_is_refused(finetuned_run, pair_run, labelled_files, t
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_student_starts_from_layers_of_its_teacher(pretraining_run, records_dir, tmp_path):
     """At a learning rate of almost nothing it stays what it was: DistilBERT's start, in small."""
     settings = DistillationConfig(

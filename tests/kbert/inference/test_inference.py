@@ -149,6 +149,7 @@ def test_whether_a_text_follows_is_the_models_own_probability(pretraining_run):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_examples_of_every_kind_keep_their_order(pretraining_run):
     """Batches are of one signature and of like lengths; answers come in the order of the examples."""
     examples = [

@@ -42,6 +42,7 @@ def test_evaluation_of_the_finished_run_says_the_same(finetuned_run, labelled_fi
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_encoder_starts_from_the_pretrained_weights(pretraining_run, labelled_files, tmp_path):
     """At a learning rate of almost nothing the encoder stays what it was."""
     config = tiny_finetuning_config(num_train_epochs=0.2)
@@ -165,6 +166,7 @@ def stopped_early(pretraining_run, labelled_files, tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_early_stopping_keeps_the_best_and_ends(stopped_early, labelled_files):
     run, metrics = stopped_early[0], dict(stopped_early[1])
     evaluated = [line for line in read_metrics(run.metrics_file) if line["split"] == "eval"]

@@ -35,7 +35,8 @@ def after_a_step():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("recompute", [pytest.param(False, marks=pytest.mark.long), True])
+@pytest.mark.long
+@pytest.mark.parametrize("recompute", [pytest.param(False, marks=pytest.mark.exhaustive), True])
 def test_frozen_weights_stay_and_the_others_learn_as_without(after_a_step, recompute):
     _, unfrozen, _ = after_a_step(FrozenConfig())
     before, after, training = after_a_step(FROZEN, recompute)

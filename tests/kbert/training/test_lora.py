@@ -37,6 +37,7 @@ def step_with(**changes):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_adapters_and_heads_learn_and_running_a_block_again_drops_the_same():
     before, after = step_with()
     for name in before:

@@ -91,7 +91,8 @@ def test_a_tiny_model_learns_its_entities(trained, files):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("document_context", [pytest.param(False, marks=pytest.mark.long), True])
+@pytest.mark.long
+@pytest.mark.parametrize("document_context", [pytest.param(False, marks=pytest.mark.exhaustive), True])
 def test_records_are_judged_as_the_file_is(document_context, pretraining_run, files, tmp_path):
     settings = {"document_context": document_context}
     config = config_of(task_settings=settings, num_train_epochs=2.0)
