@@ -75,9 +75,9 @@ def export_tflite(
     """
     output_dir = Path(output_dir)
     _check_output_dir(output_dir, run, overwrite)
-    lengths = requests.checked_lengths(max_seq_lengths, run)
     requests.check_agreement(min_agreement)
     requests.check_run(run)
+    lengths = requests.checked_lengths(max_seq_lengths, run)
     _warn_of_long_texts(run, lengths[-1])
     requests.check_quantizations(quantizations)
 
