@@ -1,10 +1,12 @@
-r"""Script: a run directory -> LiteRT (.tflite) files for classification on phones.
+r"""Script: a run directory -> LiteRT (.tflite) files that answer on phones, with their quality measured.
 
   python -m export.export_tflite --run_dir=runs/sst2 --output_dir=litert/sst2 \
-      --quantization=float32,dynamic_int8
+      --quantization=float32,float16,dynamic_int8 --max_seq_length=16,32,64,128 --eval_file=sst2/dev.tsv
 
-Writes model_<quantization>.tflite, whose inputs are token ids, vocab.txt, labels.txt and kbert.json
-(casing, length). Each file is compared with the Keras model on a few texts before output_dir appears.
+Writes model_<quantization>.tflite, whose inputs are token ids, with model_<quantization>.json beside it
+(size, ops, speed, scores, agreement with Keras), report.html, vocab.txt, labels.txt and kbert.json (task,
+casing, lengths). Every file is compared with the Keras model before output_dir appears; below --min_agreement
+nothing is left behind. docs/mobile.md has the rest.
 """
 
 import json
@@ -15,87 +17,93 @@ from absl import flags, logging
 
 from kbert import command_line
 from kbert.files.output_path import check_output_folder
-from kbert.files.whole_file import whole_folder, write_json
+from kbert.files.whole_file import whole_folder, write_json, write_text
 
 from .labels_file import write_labels
+from .litert import requests
 
 FLAGS = flags.FLAGS
 
-_ABOUT_FILE = "kbert.json"
-_CHECK_TEXTS = ["a short text", "Another text, somewhat longer than the first one.", "x"]
+_ABOUT_FILE, _PAGE = "kbert.json", "report.html"
+MIN_AGREEMENT = 0.99
 
 
 def define_flags():
-    flags.DEFINE_string("run_dir", None, "The classification run to export.")
+    flags.DEFINE_string("run_dir", None, "The run to export.")
     flags.DEFINE_string("output_dir", None, "Folder for the .tflite files.")
-    flags.DEFINE_list("quantization", ["float32", "dynamic_int8"], "Of float32, float16, dynamic_int8.")
-    flags.DEFINE_integer("max_seq_length", None, "Fixed input length; by default the run's.", lower_bound=4)
+    flags.DEFINE_list("quantization", ["float32", "dynamic_int8"], f"Of {', '.join(requests.QUANTIZATIONS)}.")
+    flags.DEFINE_list(
+        "max_seq_length", None, "Lengths, a signature each on shared weights; by default the run's alone."
+    )
+    flags.DEFINE_string(
+        "eval_file", None, "Labelled file to compare on; without it, a few fixed texts without labels."
+    )
+    flags.DEFINE_float(
+        "min_agreement", MIN_AGREEMENT, "Least share of a file's answers that are those of Keras."
+    )
     flags.DEFINE_bool("overwrite", False, "Replace an output_dir that holds an earlier export.")
     flags.mark_flags_as_required(["run_dir", "output_dir"])
 
 
-def export_tflite(run, output_dir, quantizations, max_seq_length=None, overwrite=False) -> dict:
-    """Exports a classification run to LiteRT files.
+def export_tflite(
+    run,
+    output_dir,
+    quantizations,
+    max_seq_lengths=None,
+    overwrite=False,
+    eval_file=None,
+    min_agreement=MIN_AGREEMENT,
+) -> dict:
+    """Exports a fine-tuned run to LiteRT files.
 
     Args:
-      run: a `RunDirectory` of a classification run.
+      run: a `RunDirectory` of a run that was fine-tuned on labelled files.
       output_dir: must not exist, unless `overwrite` is given and it holds an earlier export.
       quantizations: one or more of "float32", "float16", "dynamic_int8".
-      max_seq_length: the fixed input length, by default the run's.
+      max_seq_lengths: the lengths of the signatures, by default the run's.
+      eval_file: labelled file in the run's form; None compares on a few fixed texts.
+      min_agreement: the least share of answers, by `Task.same_answers`, that are those of Keras.
 
     Returns:
-      dict: path, and for each quantization its file's bytes and max_difference from Keras's
-      probabilities on a few texts.
+      dict: path, and for each quantization the report of its file: bytes, lengths, ops, latency_ms (length
+      -> threads -> median), compared_on, metrics, keras_metrics, and what `comparison.compare` finds.
 
     Raises:
-      ValueError: for an occupied output_dir, an unknown quantization, a task without probabilities, a length
-        that the encoder does not support, weights or answers that are not finite, or a float32 file whose
-        answers differ from Keras's.
+      ValueError: for an occupied output_dir, an unknown quantization, a run that LiteRT cannot answer for, a
+        length that the encoder does not support, weights or answers that are not finite, ops that are not
+        built in, a float32 file whose answers differ from Keras's, or too little agreement.
     """
     output_dir = Path(output_dir)
     _check_output_dir(output_dir, run, overwrite)
-    task = run.task()
-    if "probabilities" not in task.answers or "choices" in task.inputs:
-        raise ValueError(
-            f"{run.path} is a {task.name} run; LiteRT export needs a run that gives probabilities for texts."
-        )
-    length = max_seq_length or run.config.max_seq_length
-    if not task.cuts_long_texts:
-        logging.warning(
-            "%s reads long texts as its task_settings.long_texts says, but the files answer one row of at "
-            "most %d pieces: give them short texts, or rows that your program makes alike.",
-            run.path, length,
-        )  # fmt: skip
-    if length > run.config.encoder.max_position_embeddings:
-        raise ValueError(
-            f"max_seq_length={length} is more than the encoder's max_position_embeddings="
-            f"{run.config.encoder.max_position_embeddings}."
-        )
+    requests.check_agreement(min_agreement)
+    requests.check_run(run)
+    lengths = requests.checked_lengths(max_seq_lengths, run)
+    _warn_of_long_texts(run, lengths[-1])
+    requests.check_quantizations(quantizations)
 
-    from .litert_model import QUANTIZATIONS, convert_to_litert
+    from .litert.measured_export import MeasuredExport
 
-    unknown = [name for name in quantizations if name not in QUANTIZATIONS]
-    if unknown or not quantizations:
-        raise ValueError(f"--quantization={unknown} is not known; choose from {', '.join(QUANTIZATIONS)}.")
+    export = MeasuredExport(run, lengths, eval_file, min_agreement)
+    with whole_folder(output_dir, replace=overwrite) as aside:
+        reports = {name: export.write(aside, name) for name in quantizations}
+        write_text(export.page(reports), aside / _PAGE)
+        shutil.copy(run.path / "vocab.txt", aside / "vocab.txt")
+        write_labels(getattr(export.task, "labels", ()), aside)
+        write_json(_about(run, export.task, lengths, reports), aside / _ABOUT_FILE)
+    return {"path": str(output_dir)} | reports
+
+
+def _about(run, task, lengths, reports) -> dict:
+    """kbert.json: what a program on the phone needs to know."""
     from kbert.tasks import TASKS
 
-    task, model = run.load_model()
-    report = {}
-    with whole_folder(output_dir, replace=overwrite) as aside:
-        for quantization in quantizations:
-            path = aside / f"model_{quantization}.tflite"
-            path.write_bytes(convert_to_litert(model, length, quantization))
-            difference = _difference(run, model, path, length)
-            if quantization == "float32" and not difference <= 1e-5:
-                raise ValueError(
-                    f"the float32 file differs from Keras by {difference:.2g}; nothing was exported."
-                )
-            report[quantization] = {"bytes": path.stat().st_size, "max_difference": difference}
-        shutil.copy(run.path / "vocab.txt", aside / "vocab.txt")
-        write_labels(task.labels, aside)
-        about = {"max_seq_length": length, "vocabulary": run.details["vocabulary"], "files": report}
-        write_json(TASKS.record_of(task) | about, aside / _ABOUT_FILE)
-    return {"path": str(output_dir)} | report
+    keys = ("bytes", "agreement", "max_difference")
+    return TASKS.record_of(task) | {
+        "max_seq_length": lengths[-1],
+        "lengths": list(lengths),
+        "vocabulary": run.details["vocabulary"],
+        "files": {name: {key: report[key] for key in keys} for name, report in reports.items()},
+    }
 
 
 def _check_output_dir(output_dir, run, overwrite):
@@ -113,33 +121,30 @@ def _check_output_dir(output_dir, run, overwrite):
         )
 
 
-def _difference(run, model, path, length) -> float:
-    import numpy as np
-    import tensorflow as tf
-
-    from kbert.inference.finite_numbers import require_finite_answers
-    from kbert.tokenization.text_inputs import TextInputs
-
-    from .litert_model import LiteRTClassifier
-
-    vocabulary = run.vocabulary()
-    pairs = _CHECK_TEXTS[::-1] if run.config.dataset.text_pair else None
-    inputs = TextInputs(vocabulary, length)(tf.constant(_CHECK_TEXTS), pairs and tf.constant(pairs))
-    expected = model(inputs, training=False)["probabilities"].numpy()
-    require_finite_answers(expected, run.path)
-    return float(np.abs(LiteRTClassifier(path, vocabulary)(_CHECK_TEXTS, pairs) - expected).max())
+def _warn_of_long_texts(run, length):
+    if not run.task().cuts_long_texts:
+        logging.warning(
+            "%s reads long texts as its task_settings.long_texts says, but the files answer one row of at "
+            "most %d pieces: give them short texts, or rows that your program makes alike.",
+            run.path, length,
+        )  # fmt: skip
 
 
 def main(argv):
     del argv
+    lengths = None if FLAGS.max_seq_length is None else requests.parse_lengths(FLAGS.max_seq_length)
+    requests.check_quantizations(FLAGS.quantization)
+    requests.check_agreement(FLAGS.min_agreement)
     from kbert.runs.run_directory import RunDirectory
 
     report = export_tflite(
         RunDirectory(FLAGS.run_dir),
         FLAGS.output_dir,
         FLAGS.quantization,
-        FLAGS.max_seq_length,
+        lengths,
         FLAGS.overwrite,
+        FLAGS.eval_file,
+        FLAGS.min_agreement,
     )
     print(json.dumps(report))
 

@@ -56,7 +56,7 @@ def evaluate(
         )
     if bool(eval_file) == bool(input_dir):
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
-    open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else _labelled_data
+    open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else labelled_data
     data, make_batches = open_data(run, eval_file, input_dir, records_errors, held_out)
     task, model = run.load_model(checkpoint)
     with data.naming_damaged_records():
@@ -131,13 +131,25 @@ def _held_out_part(run, data):
     return part
 
 
-def _labelled_data(run, eval_file, input_dir, records_errors, held_out=False):
+def labelled_data(run, eval_file, input_dir=None, records_errors="fail", held_out=False, max_seq_length=None):
+    """The labelled examples that a run is evaluated on, ready to become batches.
+
+    Args:
+      run, eval_file, input_dir, records_errors, held_out: as for `evaluate`.
+      max_seq_length: the length of the rows made from `eval_file`; by default the run's.
+
+    Returns:
+      (data, function from a batch size to a `tf.data.Dataset`): see `LabelledFile` and `LabelledRecords`.
+
+    Raises:
+      ValueError: when the data do not match the run.
+    """
     from kbert.experiments.labelled_file import LabelledFile
     from kbert.input_pipelines.records.labelled_records import LabelledRecords
     from kbert.tasks.task import reads_files
     from kbert.tokenization.text_inputs import TextInputs
 
-    task, length = run.task(), run.config.max_seq_length
+    task, length = run.task(), max_seq_length or run.config.max_seq_length
     if not reads_files(type(task)):
         raise ValueError(f"{run.path} is a {task.name} run, which is not evaluated on labelled examples.")
     if eval_file:

@@ -33,11 +33,11 @@ def ask_every_way(at: dict[str, Path], logs: Path) -> dict:
     print(f"\n     The same sentence, answered in every way: {_QUESTION!r}", flush=True)
     run, name = RunDirectory(at["classifier run"]), at["SavedModel"].name
     session_check, litert_model, client = map(
-        _exporter, ("gate.session_check", "litert_model", "client.serving_client")
+        _exporter, ("gate.session_check", "litert.litert_model", "client.serving_client")
     )
     classifier, session = TextClassifier(run), session_check.load_session(str(at["SavedModel"] / "1"))
-    floats = litert_model.LiteRTClassifier(at["LiteRT"] / "model_float32.tflite", run.vocabulary())
-    small = litert_model.LiteRTClassifier(at["LiteRT"] / "model_dynamic_int8.tflite", run.vocabulary())
+    floats = litert_model.LiteRTModel(at["LiteRT"] / "model_float32.tflite", run.vocabulary())
+    small = litert_model.LiteRTModel(at["LiteRT"] / "model_dynamic_int8.tflite", run.vocabulary())
     with (
         RunningServer(at["SavedModel"], name, logs) as server,
         client.ServingClient(server.grpc, name, "grpc") as grpc,
@@ -50,8 +50,8 @@ def ask_every_way(at: dict[str, Path], logs: Path) -> dict:
             ],
             "development server, gRPC": lambda: grpc.predict(_TEXT)["probabilities"],
             "development server, REST": lambda: rest.predict(_TEXT)["probabilities"],
-            "LiteRT float32": lambda: floats([_QUESTION]),
-            _INT8: lambda: small([_QUESTION]),
+            "LiteRT float32": lambda: floats([_QUESTION])["probabilities"],
+            _INT8: lambda: small([_QUESTION])["probabilities"],
         }
         timed = {way: _timed(ask) for way, ask in ways.items()}
     return {"text": _QUESTION, "rows": _rows(timed, classifier.task.labels), **_differences(timed)}

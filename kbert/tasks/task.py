@@ -10,7 +10,7 @@ from keras import ops
 
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, from_dict
 from kbert.config.pooling_config import PoolingConfig
-from kbert.features import EXAMPLE_WEIGHTS, Feature
+from kbert.features import ENCODER_INPUTS, EXAMPLE_WEIGHTS, Feature
 from kbert.heads.parts import Part
 from kbert.kernels.cross_entropy import cross_entropy
 from kbert.tasks.pages.content import Section
@@ -490,6 +490,28 @@ class Task:
           inputs: the inputs of "serving_default" or of another signature that answers texts.
         """
 
+    def outputs_of_ids(self, answer: Callable[[dict], dict], batch: dict) -> dict:
+        """The outputs of the model for a batch, from something that answers as the signature "ids" does.
+
+        A file on a phone is such a thing: what `metric_sums`, `collect` and `score` say of these outputs is
+        how good it is. By default they are the outputs of the signature, asked with the rows of the batch.
+
+        Args:
+          answer: function from a dict of `input_ids`, `input_mask` and `segment_ids`, arrays as the signature
+            takes them, to a dict of its float32 outputs.
+          batch: a batch of features, as arrays.
+        """
+        return answer({name: batch[name] for name in ENCODER_INPUTS})
+
+    def same_answers(self, outputs: dict, expected: dict, batch: dict) -> np.ndarray:
+        """Which answers are the same: bool array of shape (answers,).
+
+        Args:
+          outputs, expected: two outputs of the model for the same batch, from `outputs_of_ids`.
+          batch: the batch of features, as arrays; it may have no labels.
+        """
+        raise NotImplementedError
+
     def answer(self, outputs: dict, inputs: dict) -> dict:
         """The answer to one example as a dict, ready for JSON.
 
@@ -517,6 +539,16 @@ def require_reads_texts(task_class: type[Task], path):
             "with python -m tfrecords_tools.create_layer_features, and give their folder: --train_dir, "
             "--dev_dir, or --input_dir of run_evaluation."
         )
+
+
+def near(numbers, expected, tolerance: float = 0.05) -> np.ndarray:
+    """Which numbers are as good as equal, bool array: `tolerance` apart, or that share of the larger ones.
+
+    Two answers that are numbers are never bit for bit the same; this is what `Task.same_answers` calls the
+    same, of a score from 0 to 5 as of a probability.
+    """
+    numbers, expected = np.asarray(numbers, np.float64), np.asarray(expected, np.float64)
+    return np.abs(numbers - expected) <= tolerance * np.maximum(1.0, np.abs(expected))
 
 
 def example_weights(batch):

@@ -1,6 +1,6 @@
 """The evaluation step, the same under every strategy, and the metrics computed from its results."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import tensorflow as tf
@@ -57,21 +57,41 @@ class EvaluationStep:
         outputs = self._model_outputs(model_inputs(self._model, batch))
         if self._couples:
             outputs = with_coupled_rows(self._task, outputs, batch)
-        weights = self._task.loss_weights(batch)
-        losses = self._task.loss_sums(outputs, batch)
-        sums = {name: (losses[name], weights[name]) for name in losses}
-        rows = dict(self._collect(outputs, batch))
-        if rows:
-            rows[_WEIGHTS] = example_weights(batch)
-        return sums | self._task.metric_sums(outputs, batch), rows
+        return _sums_and_rows(self._task, outputs, batch, self._collect)
 
     def _outputs(self, inputs):
         return self._model(inputs, training=False)
 
 
+class GivenOutputs:
+    """An evaluation step for outputs that are already there, such as those of a file on a phone.
+
+    Args:
+      task: the `Task`.
+      outputs: for each batch, in order, the outputs of the model as arrays.
+    """
+
+    def __init__(self, task, outputs: Iterable[dict]):
+        self._task = task
+        self._outputs = iter(outputs)
+
+    def run(self, batch):
+        """As `EvaluationStep.run`, of the next outputs."""
+        return _sums_and_rows(self._task, next(self._outputs), batch, self._task.collect)
+
+
+def _sums_and_rows(task, outputs, batch, collect):
+    weights, losses = task.loss_weights(batch), task.loss_sums(outputs, batch)
+    sums = {name: (losses[name], weights[name]) for name in losses}
+    rows = dict(collect(outputs, batch))
+    if rows:
+        rows[_WEIGHTS] = example_weights(batch)
+    return sums | task.metric_sums(outputs, batch), rows
+
+
 def evaluate_batches(
     task,
-    step: EvaluationStep,
+    step: EvaluationStep | GivenOutputs,
     batches,
     examples=None,
     owners=None,
@@ -95,7 +115,7 @@ def evaluate_batches(
         new_sums, rows = step.run(batch)
         sums = new_sums if sums is None else tf.nest.map_structure(tf.add, sums, new_sums)
         if rows:
-            collected.append({name: value.numpy() for name, value in rows.items()})
+            collected.append({name: np.asarray(value) for name, value in rows.items()})
     if sums is None:
         raise ValueError("the evaluation data hold no example.")
     metrics = task.summarize(means(sums))

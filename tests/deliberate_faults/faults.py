@@ -958,6 +958,24 @@ _ANSWERING = (
     ),
 )  # fmt: skip
 
+_PHONES = (
+    _fault(
+        "LiteRT: a full row goes to the next length", "export/litert/litert_model.py",
+        "if tokens <= length:", "if tokens < length:",
+        "export/litert/test_litert_model.py",
+    ),
+    _fault(
+        "LiteRT: differences of the first row of a batch alone", "export/litert/comparison.py",
+        ".reshape(len(one), -1).max(axis=1)", ".reshape(len(one), -1)[:1].max(axis=1)",
+        "export/litert/test_comparison.py",
+    ),
+    _fault(
+        "LiteRT: one right end makes a span the same", "kbert/tasks/question_answering/question_answering.py",
+        "return both[0] & both[1]", "return both[0] | both[1]",
+        "kbert/tasks/test_same_answers.py",
+    ),
+)  # fmt: skip
+
 _MODEL_PAGE = (
     _fault(
         "the page to try models allows inline scripts", "export/server/page/page_files.py",
@@ -979,5 +997,5 @@ _MODEL_PAGE = (
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
     *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_FEATURES, *_SUITE, *_FINETUNING,
-    *_DISTILLATION, *_PAGES, *_CHOSEN_ANSWERS, *_ANSWERING, *_MODEL_PAGE,
+    *_DISTILLATION, *_PAGES, *_CHOSEN_ANSWERS, *_ANSWERING, *_MODEL_PAGE, *_PHONES,
 )  # fmt: skip

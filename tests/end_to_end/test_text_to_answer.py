@@ -9,7 +9,7 @@ from export.client.serving_client import ServingClient
 from export.development_server import DevelopmentServer
 from export.export_savedmodel import export_savedmodel
 from export.export_tflite import export_tflite
-from export.litert_model import LiteRTClassifier
+from export.litert.litert_model import LiteRTModel
 from export.server.models.loaded_version import BatchingSettings
 from kbert.config import DatasetConfig, OptimizerConfig
 from kbert.experiments.evaluation import evaluate
@@ -120,7 +120,7 @@ def test_every_way_of_asking_gives_kerass_answer(road):
             assert [as_text(label) for label in answer["label"]] == labels
 
     export_tflite(run, road / "litert", ["float32"])
-    answered = LiteRTClassifier(road / "litert" / "model_float32.tflite", run.vocabulary())(TEXTS)
+    answered = LiteRTModel(road / "litert" / "model_float32.tflite", run.vocabulary())(TEXTS)["probabilities"]
     np.testing.assert_allclose(answered, expected, atol=1e-5)
 
 

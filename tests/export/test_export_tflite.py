@@ -1,72 +1,131 @@
-"""LiteRT files answer as Keras does, with built-in ops alone."""
+"""An export to LiteRT: files with their reports, or one sentence and nothing left behind."""
 
 import json
-import random
+import shutil
 
 import numpy as np
 import pytest
-from ai_edge_litert.interpreter import Interpreter
 
 from export.export_tflite import export_tflite
-from export.litert_model import LiteRTClassifier, convert_to_litert
+from export.litert import measured_export
+from export.litert.litert_model import LiteRTModel
+from kbert.experiments.evaluation import evaluate
 from kbert.inference.text_classifier import TextClassifier
-from tests.kbert.inference.test_texts import odd_texts
+from kbert.runs.run_directory import RunDirectory
+from tests.conftest import MAX_SEQ_LENGTH
+from tests.html_checks import read_page
 
 pytestmark = pytest.mark.slow  # a conversion for every kind of file
 
 TEXTS = ["jump the a", "Walks, and JUMPED.", "", "an unknown word", "play " * 40]
+LENGTHS = (8, MAX_SEQ_LENGTH)
+TOLERANCES = {"float32": 1e-5, "float16": 5e-3, "dynamic_int8": 0.1}
 
 
 @pytest.fixture(scope="module")
-def exported(finetuned_run, tmp_path_factory):
+def exported(finetuned_run, labelled_files, tmp_path_factory):
     output_dir = tmp_path_factory.mktemp("litert") / "model"
-    report = export_tflite(finetuned_run, output_dir, ["float32", "float16", "dynamic_int8"])
+    options = {"eval_file": labelled_files[1], "min_agreement": 0.8}  # two of 13 may be near ties
+    report = export_tflite(finetuned_run, output_dir, list(TOLERANCES), LENGTHS, **options)
+    assert report.pop("path") == str(output_dir)
     return finetuned_run, output_dir, report
 
 
-def answers(run, path):
+@pytest.mark.parametrize("kind", TOLERANCES)
+def test_answers_are_those_of_keras(exported, kind):
+    run, output_dir, _ = exported
     expected = TextClassifier(run).outputs(TEXTS)["probabilities"].numpy()
-    return LiteRTClassifier(path, run.vocabulary(), num_threads=1)(TEXTS), expected
-
-
-@pytest.mark.parametrize(("kind", "tolerance"), [("float32", 1e-5), ("float16", 5e-3), ("dynamic_int8", 0.1)])
-def test_answers_are_those_of_keras(exported, kind, tolerance):
-    run, output_dir, report = exported
-    path = output_dir / f"model_{kind}.tflite"
-    answered, expected = answers(run, path)
+    model = LiteRTModel(output_dir / f"model_{kind}.tflite", run.vocabulary(), num_threads=1)
+    answered = model(TEXTS)["probabilities"]
     assert answered.dtype == np.float32 and answered.shape == (len(TEXTS), 2)
-    np.testing.assert_allclose(answered, expected, atol=tolerance)
-    assert report[kind]["bytes"] == path.stat().st_size
-    assert report[kind]["max_difference"] <= tolerance
+    np.testing.assert_allclose(answered, expected, atol=TOLERANCES[kind])
 
 
-def test_only_built_in_ops(exported):
-    _, output_dir, _ = exported
-    for path in output_dir.glob("*.tflite"):
-        content = path.read_bytes()
-        assert b"Flex" not in content, f"{path.name} needs the Select-TF-Ops delegate"
-        interpreter = Interpreter(model_content=content)
-        names = {op["op_name"] for op in interpreter._get_ops_details()}
-        assert "CUSTOM" not in names and len(names) > 5
+@pytest.mark.parametrize("kind", TOLERANCES)
+def test_the_report_of_a_file(exported, labelled_files, kind):
+    run, output_dir, reports = exported
+    report = reports[kind]
+    path = output_dir / report["file"]
+    assert json.loads(path.with_suffix(".json").read_text()) == report
+    assert report["bytes"] == path.stat().st_size and report["lengths"] == list(LENGTHS)
+    assert not any("CUSTOM" in op for op in report["ops"]) and report["ops"]["BATCH_MATMUL"] > 0
+    assert b"Flex" not in path.read_bytes()
+    assert {n: set(times) for n, times in report["latency_ms"].items()} == {
+        str(n): {"1", "2"} for n in LENGTHS
+    }
+    assert all(ms > 0 for times in report["latency_ms"].values() for ms in times.values())
+    assert report["compared_on"] == str(labelled_files[1]) and report["num_answers"] == 13
+    assert report["differences"]["probabilities"]["max"] <= TOLERANCES[kind]
+    _, metrics = evaluate(run, labelled_files[1])
+    for name, value in report["keras_metrics"].items():
+        assert value == pytest.approx(metrics[name], abs=1e-5), name
+    assert report["metrics"].keys() == report["keras_metrics"].keys() >= {"loss", "accuracy", "f1"}
+    assert report["metrics"]["loss"] == pytest.approx(metrics["loss"], abs=TOLERANCES[kind])
 
 
-@pytest.mark.slow
+def test_what_lies_beside_the_files(exported):
+    run, output_dir, reports = exported
+    beside = {"kbert.json", "labels.txt", "vocab.txt", "report.html"}
+    files = {f"model_{kind}.{ending}" for kind in TOLERANCES for ending in ("tflite", "json")}
+    assert {path.name for path in output_dir.iterdir()} == beside | files
+    about = json.loads((output_dir / "kbert.json").read_text())
+    assert about["task_config"] == run.task().get_config()  # a threshold, where one was chosen
+    assert about["max_seq_length"] == LENGTHS[-1] and about["lengths"] == list(LENGTHS)
+    assert about["vocabulary"] == run.details["vocabulary"] and about["files"].keys() == TOLERANCES.keys()
+    assert (output_dir / "labels.txt").read_text() == "quiet\nloud\n"
+    assert (output_dir / "vocab.txt").read_bytes() == (run.path / "vocab.txt").read_bytes()
+    page = read_page(output_dir / "report.html")
+    for report in reports.values():
+        assert f"{report['bytes'] / 1e6:.2f}" in page and f"{report['agreement']:.2%}" in page
+        assert all(f"{times['1']:.2f}" in page for times in report["latency_ms"].values())
+    assert all(f"<td>{op}</td>" in page for report in reports.values() for op in report["ops"])
+
+
 @pytest.mark.long
-def test_a_pair_run_and_a_length_of_its_own(pair_run, tmp_path):
-    report = export_tflite(pair_run, tmp_path / "model", ["float32"], max_seq_length=12)
-    assert report["float32"]["max_difference"] <= 1e-5
-    about = json.loads((tmp_path / "model" / "kbert.json").read_text())
-    assert about["task_config"] == pair_run.task().get_config()  # a threshold, where one was chosen
-    assert about["max_seq_length"] == 12 and about["vocabulary"] == pair_run.details["vocabulary"]
-    assert (tmp_path / "model" / "labels.txt").read_text() == "quiet\nloud\n"
-    assert (tmp_path / "model" / "vocab.txt").read_bytes() == (pair_run.path / "vocab.txt").read_bytes()
+def test_a_pair_run_without_labelled_file(pair_run, tmp_path):
+    report = export_tflite(pair_run, tmp_path / "model", ["float32"], (12,))["float32"]
+    assert report["compared_on"] == "12 fixed texts (no --eval_file was given)"
+    assert (report["num_answers"], report["agreement"]) == (12, 1.0) and report["max_difference"] <= 1e-4
+    assert report["metrics"] == {} == report["keras_metrics"]
+    assert "12 fixed texts" in read_page(tmp_path / "model" / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("float32", "the float32 file differs from Keras by .*; nothing was exported."),
+        (
+            "float16",
+            r"float16.tflite gives another answer than Keras to 1[0-3] of 13 .*agreement 0\.[012]",
+        ),
+    ],
+)
+def test_a_file_with_other_answers_is_not_left_behind(
+    finetuned_run, labelled_files, tmp_path, monkeypatch, kind, sentence
+):
+    def with_swapped_labels(signature, *arguments):
+        def swapped(*inputs):
+            outputs = signature.function(*inputs)
+            return {name: outputs[name][:, ::-1] for name in ("logits", "probabilities")}
+
+        return convert(signature._replace(function=swapped), *arguments)
+
+    convert = measured_export.convert_to_litert
+    monkeypatch.setattr(measured_export, "convert_to_litert", with_swapped_labels)
+    with pytest.raises(ValueError, match=sentence):
+        export_tflite(finetuned_run, tmp_path / "model", [kind], eval_file=labelled_files[1])
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((["int4"],), "--quantization=['int4'] is not known; choose from float32, float16, dynamic_int8."),
-        ((["float32"], 99), "max_seq_length=99 is more than the encoder's max_position_embeddings=32."),
+        ((["int3"],), "--quantization=int3 is not known; choose from float32, float16, dynamic_int8."),
+        ((["float32"], (99,)), "max_seq_length=99 is more than the encoder's max_position_embeddings=32."),
+        (
+            (["float32"], None, False, None, 99),
+            "--min_agreement=99 must be a share from 0 to 1, for example 0.99.",
+        ),
     ],
 )
 def test_refusals_leave_nothing(finetuned_run, tmp_path, arguments, sentence):
@@ -76,14 +135,34 @@ def test_refusals_leave_nothing(finetuned_run, tmp_path, arguments, sentence):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_occupied_folder_and_another_task_are_refused(exported, pretraining_run, tmp_path):
+def test_runs_that_cannot_be_exported(finetuned_run, pretraining_run, tmp_path):
+    shutil.copytree(finetuned_run.path, tmp_path / "run", ignore=shutil.ignore_patterns("step-*"))
+    empty = tmp_path / "empty.tsv"
+    empty.write_text("sentence\tother\tlabel\n")
+    for run, eval_file, sentence in (
+        (pretraining_run, None, "is a pretraining run; LiteRT files are for runs that were fine-tuned on"),
+        (RunDirectory(tmp_path / "run"), None, "holds no checkpoint yet"),
+        (finetuned_run, empty, "empty.tsv"),
+        (finetuned_run, tmp_path / "nowhere.tsv", "nowhere.tsv does not exist"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            export_tflite(run, tmp_path / "model", ["float32"], eval_file=eval_file)
+        assert not (tmp_path / "model").exists()
+
+
+def test_a_task_that_does_not_say_which_answers_are_the_same(finetuned_run, tmp_path, monkeypatch):
+    monkeypatch.delattr(type(finetuned_run.task()), "same_answers")
+    with pytest.raises(ValueError, match="does not say which answers are the same; give it the method"):
+        export_tflite(finetuned_run, tmp_path / "model", ["float32"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_occupied_folder_is_refused(exported):
     run, output_dir, _ = exported
     before = {path: path.read_bytes() for path in output_dir.iterdir()}
     with pytest.raises(ValueError, match="exists; choose another, or give --overwrite"):
         export_tflite(run, output_dir, ["float32"])
     assert before == {path: path.read_bytes() for path in output_dir.iterdir()}
-    with pytest.raises(ValueError, match="is a pretraining run; LiteRT export needs a run that gives"):
-        export_tflite(pretraining_run, tmp_path / "model", ["float32"])
 
 
 def test_overwriting_replaces_an_earlier_export_and_nothing_else(finetuned_run, tmp_path):
@@ -110,43 +189,12 @@ def test_overwriting_replaces_an_earlier_export_and_nothing_else(finetuned_run, 
         (export / name).write_text("old")
     left = tmp_path / "model.4194303.tmp"  # of an export that was killed: no process has so high a number
     left.mkdir()
-    export_tflite(run, export, ["dynamic_int8"], **overwrite)
+    export_tflite(run, export, ["dynamic_int8"], **overwrite, min_agreement=0.0)
     assert {path.name for path in export.iterdir()} == {
-        "kbert.json", "labels.txt", "vocab.txt", "model_dynamic_int8.tflite"
-    }  # fmt: skip
+        *("kbert.json", "labels.txt", "vocab.txt", "report.html"),
+        *("model_dynamic_int8.json", "model_dynamic_int8.tflite"),
+    }
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "model", "other"]
-
-
-def test_a_text_a_list_and_none(exported):
-    run, output_dir, _ = exported
-    classify = LiteRTClassifier(output_dir / "model_float32.tflite", run.vocabulary())
-    (listed,) = classify(["jump the a"])
-    np.testing.assert_array_equal(classify("jump the a"), listed)
-    assert classify([]).shape == (0, 2) and classify([]).dtype == np.float32
-    for texts, sentence in (
-        (None, "texts is NoneType"),
-        ([b"a"], r"texts\[0\] is bytes"),
-        (["\ud800"], "UTF-8"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            classify(texts)
-
-
-def test_odd_texts_get_finite_answers_or_one_sentence(exported):
-    run, output_dir, _ = exported
-    classify = LiteRTClassifier(output_dir / "model_dynamic_int8.tflite", run.vocabulary())
-    rng, answered = random.Random(11), 0
-    for _ in range(50):
-        texts = odd_texts(rng, rng.randrange(1, 4))
-        try:
-            answers = classify(texts)
-        except ValueError as error:
-            assert "\n" not in str(error) and 20 < len(str(error)) < 400, repr(texts)
-            continue
-        answered += 1
-        assert answers.shape == (len(texts), 2)
-        np.testing.assert_allclose(answers.sum(axis=1), 1.0, atol=1e-3)
-    assert 10 < answered < 45, "texts of both kinds were tried"
 
 
 @pytest.mark.parametrize("quantization", ["float32", "dynamic_int8"])
@@ -154,8 +202,3 @@ def test_weights_that_are_no_numbers_are_not_exported(run_with_nan, tmp_path, qu
     with pytest.raises(ValueError, match="holds numbers that are not finite .* take another checkpoint"):
         export_tflite(run_with_nan, tmp_path / "model", [quantization])
     assert not list(tmp_path.iterdir())
-
-
-def test_an_unknown_quantization_of_the_converter():
-    with pytest.raises(ValueError, match="quantization='int4' is not known; choose one of float32"):
-        convert_to_litert(None, 8, "int4")

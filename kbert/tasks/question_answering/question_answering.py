@@ -3,6 +3,7 @@
 import dataclasses
 
 import keras
+import numpy as np
 from keras import ops
 
 from kbert.features import (
@@ -267,6 +268,15 @@ class QuestionAnswering(Task):
             "serving_default": texts_signature(self.inputs, answer_text),
             "ids": ids_signature(answer_ids, model, text_inputs),
         }
+
+    def same_answers(self, outputs, expected, batch):
+        """For each window whether its best start and its best end are the same."""
+        both = [
+            np.argmax(_of_tokens(outputs[name], batch), axis=-1)
+            == np.argmax(_of_tokens(expected[name], batch), axis=-1)
+            for name in ("start_logits", "end_logits")
+        ]
+        return both[0] & both[1]
 
     def check_inputs(self, inputs):
         if not inputs["context"].strip():

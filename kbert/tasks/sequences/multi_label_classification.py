@@ -182,6 +182,11 @@ class MultiLabelClassification(LabelTask):
         names = tf.where(self.given(outputs["probabilities"]), tf.constant(self.labels), "")
         return {"probabilities": outputs["probabilities"], "logits": outputs["logits"], "labels": names}
 
+    def same_answers(self, outputs, expected, batch):
+        """For each row whether the set of labels is the same, see `given`."""
+        both = [np.asarray(self.given(one["probabilities"])) for one in (outputs, expected)]
+        return (both[0] == both[1]).all(axis=-1)
+
     def answer(self, outputs, inputs):
         """The labels that are given, see `given`, and the probability of every label."""
         by_label = {label: float(p) for label, p in zip(self.labels, outputs["probabilities"], strict=True)}

@@ -211,6 +211,10 @@ class MultipleChoice(OneLabelLoss, Task):
             CLASSIFY: classify_signature(texts, lambda outputs, inputs: inputs["choices"]),
         }
 
+    def same_answers(self, outputs, expected, batch):
+        """For each example whether the choice is the same."""
+        return np.argmax(outputs["logits"], axis=-1) == np.argmax(expected["logits"], axis=-1)
+
     def answer(self, outputs, inputs):
         """The index of the most probable choice, its text, and the probability of every choice."""
         return {

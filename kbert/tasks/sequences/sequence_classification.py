@@ -188,6 +188,10 @@ class SequenceClassification(OneLabelLoss, LabelTask):
         label = tf.gather(tf.constant(self.labels), self.given_ids(outputs))
         return {"probabilities": outputs["probabilities"], "logits": outputs["logits"], "label": label}
 
+    def same_answers(self, outputs, expected, batch):
+        """For each row whether the label is the same, see `given_ids`."""
+        return np.asarray(self.given_ids(outputs)) == np.asarray(self.given_ids(expected))
+
     def answer(self, outputs, inputs):
         """The label, see `given_ids`, and the probability of every label."""
         by_label = {label: float(p) for label, p in zip(self.labels, outputs["probabilities"], strict=True)}

@@ -12,7 +12,7 @@ from kbert.tasks.correlations import correlations
 from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.sequences.sequence_task import SequenceTask
 from kbert.tasks.sequences.settings import VOTE, LongTextSettings
-from kbert.tasks.task import NUM_TOKENS, SoftTarget, example_weights
+from kbert.tasks.task import NUM_TOKENS, SoftTarget, example_weights, near
 
 
 class SequenceRegression(SequenceTask):
@@ -116,6 +116,10 @@ class SequenceRegression(SequenceTask):
         from kbert.tasks.signatures.example_signature import REGRESS, regress_signature
 
         return REGRESS, regress_signature(texts, "prediction")
+
+    def same_answers(self, outputs, expected, batch):
+        """For each row whether the numbers are `near`."""
+        return near(outputs["prediction"], expected["prediction"])
 
     def answer(self, outputs, inputs):
         """The number."""

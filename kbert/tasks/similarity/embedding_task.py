@@ -14,6 +14,8 @@ from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
 from kbert.tasks.task import ExampleFeatures, Task
 from kbert.tasks.task_model import TaskModel
 
+SAME_VECTOR = 0.99  # cosine of two vectors that stand for the same text, see `EmbeddingTask.same_answers`
+
 
 class EmbeddingTask(Task):
     """Two or more texts, each encoded on its own (a bi-encoder), and one vector for each.
@@ -133,6 +135,16 @@ class EmbeddingTask(Task):
             "embedding": texts_signature(("text",), embed),
             "ids": ids_signature(embed_ids, model, text_inputs),
         }
+
+    def outputs_of_ids(self, answer, batch):
+        """`embeddings`: each text of an example is a row of its own."""
+        count, texts, length = batch["input_ids"].shape
+        rows = {name: np.reshape(batch[name], (count * texts, length)) for name in ENCODER_INPUTS}
+        return {"embeddings": np.reshape(answer(rows)["embedding"], (count, texts, -1))}
+
+    def same_answers(self, outputs, expected, batch):
+        """For each text whether the cosine of both vectors is at least `SAME_VECTOR`."""
+        return np.asarray(cosine(outputs["embeddings"], expected["embeddings"])).reshape(-1) >= SAME_VECTOR
 
     def answer(self, outputs, inputs):
         """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""

@@ -324,6 +324,11 @@ class TokenClassification(Task):
             "ids": ids_signature(answer_ids, model, text_inputs),
         }
 
+    def same_answers(self, outputs, expected, batch):
+        """For each labelled token whether the label is the same; without labels, for each real token."""
+        asked = np.asarray(batch[LABEL_FEATURE] >= 0 if LABEL_FEATURE in batch else batch["input_mask"] > 0)
+        return (np.argmax(outputs["logits"], axis=-1) == np.argmax(expected["logits"], axis=-1))[asked]
+
     def answer(self, outputs, inputs):
         """The words of the text with their labels, and the entities; see `answer_of_text`."""
         return answer_of_text(inputs["text"], outputs, self._tag_of)

@@ -1,0 +1,1 @@
+"""LiteRT files: how they are made, asked, checked and reported on."""

@@ -1,0 +1,92 @@
+"""The rows on which LiteRT files are compared with Keras: of a labelled file, or of a few fixed texts."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kbert.features import ENCODER_INPUTS, EXAMPLE_WEIGHTS
+
+_ROWS = 32  # in a batch
+FIXED_TEXTS = (
+    "a short text",
+    "Another text, somewhat longer than the first one.",
+    "x",
+    "The film begins slowly, and then nothing happens either.",
+    "Who wrote it?",
+    "It was written by Ada Lovelace in London, between 1842 and 1843.",
+    "I would not buy it again.",
+    "Call 0800 123 456 now to claim your prize!!!",
+    "She opened the door, and the cat walked in as if the house were its own.",
+    "Yes.",
+    "A wonderful, warm and funny story that stays with you for days.",
+    "The price rose by 3.5 % in the second quarter, to $12.40 a share.",
+)
+
+
+class ComparisonData(NamedTuple):
+    """Rows, ready for both models.
+
+    Args:
+      name: what they are, for the report.
+      batches: dicts of arrays: the features of rows, labels among them where there are any.
+      examples, owners: as for `Task.score`; both None without labels.
+    """
+
+    name: str
+    batches: list[dict]
+    examples: list | None
+    owners: np.ndarray | None
+
+    @property
+    def labelled(self) -> bool:
+        return self.examples is not None
+
+
+def comparison_data(run, eval_file, max_seq_length: int) -> ComparisonData:
+    """The rows of a labelled file; without one (None), those of FIXED_TEXTS, which have no labels.
+
+    Args:
+      run: the `RunDirectory`; the columns are those of its dataset.
+      eval_file: as for `run_evaluation`.
+      max_seq_length: of the longest signature; longer texts are cut, or windowed, as the task does.
+
+    Raises:
+      ValueError: when the file does not match the run or has no example.
+    """
+    if eval_file is None:
+        return _fixed_rows(run, max_seq_length)
+    from kbert.experiments.evaluation import labelled_data
+
+    data, _ = labelled_data(run, eval_file, max_seq_length=max_seq_length)
+    if not data.num_examples:
+        raise ValueError(f"--eval_file={eval_file} has no example; give a file of labelled examples.")
+    examples, owners = data.evaluated_examples()
+    # All of one length, whatever the run does: what a file says of every token is as long as its longest row.
+    whole = data.evaluation_batches(_ROWS, pad_to_longest=False)
+    batches = [_real_rows(batch) for batch in whole.as_numpy_iterator()]
+    return ComparisonData(str(eval_file), batches, examples, owners)
+
+
+def _real_rows(batch):
+    """The batch without rows that only fill it up."""
+    real = batch[EXAMPLE_WEIGHTS] > 0
+    return {name: value[real] for name, value in batch.items()}
+
+
+def _fixed_rows(run, length):
+    import tensorflow as tf
+
+    from kbert.tokenization.text_inputs import TextInputs
+
+    task = run.task()
+    in_pairs = len(task.inputs) == 2 and task.texts_per_example == 1
+    pairs = tf.constant(FIXED_TEXTS[::-1]) if in_pairs else None
+    rows = TextInputs(run.vocabulary(), length)(tf.constant(FIXED_TEXTS), pairs)
+    # An example of several texts takes them in turn, as many examples as there are whole ones.
+    shape = task.features(length)["input_ids"].shape
+    count = len(FIXED_TEXTS) // task.texts_per_example
+    batch = {
+        name: rows[name].numpy()[: count * task.texts_per_example].reshape(count, *shape)
+        for name in ENCODER_INPUTS
+    }
+    return ComparisonData(f"{len(FIXED_TEXTS)} fixed texts (no --eval_file was given)", [batch], None, None)

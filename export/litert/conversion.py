@@ -1,0 +1,103 @@
+"""A task's signature of token ids -> a .tflite flatbuffer."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+from tensorflow.lite.python.convert_phase import ConverterError
+
+from kbert.features import ENCODER_INPUTS
+from kbert.tasks.signatures.signature import Signature
+
+ONE_LENGTH = "serving_default"  # the name of the only signature
+
+
+def signature_name(length: int) -> str:
+    """The name of a signature in a file of several lengths."""
+    return f"length_{length}"
+
+
+def convert_to_litert(signature: Signature, lengths: Sequence[int], quantization: str) -> bytes:
+    """Converts the signature "ids" of a task to a file with built-in ops only.
+
+    What `Task.signatures` says of the answer (padding, temperature, pooling) is said by the file too. The
+    checks of the ids are left out: the converter drops them.
+
+    Args:
+      signature: takes ENCODER_INPUTS alone, int32 (batch, length), or (batch, n, length) with a fixed n.
+      lengths: one or more lengths. One becomes the signature "serving_default", several become
+        `signature_name(length)` each, on shared weights.
+      quantization: one of `requests.QUANTIZATIONS`: "float32", "float16" (weights) or "dynamic_int8"
+        (weights in int8, also embeddings; activations are quantized while it runs).
+
+    Returns:
+      The file's bytes. Each of its signatures takes a batch of 1 and gives the float32 outputs of
+      `signature`: texts, such as the name of a label, cannot leave a LiteRT file.
+
+    Raises:
+      ValueError: for a signature with other inputs, or ops that are not built into LiteRT.
+    """
+    if tuple(signature.inputs) != ENCODER_INPUTS:
+        raise ValueError(
+            f"a LiteRT file takes {', '.join(ENCODER_INPUTS)} alone, but this model is asked with "
+            f"{', '.join(signature.inputs)}."
+        )
+    directory = Path(tempfile.mkdtemp())
+    try:
+        names = _write_saved_model(signature, lengths, directory / "model")
+        # Only the way through a SavedModel works: from_keras_model cannot take named inputs, and
+        # from_concrete_functions silently drops the weights of Keras 3 variables.
+        converter = tf.lite.TFLiteConverter.from_saved_model(str(directory / "model"), signature_keys=names)
+        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
+        if quantization != "float32":
+            converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        if quantization == "float16":
+            converter.target_spec.supported_types = [tf.float16]
+        return _converted(converter)
+    finally:
+        shutil.rmtree(directory)
+
+
+def _converted(converter) -> bytes:
+    try:
+        return converter.convert()
+    except ConverterError as error:
+        missing = re.findall(r"^(?:Custom|Flex|TF Select) ops: (.+)$", str(error), re.MULTILINE)
+        if not missing:
+            raise
+        raise ValueError(
+            f"the model needs ops that the stock LiteRT library does not have: {', '.join(missing)}; nothing "
+            "was exported."
+        ) from None
+
+
+def _write_saved_model(signature, lengths, path) -> list[str]:
+    """Writes a SavedModel with an endpoint for each length; returns their names."""
+    archive, names = keras.export.ExportArchive(), []
+    for length in lengths:
+        names.append(ONE_LENGTH if len(lengths) == 1 else signature_name(length))
+        archive.add_endpoint(names[-1], _numbers_of(signature), _specs(signature, length))
+    archive.write_out(str(path), verbose=False)
+    return names
+
+
+def _numbers_of(signature):
+    def numbers(input_ids, input_mask, segment_ids):  # a function for each length: Keras traces it once
+        outputs = signature.function(input_ids, input_mask, segment_ids)
+        return {name: value for name, value in outputs.items() if value.dtype == tf.float32}
+
+    return numbers
+
+
+def _specs(signature, length):
+    specs = []
+    for name, (dtype, shape) in signature.inputs.items():
+        fixed = (1, *shape[1:-1], length)
+        if None in fixed:
+            raise ValueError(f"{name} has the shape {shape}: the number of its choices must be known.")
+        specs.append(tf.TensorSpec(fixed, dtype, name=name))
+    return specs

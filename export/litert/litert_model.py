@@ -1,0 +1,142 @@
+"""Asks a LiteRT file, by texts or by token ids: what a program on a phone does, in Python."""
+
+import numpy as np
+
+from kbert.features import ENCODER_INPUTS
+from kbert.inference.finite_numbers import require_finite_answers
+from kbert.inference.texts import text_batch
+from kbert.tokenization.vocabulary import Vocabulary
+
+from .conversion import ONE_LENGTH, signature_name
+
+
+class LiteRTModel:
+    """Runs a .tflite file, with the same tokenization as everywhere in kbert.
+
+    Each row goes to the signature of the shortest length that has room for it.
+
+    Args:
+      path: the .tflite file.
+      vocabulary: the `Vocabulary` beside it, with its casing.
+      num_threads: threads of the interpreter.
+
+    Attributes:
+      lengths: those of the file, ascending.
+
+    Call arguments:
+      texts: a text or a list of texts; `text_pairs` the second texts in the same form, or None.
+
+    Returns:
+      name -> float32 array of shape (texts, ...), for each output of the file; (...) for a single text.
+      An output for every token has the file's longest length, with 0 behind the text.
+
+    Raises:
+      ValueError: for an input that is not a text, or an answer that is not finite.
+    """
+
+    def __init__(self, path, vocabulary: Vocabulary, num_threads: int = 2):
+        from ai_edge_litert.interpreter import Interpreter
+
+        from kbert.tokenization.text_inputs import TextInputs
+
+        self._path = path
+        # A runner keeps no hold of its interpreter: without this attribute it would ask freed memory.
+        self._interpreter = Interpreter(model_path=str(path), num_threads=num_threads)
+        self._runners = _runners_by_length(self._interpreter)
+        self.lengths = tuple(sorted(self._runners))
+        self._text_inputs = TextInputs(vocabulary, self.lengths[-1])
+
+    def __call__(self, texts, text_pairs=None):
+        import tensorflow as tf
+
+        batch = text_batch(texts, text_pairs)
+        pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
+        rows = self._text_inputs(tf.constant(batch.texts, tf.string), pairs)
+        answers = self.answer_ids({name: value.numpy() for name, value in rows.items()})
+        return {name: batch.answer(values) for name, values in answers.items()}
+
+    def answer_ids(self, inputs: dict) -> dict:
+        """The file's outputs for rows of token ids: name -> float32 array of shape (rows, ...).
+
+        Args:
+          inputs: ENCODER_INPUTS, int32 arrays of shape (rows, any length), 0 behind the text; of a file for
+            choices (rows, choices, any length).
+
+        Raises:
+          ValueError: for another shape, a row without tokens or with more than the file's longest length, or
+            an answer that is not finite.
+        """
+        self._check_shape(np.shape(inputs["input_ids"]))
+        answers = {name: [] for name in self.outputs}
+        for row in range(len(inputs["input_ids"])):
+            one = {name: inputs[name][row : row + 1] for name in ENCODER_INPUTS}
+            length = self.length_for(one["input_mask"])
+            found = self._runners[length](**{name: _of_length(ids, length) for name, ids in one.items()})
+            for name, value in found.items():
+                answers[name].append(self._as_long_as_all(name, value[0]))
+        shapes = self.outputs
+        filled = {n: np.array(v, np.float32).reshape(-1, *shapes[n]) for n, v in answers.items()}
+        for values in filled.values():
+            require_finite_answers(values, self._path)
+        return filled
+
+    def length_for(self, mask) -> int:
+        """The shortest length of the file with room for a row's tokens; `mask`: int (..., length)."""
+        places = np.flatnonzero(np.any(mask, axis=tuple(range(mask.ndim - 1))))
+        if not places.size:
+            raise ValueError(
+                "a row has no tokens: its input_mask is 0 everywhere; give it at least [CLS] [SEP]."
+            )
+        tokens = int(places[-1]) + 1
+        for length in self.lengths:
+            if tokens <= length:
+                return length
+        raise ValueError(
+            f"a row of {tokens} tokens has no room in {self._path}, whose longest length is "
+            f"{self.lengths[-1]}; cut the text, or export a longer file."
+        )
+
+    @property
+    def outputs(self) -> dict[str, tuple]:
+        """name -> shape of an output for one row, of the longest length."""
+        return self._shapes(self.lengths[-1])
+
+    def input_shape(self, length: int) -> tuple:
+        """The shape of each input of the signature of a length, with its batch of 1."""
+        return tuple(self._runners[length].get_input_details()["input_ids"]["shape"].tolist())
+
+    def run(self, inputs: dict, length: int) -> dict:
+        """One call of the signature of a length, as it is: for measuring it."""
+        return self._runners[length](**inputs)
+
+    def _check_shape(self, shape):
+        expected = self.input_shape(self.lengths[-1])[1:-1]
+        if len(shape) < 2 or tuple(shape[1:-1]) != expected:
+            names = ", ".join(["rows", *map(str, expected), "length"])
+            raise ValueError(f"{self._path} takes input_ids of shape ({names}), received {tuple(shape)}.")
+
+    def _shapes(self, length):
+        details = self._runners[length].get_output_details()
+        return {name: tuple(one["shape"].tolist()[1:]) for name, one in details.items()}
+
+    def _as_long_as_all(self, name, value):
+        """An output of a shorter signature with zeros behind, where it has a number for every token."""
+        missing = [most - there for most, there in zip(self.outputs[name], value.shape, strict=True)]
+        return np.pad(value, [(0, more) for more in missing]) if any(missing) else value
+
+
+def _runners_by_length(interpreter) -> dict:
+    """length -> signature runner."""
+    runners = {name: interpreter.get_signature_runner(name) for name in interpreter.get_signature_list()}
+    by_length = {int(one.get_input_details()["input_ids"]["shape"][-1]): one for one in runners.values()}
+    expected = {ONE_LENGTH} if len(runners) == 1 else {signature_name(length) for length in by_length}
+    if set(runners) != expected:
+        raise ValueError(f"the file has the signatures {sorted(runners)}, expected {sorted(expected)}.")
+    return by_length
+
+
+def _of_length(ids, length):
+    """int32 (..., length): cut, or filled up with 0."""
+    cut = np.asarray(ids, np.int32)[..., :length]
+    missing = length - cut.shape[-1]
+    return np.pad(cut, [(0, 0)] * (cut.ndim - 1) + [(0, missing)]) if missing else cut

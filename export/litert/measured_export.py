@@ -1,0 +1,97 @@
+"""Writes the LiteRT files of a run, each with its report, and refuses a file that is not good enough."""
+
+import numpy as np
+
+from kbert.files.whole_file import write_json
+from kbert.tokenization.text_inputs import TextInputs
+
+from .comparison import FLOAT32_TOLERANCE, answers_to, compare, keras_answers, metrics_of
+from .comparison_data import comparison_data
+from .conversion import convert_to_litert
+from .file_ops import checked_ops
+from .latency import median_latencies
+from .litert_model import LiteRTModel
+from .report_page import report_page
+
+_THREADS = 2  # while answering the rows of the comparison
+
+
+class MeasuredExport:
+    """The files of one export: the same rows for all, and Keras asked once.
+
+    Args:
+      run: the `RunDirectory`.
+      lengths: of the signatures, ascending.
+      eval_file: see `comparison_data`.
+      min_agreement: the least share of answers that are those of Keras.
+
+    Attributes:
+      task: the run's task, with what evaluations chose (thresholds, a temperature).
+
+    Raises:
+      ValueError: when the file does not match the run, or weights or answers are not finite.
+    """
+
+    def __init__(self, run, lengths, eval_file, min_agreement):
+        self._run, self._lengths, self._min_agreement = run, lengths, min_agreement
+        self._vocabulary = run.vocabulary()
+        self._data = comparison_data(run, eval_file, lengths[-1])
+        self.task, model = run.load_model()
+        text_inputs = TextInputs(self._vocabulary, lengths[-1])
+        self._signature = self.task.signatures(model, text_inputs)["ids"]
+        self._expected = answers_to(
+            self.task, keras_answers(self.task, model, text_inputs, run.path), self._data
+        )
+        self._keras_metrics = metrics_of(self.task, self._expected, self._data)
+
+    def write(self, folder, quantization: str) -> dict:
+        """Writes model_<quantization>.tflite and .json into a folder.
+
+        Returns:
+          The report, see `export_tflite`.
+
+        Raises:
+          ValueError: when an op is not built in, a float32 file differs from Keras by more than rounding, or
+            too few answers are Keras's.
+        """
+        path = folder / f"model_{quantization}.tflite"
+        content = convert_to_litert(self._signature, self._lengths, quantization)
+        ops = checked_ops(content, path.name)
+        path.write_bytes(content)
+        report = {
+            "file": path.name,
+            "bytes": len(content),
+            "lengths": list(self._lengths),
+            "ops": ops,
+            "latency_ms": median_latencies(path, self._vocabulary),
+        } | self._quality(path, quantization)
+        write_json(report, path.with_suffix(".json"))
+        return report
+
+    def page(self, reports: dict) -> str:
+        """The HTML page of all reports."""
+        title = f"LiteRT files of {self._run.path.resolve().name}"
+        best = self._run.config.best_metric or self.task.best_metric
+        return report_page(title, reports, self._keras_metrics, best)
+
+    def _quality(self, path, quantization) -> dict:
+        model = LiteRTModel(path, self._vocabulary, _THREADS)
+        answered = answers_to(self.task, model.answer_ids, self._data)
+        found = compare(self.task, answered, self._expected, self._data)
+        apart = found["relative_difference"]
+        if quantization == "float32" and not apart <= FLOAT32_TOLERANCE:
+            raise ValueError(f"the float32 file differs from Keras by {apart:.2g}; nothing was exported.")
+        self._require_agreement(path.name, found)
+        metrics = metrics_of(self.task, answered, self._data)
+        both = {"metrics": metrics, "keras_metrics": self._keras_metrics}
+        return {"compared_on": self._data.name} | found | both
+
+    def _require_agreement(self, name, found):
+        if found["agreement"] < self._min_agreement:
+            wrong = int(np.round((1 - found["agreement"]) * found["num_answers"]))
+            raise ValueError(
+                f"{name} gives another answer than Keras to {wrong} of {found['num_answers']} "
+                f"({self._data.name}): agreement {found['agreement']:.4f}, --min_agreement="
+                f"{self._min_agreement:g}; nothing was exported. Leave its --quantization out, or lower the "
+                "share if you can live with that."
+            )

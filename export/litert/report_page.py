@@ -1,0 +1,104 @@
+"""The page of an export to LiteRT: size, speed, quality and ops of each file, in one HTML file."""
+
+from html import escape
+
+from kbert.reporting.html_page import facts, page, section, table
+from kbert.reporting.run_metrics import words
+
+_XNNPACK = "Medians of one call on a full row, with XNNPACK (LiteRT's default on CPUs), in milliseconds."
+
+
+def report_page(title: str, reports: dict[str, dict], keras_metrics: dict, best_metric: str) -> str:
+    """The page.
+
+    Args:
+      title: what was exported.
+      reports: quantization -> the report of its file, see `export_tflite`.
+      keras_metrics: of the Keras model on the same data; empty without labels.
+      best_metric: the metric that the first table shows.
+
+    Returns:
+      HTML without scripts, which needs nothing else.
+    """
+    first = next(iter(reports.values()))
+    sections = [
+        section("Files", _files(reports, keras_metrics, best_metric)),
+        section("Speed", f"<p>{_XNNPACK}</p>{_speed(reports)}"),
+        section("Differences from Keras", _differences(reports)),
+    ]
+    if keras_metrics:
+        sections.append(section("Scores", _scores(reports, keras_metrics)))
+    sections.append(section("Ops", f"<p>All are built into LiteRT.</p>{_ops(reports)}"))
+    return page(title, _lead(reports), _note(first), sections)
+
+
+def _lead(reports):
+    least = min(reports, key=lambda name: reports[name]["agreement"])
+    return (
+        f"{len(reports)} LiteRT files; the least agreement with Keras is "
+        f"<b>{reports[least]['agreement']:.2%}</b> (<b>{escape(least)}</b>)."
+    )
+
+
+def _note(report):
+    return (
+        f"Compared on {escape(report['compared_on'])}: {report['num_answers']:,} answers. Lengths: "
+        f"{', '.join(map(str, report['lengths']))}."
+    )
+
+
+def _files(reports, keras_metrics, best):
+    shown = [best] if best in keras_metrics else []
+    head = ["file", "MB", *map(words, shown), "agreement", "largest difference"]
+    rows = [
+        [
+            name,
+            f"{one['bytes'] / 1e6:.2f}",
+            *(_score(one["metrics"][metric]) for metric in shown),
+            f"{one['agreement']:.2%}",
+            f"{one['max_difference']:.2g}",
+        ]
+        for name, one in reports.items()
+    ]
+    keras = {f"Keras, {words(metric)}": _score(keras_metrics[metric]) for metric in shown}
+    return (facts(keras) if keras else "") + table(head, rows)
+
+
+def _speed(reports):
+    threads = list(next(iter(next(iter(reports.values()))["latency_ms"].values())))
+    head = ["file", "length", *(f"{n} thread{'s' * (n != '1')}" for n in threads)]
+    rows = [
+        [name, length, *(f"{times[n]:.2f}" for n in threads)]
+        for name, one in reports.items()
+        for length, times in one["latency_ms"].items()
+    ]
+    return table(head, rows)
+
+
+def _differences(reports):
+    keys = ["median", "p90", "p99", "max"]
+    rows = [
+        [name, output, *(f"{quantiles[key]:.2g}" for key in keys)]
+        for name, one in reports.items()
+        for output, quantiles in one["differences"].items()
+    ]
+    text = "<p>Of each row the largest difference in an output; over all rows:</p>"
+    return text + table(["file", "output", *keys], rows, num_text_columns=2)
+
+
+def _scores(reports, keras_metrics):
+    rows = [
+        [words(metric), _score(value), *(_score(one["metrics"][metric]) for one in reports.values())]
+        for metric, value in keras_metrics.items()
+    ]
+    return table(["score", "Keras", *reports], rows)
+
+
+def _score(value) -> str:
+    return "undefined" if value is None else f"{value:.4f}"
+
+
+def _ops(reports):
+    ops = sorted({op for one in reports.values() for op in one["ops"]})
+    rows = [[op, *(f"{one['ops'].get(op, 0):,}" for one in reports.values())] for op in ops]
+    return table(["op, in all graphs of a file", *reports], rows)

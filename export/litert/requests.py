@@ -1,0 +1,97 @@
+"""What an export to LiteRT may be asked for; everything is refused here, before TensorFlow is loaded."""
+
+QUANTIZATIONS = ("float32", "float16", "dynamic_int8")
+MOST_LENGTHS = 8  # in one file; each is a graph of its own
+LEAST_LENGTH = 4
+
+# Figures: docs/mobile.md, "What is not offered".
+_NOT_OFFERED = {
+    "int8": "attention scores and the padding mask would share one scale, and probabilities come out wrong "
+    "by up to 0.6",
+    "int16x8": "the converter cannot calibrate integer inputs",
+    "weight_only_int8": "it leaves the table of tokens in float32, so the file is larger than that of "
+    "dynamic_int8, and slower",
+    "int4": "it leaves the table of tokens in float32, so the file is larger than that of dynamic_int8, and "
+    "gives other answers than Keras",
+}
+
+
+def check_quantizations(names):
+    """Raises ValueError unless `names` has one or more of QUANTIZATIONS, each once."""
+    choices = ", ".join(QUANTIZATIONS)
+    if not names:
+        raise ValueError(f"--quantization is empty; give one or more of {choices}.")
+    for name in names:
+        if name in _NOT_OFFERED:
+            raise ValueError(
+                f"--quantization={name} is not offered: {_NOT_OFFERED[name]}; choose from {choices}."
+            )
+        if name not in QUANTIZATIONS:
+            raise ValueError(f"--quantization={name} is not known; choose from {choices}.")
+    if len(set(names)) < len(names):
+        raise ValueError(f"--quantization={','.join(names)} names one twice; give each once.")
+
+
+def parse_lengths(texts) -> tuple[int, ...]:
+    """The numbers of --max_seq_length; raises ValueError for an empty list and for what is no number."""
+    if not texts:
+        raise ValueError("--max_seq_length is empty; give one or more lengths, for example 16,32,64.")
+    for text in texts:
+        if not (text.isascii() and text.isdecimal()):
+            raise ValueError(
+                f"--max_seq_length={','.join(texts)}: {text!r} is no length; give whole numbers, for "
+                "example 16,32,64."
+            )
+    return tuple(map(int, texts))
+
+
+def checked_lengths(lengths, run) -> tuple[int, ...]:
+    """The lengths in ascending order; by default (None) that of the run.
+
+    Raises:
+      ValueError: for no or too many lengths, one that comes twice, one below LEAST_LENGTH, or one beyond the
+        encoder's positions.
+    """
+    lengths = tuple(sorted((run.config.max_seq_length,) if lengths is None else lengths))
+    if not 1 <= len(lengths) <= MOST_LENGTHS or len(set(lengths)) < len(lengths):
+        raise ValueError(
+            f"max_seq_length={list(lengths)} must be 1 to {MOST_LENGTHS} different lengths; each is a graph "
+            "of its own in the file."
+        )
+    if lengths[0] < LEAST_LENGTH:
+        raise ValueError(f"max_seq_length={lengths[0]} has no room for a text; give at least {LEAST_LENGTH}.")
+    positions = run.config.encoder.max_position_embeddings
+    if lengths[-1] > positions:
+        raise ValueError(
+            f"max_seq_length={lengths[-1]} is more than the encoder's max_position_embeddings={positions}."
+        )
+    return lengths
+
+
+def check_agreement(least: float):
+    """Raises ValueError unless `least` is a share."""
+    if not 0.0 <= least <= 1.0:
+        raise ValueError(f"--min_agreement={least} must be a share from 0 to 1, for example 0.99.")
+
+
+def check_run(run):
+    """Raises ValueError unless a LiteRT file can answer as the run does.
+
+    It must read token ids (and not stored features), its examples must come from labelled files, and it must
+    have a checkpoint.
+    """
+    from kbert.tasks.task import Task, reads_files
+
+    run.require_encoder()
+    task = run.task()
+    if not reads_files(type(task)):
+        raise ValueError(
+            f"{run.path} is a {task.name} run; LiteRT files are for runs that were fine-tuned on labelled "
+            "files: labels of texts, pairs and words, numbers, spans, choices, vectors."
+        )
+    if type(task).same_answers is Task.same_answers:
+        raise ValueError(
+            f"{run.path} is a {task.name} run, whose task does not say which answers are the same; give it "
+            "the method `same_answers` (docs/add_a_task.md)."
+        )
+    run.checkpoint()

@@ -1,0 +1,98 @@
+"""Agreement and differences by hand, and the median of timed calls with a clock of the test's own."""
+
+import numpy as np
+import pytest
+
+from export.litert import latency
+from export.litert.comparison import Answered, answers_to, compare, metrics_of
+from export.litert.comparison_data import ComparisonData
+from export.litert.report_page import report_page
+from kbert.tasks import TASKS
+from tests.html_checks import read_page
+
+TASK = TASKS["sequence_classification"](("quiet", "loud"))
+LOGITS = np.array([[2.0, 0.0], [0.0, 1.0], [0.5, 0.25], [-4.0, 3.0]], np.float32)
+
+
+def rows(numbers):
+    """Two batches of rows whose first id says which row of LOGITS they are."""
+    ids = [np.array(part, np.int32)[:, None] for part in numbers]
+    return ComparisonData(
+        "rows", [{"input_ids": i, "input_mask": i * 0 + 1, "segment_ids": 0 * i} for i in ids], None, None
+    )
+
+
+def answered(logits, data):
+    def answer(inputs):
+        found = logits[inputs["input_ids"][:, 0]]
+        return {"logits": found, "probabilities": found / 10}
+
+    return answers_to(TASK, answer, data)
+
+
+def test_agreement_and_differences_by_hand():
+    data, other = rows([[0, 1], [2, 3]]), LOGITS.copy()
+    other[0, 0] += 0.25  # the same label
+    other[2, 1] += 0.5  # another one
+    found = compare(TASK, answered(other, data), answered(LOGITS, data), data)
+    assert (found["num_answers"], found["agreement"], found["max_difference"]) == (4, 0.75, 0.5)
+    by_row = [0.25, 0.0, 0.5, 0.0]
+    assert found["differences"]["logits"] == pytest.approx(
+        {"median": 0.125, "p90": np.quantile(by_row, 0.9), "p99": np.quantile(by_row, 0.99), "max": 0.5}
+    )
+    assert found["relative_difference"] == pytest.approx(0.5 / 4)  # of the largest logit, which is -4
+    same = compare(TASK, answered(LOGITS, data), answered(LOGITS, data), data)
+    assert same["agreement"] == 1.0 and same["max_difference"] == 0.0
+
+
+def test_answers_are_kept_in_order():
+    data = rows([[3, 1], [0]])
+    kept = answered(LOGITS, data)
+    assert isinstance(kept, Answered) and len(kept.outputs) == 2
+    np.testing.assert_array_equal(np.concatenate(kept.by_ids["logits"]), LOGITS[[3, 1, 0]])
+
+
+def test_a_score_that_is_undefined_is_said_so(tmp_path):
+    task = TASKS["sequence_regression"]()
+    batch = rows([[0, 1, 2]]).batches[0] | {"targets": np.ones(3, np.float32)}  # a constant
+    data = ComparisonData("rows", [batch], [None] * 3, np.arange(3))
+    said = Answered({"prediction": [LOGITS[:3, 0]]}, [{"prediction": LOGITS[:3, 0]}])
+    metrics = metrics_of(task, said, data)
+    assert metrics["pearson"] is None and metrics["loss"] == pytest.approx((1 + 1 + 0.25) / 3)
+    report = compare(task, said, said, data) | {"metrics": metrics, "ops": {"ADD": 3}, "lengths": [16]}
+    report |= {"bytes": 1_250_000, "compared_on": "<rows>", "latency_ms": {"16": {"1": 2.5, "2": 1.25}}}
+    path = tmp_path / "report.html"
+    path.write_text(report_page("a", {"float16": report}, metrics, "pearson"))
+    page = read_page(path)
+    for shown in ("undefined", "1.25", "100.00%", "2.50", "&lt;rows&gt;", "ADD", "0.7500"):
+        assert shown in page, shown
+
+
+class FakeModel:
+    """Every call takes as long as the next of `seconds`, on a clock of its own."""
+
+    def __init__(self, seconds):
+        self.seconds, self.now, self.calls = seconds, 0.0, []
+
+    def input_shape(self, length):
+        return (1, length)
+
+    def run(self, row, length):
+        self.calls.append({name: value.sum() for name, value in row.items()})
+        self.now += self.seconds[min(len(self.calls), len(self.seconds)) - 1]
+
+    def clock(self):
+        return self.now
+
+
+def test_the_median_leaves_out_the_first_calls_and_stops_in_time():
+    model = FakeModel([9.0, 9.0, 9.0, 0.125, 0.5, 0.25])
+    assert latency._median_seconds(model, 6, model.clock) == 0.25
+    assert model.calls[0] == {"input_ids": 6, "input_mask": 6, "segment_ids": 0}, "a full row"
+    assert len(model.calls) == 3 + 6  # until 1.5 seconds: 0.125 + 0.5 + 4 * 0.25
+    quick = FakeModel([1e-4])
+    latency._median_seconds(quick, 6, quick.clock)
+    assert len(quick.calls) == 3 + 50
+    slow = FakeModel([2.0])
+    latency._median_seconds(slow, 6, slow.clock)
+    assert len(slow.calls) == 3 + 5

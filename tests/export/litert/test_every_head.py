@@ -1,0 +1,68 @@
+"""A LiteRT file of every head gives the numbers of Keras, with built-in ops alone."""
+
+import numpy as np
+import pytest
+
+from export.litert.comparison import keras_answers
+from export.litert.conversion import convert_to_litert
+from export.litert.file_ops import checked_ops
+from export.litert.litert_model import LiteRTModel
+from kbert.tasks import TASKS
+from kbert.tasks.task import reads_files
+from tests.export.litert.litert_rows import rows_for
+from tests.kbert.inference.random_model import random_task_model
+
+pytestmark = pytest.mark.slow  # a conversion for every head
+
+LABELS = ("quiet", "loud", "other")
+HEADS = {
+    "sequence_classification": (TASKS["sequence_classification"], {"labels": LABELS, "temperature": 1.7}),
+    "multi_label_classification": (TASKS["multi_label_classification"], {"labels": LABELS}),
+    "sequence_regression": (TASKS["sequence_regression"], {"takes_pairs": True}),
+    "token_classification": (TASKS["token_classification"], {"labels": ("O", "B-PER", "I-PER")}),
+    "question_answering": (TASKS["question_answering"], {"max_query_length": 6, "doc_stride": 7}),
+    "multiple_choice": (TASKS["multiple_choice"], {"num_choices": 3}),
+    "cosine_similarity": (TASKS["cosine_similarity"], {"pooling": "mean", "normalize": True}),
+    "multiple_negatives_ranking": (TASKS["multiple_negatives_ranking"], {"pooling": "max"}),
+}
+LIKE_OTHERS = {"multiple_negatives_ranking"}  # its signature is that of cosine_similarity
+OUTPUTS = {
+    "sequence_classification": {"logits": (3,), "probabilities": (3,)},
+    "multi_label_classification": {"logits": (3,), "probabilities": (3,)},
+    "sequence_regression": {"prediction": ()},
+    "token_classification": {"logits": (12, 3), "probabilities": (12, 3)},
+    "question_answering": {"start_logits": (12,), "end_logits": (12,)},
+    "multiple_choice": {"logits": (3,), "probabilities": (3,)},
+    "cosine_similarity": {"embedding": (16,)},
+    "multiple_negatives_ranking": {"embedding": (16,)},
+}
+
+
+def test_every_task_on_labelled_files_is_here():
+    assert set(HEADS) == {name for name in TASKS if TASKS[name].has_encoder and reads_files(TASKS[name])}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in LIKE_OTHERS else []) for name in HEADS]
+)
+def test_the_file_gives_what_keras_gives(name, tmp_path):
+    task_class, settings = HEADS[name]
+    task = task_class(**settings)
+    loaded = random_task_model(task)
+    content = convert_to_litert(task.signatures(loaded.model, loaded.text_inputs)["ids"], [6, 12], "float32")
+    assert len(checked_ops(content, name)) > 5
+    path = tmp_path / "model.tflite"
+    path.write_bytes(content)
+    model = LiteRTModel(path, loaded.vocabulary)
+    assert model.outputs == OUTPUTS[name] and model.lengths == (6, 12)
+
+    batch = rows_for(task, loaded.vocabulary, 12)
+    answer = keras_answers(task, loaded.model, loaded.text_inputs, "random")
+    expected, found = task.outputs_of_ids(answer, batch), task.outputs_of_ids(model.answer_ids, batch)
+    assert found.keys() == expected.keys() == dict(loaded.model.output).keys()
+    for output, values in expected.items():
+        assert values.shape == found[output].shape and np.ptp(values) > 0.01, "the rows differ"
+        np.testing.assert_allclose(found[output], values, atol=1e-5, rtol=1e-5)
+    same = task.same_answers(found, expected, batch)
+    assert same.dtype == bool and same.ndim == 1 and same.all()
+    assert not task.same_answers({n: -v for n, v in found.items()}, expected, batch).all()

@@ -1,0 +1,129 @@
+"""A file of several lengths: the shortest that fits answers, as a file of one length does."""
+
+import random
+
+import numpy as np
+import pytest
+
+from export.litert.conversion import convert_to_litert
+from export.litert.litert_model import LiteRTModel
+from kbert.tasks import TASKS
+from tests.export.litert.litert_rows import rows_for
+from tests.kbert.inference.random_model import random_task_model
+from tests.kbert.inference.test_texts import odd_texts
+
+pytestmark = pytest.mark.slow  # conversions
+
+TEXTS = ["jump the a", "", "play " * 40]
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return random_task_model(TASKS["sequence_classification"](("quiet", "loud")))
+
+
+@pytest.fixture(scope="module")
+def files(classifier, tmp_path_factory):
+    """{lengths: path} of float32 files of the same model."""
+    signature = classifier.task.signatures(classifier.model, classifier.text_inputs)["ids"]
+    folder, paths = tmp_path_factory.mktemp("files"), {}
+    for lengths in ((16,), (4, 8, 16)):
+        paths[lengths] = folder / f"{len(lengths)}.tflite"
+        paths[lengths].write_bytes(convert_to_litert(signature, lengths, "float32"))
+    return paths
+
+
+@pytest.fixture
+def one(files, classifier):
+    return LiteRTModel(files[16,], classifier.vocabulary, num_threads=1)
+
+
+@pytest.fixture
+def several(files, classifier):
+    return LiteRTModel(files[4, 8, 16], classifier.vocabulary, num_threads=1)
+
+
+def test_signatures_have_the_names_that_the_docs_say(files):
+    from ai_edge_litert.interpreter import Interpreter
+
+    found = {
+        lengths: set(Interpreter(model_path=str(path)).get_signature_list())
+        for lengths, path in files.items()
+    }
+    assert found == {(16,): {"serving_default"}, (4, 8, 16): {"length_4", "length_8", "length_16"}}
+
+
+def test_weights_are_there_once(files, classifier):
+    weights = sum(v.numpy().nbytes for v in classifier.model.trainable_variables)
+    more = files[4, 8, 16].stat().st_size - files[16,].stat().st_size
+    # Two more graphs without their weights: the tiny model's are as small as its graph.
+    assert (
+        weights > 10_000
+        and files[4, 8, 16].read_bytes().count(classifier.encoder.embeddings.get_weights()[0].tobytes()) == 1
+    )
+    assert more < 2 * files[16,].stat().st_size
+
+
+def test_the_shortest_length_that_fits_is_asked(several, one, classifier, monkeypatch):
+    rows = rows_for(classifier.task, classifier.vocabulary, 16)
+    tokens, asked, length_for = rows["input_mask"].sum(axis=1), [], several.length_for
+    monkeypatch.setattr(several, "length_for", lambda mask: asked.append(length_for(mask)) or asked[-1])
+    found, expected = several.answer_ids(rows), one.answer_ids(rows)
+    assert asked == [next(n for n in (4, 8, 16) if n >= count) for count in tokens] and len(set(asked)) > 1
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, atol=1e-6)
+
+
+def test_texts_are_answered_as_keras_answers_them(several, classifier):
+    expected = classifier.model(classifier.with_max_seq_length(16).inputs(TEXTS), training=False)
+    answers = several(TEXTS)
+    assert answers.keys() == {"logits", "probabilities"}
+    for name, values in answers.items():
+        np.testing.assert_allclose(values, expected[name], atol=1e-5)
+    np.testing.assert_array_equal(several(TEXTS[0])["logits"], answers["logits"][0])
+    empty = several([])["probabilities"]
+    assert empty.shape == (0, 2) and empty.dtype == np.float32
+
+
+def test_rows_that_it_cannot_answer_are_refused(several, classifier):
+    row = rows_for(classifier.task, classifier.vocabulary, 17, 1)
+    for rows, sentence in (
+        (row, "a row of 17 tokens has no room in .* whose longest length is 16; cut the text"),
+        ({name: 0 * value for name, value in row.items()}, "a row has no tokens"),
+        ({name: value[None] for name, value in row.items()}, r"takes input_ids of shape \(rows, length\)"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            several.answer_ids(rows)
+    for texts, sentence in (
+        (None, "texts is NoneType"),
+        ([b"a"], r"texts\[0\] is bytes"),
+        (["\ud800"], "UTF-8"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            several(texts)
+
+
+def test_odd_texts_get_finite_answers_or_one_sentence(several):
+    rng, answered = random.Random(11), 0
+    for _ in range(50):
+        texts = odd_texts(rng, rng.randrange(1, 4))
+        try:
+            answers = several(texts)["probabilities"]
+        except ValueError as error:
+            assert "\n" not in str(error) and 20 < len(str(error)) < 400, repr(texts)
+            continue
+        answered += 1
+        assert answers.shape == (len(texts), 2)
+        np.testing.assert_allclose(answers.sum(axis=1), 1.0, atol=1e-3)
+    assert 10 < answered < 45, "texts of both kinds were tried"
+
+
+def test_a_model_with_other_inputs_is_refused():
+    loaded = random_task_model(TASKS["masked_lm"]())
+    signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["ids"]
+    with pytest.raises(ValueError, match="segment_ids alone, but this model is asked with .*top_k"):
+        convert_to_litert(signature, [8], "float32")
+    loaded = random_task_model(TASKS["multiple_choice"]())  # of any number of choices
+    signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["ids"]
+    with pytest.raises(ValueError, match="the number of its choices must be known"):
+        convert_to_litert(signature, [8], "float32")
