@@ -22,9 +22,9 @@ from pathlib import Path
 
 from absl import flags
 
-from benchmarks import environments
-from benchmarks.contestants import Contestant, alternate
 from benchmarks.training_step import PRECISIONS, processor
+from benchmarks.workers import environments
+from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
 from kbert.config import DatasetConfig, OptimizerConfig
 
@@ -193,7 +193,7 @@ def own_settings(name, precision, folder) -> dict:
 
 def command_of(name, pythons) -> list[str]:
     if name == "kbert":
-        return [sys.executable, "-m", "benchmarks.kbert_finetuning"]
+        return [sys.executable, "-m", "benchmarks.workers.kbert_finetuning"]
     script = environments.REPOSITORY / "benchmarks" / "peers" / "hugging_face_finetuning.py"
     return [pythons["hugging_face"], str(script)]
 

@@ -27,8 +27,8 @@ from queue import Empty, SimpleQueue
 import numpy as np
 from absl import flags, logging
 
-from benchmarks import environments
-from benchmarks.contestants import Contestant
+from benchmarks.workers import environments
+from benchmarks.workers.contestants import Contestant
 from kbert import command_line
 from kbert.config import EncoderConfig
 from kbert.files.whole_file import write_text
@@ -161,7 +161,7 @@ def write_batches(folder: Path, manifest) -> Path:
 
 def write_weights(folder: Path, encoder: EncoderConfig, dropout: float, vocabulary) -> dict:
     """The same first weights for both systems; returns where they are, and the encoder with its dropout."""
-    from benchmarks import starting_point
+    from benchmarks.workers import starting_point
 
     folder.mkdir()
     with_dropout = dataclasses.replace(
@@ -248,7 +248,7 @@ def train(system, settings, num_steps, core, hugging_face_python) -> np.ndarray:
     script = environments.REPOSITORY / "benchmarks" / "peers" / "hugging_face_pretraining.py"
     command = [hugging_face_python, str(script)]
     if system == "kbert":
-        command = [sys.executable, "-m", "benchmarks.kbert_pretraining"]
+        command = [sys.executable, "-m", "benchmarks.workers.kbert_pretraining"]
     worker = Contestant(system, command, settings, threads=1, cwd=environments.REPOSITORY, first_core=core)
     try:
         while len(worker.record.steps) < num_steps:

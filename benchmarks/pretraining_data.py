@@ -20,7 +20,7 @@ from pathlib import Path
 
 from absl import flags
 
-from benchmarks import process_tree
+from benchmarks.workers import process_tree
 from kbert import command_line
 from tfrecords_tools.corpus.documents import input_files
 

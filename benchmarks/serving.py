@@ -31,10 +31,10 @@ from pathlib import Path
 import numpy as np
 from absl import flags
 
-from benchmarks import environments
-from benchmarks.contestants import Contestant, alternate
 from benchmarks.finetuning import find_minilm
 from benchmarks.training_step import processor
+from benchmarks.workers import environments
+from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
 from kbert.config import EncoderConfig, encoder_presets, from_dict
 
@@ -146,7 +146,7 @@ def batches(texts: list[str], size: int) -> list[list[str]]:
 
 def write_models(folder: Path, names, pythons) -> dict:
     """Writes the classifier for every contestant; returns their settings."""
-    from benchmarks.starting_point import write_classifier
+    from benchmarks.workers.starting_point import write_classifier
     from export.export_savedmodel import export_savedmodel
     from kbert.runs.run_directory import RunDirectory
 
@@ -170,7 +170,7 @@ def command_of(name: str, pythons) -> list[str]:
     """The command of a contestant's worker."""
     system = system_of(name)
     if system == "kbert":
-        return [sys.executable, "-m", "benchmarks.kbert_serving"]
+        return [sys.executable, "-m", "benchmarks.workers.kbert_serving"]
     script = environments.REPOSITORY / "benchmarks" / "peers" / f"{system}_serving.py"
     return [pythons[system], str(script)]
 

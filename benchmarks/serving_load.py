@@ -67,7 +67,7 @@ def main(argv):
 
 def right_answers(saved_model: Path, texts: list[str]):
     """The `RightAnswers` of a SavedModel's `serving_default`: each text alone, by the session loader."""
-    from benchmarks.serving_clients import RightAnswers
+    from benchmarks.load.serving_clients import RightAnswers
     from export.gate.saved_model_session import SavedModelSession
 
     session = SavedModelSession(str(saved_model))
@@ -79,7 +79,7 @@ def right_answers(saved_model: Path, texts: list[str]):
 
 
 def _measure(newest: Path, right, folder: Path) -> dict:
-    from benchmarks.serving_clients import run_clients
+    from benchmarks.load.serving_clients import run_clients
     from kbert.quickstart.running_server import RunningServer
 
     shutil.copytree(newest, folder / "versions" / "1")
@@ -126,7 +126,7 @@ def _measure(newest: Path, right, folder: Path) -> dict:
 
 def _disturb(server, newest: Path, folder: Path, ended, faults: list[str], rounds: list[int]) -> None:
     """Adds versions and sends malformed requests, until the end."""
-    from benchmarks.malformed_requests import send_all
+    from benchmarks.load.malformed_requests import send_all
 
     began = time.monotonic()
     every = [FLAGS.swap_seconds or math.inf, FLAGS.malformed_seconds or math.inf]

@@ -27,8 +27,8 @@ from pathlib import Path
 import numpy as np
 from absl import flags
 
-from benchmarks import environments
-from benchmarks.contestants import Contestant, alternate
+from benchmarks.workers import environments
+from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
 from kbert.config import EncoderConfig, OptimizerConfig, encoder_presets, from_dict
 from kbert.training.measuring.training_flops import Heads, StepWork, training_flops
@@ -133,7 +133,7 @@ def processor() -> str:
 def measure(encoder, batch_size, seq_length, contestants, pythons) -> dict:
     """(system, compiled, precision) -> its `Record`, and "matmul" -> those of the matrix products."""
     # Late: reading and writing checkpoints loads Keras.
-    from benchmarks import starting_point
+    from benchmarks.workers import starting_point
 
     with tempfile.TemporaryDirectory() as folder:
         settings = starting_point.write_weights(Path(folder), encoder, None, "keras_hub" in pythons)
@@ -188,7 +188,7 @@ def measure_group(group, settings, pythons, matmul) -> dict:
             workers[system, compiled, precision] = start(name, command_of(system, pythons), own, stack)
             print(f"  {name}: {workers[system, compiled, precision].record.facts}", flush=True)
         if matmul:
-            command = [sys.executable, "-m", "benchmarks.matmul_speed"]
+            command = [sys.executable, "-m", "benchmarks.workers.matmul_speed"]
             workers["matmul"] = start("matrix products", command, {}, stack)
         everyone = list(workers.values())
         alternate(everyone, 1, _WARM_UP_STEPS)
@@ -204,7 +204,7 @@ def start(name, command, settings, stack) -> Contestant:
 
 def command_of(system, pythons) -> list[str]:
     if system == "kbert":
-        return [pythons[system], "-m", "benchmarks.kbert_pretraining"]
+        return [pythons[system], "-m", "benchmarks.workers.kbert_pretraining"]
     return [
         pythons[system],
         str(environments.REPOSITORY / "benchmarks" / "peers" / f"{system}_pretraining.py"),

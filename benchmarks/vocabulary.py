@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from absl import flags
 
-from benchmarks import process_tree
+from benchmarks.workers import process_tree
 from kbert import command_line
 from tfrecords_tools.corpus.documents import input_files
 from tfrecords_tools.vocabulary.greedy_match import GreedyMatcher, coverage

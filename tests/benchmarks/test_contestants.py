@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.contestants import Contestant, alternate
+from benchmarks.workers.contestants import Contestant, alternate
 
 _WORKER = [sys.executable, str(Path(__file__).with_name("fake_worker.py"))]
 

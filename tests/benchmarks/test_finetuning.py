@@ -1,7 +1,7 @@
 import pytest
 
 from benchmarks import finetuning
-from benchmarks.contestants import Record
+from benchmarks.workers.contestants import Record
 
 
 def _record(rates, result=None):

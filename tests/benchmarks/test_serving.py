@@ -7,7 +7,7 @@ import pytest
 from absl import flags
 
 from benchmarks import serving
-from benchmarks.contestants import Contestant, Record, alternate
+from benchmarks.workers.contestants import Contestant, Record, alternate
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 _WORKER = """

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.malformed_requests import send_all
-from benchmarks.serving_clients import RightAnswers, run_clients
+from benchmarks.load.malformed_requests import send_all
+from benchmarks.load.serving_clients import RightAnswers, run_clients
 from export.gate.saved_model_session import SavedModelSession
 from tests.export.conftest import asked_model_dir, server, two_versions  # noqa: F401  fixtures
 from tests.export.server.asking import MODEL, TEXTS

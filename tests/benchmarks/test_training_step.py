@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import environments, starting_point, training_step
-from benchmarks.contestants import Record
+from benchmarks import training_step
+from benchmarks.workers import environments, starting_point
+from benchmarks.workers.contestants import Record
 from kbert.config import EncoderConfig
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
@@ -120,7 +121,7 @@ def test_every_peer_has_its_requirements_and_its_worker():
 @pytest.mark.slow
 @pytest.mark.long
 def test_kberts_worker_takes_real_steps(tmp_path):
-    from benchmarks.contestants import Contestant
+    from benchmarks.workers.contestants import Contestant
     from kbert.config import OptimizerConfig
 
     encoder = {
@@ -144,7 +145,7 @@ def test_kberts_worker_takes_real_steps(tmp_path):
         "num_warmup_steps": 0,
         "seed": 1,
     }
-    command = [sys.executable, "-m", "benchmarks.kbert_pretraining"]
+    command = [sys.executable, "-m", "benchmarks.workers.kbert_pretraining"]
     worker = Contestant("kbert", command, json.loads(json.dumps(settings)), threads=1, cwd=_REPOSITORY)
     try:
         worker.take_turn(20)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from absl import flags
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+REPOSITORY = Path(__file__).resolve().parents[2]
 PEERS = {
     "model_garden": "Model Garden",
     "keras_hub": "KerasHub",
