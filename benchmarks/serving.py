@@ -179,13 +179,13 @@ def command_of(name: str, pythons) -> list[str]:
 
 
 def figures(record, sizes) -> dict:
-    """Medians in milliseconds by batch size, without the first round; memory; the probabilities."""
+    """Medians in milliseconds by batch size, without the first round; and the probabilities."""
     timed = record.steps[len(sizes) * FLAGS.num_batches :]
     medians = {
         size: 1e3 * statistics.median(step["seconds"] for step in timed if step["size"] == size)
         for size in sizes
     }
-    return {"medians": medians, "megabytes": record.peak_megabytes} | record.result
+    return {"medians": medians} | record.result
 
 
 def compare(results: dict):
@@ -206,10 +206,7 @@ def table(results: dict, sizes) -> str:
     ]
     for name, result in results.items():
         cells = "".join(f" {result['medians'][size]:.1f} |" for size in sizes)
-        rows.append(
-            f"| {name} |{cells} {100 * result['agreement']:.1f} % | {result['max_difference']:.1g} | "
-            f"{result['megabytes']:,.0f} |"
-        )
+        rows.append(f"| {name} |{cells} {100 * result['agreement']:.1f} % | {result['max_difference']:.1g} |")
     return "\n".join(rows)
 
 
