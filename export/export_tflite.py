@@ -21,6 +21,7 @@ from kbert.files.whole_file import whole_folder, write_json, write_text
 
 from .labels_file import write_labels
 from .litert import requests
+from .litert.from_text.requests import check_mediapipe
 
 FLAGS = flags.FLAGS
 
@@ -41,6 +42,9 @@ def define_flags():
     flags.DEFINE_float(
         "min_agreement", MIN_AGREEMENT, "Least share of a file's answers that are those of Keras."
     )
+    flags.DEFINE_bool(
+        "mediapipe", False, "Also files that MediaPipe's TextClassifier and TextEmbedder take as they are."
+    )
     flags.DEFINE_bool("overwrite", False, "Replace an output_dir that holds an earlier export.")
     flags.mark_flags_as_required(["run_dir", "output_dir"])
 
@@ -53,6 +57,7 @@ def export_tflite(
     overwrite=False,
     eval_file=None,
     min_agreement=MIN_AGREEMENT,
+    mediapipe=False,
 ) -> dict:
     """Exports a fine-tuned run to LiteRT files.
 
@@ -63,6 +68,7 @@ def export_tflite(
       max_seq_lengths: the lengths of the signatures, by default the run's.
       eval_file: labelled file in the run's form; None compares on a few fixed texts.
       min_agreement: the least share of answers, by `Task.same_answers`, that are those of Keras.
+      mediapipe: also write mediapipe_<quantization>.tflite, see docs/mobile.md.
 
     Returns:
       dict: path, and for each quantization the report of its file: bytes, lengths, ops, latency_ms (length
@@ -81,9 +87,12 @@ def export_tflite(
     _warn_of_long_texts(run, lengths[-1])
     requests.check_quantizations(quantizations)
 
+    if mediapipe:
+        check_mediapipe(run, lengths)
+
     from .litert.measured_export import MeasuredExport
 
-    export = MeasuredExport(run, lengths, eval_file, min_agreement)
+    export = MeasuredExport(run, lengths, eval_file, min_agreement, mediapipe)
     with whole_folder(output_dir, replace=overwrite) as aside:
         reports = {name: export.write(aside, name) for name in quantizations}
         write_text(export.page(reports), aside / _PAGE)
@@ -145,6 +154,7 @@ def main(argv):
         FLAGS.overwrite,
         FLAGS.eval_file,
         FLAGS.min_agreement,
+        FLAGS.mediapipe,
     )
     print(json.dumps(report))
 

@@ -9,6 +9,7 @@ from .comparison import FLOAT32_TOLERANCE, answers_to, compare, keras_answers, m
 from .comparison_data import comparison_data
 from .conversion import convert_to_litert
 from .file_ops import checked_ops
+from .from_text.mediapipe_export import MediaPipeExport
 from .latency import median_latencies
 from .litert_model import LiteRTModel
 from .report_page import report_page
@@ -24,6 +25,7 @@ class MeasuredExport:
       lengths: of the signatures, ascending.
       eval_file: see `comparison_data`.
       min_agreement: the least share of answers that are those of Keras.
+      mediapipe: whether each file gets one for MediaPipe beside it.
 
     Attributes:
       task: the run's task, with what evaluations chose (thresholds, a temperature).
@@ -32,7 +34,7 @@ class MeasuredExport:
       ValueError: when the file does not match the run, or weights or answers are not finite.
     """
 
-    def __init__(self, run, lengths, eval_file, min_agreement):
+    def __init__(self, run, lengths, eval_file, min_agreement, mediapipe=False):
         self._run, self._lengths, self._min_agreement = run, lengths, min_agreement
         self._vocabulary = run.vocabulary()
         self._data = comparison_data(run, eval_file, lengths[-1])
@@ -43,9 +45,10 @@ class MeasuredExport:
             self.task, keras_answers(self.task, model, text_inputs, run.path), self._data
         )
         self._keras_metrics = metrics_of(self.task, self._expected, self._data)
+        self._mediapipe = MediaPipeExport(run, self.task, lengths[-1], self._data) if mediapipe else None
 
     def write(self, folder, quantization: str) -> dict:
-        """Writes model_<quantization>.tflite and .json into a folder.
+        """Writes model_<quantization>.tflite and .json into a folder, and what else is made of the file.
 
         Returns:
           The report, see `export_tflite`.
@@ -84,7 +87,10 @@ class MeasuredExport:
         self._require_agreement(path.name, found)
         metrics = metrics_of(self.task, answered, self._data)
         both = {"metrics": metrics, "keras_metrics": self._keras_metrics}
-        return {"compared_on": self._data.name} | found | both
+        report = {"compared_on": self._data.name} | found | both
+        if self._mediapipe:
+            report["mediapipe"] = self._mediapipe.write(path, model, answered, self._expected)
+        return report
 
     def _require_agreement(self, name, found):
         if found["agreement"] < self._min_agreement:

@@ -75,6 +75,9 @@ class SequenceTask(Task):
         """`LabelledText`s of a TSV, CSV or JSONL file; see `labelled_files.stream_rows`."""
         return labelled_files.stream_rows(path, dataset, with_labels, cls.read_label)
 
+    def texts_of(self, example):
+        return (example.text,) if example.text_pair is None else (example.text, example.text_pair)
+
     def check_examples(self, examples, max_seq_length):
         """Refuses a length without room for windows, and a step that would leave pieces out."""
         if self.settings.in_windows:

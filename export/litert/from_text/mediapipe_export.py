@@ -1,0 +1,77 @@
+"""Writes the MediaPipe files of an export, each with what MediaPipe's tokenizer does to its answers."""
+
+import numpy as np
+
+from kbert.features import ENCODER_INPUTS
+
+from ..comparison import Answered
+from ..comparison_data import ComparisonData
+from ..litert_model import LiteRTModel
+from .mediapipe_file import mediapipe_content
+from .mediapipe_reasons import reasons
+from .mediapipe_tokenizer import MediaPipeTokenizer
+from .model_metadata import LABELS_FILE, VOCABULARY_FILE
+from .other_reading import quality_of_reading, read_otherwise, reasons_counted, texts_of_data
+
+_CLASSIFIER, _EMBEDDER = "TextClassifier", "TextEmbedder"  # MediaPipe's names
+
+
+class MediaPipeExport:
+    """The files of one export: the texts read once.
+
+    Args:
+      run: the `RunDirectory`, see `requests.check_mediapipe`.
+      task: its task, as it answers.
+      length: of the only signature.
+      data: the rows of the comparison.
+
+    Raises:
+      ValueError: when the rows are not made of single texts.
+    """
+
+    def __init__(self, run, task, length: int, data: ComparisonData):
+        self._vocabulary, self._task, self._name = run.vocabulary(), task, run.path.resolve().name
+        self._labels = tuple(getattr(task, "labels", ()))
+        vocab_file = run.path / VOCABULARY_FILE
+        self._files = {VOCABULARY_FILE: vocab_file.read_bytes()}
+        if self._labels:
+            self._files[LABELS_FILE] = "".join(f"{label}\n" for label in self._labels).encode()
+        tokenizer = MediaPipeTokenizer(vocab_file, length)
+        texts = texts_of_data(task, data)
+        self._reading = read_otherwise(tokenizer, texts, data, self._vocabulary.tokens, reasons)
+
+    def write(self, path, model: LiteRTModel, answered: Answered, expected: Answered) -> dict:
+        """Writes mediapipe_<quantization>.tflite beside model_<quantization>.tflite.
+
+        Args:
+          path: of the latter.
+          model: the same, loaded.
+          answered, expected: the file's answers, and Keras's.
+
+        Returns:
+          A dict ready for JSON: file, bytes, task (MediaPipe's name), the report of the `OtherReading` with
+          how often each reason occurs, and `quality_of_reading`.
+
+        Raises:
+          RuntimeError: when the file does not answer as the one that it is made of.
+        """
+        other = path.with_name(path.name.replace("model_", "mediapipe_", 1))
+        output = self._task.one_text_output
+        other.write_bytes(mediapipe_content(path.read_bytes(), self._name, output, self._files))
+        self._check(other, model, output)
+        report = self._reading.report
+        return {
+            "file": other.name,
+            "bytes": other.stat().st_size,
+            "task": _CLASSIFIER if self._labels else _EMBEDDER,
+            **report,
+            "reasons": reasons_counted(report["read_otherwise"]),
+            **quality_of_reading(self._task, model.answer_ids, answered, expected, self._reading),
+        }
+
+    def _check(self, path, model, output):
+        batch = self._reading.data.batches[0]
+        rows = {name: np.reshape(v, (-1, v.shape[-1]))[:2] for name, v in batch.items() if name in ENCODER_INPUTS}
+        found = LiteRTModel(path, self._vocabulary).answer_ids(rows)
+        if found.keys() != {output} or not np.array_equal(found[output], model.answer_ids(rows)[output]):
+            raise RuntimeError(f"{path.name} does not answer as the file that it is made of; please report it.")
