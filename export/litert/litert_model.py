@@ -47,13 +47,14 @@ class LiteRTModel:
         self._text_inputs = TextInputs(vocabulary, self.lengths[-1])
 
     def __call__(self, texts, text_pairs=None):
-        import tensorflow as tf
-
         batch = text_batch(texts, text_pairs)
-        pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
-        rows = self._text_inputs(tf.constant(batch.texts, tf.string), pairs)
-        answers = self.answer_ids({name: value.numpy() for name, value in rows.items()})
+        answers = self.answer_ids(self._rows(batch.texts, batch.pairs))
         return {name: batch.answer(values) for name, values in answers.items()}
+
+    def rows(self, texts, text_pairs=None) -> dict:
+        """The token ids of texts, as a call asks them: ENCODER_INPUTS, int32 (texts, longest length)."""
+        batch = text_batch(texts, text_pairs)
+        return self._rows(batch.texts, batch.pairs)
 
     def answer_ids(self, inputs: dict) -> dict:
         """The file's outputs for rows of token ids: name -> float32 array of shape (rows, ...).
@@ -95,6 +96,13 @@ class LiteRTModel:
             f"a row of {tokens} tokens has no room in {self._path}, whose longest length is "
             f"{self.lengths[-1]}; cut the text, or export a longer file."
         )
+
+    def _rows(self, texts, pairs):
+        import tensorflow as tf
+
+        pairs = None if pairs is None else tf.constant(pairs, tf.string)
+        rows = self._text_inputs(tf.constant(texts, tf.string), pairs)
+        return {name: value.numpy() for name, value in rows.items()}
 
     @property
     def outputs(self) -> dict[str, tuple]:
