@@ -21,6 +21,7 @@ class LiteRTModel:
       num_threads: threads of the interpreter.
 
     Attributes:
+      path: as given.
       lengths: those of the file, ascending.
 
     Call arguments:
@@ -39,7 +40,7 @@ class LiteRTModel:
 
         from kbert.tokenization.text_inputs import TextInputs
 
-        self._path = path
+        self.path = path
         # A runner keeps no hold of its interpreter: without this attribute it would ask freed memory.
         self._interpreter = Interpreter(model_path=str(path), num_threads=num_threads)
         self._runners = _runners_by_length(self._interpreter)
@@ -78,7 +79,7 @@ class LiteRTModel:
         shapes = self.outputs
         filled = {n: np.array(v, np.float32).reshape(-1, *shapes[n]) for n, v in answers.items()}
         for values in filled.values():
-            require_finite_answers(values, self._path)
+            require_finite_answers(values, self.path)
         return filled
 
     def length_for(self, mask) -> int:
@@ -93,7 +94,7 @@ class LiteRTModel:
             if tokens <= length:
                 return length
         raise ValueError(
-            f"a row of {tokens} tokens has no room in {self._path}, whose longest length is "
+            f"a row of {tokens} tokens has no room in {self.path}, whose longest length is "
             f"{self.lengths[-1]}; cut the text, or export a longer file."
         )
 
@@ -121,7 +122,7 @@ class LiteRTModel:
         expected = self.input_shape(self.lengths[-1])[1:-1]
         if len(shape) < 2 or tuple(shape[1:-1]) != expected:
             names = ", ".join(["rows", *map(str, expected), "length"])
-            raise ValueError(f"{self._path} takes input_ids of shape ({names}), received {tuple(shape)}.")
+            raise ValueError(f"{self.path} takes input_ids of shape ({names}), received {tuple(shape)}.")
 
     def _shapes(self, length):
         details = self._runners[length].get_output_details()

@@ -28,6 +28,8 @@ def report_page(title: str, reports: dict[str, dict], keras_metrics: dict, best_
     ]
     if keras_metrics:
         sections.append(section("Scores", _scores(reports, keras_metrics)))
+    if "mediapipe" in first:
+        sections.append(section("MediaPipe", _other_reading(reports, "mediapipe", "MediaPipe's tokenizer")))
     sections.append(section("Ops", f"<p>All are built into LiteRT.</p>{_ops(reports)}"))
     return page(title, _lead(reports), _note(first), sections)
 
@@ -92,6 +94,27 @@ def _scores(reports, keras_metrics):
         for metric, value in keras_metrics.items()
     ]
     return table(["score", "Keras", *reports], rows)
+
+
+def _other_reading(reports, key, reader):
+    """What a tokenizer with rules of its own reads otherwise, and the files that it reads for."""
+    files = [
+        [one[key]["file"], f"{one[key]['bytes'] / 1e6:.2f}", f"{one[key]['agreement']:.2%}"]
+        for one in reports.values()
+    ]
+    found = next(iter(reports.values()))[key]
+    listed = found["read_otherwise"]
+    texts = [[one["text"], ", ".join(one["reasons"]), one["expected"], one["read"]] for one in listed]
+    lead = (
+        f"{reader} reads {found['read_alike']:,} of {found['num_texts']:,} texts as kbert does. The "
+        "agreement with Keras is that of all texts, read its way."
+    )
+    if not texts:
+        return f"<p>{lead}</p>" + table(["file", "MB", "agreement"], files)
+    head = ["text", "it has", "kbert's piece", "the other"]
+    return (
+        f"<p>{lead}</p>" + table(["file", "MB", "agreement"], files) + table(head, texts, num_text_columns=4)
+    )
 
 
 def _score(value) -> str:

@@ -121,8 +121,8 @@ class Task:
       texts_per_example: how many sequences an example has.
       cuts_long_texts: whether a text that is too long is cut at its end. A program that packs token ids by
         itself, as on phones, then packs them as the model was trained.
-      one_text_output: the output of the signature "ids" that answers a text by itself with one row of numbers,
-        such as the probabilities of its labels, or its vector. None where the numbers answer something else.
+      one_text_output: the output of the signature "ids" that answers a text by itself with one row of
+        numbers, such as the probabilities of its labels, or its vector; None if there is no such output.
       inputs: the inputs of "serving_default" for each example; empty if the task does not answer texts.
       other_inputs: the other signatures that answer texts: name -> the inputs for each example. No two have
         the same inputs, so that the inputs tell what is asked.
@@ -255,7 +255,7 @@ class Task:
         return dataset
 
     def texts_of(self, example) -> tuple[str, ...]:
-        """The texts of an example, in order. Tasks with `one_text_output` say them: each is a row by itself."""
+        """The texts of an example, in order; of tasks with `one_text_output` each is a row by itself."""
         raise NotImplementedError
 
     def check_examples(self, examples: list, max_seq_length: int):

@@ -2,12 +2,14 @@
 
 import json
 import shutil
+import zipfile
 
 import numpy as np
 import pytest
 
 from export.export_tflite import export_tflite
 from export.litert import measured_export
+from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer
 from export.litert.litert_model import LiteRTModel
 from kbert.experiments.evaluation import evaluate
 from kbert.inference.text_classifier import TextClassifier
@@ -88,6 +90,36 @@ def test_a_pair_run_without_labelled_file(pair_run, tmp_path):
     assert (report["num_answers"], report["agreement"]) == (12, 1.0) and report["max_difference"] <= 1e-4
     assert report["metrics"] == {} == report["keras_metrics"]
     assert "12 fixed texts" in read_page(tmp_path / "model" / "report.html")
+
+
+def test_files_for_mediapipe_and_what_it_reads_otherwise(finetuned_run, tmp_path):
+    """tests/export/mediapipe asks MediaPipe itself."""
+    lines = [
+        "sentence\tother\tlabel",
+        "jump the a\tx\tloud",
+        "jumpéd <b>\tx\tquiet",
+        "walk\u00a0the\tx\tloud",
+    ]
+    (tmp_path / "dev.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    export, options = tmp_path / "model", {"eval_file": tmp_path / "dev.tsv", "mediapipe": True}
+    report = export_tflite(finetuned_run, export, ["float32"], (16,), **options)["float32"]
+    found = report["mediapipe"]
+    assert (found["file"], found["task"]) == ("mediapipe_float32.tflite", "TextClassifier")
+    assert found["bytes"] == (export / found["file"]).stat().st_size
+    assert (found["num_texts"], found["read_alike"]) == (3, 1) and found["agreement"] <= 1.0 == report[
+        "agreement"
+    ]
+    assert [(one["place"], one["read"]) for one in found["read_otherwise"]] == [(1, "[UNK]"), (2, "[UNK]")]
+    assert list(found["reasons"].values()) == [1, 1]
+    rows = MediaPipeTokenizer(export / "vocab.txt", 16)(["jump the a", "jumpéd <b>", "walk\u00a0the"])
+    model = LiteRTModel(export / "model_float32.tflite", finetuned_run.vocabulary())
+    given = finetuned_run.task().given_ids(model.answer_ids(rows))
+    assert found["metrics"]["accuracy"] == pytest.approx(np.mean(np.asarray(given) == [1, 0, 1]))
+    with zipfile.ZipFile(export / found["file"]) as archive:
+        assert archive.read("labels.txt") == (export / "labels.txt").read_bytes()
+        assert archive.read("vocab.txt") == (export / "vocab.txt").read_bytes()
+    page = read_page(export / "report.html")
+    assert all(text in page for text in ("reads 1 of 3 texts", "jumpéd &lt;b&gt;", "accents, which stay"))
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ class MediaPipeExport:
 
     def _check(self, path, model, output):
         batch = self._reading.data.batches[0]
-        rows = {name: np.reshape(v, (-1, v.shape[-1]))[:2] for name, v in batch.items() if name in ENCODER_INPUTS}
+        rows = {name: np.reshape(batch[name], (-1, batch[name].shape[-1]))[:2] for name in ENCODER_INPUTS}
         found = LiteRTModel(path, self._vocabulary).answer_ids(rows)
         if found.keys() != {output} or not np.array_equal(found[output], model.answer_ids(rows)[output]):
-            raise RuntimeError(f"{path.name} does not answer as the file that it is made of; please report it.")
+            raise RuntimeError(f"{path.name} does not answer as {model.path.name}; please report it.")

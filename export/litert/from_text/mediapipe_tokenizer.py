@@ -24,8 +24,8 @@ _ALONE = re.compile(
 class MediaPipeTokenizer:
     """Texts -> the ids that MediaPipe's TextClassifier and TextEmbedder give to a model.
 
-    Lower case is for ASCII alone, accents stay, white space is ASCII's, nothing is dropped, and a text ends at
-    its first NUL. Punctuation is what the running Python's Unicode says.
+    Lower case is for ASCII alone, accents stay, white space is ASCII's, nothing is dropped, and a text ends
+    at its first NUL. Punctuation is what the running Python's Unicode says.
 
     Args:
       vocab_file: a vocab.txt; an id is the number of a line.

@@ -1,4 +1,4 @@
-"""The rows of a comparison as another tokenizer reads their texts: which are others, and what that changes."""
+"""The rows of a comparison as another tokenizer reads their texts: which are others, and what that does."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple

@@ -7,12 +7,12 @@ def check_mediapipe(run, lengths):
     if task.one_text_output is None:
         raise ValueError(
             f"--mediapipe: {run.path} is a {task.name} run that does not answer a single text with labels or "
-            "a vector; MediaPipe's TextClassifier and TextEmbedder do nothing else (no pairs, numbers, words, "
-            "spans or choices). Take the file that is asked with ids."
+            "a vector; MediaPipe's TextClassifier and TextEmbedder do nothing else (no pairs, numbers, "
+            "words, spans or choices). Take the file that is asked with ids."
         )
     if len(lengths) > 1:
         raise ValueError(
-            f"--mediapipe: MediaPipe asks one graph, received max_seq_length={list(lengths)}; give one length."
+            f"--mediapipe: MediaPipe asks one graph, received max_seq_length={list(lengths)}; give one."
         )
     if not task.cuts_long_texts:
         raise ValueError(
@@ -21,7 +21,7 @@ def check_mediapipe(run, lengths):
         )
     if not run.vocabulary().do_lower_case:
         raise ValueError(
-            f"--mediapipe: {run.path} has a cased vocabulary (do_lower_case=false), and MediaPipe makes every "
-            "text lower-case before it looks for pieces: words with capitals would become other words or "
-            "[UNK]. Train an uncased encoder, or take the file that is asked with ids."
+            f"--mediapipe: {run.path} has a cased vocabulary (do_lower_case=false), and MediaPipe makes "
+            "every text lower-case before it looks for pieces: words with capitals would become other words "
+            "or [UNK]. Train an uncased encoder, or take the file that is asked with ids."
         )

@@ -1,8 +1,8 @@
 """Run by a Python with MediaPipe: asks files as an app does.
 
 Needs nothing of kbert. Argument: a JSON file of [{"file", "task", "texts", "answers"}], where `task` is
-TextClassifier or TextEmbedder. `answers` is the .npy file to write: float32 (texts, numbers), the vectors, or the
-scores by the index of their label. The labels as they are ranked go to <answers>.json.
+TextClassifier or TextEmbedder. `answers` is the .npy file to write: float32 (texts, numbers), the vectors,
+or the scores by the index of their label. The labels as they are ranked go to <answers>.json.
 """
 
 import json

@@ -17,7 +17,7 @@ pytestmark = [needs_mediapipe, pytest.mark.long]
 
 LENGTH = 32
 OWN_TEXTS = [
-    "jump the a", "Walks, and JUMPED.", "", "play " * 40, "open the turn", "an unknown word", "ask. ask. ask.",
+    "jump the a", "Walks, and JUMPED.", "", "play " * 40, "open the turn", "an unknown word", "ask. ask.",
     "the café", "ÉCOLE open", "walk\u00a0the", "walk\x01ed", "talk and\0 open", "help" * 26,
 ]  # fmt: skip
 KINDS = {

@@ -1,0 +1,52 @@
+"""MediaPipe's rules by hand; tests/export/mediapipe holds them beside MediaPipe itself."""
+
+import pytest
+
+from export.litert.from_text.mediapipe_reasons import reasons
+from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer, words_of
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS
+
+PIECES = [*SPECIAL_TOKENS, "a", "##a", "ab", "café", "cafe", "[", "]", "mask", "学"]
+ACCENTS, CAPITALS = "accents, which stay", "capitals beyond ASCII, which stay"
+CONTROLS = "controls or white space beyond ASCII, which stay in words"
+
+# (text, words, pieces, reasons)
+CASES = [
+    ("A ab", ["a", "ab"], "a ab", None),
+    ("aba", ["aba"], "ab ##a", None),
+    ("Café CAFÉ", ["café", "cafÉ"], "café [UNK]", [ACCENTS, CAPITALS]),
+    ("[MASK]a", ["[", "mask", "]", "a"], "[ mask ] a", None),
+    ("a学a", ["a", "学", "a"], "a 学 a", None),
+    ("a\u00a0a", ["a\u00a0a"], "[UNK]", [CONTROLS]),
+    ("a\x01a", ["a\x01a"], "[UNK]", [CONTROLS]),
+    ("a\fa", ["a", "a"], "a a", [CONTROLS]),
+    ("ab\0a", ["ab"], "ab", [CONTROLS, "a NUL, where the text ends"]),
+    ("a" * 100, ["a" * 100], " ".join(["a", *["##a"] * 99]), None),
+    ("a" * 101, ["a" * 101], "[UNK]", ["a word of more than 100 bytes, which becomes [UNK]"]),
+    (" \r\n\t", [], "", None),
+    ("", [], "", None),
+]
+
+
+@pytest.fixture(scope="module", params=["\n", "\r\n"])
+def tokenizer(tmp_path_factory, request):
+    file = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
+    file.write_bytes("".join(piece + request.param for piece in PIECES).encode())
+    return MediaPipeTokenizer(file, 110)
+
+
+@pytest.mark.parametrize(("text", "words", "pieces", "why"), CASES)
+def test_rules_by_hand(tokenizer, text, words, pieces, why):
+    assert words_of(text) == words
+    rows = tokenizer([text])
+    expected = ["[CLS]", *pieces.split(), "[SEP]"]
+    assert [PIECES[index] for index in rows["input_ids"][0] if index] == expected
+    assert rows["input_mask"][0].tolist() == [1] * len(expected) + [0] * (110 - len(expected))
+    assert not rows["segment_ids"].any()
+    assert why is None or reasons(text) == why
+
+
+def test_a_long_text_is_cut_at_its_end(tokenizer):
+    rows = tokenizer(["a " * 300, "ab"])
+    assert rows["input_ids"].shape == (2, 110)
+    assert rows["input_ids"][0].tolist() == [2, *[5] * 108, 3] and rows["input_mask"][0].all()
