@@ -21,7 +21,7 @@ from kbert.files.whole_file import whole_folder, write_json, write_text
 
 from .labels_file import write_labels
 from .litert import requests
-from .litert.from_text.requests import check_mediapipe
+from .litert.from_text.requests import check_mediapipe, check_tokenizer_inside
 
 FLAGS = flags.FLAGS
 
@@ -45,6 +45,9 @@ def define_flags():
     flags.DEFINE_bool(
         "mediapipe", False, "Also files that MediaPipe's TextClassifier and TextEmbedder take as they are."
     )
+    flags.DEFINE_bool(
+        "tokenizer_inside", False, "Also files that take texts: for apps that link three ops of TF-Text."
+    )
     flags.DEFINE_bool("overwrite", False, "Replace an output_dir that holds an earlier export.")
     flags.mark_flags_as_required(["run_dir", "output_dir"])
 
@@ -58,6 +61,7 @@ def export_tflite(
     eval_file=None,
     min_agreement=MIN_AGREEMENT,
     mediapipe=False,
+    tokenizer_inside=False,
 ) -> dict:
     """Exports a fine-tuned run to LiteRT files.
 
@@ -69,6 +73,7 @@ def export_tflite(
       eval_file: labelled file in the run's form; None compares on a few fixed texts.
       min_agreement: the least share of answers, by `Task.same_answers`, that are those of Keras.
       mediapipe: also write mediapipe_<quantization>.tflite, see docs/mobile.md.
+      tokenizer_inside: also write text_<quantization>.tflite, which takes texts.
 
     Returns:
       dict: path, and for each quantization the report of its file: bytes, lengths, ops, latency_ms (length
@@ -89,10 +94,12 @@ def export_tflite(
 
     if mediapipe:
         check_mediapipe(run, lengths)
+    if tokenizer_inside:
+        check_tokenizer_inside(run, lengths)
 
     from .litert.measured_export import MeasuredExport
 
-    export = MeasuredExport(run, lengths, eval_file, min_agreement, mediapipe)
+    export = MeasuredExport(run, lengths, eval_file, min_agreement, mediapipe, tokenizer_inside)
     with whole_folder(output_dir, replace=overwrite) as aside:
         reports = {name: export.write(aside, name) for name in quantizations}
         write_text(export.page(reports), aside / _PAGE)
@@ -155,6 +162,7 @@ def main(argv):
         FLAGS.eval_file,
         FLAGS.min_agreement,
         FLAGS.mediapipe,
+        FLAGS.tokenizer_inside,
     )
     print(json.dumps(report))
 

@@ -5,6 +5,7 @@ from html import escape
 from kbert.reporting.html_page import facts, page, section, table
 from kbert.reporting.run_metrics import words
 
+_FROM_TEXTS = {"mediapipe": "MediaPipe", "tokenizer_inside": "With the tokenizer inside"}
 _XNNPACK = "Medians of one call on a full row, with XNNPACK (LiteRT's default on CPUs), in milliseconds."
 
 
@@ -28,8 +29,9 @@ def report_page(title: str, reports: dict[str, dict], keras_metrics: dict, best_
     ]
     if keras_metrics:
         sections.append(section("Scores", _scores(reports, keras_metrics)))
-    if "mediapipe" in first:
-        sections.append(section("MediaPipe", _other_reading(reports, "mediapipe", "MediaPipe's tokenizer")))
+    for key, title in _FROM_TEXTS.items():
+        if key in first:
+            sections.append(section(title, _other_reading([one[key] for one in reports.values()])))
     sections.append(section("Ops", f"<p>All are built into LiteRT.</p>{_ops(reports)}"))
     return page(title, _lead(reports), _note(first), sections)
 
@@ -96,19 +98,18 @@ def _scores(reports, keras_metrics):
     return table(["score", "Keras", *reports], rows)
 
 
-def _other_reading(reports, key, reader):
+def _other_reading(reports):
     """What a tokenizer with rules of its own reads otherwise, and the files that it reads for."""
-    files = [
-        [one[key]["file"], f"{one[key]['bytes'] / 1e6:.2f}", f"{one[key]['agreement']:.2%}"]
-        for one in reports.values()
-    ]
-    found = next(iter(reports.values()))[key]
+    files = [[one["file"], f"{one['bytes'] / 1e6:.2f}", f"{one['agreement']:.2%}"] for one in reports]
+    found = reports[0]
     listed = found["read_otherwise"]
     texts = [[one["text"], ", ".join(one["reasons"]), one["expected"], one["read"]] for one in listed]
     lead = (
-        f"{reader} reads {found['read_alike']:,} of {found['num_texts']:,} texts as kbert does. The "
+        f"Its tokenizer reads {found['read_alike']:,} of {found['num_texts']:,} texts as kbert does. The "
         "agreement with Keras is that of all texts, read its way."
     )
+    if ops := found.get("custom_ops"):
+        lead += f" An app must link {', '.join(ops)}, of TF-Text."
     if not texts:
         return f"<p>{lead}</p>" + table(["file", "MB", "agreement"], files)
     head = ["text", "it has", "kbert's piece", "the other"]

@@ -4,14 +4,14 @@ import numpy as np
 
 from kbert.features import ENCODER_INPUTS
 
-from ..comparison import Answered
 from ..comparison_data import ComparisonData
 from ..litert_model import LiteRTModel
+from .measured import Measured
 from .mediapipe_file import mediapipe_content
-from .mediapipe_reasons import reasons
 from .mediapipe_tokenizer import MediaPipeTokenizer
 from .model_metadata import LABELS_FILE, VOCABULARY_FILE
-from .other_reading import quality_of_reading, read_otherwise, reasons_counted, texts_of_data
+from .other_reading import quality_of_reading, read_otherwise, reasons_counted, rows_of_texts
+from .reasons import mediapipe_reasons
 
 _CLASSIFIER, _EMBEDDER = "TextClassifier", "TextEmbedder"  # MediaPipe's names
 
@@ -22,6 +22,7 @@ class MediaPipeExport:
     Args:
       run: the `RunDirectory`, see `requests.check_mediapipe`.
       task: its task, as it answers.
+      signature: "ids" of the task; not needed, since the weights come from the file.
       length: of the only signature.
       data: the rows of the comparison.
 
@@ -29,7 +30,7 @@ class MediaPipeExport:
       ValueError: when the rows are not made of single texts.
     """
 
-    def __init__(self, run, task, length: int, data: ComparisonData):
+    def __init__(self, run, task, signature, length: int, data: ComparisonData):
         self._vocabulary, self._task, self._name = run.vocabulary(), task, run.path.resolve().name
         self._labels = tuple(getattr(task, "labels", ()))
         vocab_file = run.path / VOCABULARY_FILE
@@ -37,16 +38,16 @@ class MediaPipeExport:
         if self._labels:
             self._files[LABELS_FILE] = "".join(f"{label}\n" for label in self._labels).encode()
         tokenizer = MediaPipeTokenizer(vocab_file, length)
-        texts = texts_of_data(task, data)
-        self._reading = read_otherwise(tokenizer, texts, data, self._vocabulary.tokens, reasons)
+        self._reading = read_otherwise(
+            lambda rows: tokenizer(text for (text,) in rows),
+            rows_of_texts(task, data),
+            data,
+            self._vocabulary.tokens,
+            mediapipe_reasons,
+        )
 
-    def write(self, path, model: LiteRTModel, answered: Answered, expected: Answered) -> dict:
-        """Writes mediapipe_<quantization>.tflite beside model_<quantization>.tflite.
-
-        Args:
-          path: of the latter.
-          model: the same, loaded.
-          answered, expected: the file's answers, and Keras's.
+    def write(self, measured: Measured) -> dict:
+        """Writes mediapipe_<quantization>.tflite beside the file.
 
         Returns:
           A dict ready for JSON: file, bytes, task (MediaPipe's name), the report of the `OtherReading` with
@@ -55,18 +56,18 @@ class MediaPipeExport:
         Raises:
           RuntimeError: when the file does not answer as the one that it is made of.
         """
-        other = path.with_name(path.name.replace("model_", "mediapipe_", 1))
-        output = self._task.one_text_output
-        other.write_bytes(mediapipe_content(path.read_bytes(), self._name, output, self._files))
-        self._check(other, model, output)
+        path, output = measured.beside("mediapipe"), self._task.one_text_output
+        content = mediapipe_content(measured.path.read_bytes(), self._name, output, self._files)
+        path.write_bytes(content)
+        self._check(path, measured.model, output)
         report = self._reading.report
         return {
-            "file": other.name,
-            "bytes": other.stat().st_size,
+            "file": path.name,
+            "bytes": len(content),
             "task": _CLASSIFIER if self._labels else _EMBEDDER,
             **report,
             "reasons": reasons_counted(report["read_otherwise"]),
-            **quality_of_reading(self._task, model.answer_ids, answered, expected, self._reading),
+            **quality_of_reading(self._task, measured, self._reading),
         }
 
     def _check(self, path, model, output):

@@ -7,8 +7,9 @@ import numpy as np
 
 from kbert.features import ENCODER_INPUTS
 
-from ..comparison import Answered, answers_to, compare, metrics_of
+from ..comparison import answers_to, compare, metrics_of
 from ..comparison_data import FIXED_TEXTS, ComparisonData
+from .measured import Measured
 
 MOST_LISTED = 200  # texts in a report
 _SHOWN = 200  # characters of each
@@ -19,9 +20,9 @@ class OtherReading(NamedTuple):
 
     Args:
       data: the rows with the ids of the other tokenizer.
-      changed: for each batch bool (texts,): whose ids are others than BERT's rules give.
+      changed: for each batch bool (rows,): whose ids are others than BERT's rules give.
       report: `num_texts`, `read_alike`, and `read_otherwise`: for each of the first MOST_LISTED texts its
-        place among all texts, the text, `reasons`, and the first piece that is another, `expected` and
+        place among all, the text, `reasons`, and the first piece that is another, `expected` and
         `read`.
     """
 
@@ -30,27 +31,29 @@ class OtherReading(NamedTuple):
     report: dict
 
 
-def texts_of_data(task, data: ComparisonData) -> list[str]:
-    """The text of each row, in the order of the rows.
+def rows_of_texts(task, data: ComparisonData) -> list[tuple[str, ...]]:
+    """The texts of each row, in the order of the rows; one or two, see `Task.row_texts`.
 
     Raises:
-      ValueError: where a row is made of more than one text.
+      ValueError: where the rows have more or fewer texts than the task says.
     """
     rows = sum(int(np.prod(batch["input_ids"].shape[:-1])) for batch in data.batches)
+    each = len(task.row_texts)
     if data.examples is None:
-        return list(FIXED_TEXTS[:rows])
+        pairs = zip(FIXED_TEXTS, FIXED_TEXTS[::-1], strict=True)
+        return [texts[:each] for texts in pairs][:rows]
     texts = [text for example in data.examples for text in task.texts_of(example)]
-    if len(texts) != rows:
+    if len(texts) != rows * each:
         raise ValueError(
-            f"{data.name} has {len(texts)} texts for {rows} rows; a file that is asked with one text takes "
-            "single texts."
+            f"{data.name} has {len(texts)} texts for {rows} rows, expected {rows * each}: a row of this file "
+            f"is made of {' and '.join(task.row_texts)}."
         )
-    return texts
+    return list(zip(*[iter(texts)] * each, strict=True))
 
 
 def read_otherwise(
-    read: Callable[[list[str]], dict],
-    texts: list[str],
+    read: Callable[[list[tuple[str, ...]]], dict],
+    texts: list[tuple[str, ...]],
     data: ComparisonData,
     tokens,
     reasons: Callable[[str], list[str]],
@@ -58,8 +61,8 @@ def read_otherwise(
     """Reads the texts of all rows with another tokenizer.
 
     Args:
-      read: function from texts to ENCODER_INPUTS, int32 (texts, length) with the length of the rows.
-      texts: one for each row, see `texts_of_data`.
+      read: function from rows of texts to ENCODER_INPUTS, int32 (rows, length).
+      texts: of each row, see `rows_of_texts`.
       data: the rows, by BERT's rules.
       tokens: the pieces in id order.
       reasons: function from a text to what in it can be the cause.
@@ -72,7 +75,8 @@ def read_otherwise(
         differs = np.any([(exact[name] != other[name]).any(axis=1) for name in ENCODER_INPUTS], axis=0)
         for row in np.flatnonzero(differs):
             pieces = _first_difference(exact["input_ids"][row], other["input_ids"][row], tokens)
-            about = {"text": part[row][:_SHOWN], "reasons": reasons(part[row])}
+            whole = " | ".join(part[row])
+            about = {"text": whole[:_SHOWN], "reasons": reasons(whole)}
             listed.append({"place": start + int(row)} | about | pieces)
         shaped = {name: other[name].reshape(batch[name].shape) for name in ENCODER_INPUTS}
         batches.append(batch | shaped)
@@ -82,15 +86,13 @@ def read_otherwise(
     return OtherReading(data._replace(batches=batches), changed, report)
 
 
-def quality_of_reading(task, ask, answered: Answered, expected: Answered, reading: OtherReading) -> dict:
+def quality_of_reading(task, measured: Measured, reading: OtherReading) -> dict:
     """What the other reading does to a file's answers.
 
     Args:
       task: the task.
-      ask: function from ENCODER_INPUTS to the file's outputs for these rows, see `LiteRTModel.answer_ids`.
-        Only rows that are read otherwise are asked.
-      answered: the file's answers to the rows by BERT's rules.
-      expected: Keras's answers to these.
+      measured: the file, with its answers to the rows by BERT's rules. Only rows that are read otherwise are
+        asked again.
       reading: of the same rows.
 
     Returns:
@@ -100,15 +102,15 @@ def quality_of_reading(task, ask, answered: Answered, expected: Answered, readin
 
     def answer(inputs):
         call, changed = next(calls)
-        known = {name: parts[call].copy() for name, parts in answered.by_ids.items()}
+        known = {name: parts[call].copy() for name, parts in measured.answered.by_ids.items()}
         if changed.any():
-            found = ask({name: values[changed] for name, values in inputs.items()})
+            found = measured.model.answer_ids({name: values[changed] for name, values in inputs.items()})
             for name, values in known.items():
                 values[changed] = found[name]
         return known
 
     there = answers_to(task, answer, reading.data)
-    agreement = compare(task, there, expected, reading.data)["agreement"]
+    agreement = compare(task, there, measured.expected, reading.data)["agreement"]
     return {"agreement": agreement, "metrics": metrics_of(task, there, reading.data)}
 
 

@@ -25,3 +25,18 @@ def check_mediapipe(run, lengths):
             "every text lower-case before it looks for pieces: words with capitals would become other words "
             "or [UNK]. Train an uncased encoder, or take the file that is asked with ids."
         )
+
+
+def check_tokenizer_inside(run, lengths):
+    """Raises ValueError unless one row, made of an example's texts, answers as the run does."""
+    task = run.task()
+    if not task.row_texts:
+        raise ValueError(
+            f"--tokenizer_inside: {run.path} is a {task.name} run whose answers need more than one row of "
+            "its texts (words, spans, choices, windows of long texts); take the file that is asked with ids."
+        )
+    if len(lengths) > 1:
+        raise ValueError(
+            "--tokenizer_inside: how long a text is shows only inside the file, received "
+            f"max_seq_length={list(lengths)}; give one."
+        )

@@ -63,6 +63,10 @@ class SequenceTask(Task):
         return ("text", "text_pair") if self.takes_pairs else ("text",)
 
     @property
+    def row_texts(self):
+        return self.inputs if self.cuts_long_texts else ()
+
+    @property
     def other_inputs(self):
         return {"pair": ("text", "text_pair")} if self.takes_pairs is None else {}
 

@@ -32,6 +32,7 @@ class EmbeddingTask(Task):
     other_inputs = {"embedding": ("text",)}
     answers = ("cosine",)
     one_text_output = "embedding"
+    row_texts = ("text",)
     architecture = "BertModel"
     parts = ()
     texts_per_example = 2
