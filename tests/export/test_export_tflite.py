@@ -85,14 +85,19 @@ def test_what_lies_beside_the_files(exported):
 
 @pytest.mark.long
 def test_a_pair_run_without_labelled_file(pair_run, tmp_path):
-    report = export_tflite(pair_run, tmp_path / "model", ["float32"], (12,))["float32"]
+    report = export_tflite(pair_run, tmp_path / "model", ["float32"], (12,), tokenizer_inside=True)["float32"]
     assert report["compared_on"] == "12 fixed texts (no --eval_file was given)"
     assert (report["num_answers"], report["agreement"]) == (12, 1.0) and report["max_difference"] <= 1e-4
     assert report["metrics"] == {} == report["keras_metrics"]
+    inside = report["tokenizer_inside"]
+    assert inside["inputs"] == ["text", "text_pair"] and (inside["num_texts"], inside["read_alike"]) == (
+        12,
+        12,
+    )
     assert "12 fixed texts" in read_page(tmp_path / "model" / "report.html")
 
 
-def test_files_for_mediapipe_and_what_it_reads_otherwise(finetuned_run, tmp_path):
+def test_files_that_take_texts_and_what_they_read_otherwise(finetuned_run, tmp_path):
     """tests/export/mediapipe asks MediaPipe itself."""
     lines = [
         "sentence\tother\tlabel",
@@ -101,7 +106,10 @@ def test_files_for_mediapipe_and_what_it_reads_otherwise(finetuned_run, tmp_path
         "walk\u00a0the\tx\tloud",
     ]
     (tmp_path / "dev.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    export, options = tmp_path / "model", {"eval_file": tmp_path / "dev.tsv", "mediapipe": True}
+    export, options = (
+        tmp_path / "model",
+        {"eval_file": tmp_path / "dev.tsv", "mediapipe": True, "tokenizer_inside": True},
+    )
     report = export_tflite(finetuned_run, export, ["float32"], (16,), **options)["float32"]
     found = report["mediapipe"]
     assert (found["file"], found["task"]) == ("mediapipe_float32.tflite", "TextClassifier")
@@ -118,8 +126,21 @@ def test_files_for_mediapipe_and_what_it_reads_otherwise(finetuned_run, tmp_path
     with zipfile.ZipFile(export / found["file"]) as archive:
         assert archive.read("labels.txt") == (export / "labels.txt").read_bytes()
         assert archive.read("vocab.txt") == (export / "vocab.txt").read_bytes()
+    inside = report["tokenizer_inside"]
+    assert (inside["num_texts"], inside["read_alike"], inside["inputs"]) == (3, 3, ["text"])
+    assert inside["agreement"] == 1.0 and inside["metrics"]["accuracy"] == report["metrics"]["accuracy"]
+    assert [op for op in inside["ops"] if "CUSTOM" in op] == [f"CUSTOM {op}" for op in inside["custom_ops"]]
     page = read_page(export / "report.html")
-    assert all(text in page for text in ("reads 1 of 3 texts", "jumpéd &lt;b&gt;", "accents, which stay"))
+    assert all(
+        text in page
+        for text in (
+            "reads 3 of 3",
+            "must link FastBertNormalize",
+            "reads 1 of 3 texts",
+            "jumpéd &lt;b&gt;",
+            "accents, which stay",
+        )
+    )
 
 
 @pytest.mark.parametrize(

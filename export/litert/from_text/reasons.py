@@ -50,9 +50,8 @@ def _has_long_word(most_bytes) -> Callable[[str], bool]:
 
 def _folds(text):
     """Whether compatibility or case folding makes more of it than lower case does."""
-    lowered = "".join(
-        one.lower() for one in text
-    )  # the last sigma of a word: lower() knows, folding does not
+    # A character at a time: the last sigma of a word stays itself in lower case, but not when folded.
+    lowered = "".join(one.lower() for one in text)
     return unicodedata.normalize("NFKC", text.casefold()) != unicodedata.normalize("NFC", lowered)
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from export.litert.from_text.mediapipe_reasons import reasons
 from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer, words_of
+from export.litert.from_text.reasons import mediapipe_reasons
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
 
 PIECES = [*SPECIAL_TOKENS, "a", "##a", "ab", "café", "cafe", "[", "]", "mask", "学"]
@@ -43,7 +43,7 @@ def test_rules_by_hand(tokenizer, text, words, pieces, why):
     assert [PIECES[index] for index in rows["input_ids"][0] if index] == expected
     assert rows["input_mask"][0].tolist() == [1] * len(expected) + [0] * (110 - len(expected))
     assert not rows["segment_ids"].any()
-    assert why is None or reasons(text) == why
+    assert why is None or mediapipe_reasons(text) == why
 
 
 def test_a_long_text_is_cut_at_its_end(tokenizer):

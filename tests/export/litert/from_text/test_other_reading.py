@@ -1,15 +1,18 @@
 """Which texts another tokenizer reads otherwise, and what that does to answers, by hand."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from export.litert.comparison import answers_to
 from export.litert.comparison_data import FIXED_TEXTS, ComparisonData
+from export.litert.from_text.measured import Measured
 from export.litert.from_text.other_reading import (
     quality_of_reading,
     read_otherwise,
     reasons_counted,
-    texts_of_data,
+    rows_of_texts,
 )
 from kbert.features import LABEL_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
@@ -35,21 +38,25 @@ def rows(examples=None):
 
 def read(texts):
     """Reads b and d otherwise."""
-    return inputs_of([[1, 5 if text in "bd" else "abcd".index(text) + 1] for text in texts])
+    return inputs_of([[1, 5 if text in "bd" else "abcd".index(text) + 1] for (text,) in texts])
 
 
-def ask(inputs):
+class Model:
     """Label 1 for odd ids, 0 for even ones."""
-    ask.rows += len(inputs["input_ids"])
-    second = inputs["input_ids"][:, 1] % 2 * 6.0 - 3.0
-    logits = np.stack([-second, second], axis=1).astype(np.float32)
-    return {"logits": logits, "probabilities": np.asarray(TASK.probabilities(logits, 1.0))}
+
+    rows = 0
+
+    def answer_ids(self, inputs):
+        self.rows += len(inputs["input_ids"])
+        second = inputs["input_ids"][:, 1] % 2 * 6.0 - 3.0
+        logits = np.stack([-second, second], axis=1).astype(np.float32)
+        return {"logits": logits, "probabilities": np.asarray(TASK.probabilities(logits, 1.0))}
 
 
 def test_texts_read_otherwise_and_what_it_does():
     data = rows(EXAMPLES)
-    texts = texts_of_data(TASK, data)
-    assert texts == list("abcd")
+    texts = rows_of_texts(TASK, data)
+    assert texts == [("a",), ("b",), ("c",), ("d",)]
     reading = read_otherwise(read, texts, data, TOKENS, lambda text: [f"it is {text}"])
     assert [one.tolist() for one in reading.changed] == [[False, True, False], [True]]
     assert (reading.report["num_texts"], reading.report["read_alike"]) == (4, 2)
@@ -60,10 +67,12 @@ def test_texts_read_otherwise_and_what_it_does():
     assert reading.data.batches[1]["input_ids"].tolist() == [[1, 5]]
     assert LABEL_FEATURE in reading.data.batches[0]
 
-    ask.rows = 0
-    exact = answers_to(TASK, ask, data)
-    quality = quality_of_reading(TASK, ask, exact, exact, reading)
-    assert ask.rows == 4 + 2, "rows that are read alike are not asked again"
+    model = Model()
+    exact = answers_to(TASK, model.answer_ids, data)
+    measured = Measured(Path("model_float16.tflite"), "float16", model, exact, exact)
+    quality = quality_of_reading(TASK, measured, reading)
+    assert measured.beside("text").name == "text_float16.tflite"
+    assert model.rows == 4 + 2, "rows that are read alike are not asked again"
     # Ids 1, 2, 3, 4 have the labels 1, 0, 1, 0; read as 5, rows 1 and 3 have label 1, which is right.
     assert quality["agreement"] == 0.5 and quality["metrics"]["accuracy"] == 0.5
 
@@ -72,9 +81,9 @@ def test_of_vectors_each_text_is_a_row():
     task = TASKS["cosine_similarity"]("mean", True)
     batch = {name: np.stack([value, value], axis=1) for name, value in inputs_of([[1, 1], [1, 3]]).items()}
     data = ComparisonData("rows", [batch], None, None)
-    assert texts_of_data(task, data) == list(FIXED_TEXTS[:4])
+    assert rows_of_texts(task, data) == [(text,) for text in FIXED_TEXTS[:4]]
     other = inputs_of([[1, 1], [1, 1], [1, 3], [2, 3]])
-    reading = read_otherwise(lambda texts: other, list("aacd"), data, TOKENS, list)
+    reading = read_otherwise(lambda texts: other, [(one,) for one in "aacd"], data, TOKENS, list)
     assert reading.data.batches[0]["input_ids"].tolist() == [[[1, 1], [1, 1]], [[1, 3], [2, 3]]]
     assert reading.changed[0].tolist() == [False, False, False, True]
     (listed,) = reading.report["read_otherwise"]
@@ -86,7 +95,14 @@ def test_reasons_are_counted():
     assert list(reasons_counted(listed).items()) == [("b", 2), ("a", 1)]
 
 
-def test_pairs_are_refused():
-    pairs = [LabelledText("a", "b", "loud")] * 4
-    with pytest.raises(ValueError, match="rows has 8 texts for 4 rows; .* takes single texts"):
-        texts_of_data(TASK, rows(pairs))
+def test_pairs_make_one_row_each_where_the_task_says_so():
+    pairs = [LabelledText(text, text.upper(), "loud") for text in "abcd"]
+    in_pairs = TASKS["sequence_classification"](("quiet", "loud"), takes_pairs=True)
+    assert rows_of_texts(in_pairs, rows(pairs)) == [("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")]
+    first, last = FIXED_TEXTS[0], FIXED_TEXTS[-1]
+    assert rows_of_texts(in_pairs, rows())[0] == (first, last) and len(rows_of_texts(in_pairs, rows())) == 4
+    texts = rows_of_texts(in_pairs, rows(pairs))
+    reading = read_otherwise(lambda texts: inputs_of([[1, 1]] * len(texts)), texts, rows(), TOKENS, list)
+    assert [one["text"] for one in reading.report["read_otherwise"]] == ["b | B", "c | C", "d | D"]
+    with pytest.raises(ValueError, match="rows has 8 texts for 4 rows, expected 4: .* is made of text."):
+        rows_of_texts(TASK, rows(pairs))
