@@ -6,7 +6,8 @@ r"""Script: a run directory -> LiteRT (.tflite) files that answer on phones, wit
 Writes model_<quantization>.tflite, whose inputs are token ids, with model_<quantization>.json beside it
 (size, ops, speed, scores, agreement with Keras), report.html, vocab.txt, labels.txt and kbert.json (task,
 casing, lengths). Every file is compared with the Keras model before output_dir appears; below --min_agreement
-nothing is left behind. docs/mobile.md has the rest.
+nothing is left behind. --mediapipe and --tokenizer_inside add files that take texts. docs/mobile.md has the
+rest.
 """
 
 import json

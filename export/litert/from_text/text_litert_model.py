@@ -8,6 +8,9 @@ from kbert.inference.texts import text_batch
 
 from ..conversion import ONE_LENGTH
 
+# TF-Text's functions that an app calls to know the file's ops; they have these names in C++, too.
+REGISTRARS = ("AddFastBertNormalize", "AddFastWordpieceTokenize", "AddRaggedTensorToTensor")
+
 
 class TextLiteRTModel:
     """Runs a .tflite file of `convert_with_tokenizer`.
@@ -30,8 +33,8 @@ class TextLiteRTModel:
     """
 
     def __init__(self, path, num_threads: int = 2):
-        import tensorflow_text as tf_text
         from tensorflow.lite.python import interpreter
+        from tensorflow_text import tflite_registrar
 
         with warnings.catch_warnings():
             # It is said to leave TensorFlow. ai-edge-litert has one as well, but is not built together with
@@ -39,7 +42,7 @@ class TextLiteRTModel:
             warnings.filterwarnings("ignore", message="[^.]*tf.lite.Interpreter is deprecated")
             self._interpreter = interpreter.InterpreterWithCustomOps(
                 model_path=str(path),
-                custom_op_registerers=tf_text.tflite_registrar.SELECT_TFTEXT_OPS,
+                custom_op_registerers=[getattr(tflite_registrar, name) for name in REGISTRARS],
                 num_threads=num_threads,
             )
         self._runner = self._interpreter.get_signature_runner(ONE_LENGTH)
