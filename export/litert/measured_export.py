@@ -48,15 +48,12 @@ class MeasuredExport:
             self.task, keras_answers(self.task, model, text_inputs, run.path), self._data
         )
         self._keras_metrics = metrics_of(self.task, self._expected, self._data)
-        asked = (run, self.task, self._signature, lengths[-1], self._data)
-        self._from_texts = {
-            key: kind(*asked)
-            for key, kind, wanted in (
-                ("mediapipe", MediaPipeExport, mediapipe),
-                ("tokenizer_inside", TextExport, tokenizer_inside),
-            )
-            if wanted
-        }
+        self._from_texts: dict[str, MediaPipeExport | TextExport] = {}
+        if mediapipe:
+            self._from_texts["mediapipe"] = MediaPipeExport(run, self.task, lengths[-1], self._data)
+        if tokenizer_inside:
+            inside = TextExport(run, self.task, self._signature, lengths[-1], self._data)
+            self._from_texts["tokenizer_inside"] = inside
 
     def write(self, folder, quantization: str) -> dict:
         """Writes model_<quantization>.tflite and .json into a folder, and what else is made of the file.

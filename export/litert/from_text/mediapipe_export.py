@@ -4,13 +4,14 @@ import numpy as np
 
 from kbert.features import ENCODER_INPUTS
 
+from ...labels_file import LABELS_FILE, labels_text
 from ..comparison_data import ComparisonData
 from ..litert_model import LiteRTModel
 from .measured import Measured
 from .mediapipe_file import mediapipe_content
 from .mediapipe_tokenizer import MediaPipeTokenizer
-from .model_metadata import LABELS_FILE, VOCABULARY_FILE
-from .other_reading import quality_of_reading, read_otherwise, reasons_counted, rows_of_texts
+from .model_metadata import VOCABULARY_FILE
+from .other_reading import quality_of_reading, read_otherwise, rows_of_texts, warn_of_other_reading
 from .reasons import mediapipe_reasons
 
 _CLASSIFIER, _EMBEDDER = "TextClassifier", "TextEmbedder"  # MediaPipe's names
@@ -22,7 +23,6 @@ class MediaPipeExport:
     Args:
       run: the `RunDirectory`, see `requests.check_mediapipe`.
       task: its task, as it answers.
-      signature: "ids" of the task; not needed, since the weights come from the file.
       length: of the only signature.
       data: the rows of the comparison.
 
@@ -30,13 +30,13 @@ class MediaPipeExport:
       ValueError: when the rows are not made of single texts.
     """
 
-    def __init__(self, run, task, signature, length: int, data: ComparisonData):
+    def __init__(self, run, task, length: int, data: ComparisonData):
         self._vocabulary, self._task, self._name = run.vocabulary(), task, run.path.resolve().name
         self._labels = tuple(getattr(task, "labels", ()))
         vocab_file = run.path / VOCABULARY_FILE
         self._files = {VOCABULARY_FILE: vocab_file.read_bytes()}
         if self._labels:
-            self._files[LABELS_FILE] = "".join(f"{label}\n" for label in self._labels).encode()
+            self._files[LABELS_FILE] = labels_text(self._labels).encode("utf-8")
         tokenizer = MediaPipeTokenizer(vocab_file, length)
         self._reading = read_otherwise(
             lambda rows: tokenizer(text for (text,) in rows),
@@ -45,13 +45,14 @@ class MediaPipeExport:
             self._vocabulary.tokens,
             mediapipe_reasons,
         )
+        warn_of_other_reading("MediaPipe", self._reading)
 
     def write(self, measured: Measured) -> dict:
         """Writes mediapipe_<quantization>.tflite beside the file.
 
         Returns:
-          A dict ready for JSON: file, bytes, task (MediaPipe's name), the report of the `OtherReading` with
-          how often each reason occurs, and `quality_of_reading`.
+          A dict ready for JSON: file, bytes, task (MediaPipe's name), the report of the `OtherReading`, and
+          `quality_of_reading`.
 
         Raises:
           RuntimeError: when the file does not answer as the one that it is made of.
@@ -60,13 +61,11 @@ class MediaPipeExport:
         content = mediapipe_content(measured.path.read_bytes(), self._name, output, self._files)
         path.write_bytes(content)
         self._check(path, measured.model, output)
-        report = self._reading.report
         return {
             "file": path.name,
             "bytes": len(content),
             "task": _CLASSIFIER if self._labels else _EMBEDDER,
-            **report,
-            "reasons": reasons_counted(report["read_otherwise"]),
+            **self._reading.report,
             **quality_of_reading(self._task, measured, self._reading),
         }
 

@@ -1,9 +1,11 @@
 """The rows of a comparison as another tokenizer reads their texts: which are others, and what that does."""
 
+import collections
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
+from absl import logging
 
 from kbert.features import ENCODER_INPUTS
 
@@ -21,9 +23,9 @@ class OtherReading(NamedTuple):
     Args:
       data: the rows with the ids of the other tokenizer.
       changed: for each batch bool (rows,): whose ids are others than BERT's rules give.
-      report: `num_texts`, `read_alike`, and `read_otherwise`: for each of the first MOST_LISTED texts its
-        place among all, the text, `reasons`, and the first piece that is another, `expected` and
-        `read`.
+      report: `num_texts`, `read_alike`; `reasons`, how many of the others have each; and
+        `read_otherwise`: for each of the first MOST_LISTED of these its place among all, the text, its
+        `reasons`, and the first piece that is another, `expected` and `read`.
     """
 
     data: ComparisonData
@@ -82,8 +84,24 @@ def read_otherwise(
         batches.append(batch | shaped)
         changed.append(differs)
         start += len(part)
-    report = {"num_texts": start, "read_alike": start - len(listed), "read_otherwise": listed[:MOST_LISTED]}
+    report = {
+        "num_texts": start,
+        "read_alike": start - len(listed),
+        "reasons": _counted(reason for one in listed for reason in one["reasons"]),
+        "read_otherwise": listed[:MOST_LISTED],
+    }
     return OtherReading(data._replace(batches=batches), changed, report)
+
+
+def warn_of_other_reading(reader: str, reading: OtherReading):
+    """Warns where texts are read otherwise."""
+    report = reading.report
+    if others := report["num_texts"] - report["read_alike"]:
+        why = "; ".join(f"{number}: {reason}" for reason, number in report["reasons"].items())
+        logging.warning(
+            "%s reads %d of %d texts otherwise than the model was trained with (%s); the report lists them.",
+            reader, others, report["num_texts"], why,
+        )  # fmt: skip
 
 
 def quality_of_reading(task, measured: Measured, reading: OtherReading) -> dict:
@@ -114,13 +132,9 @@ def quality_of_reading(task, measured: Measured, reading: OtherReading) -> dict:
     return {"agreement": agreement, "metrics": metrics_of(task, there, reading.data)}
 
 
-def reasons_counted(listed: Iterable[dict]) -> dict[str, int]:
-    """How many of the listed texts have each reason, the most frequent first."""
-    counts: dict[str, int] = {}
-    for one in listed:
-        for reason in one["reasons"]:
-            counts[reason] = counts.get(reason, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+def _counted(reasons: Iterable[str]) -> dict[str, int]:
+    """How often each occurs, the most frequent first."""
+    return dict(collections.Counter(reasons).most_common())
 
 
 def _flat(batch):

@@ -9,7 +9,7 @@ from kbert.features import ENCODER_INPUTS
 from ..comparison_data import ComparisonData
 from ..file_ops import checked_ops
 from .measured import Measured
-from .other_reading import quality_of_reading, read_otherwise, reasons_counted, rows_of_texts
+from .other_reading import quality_of_reading, read_otherwise, rows_of_texts, warn_of_other_reading
 from .reasons import reasons_inside
 from .text_conversion import convert_with_tokenizer
 from .text_litert_model import TextLiteRTModel
@@ -41,6 +41,7 @@ class TextExport:
         self._rows = rows_of_texts(task, data)
         why = functools.partial(reasons_inside, do_lower_case=vocabulary.do_lower_case)
         self._reading = read_otherwise(self._read, self._rows, data, vocabulary.tokens, why)
+        warn_of_other_reading("the tokenizer inside", self._reading)
 
     def _read(self, rows):
         import tensorflow as tf
@@ -52,8 +53,8 @@ class TextExport:
         """Writes text_<quantization>.tflite beside the file.
 
         Returns:
-          A dict ready for JSON: file, bytes, inputs, ops, custom_ops, the report of the `OtherReading` with
-          how often each reason occurs, and `quality_of_reading`.
+          A dict ready for JSON: file, bytes, inputs, ops, custom_ops, the report of the `OtherReading`,
+          and `quality_of_reading`.
 
         Raises:
           ValueError: for other custom ops than CUSTOM_OPS.
@@ -66,15 +67,13 @@ class TextExport:
         ops = checked_ops(content, path.name, CUSTOM_OPS)
         path.write_bytes(content)
         self._check(path, measured.model, _TOLERANCE[measured.quantization])
-        report = self._reading.report
         return {
             "file": path.name,
             "bytes": len(content),
             "inputs": list(inputs),
             "ops": ops,
             "custom_ops": list(CUSTOM_OPS),
-            **report,
-            "reasons": reasons_counted(report["read_otherwise"]),
+            **self._reading.report,
             **quality_of_reading(self._task, measured, self._reading),
         }
 

@@ -11,8 +11,8 @@ from export.litert.from_text.measured import Measured
 from export.litert.from_text.other_reading import (
     quality_of_reading,
     read_otherwise,
-    reasons_counted,
     rows_of_texts,
+    warn_of_other_reading,
 )
 from kbert.features import LABEL_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
@@ -90,9 +90,22 @@ def test_of_vectors_each_text_is_a_row():
     assert (listed["place"], listed["expected"], listed["read"]) == (3, "zero", "one")
 
 
-def test_reasons_are_counted():
-    listed = [{"reasons": ["a", "b"]}, {"reasons": ["b"]}]
-    assert list(reasons_counted(listed).items()) == [("b", 2), ("a", 1)]
+def test_a_warning_says_how_many_and_why(caplog):
+    rows_of = [(one,) for one in "abcd"]
+    reading = read_otherwise(read, rows_of, rows(), TOKENS, lambda text: ["common", f"it is {text}"])
+    assert list(reading.report["reasons"].items()) == [("common", 2), ("it is b", 1), ("it is d", 1)]
+    warn_of_other_reading("Somebody", reading)
+    (record,) = caplog.records
+    assert record.getMessage().startswith("Somebody reads 2 of 4 texts otherwise than the model was trained")
+    assert "(2: common; 1: it is b; 1: it is d)" in record.getMessage()
+    same = inputs_of(rows().batches[0]["input_ids"])
+    alike = read_otherwise(lambda texts: same, rows_of[:3], _first(), TOKENS, list)
+    warn_of_other_reading("Somebody", alike)
+    assert len(caplog.records) == 1
+
+
+def _first():
+    return rows()._replace(batches=rows().batches[:1])
 
 
 def test_pairs_make_one_row_each_where_the_task_says_so():
