@@ -1,10 +1,19 @@
 """MediaPipe's rules by hand; tests/export/mediapipe holds them beside MediaPipe itself."""
 
+import random
+import unicodedata
+
+import numpy as np
 import pytest
+import tensorflow as tf
 
 from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer, words_of
 from export.litert.from_text.reasons import mediapipe_reasons
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS
+from kbert.tokenization.text_inputs import TextInputs
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from tests.kbert.tokenization import texts
+from tests.kbert.tokenization.test_golden_ids import sample_vocabulary
+from tests.kbert.tokenization.unicode_residue import residue
 
 PIECES = [*SPECIAL_TOKENS, "a", "##a", "ab", "café", "cafe", "[", "]", "mask", "学"]
 ACCENTS, CAPITALS = "accents, which stay", "capitals beyond ASCII, which stay"
@@ -50,3 +59,30 @@ def test_a_long_text_is_cut_at_its_end(tokenizer):
     rows = tokenizer(["a " * 300, "ab"])
     assert rows["input_ids"].shape == (2, 110)
     assert rows["input_ids"][0].tolist() == [2, *[5] * 108, 3] and rows["input_mask"][0].all()
+
+
+def cleaned(text):
+    """What an app may do before it asks, by docs/mobile.md."""
+    kept = []
+    for character in text:
+        category = unicodedata.category(character)
+        if character in "\t\n\r" or category in ("Zs", "Zl", "Zp"):
+            kept.append(" ")
+        elif category not in ("Cc", "Cf") and character != "\ufffd":
+            kept.append(character)
+    decomposed = unicodedata.normalize("NFD", "".join(kept).lower())
+    return "".join(character for character in decomposed if unicodedata.category(character) != "Mn")
+
+
+@pytest.mark.slow  # looks at all of Unicode
+def test_a_cleaned_text_is_read_as_bert_reads_it(tmp_path):
+    vocabulary = Vocabulary(sample_vocabulary(), True)
+    vocabulary.write(tmp_path / "vocab.txt")
+    pool = texts.BREAKS + texts.INVISIBLE + texts.LETTERS + texts.MARKS + texts.PUNCTUATION + texts.EDGES
+    pool = "".join(set(pool) - residue().uncased)
+    rng = random.Random(3)
+    drawn = ["".join(rng.choices(pool + "abc  ", k=rng.randrange(24))) for _ in range(1000)]
+    found = MediaPipeTokenizer(tmp_path / "vocab.txt", 32)(cleaned(text) for text in drawn)["input_ids"]
+    expected = TextInputs(vocabulary, 32)(tf.constant(drawn))["input_ids"].numpy()
+    assert [ascii(drawn[row]) for row in np.flatnonzero((found != expected).any(axis=1))] == []
+    assert (expected > 4).sum() > 1000
