@@ -1,10 +1,11 @@
-# kbert: `make quickstart` walks the whole road, `make test` proves it. Each makes .venv when it is missing.
+# kbert: `make quickstart` runs every step once, `make test` the suite. Each makes .venv when it is missing.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv_peers
 MEDIAPIPE := .venv_mediapipe
+DOCS := .venv_docs
 BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
 
 SERVERS := $(patsubst tests/export/servers/%.lock,.venv_server_%/.ready,$(wildcard tests/export/servers/*.lock))
@@ -15,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-fast test-long test-exhaustive test-peers test-servers test-mediapipe server-ops lock-servers lock-mediapipe lint format dist bench bench-peers lock clean
+.PHONY: help quickstart test test-fast test-long test-exhaustive test-peers test-servers test-mediapipe server-ops lock-servers lock-mediapipe docs lock-docs lint format dist bench bench-peers lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -79,8 +80,16 @@ lock-mediapipe: $(VENV)/.ready  ## tests/export/mediapipe/requirements.in -> .lo
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock-mediapipe" \
 	  tests/export/mediapipe/requirements.in -o tests/export/mediapipe/requirements.lock
 
+docs: $(DOCS)/.ready  ## docs/ as a site with search -> site/index.html; a link that leads nowhere is an error
+	@$(DOCS)/bin/zensical build --clean --strict
+
+lock-docs: $(VENV)/.ready  ## docs_site/requirements.in -> .lock, with hashes, for every platform
+	@$(BIN)/uv pip compile --universal --python-version 3.11 --quiet --upgrade \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock-docs" \
+	  docs_site/requirements.in -o docs_site/requirements.lock
+
 clean:  ## removes .venv, what quickstart made and what packaging left
-	@rm -rf $(VENV) $(PEERS) $(MEDIAPIPE) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) quickstart_run dist build *.egg-info
+	@rm -rf $(VENV) $(PEERS) $(MEDIAPIPE) $(DOCS) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) quickstart_run site .cache dist build *.egg-info
 
 # The environment is ready when the stamp is there: an interrupted installation begins again.
 $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
@@ -107,6 +116,12 @@ $(PEERS)/.ready: tests/peers/requirements.txt
 
 # MediaPipe's wheel is of any Python from 3.10 on; its lock is of one, for Linux on x86_64.
 $(MEDIAPIPE)/.ready: tests/export/mediapipe/requirements.lock $(VENV)/.ready
+	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.11 $(@D)
+	@$(BIN)/uv pip install -q --python $(@D)/bin/python --require-hashes --no-deps -r $<
+	@touch $@
+
+# The generator of the site: nothing of kbert is imported there.
+$(DOCS)/.ready: docs_site/requirements.lock $(VENV)/.ready
 	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.11 $(@D)
 	@$(BIN)/uv pip install -q --python $(@D)/bin/python --require-hashes --no-deps -r $<
 	@touch $@
