@@ -830,6 +830,16 @@ _SUITE = (
         "(-slow[item.path], -number", "(slow[item.path], -number",
         "test_order_of_files.py",
     ),
+    _fault(
+        "the README asks for a flag that there is not", "README.md",
+        "--eval_file=reviews.csv --split=dev", "--dev_file=reviews.csv --split=dev",
+        "docs/test_commands.py",
+    ),
+    _fault(
+        "the site lacks a page", "mkdocs.yml",
+        "      - Long texts: long_texts.md\n", "",
+        "docs/test_links.py",
+    ),
 )  # fmt: skip
 
 _DISTILLATION = (

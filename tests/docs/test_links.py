@@ -1,0 +1,65 @@
+"""Links between the pages, on GitHub and on the site; the site's list of pages; settings shown as TOML."""
+
+import re
+import tomllib
+
+import pytest
+
+from kbert.config import FinetuningConfig, PretrainingConfig
+from kbert.config.plain_values import from_dict
+from tests.docs.markdown import REPOSITORY, anchors, blocks, links, pages, read
+
+
+@pytest.mark.parametrize("page", pages())
+def test_links_lead_somewhere(page):
+    folder = (REPOSITORY / page).parent
+    for link in links(read(page)):
+        if re.match(r"https?://", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (folder / path).resolve() if path else REPOSITORY / page
+        assert target.is_file(), f"{page}: {link}"
+        assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), f"{page}: {link}"
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if page.startswith("docs/")])
+def test_pages_of_the_site_link_to_pages_of_the_site(page):
+    """What lies outside of docs/ is on GitHub alone: name it in backticks there."""
+    inside = (REPOSITORY / "docs").resolve()
+    for link in (link.partition("#")[0] for link in links(read(page)) if not re.match(r"https?://", link)):
+        assert ((REPOSITORY / page).parent / link).resolve().is_relative_to(inside), f"{page}: {link}"
+
+
+@pytest.mark.parametrize("page", pages())
+def test_pages_are_linked_and_not_only_named(page):
+    """`docs/x.md` in backticks is a page that nobody can click on."""
+    if page != "CHANGELOG.md":  # it also names pages that have moved since
+        assert re.findall(r"`docs/\w+\.md`", read(page)) == []
+
+
+def test_the_site_lists_every_page_once():
+    listed = re.findall(r": ([\w/]+\.md)$", read("mkdocs.yml"), re.MULTILINE)
+    there = [page.removeprefix("docs/") for page in pages() if page.startswith("docs/")]
+    assert sorted(listed) == sorted(there)
+
+
+def test_headings_have_the_names_that_both_give_them():
+    text = "# A `b`: c\n\n## What [is](x.md) it?\n\n    # no heading\n"
+    assert anchors(text) == {"a-b-c", "what-is-it"}
+
+
+def settings(page):
+    return [tomllib.loads(block.text) for block in blocks(read(page)) if block.language == "toml"]
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if settings(page)])
+def test_blocks_of_toml_hold_settings_that_there_are(page):
+    for values in settings(page):
+        errors = []
+        for config_class in (FinetuningConfig, PretrainingConfig):
+            try:
+                from_dict(config_class, values)
+            except (ValueError, TypeError) as error:
+                errors.append(str(error))
+        unknown = [error for error in errors if "unknown key" in error]
+        assert len(unknown) < 2, (values, unknown)
