@@ -1,4 +1,7 @@
-"""Asks a LiteRT file, by texts or by token ids: what a program on a phone does, in Python."""
+"""Asks a LiteRT file, by texts or by token ids: what a program on a phone does, in Python.
+
+Nothing here imports TensorFlow: the LiteRT library and NumPy are enough (docs/mobile.md).
+"""
 
 import numpy as np
 
@@ -7,11 +10,12 @@ from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.texts import text_batch
 from kbert.tokenization.vocabulary import Vocabulary
 
-from .conversion import ONE_LENGTH, signature_name
+from ..tokenizers.python.text_inputs import TextInputs
+from .signature_names import ONE_LENGTH, signature_name
 
 
 class LiteRTModel:
-    """Runs a .tflite file, with the same tokenization as everywhere in kbert.
+    """Runs a .tflite file, with the ids that kbert's tokenizer gives everywhere, made without TensorFlow.
 
     Each row goes to the signature of the shortest length that has room for it.
 
@@ -37,8 +41,6 @@ class LiteRTModel:
     def __init__(self, path, vocabulary: Vocabulary, num_threads: int = 2):
         from ai_edge_litert.interpreter import Interpreter
 
-        from kbert.tokenization.text_inputs import TextInputs
-
         self._path = path
         # A runner keeps no hold of its interpreter: without this attribute it would ask freed memory.
         self._interpreter = Interpreter(model_path=str(path), num_threads=num_threads)
@@ -47,12 +49,8 @@ class LiteRTModel:
         self._text_inputs = TextInputs(vocabulary, self.lengths[-1])
 
     def __call__(self, texts, text_pairs=None):
-        import tensorflow as tf
-
         batch = text_batch(texts, text_pairs)
-        pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
-        rows = self._text_inputs(tf.constant(batch.texts, tf.string), pairs)
-        answers = self.answer_ids({name: value.numpy() for name, value in rows.items()})
+        answers = self.answer_ids(self._text_inputs(batch.texts, batch.pairs))
         return {name: batch.answer(values) for name, values in answers.items()}
 
     def answer_ids(self, inputs: dict) -> dict:

@@ -1,4 +1,4 @@
-"""Lower case, decomposed, without accents: what the graph's StringLower, NFD and dropping of marks come to."""
+"""Lower case, decomposed, without accents: as the graph's StringLower, NFD and dropping of marks."""
 
 import re
 

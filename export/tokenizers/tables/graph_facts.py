@@ -30,8 +30,8 @@ class GraphFacts(NamedTuple):
       fixed_accents: those of them across which marks are not reordered (combining class 0).
       cased, case_ignorable: what decides on a final sigma, looked at before lower-casing: a cased character
         makes a word of letters, a case-ignorable one is looked past.
-      folded: what a character becomes by lower-casing, decomposing and dropping accents, where that is another
-        text: code point -> code points. Hangul syllables are not in it.
+      folded: what a character becomes by lower-casing, decomposing and dropping accents, where that is
+        another text: code point -> code points. Hangul syllables are not in it.
       mark_order: the marks that lower-casing keeps and NFD reorders: code point -> rank from 1; marks side by
         side are sorted by it.
     """
