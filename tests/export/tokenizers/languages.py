@@ -82,17 +82,21 @@ def _command(name):
     return ["java", "-jar", jar]
 
 
-def run_program(name: str, folder: Path, questions="") -> subprocess.CompletedProcess:
-    """Runs a language's program as it is: for what it says on standard error."""
-    return _run(_command(name), folder, questions)
+def refusal(name: str, folder: Path, lengths=LENGTHS) -> str:
+    """What a language says of files that it refuses."""
+    if name == "python":
+        with pytest.raises(ValueError) as refused:
+            [TextInputs(exported_vocabulary(folder), length) for length in lengths]
+        return str(refused.value)
+    done = _run(_command(name), folder, "", lengths)
+    assert done.returncode == 1 and done.stderr.startswith("error: "), done.stderr[-2000:]
+    return done.stderr
 
 
-def _run(command, folder, questions):
+def _run(command, folder, questions, lengths=LENGTHS):
     files = [str(folder / "vocab.txt"), str(folder / "kbert.json")]
-    lengths = ",".join(map(str, LENGTHS))
-    return subprocess.run(
-        [*command, *files, lengths], input=questions, capture_output=True, text=True, timeout=_LIMIT
-    )
+    command = [*command, *files, ",".join(map(str, lengths))]
+    return subprocess.run(command, input=questions, capture_output=True, text=True, timeout=_LIMIT)
 
 
 def _ask_program(command, folder, questions):

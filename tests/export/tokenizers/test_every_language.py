@@ -35,8 +35,9 @@ def ask(language, do_lower_case, tmp_path):
     return Language(language, write_export(vocab_txt, do_lower_case, tmp_path))
 
 
-def check_characters(ask, do_lower_case, every):
-    templates = graph_answers.UNCASED_TEMPLATES if do_lower_case else graph_answers.CASED_TEMPLATES
+def check_characters(ask, do_lower_case, every, most_templates):
+    all_templates = graph_answers.UNCASED_TEMPLATES if do_lower_case else graph_answers.CASED_TEMPLATES
+    templates = all_templates[:most_templates]
     texts, expected = [], []
     for template in templates:
         some, words = graph_words(template, do_lower_case, every)
@@ -58,7 +59,7 @@ def require_equal(received, expected):
 @each_casing
 @each_language
 def test_a_sample_of_characters_splits_as_in_the_graph(ask, do_lower_case):
-    check_characters(ask, do_lower_case, every=499)
+    check_characters(ask, do_lower_case, every=499, most_templates=7)
 
 
 @pytest.mark.slow
@@ -66,7 +67,7 @@ def test_a_sample_of_characters_splits_as_in_the_graph(ask, do_lower_case):
 @each_casing
 @each_language
 def test_every_character_splits_as_in_the_graph(ask, do_lower_case):
-    check_characters(ask, do_lower_case, every=1)
+    check_characters(ask, do_lower_case, every=1, most_templates=3)
 
 
 @each_casing

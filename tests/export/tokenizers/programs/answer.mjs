@@ -8,8 +8,14 @@ import { Vocabulary } from "../../../../export/tokenizers/javascript/vocabulary.
 import { splitWords } from "../../../../export/tokenizers/javascript/word_splitter.js";
 
 const [vocabTxt, kbertJson, lengths] = process.argv.slice(2);
-const vocabulary = Vocabulary.ofExport(readFileSync(vocabTxt, "utf8"), readFileSync(kbertJson, "utf8"));
-const inputs = new TextInputs(vocabulary, lengths.split(",").map(Number));
+let vocabulary, inputs;
+try {
+  vocabulary = Vocabulary.ofExport(readFileSync(vocabTxt, "utf8"), readFileSync(kbertJson, "utf8"));
+  inputs = new TextInputs(vocabulary, lengths.split(",").map(Number));
+} catch (error) {
+  console.error(`error: ${error.message}`);
+  process.exit(1);
+}
 
 const textOf = (codes) =>
   codes === "" ? "" : codes.split(" ").map((code) => String.fromCodePoint(parseInt(code, 16))).join("");

@@ -1,0 +1,42 @@
+// Answers the questions of languages.py with the tokenizer in Kotlin.
+//
+//   java -jar tokenizer.jar VOCAB_TXT KBERT_JSON LENGTH,LENGTH < questions > answers
+
+import java.io.File
+import kbert.tokenizer.TextInputs
+import kbert.tokenizer.Vocabulary
+import kbert.tokenizer.WordSplitter
+
+private fun textOf(codes: String): String {
+    val text = StringBuilder()
+    for (code in codes.split(" ")) if (code.isNotEmpty()) text.appendCodePoint(code.toInt(16))
+    return text.toString()
+}
+
+private fun codesOf(word: String) =
+    word.codePoints().toArray().joinToString(" ") { Integer.toHexString(it) }
+
+private fun answer(question: String, vocabulary: Vocabulary, inputs: TextInputs): String {
+    val parts = question.split("\t")
+    val text = textOf(parts[1])
+    if (parts[0] == "words")
+        return WordSplitter.splitWords(text, vocabulary.doLowerCase).joinToString(" 20 ", transform = ::codesOf)
+    if (parts[0] == "ids") return inputs.tokenizer.ids(text).joinToString(" ")
+    val row = inputs.row(text, parts.getOrNull(2)?.let(::textOf))
+    return listOf(row.inputIds, row.inputMask, row.segmentIds).joinToString("\t") { it.joinToString(" ") }
+}
+
+fun main(arguments: Array<String>) {
+    val (vocabTxt, kbertJson, lengths) = arguments
+    try {
+        val vocabulary = Vocabulary.ofExport(File(vocabTxt).readText(), File(kbertJson).readText())
+        val inputs = TextInputs(vocabulary, lengths.split(",").map(String::toInt))
+        val output = System.out.bufferedWriter()
+        for (question in System.`in`.bufferedReader().lineSequence())
+            output.write(answer(question, vocabulary, inputs) + "\n")
+        output.flush()
+    } catch (error: IllegalArgumentException) {
+        System.err.println("error: ${error.message}")
+        System.exit(1)
+    }
+}
