@@ -7,7 +7,7 @@ PEERS := .venv_peers
 BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
 
 KOTLIN := .kotlin_compiler
-KOTLIN_FILES := $(wildcard export/tokenizers/kotlin/*.kt tests/export/tokenizers/programs/*.kt)
+KOTLIN_FILES := $(wildcard export/tokenizers/kotlin/*.kt) docs/mobile/android/TextClassifier.kt tests/export/tokenizers/programs/Answer.kt
 TOKENIZER_PROGRAMS := tests/export/tokenizers/programs
 SERVERS := $(patsubst tests/export/servers/%.lock,.venv_server_%/.ready,$(wildcard tests/export/servers/*.lock))
 SERVER_OPS := $(patsubst tests/export/servers/%.lock,export/gate/server_ops/%.txt,$(wildcard tests/export/servers/*.lock))

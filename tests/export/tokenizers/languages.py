@@ -6,6 +6,11 @@ their code points in hexadecimal digits, so that no language's reading of string
   words TAB text             -> the words of the text, as code points, joined by spaces (20)
   ids TAB text               -> the ids of its pieces
   row TAB text [TAB pair]    -> input_ids TAB input_mask TAB segment_ids
+
+Kotlin's program also asks the sample of docs/mobile/android, with a model file that answers .25, .625, .125:
+
+  classify TAB text [TAB pair] -> what the file saw: signature, length, tokens, tokens of the pair; then the
+                                  label and its probability
 """
 
 import functools
@@ -54,6 +59,9 @@ class Language:
         """For each text input_ids, input_mask and segment_ids, in the shortest of LENGTHS with room."""
         asked = [(text,) for text in texts] if pairs is None else zip(texts, pairs, strict=True)
         return [[_numbers(part) for part in answer.split("\t")] for answer in self._answers("row", asked)]
+
+    def classified(self, texts, pairs) -> list[str]:
+        return self._answers("classify", zip(texts, pairs, strict=True))
 
     def _answers(self, kind, asked):
         questions = ["\t".join([kind, *map(_codes, texts)]) for texts in asked]
