@@ -25,6 +25,7 @@ class LiteRTModel:
       num_threads: threads of the interpreter.
 
     Attributes:
+      path: as given.
       lengths: those of the file, ascending.
 
     Call arguments:
@@ -41,7 +42,7 @@ class LiteRTModel:
     def __init__(self, path, vocabulary: Vocabulary, num_threads: int = 2):
         from ai_edge_litert.interpreter import Interpreter
 
-        self._path = path
+        self.path = path
         # A runner keeps no hold of its interpreter: without this attribute it would ask freed memory.
         self._interpreter = Interpreter(model_path=str(path), num_threads=num_threads)
         self._runners = _runners_by_length(self._interpreter)
@@ -52,6 +53,11 @@ class LiteRTModel:
         batch = text_batch(texts, text_pairs)
         answers = self.answer_ids(self._text_inputs(batch.texts, batch.pairs))
         return {name: batch.answer(values) for name, values in answers.items()}
+
+    def rows(self, texts, text_pairs=None) -> dict:
+        """The token ids of texts, as a call asks them: ENCODER_INPUTS, int32 (texts, longest length)."""
+        batch = text_batch(texts, text_pairs)
+        return self._text_inputs(batch.texts, batch.pairs)
 
     def answer_ids(self, inputs: dict) -> dict:
         """The file's outputs for rows of token ids: name -> float32 array of shape (rows, ...).
@@ -75,7 +81,7 @@ class LiteRTModel:
         shapes = self.outputs
         filled = {n: np.array(v, np.float32).reshape(-1, *shapes[n]) for n, v in answers.items()}
         for values in filled.values():
-            require_finite_answers(values, self._path)
+            require_finite_answers(values, self.path)
         return filled
 
     def length_for(self, mask) -> int:
@@ -90,7 +96,7 @@ class LiteRTModel:
             if tokens <= length:
                 return length
         raise ValueError(
-            f"a row of {tokens} tokens has no room in {self._path}, whose longest length is "
+            f"a row of {tokens} tokens has no room in {self.path}, whose longest length is "
             f"{self.lengths[-1]}; cut the text, or export a longer file."
         )
 
@@ -111,7 +117,7 @@ class LiteRTModel:
         expected = self.input_shape(self.lengths[-1])[1:-1]
         if len(shape) < 2 or tuple(shape[1:-1]) != expected:
             names = ", ".join(["rows", *map(str, expected), "length"])
-            raise ValueError(f"{self._path} takes input_ids of shape ({names}), received {tuple(shape)}.")
+            raise ValueError(f"{self.path} takes input_ids of shape ({names}), received {tuple(shape)}.")
 
     def _shapes(self, length):
         details = self._runners[length].get_output_details()
