@@ -26,7 +26,7 @@ def faults(words: list[str], is_complete: bool) -> list[str]:
       is_complete: whether flags that must be given are expected; a mention in prose leaves them out.
     """
     first, rest = words[0], words[1:]
-    first = first.removeprefix(".venv/bin/").replace("python3", "python")
+    first = re.sub(r"^python[\d.]+$", "python", first.removeprefix(".venv/bin/"))
     if first == "kbert":
         return _command_faults(rest, is_complete)
     if first == "python":

@@ -12,8 +12,10 @@ from tests.docs.shell_lines import commands
 
 SHELL = ("", "sh", "bash")
 # One of ours at the beginning of a line or behind an operator: then the whole block is one of commands.
-OURS = re.compile(r"(?m)(?:^|[|&;]) *(?:srun )?(?:\.venv/bin/)?(?:python3? |kbert [a-z]|make [a-z]|pytest )")
-IN_A_LINE = re.compile(r"(?:\.venv/bin/)?(?:python3? -[mc] |kbert (?:[a-z]|--)|make [a-z]|pytest )")
+OURS = re.compile(
+    r"(?m)(?:^|[|&;]) *(?:srun )?(?:\.venv/bin/)?(?:python[\d.]* |kbert [a-z]|make [a-z]|pytest )"
+)
+IN_A_LINE = re.compile(r"(?:\.venv/bin/)?(?:python[\d.]* -[mc] |kbert (?:[a-z]|--)|make [a-z]|pytest )")
 # Flags of other programs: Slurm's, TensorFlow Serving's.
 OTHER_FLAGS = {
     *("gpus-per-task", "distribution"),

@@ -1,0 +1,20 @@
+# kbert in a container, for CPUs: docker build -t kbert . (docs/install.md). Written without Docker at hand: not built yet.
+FROM python:3.12-slim
+
+# The packages first: they stay in a layer of their own while the source changes.
+COPY requirements.lock /source/
+RUN pip install --no-cache-dir uv==0.13.8 \
+ && uv pip install --system --no-cache --require-hashes -r /source/requirements.lock
+
+COPY pyproject.toml setup.py MANIFEST.in README.md LICENSE /source/
+COPY configs /source/configs
+COPY export /source/export
+COPY kbert /source/kbert
+COPY tfrecords_tools /source/tfrecords_tools
+RUN pip install --no-cache-dir --no-deps --no-build-isolation /source
+
+# Runs, data and exports lie in the folder that is mounted here.
+WORKDIR /work
+EXPOSE 8500 8501
+ENTRYPOINT ["kbert"]
+CMD ["--help"]
