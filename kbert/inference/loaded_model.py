@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from kbert.answering.answering_encoder import AnsweringEncoder
 from kbert.answering.answering_model import answering_model
+from kbert.article import with_article
 from kbert.checkpoints.formats import local_path, read_checkpoint
 from kbert.checkpoints.model_loading import build_model
 from kbert.config.pooling_config import PoolingConfig
@@ -249,7 +250,7 @@ def load_answering(run: RunDirectory | LoadedModel, answers: tuple[str, ...], ne
     """
     source, task = (run.path, run.task()) if isinstance(run, RunDirectory) else (run.source, run.task)
     if not set(answers) & set(task.answers):
-        raise ValueError(f"{source} is a {task.name} run; {need}.")
+        raise ValueError(f"{source} is {with_article(task.name)} run; {need}.")
     return LoadedModel.from_run(run) if isinstance(run, RunDirectory) else run
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from absl import logging
 
+from kbert.article import with_article
 from kbert.config import TrainingConfig, from_dict, to_dict
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_file import read_json_object, require_known_format
@@ -216,9 +217,9 @@ class RunDirectory:
         if not self.task().has_encoder:
             start = self.details.get("init_checkpoint")
             raise ValueError(
-                f"{self.path} is a {self.details['task']} run: its model reads stored features, and has no "
-                "encoder that texts could go through. run_evaluation --input_dir judges it; everything else "
-                f"wants a run with an encoder, such as the features' own: {start}."
+                f"{self.path} is {with_article(self.details['task'])} run: its model reads stored features, "
+                "and has no encoder that texts could go through. run_evaluation --input_dir judges it; "
+                f"everything else wants a run with an encoder, such as the features' own: {start}."
             )
 
     def keep_chosen(self, which: str | int | None, settings: dict, chosen_on):

@@ -31,7 +31,11 @@ _DEFAULT_LENGTH = 128  # for pretraining: the config does not hold the length of
 
 def define_flags():
     flags.DEFINE_string("config", None, "Config file (.toml or .json) of a pretraining or fine-tuning.")
-    flags.DEFINE_multi_string("override", [], "One changed value, for example encoder=bert_large.")
+    flags.DEFINE_multi_string(
+        "override",
+        [],
+        "One changed setting, for example encoder=bert_large; as often as you like.",
+    )
     flags.DEFINE_integer(
         "batch", None, "Examples that a device works on at a time; by default the config's train_batch_size "
         "divided by its gradient_accumulation_steps.", lower_bound=1,
@@ -138,4 +142,4 @@ def memory_table(encoder, shapes: list[TrainingShape], memory: DeviceMemory) -> 
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    command_line.run(main, FinetuningConfig, PretrainingConfig)

@@ -19,7 +19,11 @@ def define_training_flags():
 def define_run_flags():
     """--run_dir, --override, --jit, --precision, --strategy, --num_devices, --cluster, --tpu."""
     flags.DEFINE_string("run_dir", None, "Folder for checkpoints and metrics; a run in it is resumed.")
-    flags.DEFINE_multi_string("override", [], "One changed value, for example num_train_steps=500.")
+    flags.DEFINE_multi_string(
+        "override",
+        [],
+        "One changed setting, for example num_train_steps=500; as often as you like.",
+    )
     flags.DEFINE_enum("jit", None, ["auto", "on", "off"], "Use XLA; replaces jit_compile of the config.")
     flags.DEFINE_string("precision", None, f"{', '.join(PRECISIONS)}; replaces that of the config.")
     flags.DEFINE_string("strategy", "auto", "auto, one_device, mirrored, multi_worker or tpu.")

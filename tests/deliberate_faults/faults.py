@@ -29,6 +29,22 @@ def _fault(name, file, old, new, *tests):
     return Fault(name, file, old, new, tuple(f"tests/{test}" for test in tests))
 
 
+_COMMANDS = (
+    _fault(
+        "a flag of a script that --help does not show",
+        "kbert/command_flags/help_page.py",
+        "return module == sys.argv[0] or ",
+        "return ",
+        "kbert/test_command_help.py",
+    ),
+    _fault(
+        "the last override is blamed for another",
+        "kbert/config/config_file.py",
+        "wrong = wrong or (overrides",
+        "wrong = (overrides",
+        "kbert/config/test_config.py::test_bad_overrides_are_refused_by_name",
+    ),
+)
 _FINETUNING = (
     _fault(
         "adapters merged without their scale",
@@ -996,6 +1012,6 @@ _MODEL_PAGE = (
 
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
-    *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_FEATURES, *_SUITE, *_FINETUNING,
+    *_COMMANDS, *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_FEATURES, *_SUITE, *_FINETUNING,
     *_DISTILLATION, *_PAGES, *_CHOSEN_ANSWERS, *_ANSWERING, *_MODEL_PAGE, *_PHONES,
 )  # fmt: skip
