@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -11,6 +12,7 @@ from kbert.answering.answering_encoder import AnsweringEncoder
 from kbert.answering.answering_model import answering_model
 from kbert.article import with_article
 from kbert.checkpoints.formats import local_path, read_checkpoint
+from kbert.checkpoints.hugging_face.model_names import casing_of
 from kbert.checkpoints.model_loading import build_model
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
@@ -31,7 +33,7 @@ def load(
     Args:
       path: a run directory of kbert, a sentence-transformers folder, or any checkpoint that
         `kbert.checkpoints.formats.read_checkpoint` reads: Google's TF1, Hugging Face, KerasHub; or a name,
-        `hf://org/name@revision` or `keras_hub://preset`.
+        `hf://org/name@revision`, `keras_hub://preset` or `bert-base-uncased`.
       do_lower_case: the casing, if the checkpoint does not record it.
       allow_unmatched: names and globs of a checkpoint's tensors and settings that may stay unmatched.
       checkpoint: which of a run's checkpoints: "last", "best" or a step; see `RunDirectory.checkpoint`.
@@ -59,6 +61,8 @@ def load(
             f"checkpoint={checkpoint!r} chooses a checkpoint of a run, but {path} is not a run; leave it out."
         )
     else:
+        if do_lower_case is None and folder != Path(path):
+            do_lower_case = casing_of(str(path))
         loaded = _from_checkpoint(read_checkpoint(folder, do_lower_case, allow_unmatched))
     loaded.source = str(path)
     return loaded

@@ -62,7 +62,7 @@ def define_init_checkpoint_flags():
         "init_checkpoint",
         None,
         "The weights to start from: a run of kbert, a Hugging Face folder, a KerasHub preset, Google's TF1 "
-        "checkpoint, or a name: hf://org/name@revision, keras_hub://preset.",
+        "checkpoint, or a name: hf://org/name@revision, keras_hub://preset, bert-base-uncased.",
     )
     flags.DEFINE_list(
         "allow_unmatched",

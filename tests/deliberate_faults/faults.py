@@ -31,6 +31,13 @@ def _fault(name, file, old, new, *tests):
 
 _COMMANDS = (
     _fault(
+        "a server is asked about a misspelt path",
+        "kbert/checkpoints/hugging_face/model_names.py",
+        "if not repository.startswith(_KNOWN):",
+        "if not repository:",
+        "kbert/checkpoints/hugging_face/test_model_names.py",
+    ),
+    _fault(
         "a flag of a script that --help does not show",
         "kbert/command_flags/help_page.py",
         "return module == sys.argv[0] or ",
