@@ -49,6 +49,7 @@ _FREE_KEYS = (
     "peak_flops",
     "teacher",  # where it lies; run.json records its content
 )
+_LENGTHS = ("num_train_epochs", "num_train_steps", "train_minutes")
 _ROUNDING_KEYS = (
     "jit_compile",
     "deterministic_ops",
@@ -165,8 +166,17 @@ class RunDirectory:
         if differing:
             raise ValueError(
                 f"--run_dir={self.path} holds another run; it differs in {'; '.join(differing)}. Repeat its "
-                "settings to resume it, or choose a new folder."
+                f"settings to resume it, or choose a new folder.{self._to_train_longer(differing)}"
             )
+
+    def _to_train_longer(self, differing):
+        """The end of the sentence where nothing but the length of the training has changed."""
+        if any(key.split(" ")[0].rpartition(".")[2] not in _LENGTHS for key in differing):
+            return ""
+        return (
+            " The learning rate follows the length, so a run keeps its own; to train its model further: "
+            f"--init_checkpoint={self.path} with a new --run_dir."
+        )
 
     def _compare_data(self, was, now):
         """Refuses other training data under the same name; accepts the same data under another name."""

@@ -31,6 +31,20 @@ def _fault(name, file, old, new, *tests):
 
 _COMMANDS = (
     _fault(
+        "a string is taken apart into characters",
+        "kbert/inference/predictor.py",
+        " and not isinstance(values, str | bytes)",
+        "",
+        "kbert/inference/test_predict.py::test_a_bare_string_is_never_taken_apart",
+    ),
+    _fault(
+        "a model made for bfloat16 answers in float32",
+        "kbert/inference/loaded_model.py",
+        "return answering_model(self.model, self.precision)",
+        "return answering_model(self.model)",
+        "kbert/inference/test_predict.py::test_bfloat16_at_load_answers_nearly_alike",
+    ),
+    _fault(
         "a server is asked about a misspelt path",
         "kbert/checkpoints/hugging_face/model_names.py",
         "if not repository.startswith(_KNOWN):",
