@@ -60,7 +60,7 @@ class LabelledFile:
         return self._part(parts[0]), self._part(parts[1])
 
     def at_most(self, number: int, seed: int) -> "LabelledFile":
-        """At most `number` of the examples in the order of the file, drawn as `split` draws what it holds out.
+        """At most `number` of the examples in the order of the file, drawn as `split` draws held-out ones.
 
         Raises:
           ValueError: when none would be left, because equal texts stay together.
