@@ -23,7 +23,11 @@ def run_script(name, *arguments):
         (SERVE, ["--model_base_path={}", "words"], "error: unexpected argument 'words'; flags are written"),
         (EXPORT, [], "error: received neither of --run_dir and --init_checkpoint; give exactly one:"),
         (EXPORT, ["--run_dir={}", "--init_checkpoint={}"], "error: received both of --run_dir and --init_"),
-        (EXPORT, ["--run_dir={}", "--do_lower_case"], "error: --do_lower_case and --allow_unmatched are for"),
+        (
+            EXPORT,
+            ["--run_dir={}", "--do_lower_case"],
+            "error: {} holds no checkpoint that kbert knows: no run.",
+        ),
         (EXPORT, ["--init_checkpoint={}/none"], "error: checkpoint {}/none does not exist; give a run"),
         (ASK, ["--text_pair=b"], "error: received --text_pair without --text; expected both."),
         (ASK, NOWHERE, "error: No server answers over REST at localhost:1 ("),
