@@ -87,7 +87,7 @@ class FeatureExtractor:
         self.pooling = pooling
         self.combine = combine
         self._model = model
-        self._encoder = AnsweringEncoder(model.encoder, outputs=("hidden_states",))
+        self._encoder = AnsweringEncoder(model.encoder, model.precision, outputs=("hidden_states",))
         self._pool = None if pooling == "none" else SequencePooling(pooling, normalize)
         self._run = tf.function(self._values, reduce_retracing=True, autograph=False)
 

@@ -117,6 +117,8 @@ def test_bfloat16_at_load_answers_nearly_alike(finetuned_run):
     texts = ["jump the a", "walk"]
     difference = np.abs(exact.embed(texts) - rounded.embed(texts)).max()
     assert 0 < difference < 0.05
+    first, second = (kbert.FeatureExtractor(model)("walk").values for model in (exact, rounded))
+    assert 0 < np.abs(first - second).max() < 0.1
     assert rounded.with_max_seq_length(12).precision == "bfloat16"
     for one, other in zip(exact.predict(texts), rounded.predict(texts), strict=True):
         assert one["probabilities"] == pytest.approx(other["probabilities"], abs=0.05)
