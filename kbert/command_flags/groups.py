@@ -38,7 +38,8 @@ GROUPS = {
     "answers": "top_k whole_words keep_chosen batch_size",
     "output": (
         "output_dir output_file to directory predictions_dir submission_dir html_file html_examples title "
-        "format stored compression num_shards quantization min_agreement attention measure overwrite"
+        "format stored compression num_shards quantization min_agreement mediapipe tokenizer_inside "
+        "attention measure overwrite"
     ),
     "devices": "strategy num_devices precision jit cluster tpu runner beam_options num_workers",
 }
