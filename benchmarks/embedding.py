@@ -6,8 +6,8 @@ r"""Benchmark: vectors of texts in Python: `kbert.load(...).embed` beside Huggin
 
 Each contestant gets the same list of texts of mixed lengths in one call, tokenization included: the mean
 of MiniLM's last layer over the tokens of a text, of length 1. Hugging Face is given its best: texts sorted by
-length, in batches of --batch_size padded to their longest. Each is a process of its own with as many threads, and
-works while the others wait. The first round is not timed.
+length, in batches of --batch_size padded to their longest. Each is a process of its own with as many threads,
+and works while the others wait. The first round is not timed.
 
 The table has texts a second, of the median round, and how the vectors differ from Hugging Face's in float32.
 """
