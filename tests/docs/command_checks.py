@@ -78,6 +78,8 @@ def _pytest_faults(words):
 
 def script_faults(module: str, words: list[str], is_complete: bool) -> list[str]:
     """The faults of a script's flags, config and overrides."""
+    if module == "MODULE":
+        return []
     if script_file(module) is None:
         return [f"no script {module}"]
     known, values, found = flags_of(module), {}, []
