@@ -41,7 +41,9 @@ def define_flags():
         "input_files", None, "Texts: text or JSONL files, directories and globs, separated by commas."
     )
     flags.DEFINE_list("labelled_files", [], "Instead: labelled TSV, CSV or JSONL files; needs --config.")
-    flags.DEFINE_list("heldout_files", [], "Files of the same kind: how many of their texts are cut anew.")
+    flags.DEFINE_list(
+        "heldout_files", [], "Files of the same kind: how many of their texts are cut into other pieces."
+    )
     flags.DEFINE_string("config", None, "A config of fine-tuning, whose [dataset] names the columns.")
     flags.DEFINE_string("text_field", "text", "The key of the text in JSONL files of --input_files.")
     flags.DEFINE_integer("min_count", 1, "Drop pieces that occur less often.", lower_bound=1)

@@ -1,6 +1,6 @@
 """An example of a set of records -> text for people: its tokens, its labels in words, and what is wrong.
 
-A place to predict is written [shown->answer]: [MASK->word] is masked, [other->word] is replaced by a random
+What is to predict is written [shown->answer]: [MASK->word] is masked, [other->word] is replaced by a random
 piece, [word->word] is unchanged.
 """
 

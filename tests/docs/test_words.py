@@ -1,0 +1,39 @@
+"""The words and the shape of the pages for readers: the field's own words, short lines, a README of one screen."""
+
+import re
+
+import pytest
+
+from tests.docs.markdown import inline_code, pages, prose, read
+
+# Words of our own where the field has better ones: positions, tokens, pipeline, again.
+NOT_OURS = re.compile(r"(?i)\b(?:roads?|hops?|anew|walks?|places)\b")
+LONGEST = 120
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if page != "CHANGELOG.md"])
+def test_the_words_are_those_of_the_field(page):
+    text = re.sub(r"`[^`]*`|\]\([^)]*\)", "", prose(read(page)))
+    assert [line for line in text.splitlines() if NOT_OURS.search(line)] == []
+
+
+@pytest.mark.parametrize("page", pages())
+def test_lines_of_text_are_short(page):
+    """Tables have a line for each row; a word or a link cannot be broken."""
+    lines = [line for line in prose(read(page)).splitlines() if not line.startswith("|")]
+    assert [line for line in lines if len(line) > LONGEST and " " in line.strip()] == []
+
+
+def test_the_readme_is_one_screen():
+    words = [word for word in read("README.md").split() if re.search(r"\w", word)]
+    assert len(words) < 700
+
+
+def test_the_readme_has_the_command_that_ci_runs():
+    shown = {word for block in read("README.md").splitlines() for word in re.findall(r"^    (make \S+)", block)}
+    assert {"make quickstart", "make test"} <= shown and "\nmake test\n" in read(".ci/run")
+
+
+def test_both_would_notice():
+    assert NOT_OURS.search("the whole road") and not NOT_OURS.search("a hoppy place")
+    assert [code.text for code in inline_code("A `b c` and\n`d`.\n")] == ["b c", "d"]
