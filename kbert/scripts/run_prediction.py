@@ -22,8 +22,8 @@ object; an "id" is kept.
 
 A classification run answers with label and probabilities, a regression run with a number, a question
 answering run with the answer and where it stands in the context, a token classification run with a label for
-each word, and the entities. A pretraining run answers with the top tokens for each [MASK], with the probabilities
-of --candidate, or with the probability that --text_pair follows --text.
+each word, and the entities. A pretraining run answers with the top tokens for each [MASK], with the
+probabilities of --candidate, or with the probability that --text_pair follows --text.
 """
 
 import json
