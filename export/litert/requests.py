@@ -49,23 +49,29 @@ def checked_lengths(lengths, source) -> tuple[int, ...]:
     """The lengths in ascending order; by default (None) that of the `LiteRTSource`.
 
     Raises:
-      ValueError: for no or too many lengths, one that comes twice, one below LEAST_LENGTH, or one beyond the
-        encoder's positions.
+      ValueError: as `check_lengths`, and for one beyond the encoder's positions.
     """
     lengths = tuple(sorted((source.max_seq_length,) if lengths is None else lengths))
-    if not 1 <= len(lengths) <= MOST_LENGTHS or len(set(lengths)) < len(lengths):
-        raise ValueError(
-            f"max_seq_length={list(lengths)} must be 1 to {MOST_LENGTHS} different lengths; each is a graph "
-            "of its own in the file."
-        )
-    if lengths[0] < LEAST_LENGTH:
-        raise ValueError(f"max_seq_length={lengths[0]} has no room for a text; give at least {LEAST_LENGTH}.")
+    check_lengths(lengths)
     positions = source.encoder.max_position_embeddings
     if lengths[-1] > positions:
         raise ValueError(
             f"max_seq_length={lengths[-1]} is more than the encoder's max_position_embeddings={positions}."
         )
     return lengths
+
+
+def check_lengths(lengths):
+    """Raises ValueError for no or too many lengths, one that comes twice, or one below LEAST_LENGTH."""
+    if not 1 <= len(lengths) <= MOST_LENGTHS or len(set(lengths)) < len(lengths):
+        raise ValueError(
+            f"max_seq_length={list(lengths)} must be 1 to {MOST_LENGTHS} different lengths; each is a graph "
+            "of its own in the file."
+        )
+    if min(lengths) < LEAST_LENGTH:
+        raise ValueError(
+            f"max_seq_length={min(lengths)} has no room for a text; give at least {LEAST_LENGTH}."
+        )
 
 
 def check_agreement(least: float):
