@@ -960,6 +960,20 @@ _ANSWERING = (
 
 _PHONES = (
     _fault(
+        "LiteRT: the scales of other tokens",
+        "export/litert/token_table.py",
+        "[table, lookup.gather.inputs[1]]",
+        "[table, lookup.gather.inputs[1] * 0]",
+        "export/litert/test_token_table.py",
+    ),
+    _fault(
+        "a student of another recipe goes on in the folder",
+        "export/student/recipe.py",
+        'elif differing := differing_keys(read_json_object(path), asked)',
+        'elif differing := differing_keys(asked, asked)',
+        "export/student/test_student.py",
+    ),
+    _fault(
         "LiteRT: a full row goes to the next length", "export/litert/litert_model.py",
         "if tokens <= length:", "if tokens < length:",
         "export/litert/test_litert_model.py",
