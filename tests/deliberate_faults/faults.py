@@ -947,6 +947,11 @@ _ANSWERING = (
         "kbert/answering",
     ),
     _fault(
+        "answering: what the first row attends to is everyone's", "kbert/answering/attention_rows.py",
+        "tf.gather(tf.gather(values, row), column", "tf.gather(tf.gather(values, 0 * row), column",
+        "kbert/answering",
+    ),
+    _fault(
         "answering: copies where weights may change", "kbert/answering/answering_encoder.py",
         'if precision == "float32":', 'if precision == "":',
         "kbert/answering",
