@@ -9,6 +9,7 @@ from export.export_student import lengths_up_to
 from export.student import steps
 from export.student.recipe import Recipe
 from kbert.config import DistillationConfig
+from kbert.experiments.evaluation import evaluate
 from kbert.inference.loaded_model import load
 from kbert.runs.run_directory import RunDirectory
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config
@@ -55,6 +56,14 @@ def test_the_report_says_what_the_files_are(recipe, made):
     assert f"{size / 1e6:.2f}" in page and f"{report['metrics'][made['best_metric']]:.4f}" in page
     tokens = made["typical"]["median_tokens"]
     assert made["typical"]["length"] == (8 if tokens <= 8 else MAX_SEQ_LENGTH)
+
+
+def test_teacher_and_student_are_measured_as_an_evaluation_does(recipe, made, finetuned_run):
+    for name, run in (("teacher", finetuned_run), ("student", RunDirectory(recipe.student))):
+        _, expected = evaluate(run, recipe.dev_file)
+        found = made["models"][name]["metrics"]
+        for metric in ("accuracy", "loss", "f1"):
+            assert found[metric] == pytest.approx(expected[metric], abs=1e-5), (name, metric)
 
 
 def test_what_is_done_is_not_done_again(recipe, made, monkeypatch):
