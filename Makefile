@@ -4,8 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv_peers
+MEDIAPIPE := .venv_mediapipe
 BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
 
+KOTLIN := .kotlin_compiler
+KOTLIN_FILES := $(wildcard export/tokenizers/kotlin/*.kt) docs/mobile/android/TextClassifier.kt tests/export/tokenizers/programs/Answer.kt
+TOKENIZER_PROGRAMS := tests/export/tokenizers/programs
 SERVERS := $(patsubst tests/export/servers/%.lock,.venv_server_%/.ready,$(wildcard tests/export/servers/*.lock))
 SERVER_OPS := $(patsubst tests/export/servers/%.lock,export/gate/server_ops/%.txt,$(wildcard tests/export/servers/*.lock))
 
@@ -14,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-fast test-long test-exhaustive test-peers test-servers server-ops lock-servers lint format dist bench bench-peers lock clean
+.PHONY: help quickstart test test-fast test-long test-exhaustive test-peers test-servers test-mediapipe test-tokenizers server-ops lock-servers lock-mediapipe lint format dist bench bench-peers lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +43,12 @@ test-peers: $(VENV)/.ready $(PEERS)/.ready  ## beside transformers and sentence-
 
 test-servers: $(VENV)/.ready .venv_server_2.12/.ready  ## exports, loaded and asked by TensorFlow and TF-Text 2.12.1
 	@KBERT_OLD_SERVER_PYTHON=$(CURDIR)/.venv_server_2.12/bin/python $(BIN)/python -m pytest -q -rs -n 0 tests/export/servers
+
+test-mediapipe: $(VENV)/.ready $(MEDIAPIPE)/.ready  ## files for phones, asked by MediaPipe's own Python tasks
+	@KBERT_MEDIAPIPE_PYTHON=$(CURDIR)/$(MEDIAPIPE)/bin/python $(BIN)/python -m pytest -q -rs -n 0 tests/export/mediapipe
+
+test-tokenizers: $(VENV)/.ready $(KOTLIN)/tokenizer.jar  ## the tokenizer in Kotlin, compiled and asked (Java 17, npm), all characters
+	@KBERT_TOKENIZER_JAR=$(CURDIR)/$(KOTLIN)/tokenizer.jar $(BIN)/python -m pytest -q -rs -n 0 tests/export/tokenizers -k kotlin
 
 server-ops: $(SERVERS)  ## the ops that each release of TensorFlow Serving knows -> export/gate/server_ops
 	@for list in $(SERVER_OPS); do .venv_server_$$(basename $$list .txt)/bin/python export/gate/list_server_ops.py \
@@ -70,8 +80,13 @@ lock-servers: $(VENV)/.ready  ## tests/export/servers/*.in -> *.lock, with hashe
 	  --overrides tests/export/servers/without.txt --custom-compile-command "make lock-servers" \
 	  $$file -o $${file%.in}.lock || exit 1; done
 
+lock-mediapipe: $(VENV)/.ready  ## tests/export/mediapipe/requirements.in -> .lock, the same way
+	@$(BIN)/uv pip compile --python-version 3.11 --quiet --upgrade --python-platform x86_64-manylinux_2_28 \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock-mediapipe" \
+	  tests/export/mediapipe/requirements.in -o tests/export/mediapipe/requirements.lock
+
 clean:  ## removes .venv, what quickstart made and what packaging left
-	@rm -rf $(VENV) $(PEERS) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) quickstart_run dist build *.egg-info
+	@rm -rf $(VENV) $(PEERS) $(MEDIAPIPE) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) $(KOTLIN) quickstart_run dist build *.egg-info
 
 # The environment is ready when the stamp is there: an interrupted installation begins again.
 $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
@@ -95,6 +110,21 @@ $(PEERS)/.ready: tests/peers/requirements.txt
 	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.11 $(@D)
 	@$(BIN)/uv pip install -q --python $(@D)/bin/python --require-hashes --no-deps -r $<
 	@touch $@
+
+# MediaPipe's wheel is of any Python from 3.10 on; its lock is of one, for Linux on x86_64.
+$(MEDIAPIPE)/.ready: tests/export/mediapipe/requirements.lock $(VENV)/.ready
+	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.11 $(@D)
+	@$(BIN)/uv pip install -q --python $(@D)/bin/python --require-hashes --no-deps -r $<
+	@touch $@
+
+# The compiler comes with npm, its version and content pinned; nothing of it is part of kbert.
+$(KOTLIN)/.ready: $(TOKENIZER_PROGRAMS)/kotlin_compiler/package-lock.json
+	@rm -rf $(KOTLIN) && cp -r $(<D) $(KOTLIN)
+	@cd $(KOTLIN) && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+$(KOTLIN)/tokenizer.jar: $(KOTLIN)/.ready $(KOTLIN_FILES)
+	@bash $(KOTLIN)/node_modules/kotlin-compiler/bin/kotlinc -Werror -include-runtime -d $@ $(KOTLIN_FILES)
 
 # The same for training, an environment for each: their pins do not go together.
 .venv_peers_%/.ready: benchmarks/peers/%.txt $(VENV)/.ready

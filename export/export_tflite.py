@@ -8,7 +8,8 @@ r"""Script: a run or any checkpoint -> LiteRT (.tflite) files for phones, with t
 Writes model_<quantization>.tflite, whose inputs are token ids, with model_<quantization>.json beside it
 (size, ops, speed, scores, agreement with Keras), report.html, vocab.txt, labels.txt and kbert.json (task,
 casing, lengths). Every file is compared with the Keras model before output_dir appears; below --min_agreement
-nothing is left behind. docs/mobile.md has the rest.
+nothing is left behind. --mediapipe and --tokenizer_inside add files that take texts. docs/mobile.md has the
+rest.
 """
 
 import json
@@ -24,6 +25,7 @@ from kbert.scripts.training_flags import define_init_checkpoint_flags
 
 from .labels_file import write_labels
 from .litert import requests
+from .litert.from_text.requests import check_mediapipe, check_tokenizer_inside
 from .source_flags import source_of_flags
 
 FLAGS = flags.FLAGS
@@ -51,6 +53,12 @@ def define_flags():
     flags.DEFINE_float(
         "min_agreement", MIN_AGREEMENT, "Least share of a file's answers that are those of Keras."
     )
+    flags.DEFINE_bool(
+        "mediapipe", False, "Also files that MediaPipe's TextClassifier and TextEmbedder take as they are."
+    )
+    flags.DEFINE_bool(
+        "tokenizer_inside", False, "Also files that take texts: for apps that link three ops of TF-Text."
+    )
     flags.DEFINE_bool("overwrite", False, "Replace an output_dir that holds an earlier export.")
     flags.mark_flags_as_required(["output_dir"])
 
@@ -63,6 +71,8 @@ def export_tflite(
     overwrite=False,
     eval_file=None,
     min_agreement=MIN_AGREEMENT,
+    mediapipe=False,
+    tokenizer_inside=False,
     config: FinetuningConfig | None = None,
 ) -> dict:
     """Exports a fine-tuned model to LiteRT files.
@@ -74,6 +84,8 @@ def export_tflite(
       max_seq_lengths: the lengths of the signatures, by default the model's.
       eval_file: labelled file in the form of the run, or of `config`; None compares on a few fixed texts.
       min_agreement: the least share of answers, by `Task.same_answers`, that are those of Keras.
+      mediapipe: also write mediapipe_<quantization>.tflite, see docs/mobile.md.
+      tokenizer_inside: also write text_<quantization>.tflite, which takes texts.
       config: how labelled files are read, for a `LoadedModel`; see `source_of`.
 
     Returns:
@@ -97,7 +109,11 @@ def export_tflite(
     requests.check_task(source)
     lengths = requests.checked_lengths(max_seq_lengths, source)
     _warn_of_long_texts(source, lengths[-1])
-    export = MeasuredExport(source, lengths, eval_file, min_agreement)
+    if mediapipe:
+        check_mediapipe(source, lengths)
+    if tokenizer_inside:
+        check_tokenizer_inside(source, lengths)
+    export = MeasuredExport(source, lengths, eval_file, min_agreement, mediapipe, tokenizer_inside)
     with whole_folder(output_dir, replace=overwrite) as aside:
         reports = {name: export.write(aside, name) for name in quantizations}
         write_text(export.page(reports), aside / _PAGE)
@@ -164,6 +180,8 @@ def main(argv):
         FLAGS.overwrite,
         FLAGS.eval_file,
         FLAGS.min_agreement,
+        FLAGS.mediapipe,
+        FLAGS.tokenizer_inside,
         config,
     )
     print(json.dumps(report))

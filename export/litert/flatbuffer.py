@@ -11,14 +11,14 @@ def read_model(content: bytes) -> schema.ModelT:
     return schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
 
 
-def write_model(model: schema.ModelT) -> bytes:
-    """The bytes of a file; `model` is changed by it.
+def write_model(model: schema.ModelT, size: int) -> bytes:
+    """The bytes of a file, about `size` of them; `model` is changed by it.
 
     Python's own writer does not keep the alignment that the schema asks of weights.
     """
     for buffer in model.buffers:
         buffer.__class__ = _AlignedBuffer
-    builder = flatbuffers.Builder(1 << 20)
+    builder = flatbuffers.Builder(size + (1 << 16))  # growing would copy all weights, again and again
     builder.Finish(model.Pack(builder), b"TFL3")
     return bytes(builder.Output())
 

@@ -1,4 +1,7 @@
-"""Asks a LiteRT file, by texts or by token ids: what a program on a phone does, in Python."""
+"""Asks a LiteRT file, by texts or by token ids: what a program on a phone does, in Python.
+
+Nothing here imports TensorFlow: the LiteRT library and NumPy are enough (docs/mobile.md).
+"""
 
 import numpy as np
 
@@ -7,11 +10,12 @@ from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.texts import text_batch
 from kbert.tokenization.vocabulary import Vocabulary
 
-from .conversion import ONE_LENGTH, signature_name
+from ..tokenizers.python.text_inputs import TextInputs
+from .signature_names import ONE_LENGTH, signature_name
 
 
 class LiteRTModel:
-    """Runs a .tflite file, with the same tokenization as everywhere in kbert.
+    """Runs a .tflite file, with the ids that kbert's tokenizer gives everywhere, made without TensorFlow.
 
     Each row goes to the signature of the shortest length that has room for it.
 
@@ -21,6 +25,7 @@ class LiteRTModel:
       num_threads: threads of the interpreter.
 
     Attributes:
+      path: as given.
       lengths: those of the file, ascending.
 
     Call arguments:
@@ -37,9 +42,7 @@ class LiteRTModel:
     def __init__(self, path, vocabulary: Vocabulary, num_threads: int = 2):
         from ai_edge_litert.interpreter import Interpreter
 
-        from kbert.tokenization.text_inputs import TextInputs
-
-        self._path = path
+        self.path = path
         # A runner keeps no hold of its interpreter: without this attribute it would ask freed memory.
         self._interpreter = Interpreter(model_path=str(path), num_threads=num_threads)
         self._runners = _runners_by_length(self._interpreter)
@@ -47,13 +50,14 @@ class LiteRTModel:
         self._text_inputs = TextInputs(vocabulary, self.lengths[-1])
 
     def __call__(self, texts, text_pairs=None):
-        import tensorflow as tf
-
         batch = text_batch(texts, text_pairs)
-        pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
-        rows = self._text_inputs(tf.constant(batch.texts, tf.string), pairs)
-        answers = self.answer_ids({name: value.numpy() for name, value in rows.items()})
+        answers = self.answer_ids(self._text_inputs(batch.texts, batch.pairs))
         return {name: batch.answer(values) for name, values in answers.items()}
+
+    def rows(self, texts, text_pairs=None) -> dict:
+        """The token ids of texts, as a call asks them: ENCODER_INPUTS, int32 (texts, longest length)."""
+        batch = text_batch(texts, text_pairs)
+        return self._text_inputs(batch.texts, batch.pairs)
 
     def answer_ids(self, inputs: dict) -> dict:
         """The file's outputs for rows of token ids: name -> float32 array of shape (rows, ...).
@@ -77,7 +81,7 @@ class LiteRTModel:
         shapes = self.outputs
         filled = {n: np.array(v, np.float32).reshape(-1, *shapes[n]) for n, v in answers.items()}
         for values in filled.values():
-            require_finite_answers(values, self._path)
+            require_finite_answers(values, self.path)
         return filled
 
     def length_for(self, mask) -> int:
@@ -92,7 +96,7 @@ class LiteRTModel:
             if tokens <= length:
                 return length
         raise ValueError(
-            f"a row of {tokens} tokens has no room in {self._path}, whose longest length is "
+            f"a row of {tokens} tokens has no room in {self.path}, whose longest length is "
             f"{self.lengths[-1]}; cut the text, or export a longer file."
         )
 
@@ -113,7 +117,7 @@ class LiteRTModel:
         expected = self.input_shape(self.lengths[-1])[1:-1]
         if len(shape) < 2 or tuple(shape[1:-1]) != expected:
             names = ", ".join(["rows", *map(str, expected), "length"])
-            raise ValueError(f"{self._path} takes input_ids of shape ({names}), received {tuple(shape)}.")
+            raise ValueError(f"{self.path} takes input_ids of shape ({names}), received {tuple(shape)}.")
 
     def _shapes(self, length):
         details = self._runners[length].get_output_details()

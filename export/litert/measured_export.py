@@ -11,6 +11,9 @@ from .comparison import FLOAT32_TOLERANCE, answers_to, compare, keras_answers, m
 from .comparison_data import comparison_data
 from .conversion import convert_to_litert
 from .file_ops import checked_ops
+from .from_text.measured import Measured
+from .from_text.mediapipe_export import MediaPipeExport
+from .from_text.text_export import TextExport
 from .latency import median_latencies
 from .litert_model import LiteRTModel
 from .report_page import report_page
@@ -26,6 +29,8 @@ class MeasuredExport:
       lengths: of the signatures, ascending.
       eval_file: see `comparison_data`.
       min_agreement: the least share of answers that are those of Keras.
+      mediapipe, tokenizer_inside: whether each file gets one for MediaPipe beside it, and one that takes
+        texts.
 
     Attributes:
       task: the model's task, with what evaluations chose (thresholds, a temperature).
@@ -34,7 +39,7 @@ class MeasuredExport:
       ValueError: when the file does not match the model, or weights or answers are not finite.
     """
 
-    def __init__(self, source, lengths, eval_file, min_agreement):
+    def __init__(self, source, lengths, eval_file, min_agreement, mediapipe=False, tokenizer_inside=False):
         self._source, self._lengths, self._min_agreement = source, lengths, min_agreement
         self._vocabulary = source.vocabulary
         self._data = comparison_data(source, eval_file, lengths[-1])
@@ -45,9 +50,15 @@ class MeasuredExport:
             self.task, keras_answers(self.task, model, text_inputs, source.path), self._data
         )
         self._keras_metrics = metrics_of(self.task, self._expected, self._data)
+        self._from_texts: dict[str, MediaPipeExport | TextExport] = {}
+        if mediapipe:
+            self._from_texts["mediapipe"] = MediaPipeExport(source, self.task, lengths[-1], self._data)
+        if tokenizer_inside:
+            inside = TextExport(source, self.task, self._signature, lengths[-1], self._data)
+            self._from_texts["tokenizer_inside"] = inside
 
     def write(self, folder, quantization: str) -> dict:
-        """Writes model_<quantization>.tflite and .json into a folder.
+        """Writes model_<quantization>.tflite and .json into a folder, and what else is made of the file.
 
         Returns:
           The report, see `export_tflite`.
@@ -85,7 +96,9 @@ class MeasuredExport:
         self._require_agreement(path.name, found)
         metrics = metrics_of(self.task, answered, self._data)
         both = {"metrics": metrics, "keras_metrics": self._keras_metrics}
-        return {"compared_on": self._data.name} | found | both
+        report = {"compared_on": self._data.name} | found | both
+        measured = Measured(path, quantization, model, answered, self._expected)
+        return report | {key: one.write(measured) for key, one in self._from_texts.items()}
 
     def _require_agreement(self, name, found):
         if found["agreement"] < self._min_agreement:

@@ -52,7 +52,7 @@ def with_row_scales(content: bytes, tables: list[np.ndarray]) -> bytes:
             model.buffers[place].data = np.frombuffer(quantized.tobytes(), np.uint8)
             scales[place] = _add_buffer(model, by_row)
         _multiply_by_scales(model, lookup, scales[place])
-    return write_model(model)
+    return write_model(model, len(content))
 
 
 class _Lookup(NamedTuple):

@@ -11,6 +11,11 @@ from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 
 
+def with_task(run, task):
+    """The `LiteRTSource` of a run, with another task."""
+    return source_of(run)._replace(task=task)
+
+
 def test_rows_of_a_file_are_all_there_and_of_one_length(finetuned_run, tmp_path):
     lines = ["sentence\tother\tlabel", *(f"jump {'the ' * n}\tx\tloud" for n in range(40))]
     (tmp_path / "dev.tsv").write_text("\n".join(lines) + "\n")
@@ -32,7 +37,7 @@ def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
         (TASKS["cosine_similarity"]("mean"), (6, 2, 16), False),
         (TASKS["multiple_choice"](5), (2, 5, 16), False),
     ):
-        data = comparison_data(source_of(finetuned_run)._replace(task=task), None, 16)
+        data = comparison_data(with_task(finetuned_run, task), None, 16)
         (batch,) = data.batches
         assert not data.labelled and f"{len(FIXED_TEXTS)} fixed texts" in data.name
         assert batch["input_ids"].shape == shape, task.name

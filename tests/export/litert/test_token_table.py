@@ -74,7 +74,7 @@ def test_the_converter_alone_loses_small_rows(looked_up, monkeypatch):
 def test_weights_are_aligned_and_a_file_without_int8_table_stays_as_it_is(looked_up):
     content = convert_to_litert(looked_up, [4], "float32")
     assert with_row_scales(content, [TABLE]) is content
-    written = write_model(read_model(content))
+    written = write_model(read_model(content), len(content))
     place = written.find(TABLE.tobytes())
     assert place > 0 and place % 16 == 0
     np.testing.assert_array_equal(*(ask(one, 4, "serving_default")[0] for one in (content, written)))
