@@ -201,7 +201,7 @@ def figures(record, classifier, rounds: int) -> dict:
     """Medians in milliseconds by length, of all but the first round; accuracy and agreement on the file."""
     timed = record.steps[len(record.steps) // (rounds + 1) :]
     sizes = dict.fromkeys(step["size"] for step in timed)
-    found = np.array(record.result["probabilities"])[-len(classifier.labels) :]
+    found = np.array(record.result["answers"])[-len(classifier.labels) :]
     expected = classifier.probabilities
     return {
         "milliseconds": {size: median_milliseconds(timed, size, "seconds") for size in sizes},

@@ -34,7 +34,7 @@ def test_the_first_round_does_not_count_and_answers_are_those_of_the_file():
     ]
     answers = [[0.0, 1.0], [0.0, 1.0], [0.9, 0.1], [0.4, 0.6]]  # two full rows, then those of the file
     classifier = SimpleNamespace(labels=np.array([0, 0]), probabilities=np.array([[0.8, 0.2], [0.3, 0.7]]))
-    record = Record({"bytes": 2_000_000}, steps, {"probabilities": answers})
+    record = Record({"bytes": 2_000_000}, steps, {"answers": answers})
     found = litert.figures(record, classifier, rounds=2)
     assert found["milliseconds"] == {16: 2.0, litert.EVAL: 2.0}
     assert found["cpu_milliseconds"] == {16: 1.0, litert.EVAL: 1.0}
