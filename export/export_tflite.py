@@ -2,6 +2,8 @@ r"""Script: a run or any checkpoint -> LiteRT (.tflite) files that answer on pho
 
   python -m export.export_tflite --run_dir=runs/sst2 --output_dir=litert/sst2 \
       --quantization=float32,float16,dynamic_int8 --max_seq_length=16,32,64,128 --eval_file=sst2/dev.tsv
+  python -m export.export_tflite --init_checkpoint=hf://org/name --output_dir=litert/name \
+      --config=configs/finetuning/sst2.toml --eval_file=sst2/dev.tsv
 
 Writes model_<quantization>.tflite, whose inputs are token ids, with model_<quantization>.json beside it
 (size, ops, speed, scores, agreement with Keras), report.html, vocab.txt, labels.txt and kbert.json (task,
@@ -11,18 +13,20 @@ rest.
 """
 
 import json
-import shutil
 from pathlib import Path
 
 from absl import flags, logging
 
 from kbert import command_line
+from kbert.config import FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
+from kbert.scripts.training_flags import define_init_checkpoint_flags
 
 from .labels_file import write_labels
 from .litert import requests
 from .litert.from_text.requests import check_mediapipe, check_tokenizer_inside
+from .source_flags import source_of_flags
 
 FLAGS = flags.FLAGS
 
@@ -31,7 +35,13 @@ MIN_AGREEMENT = 0.99
 
 
 def define_flags():
-    flags.DEFINE_string("run_dir", None, "The run to export, or any checkpoint with its head.")
+    flags.DEFINE_string("run_dir", None, "The run to export, or any checkpoint; or give --init_checkpoint.")
+    define_init_checkpoint_flags()
+    flags.DEFINE_string(
+        "config",
+        None,
+        "For checkpoints: a config of fine-tuning, whose [dataset] says how --eval_file is read.",
+    )
     flags.DEFINE_string("output_dir", None, "Folder for the .tflite files.")
     flags.DEFINE_list("quantization", ["float32", "dynamic_int8"], f"Of {', '.join(requests.QUANTIZATIONS)}.")
     flags.DEFINE_list(
@@ -50,11 +60,11 @@ def define_flags():
         "tokenizer_inside", False, "Also files that take texts: for apps that link three ops of TF-Text."
     )
     flags.DEFINE_bool("overwrite", False, "Replace an output_dir that holds an earlier export.")
-    flags.mark_flags_as_required(["run_dir", "output_dir"])
+    flags.mark_flags_as_required(["output_dir"])
 
 
 def export_tflite(
-    run,
+    model,
     output_dir,
     quantizations,
     max_seq_lengths=None,
@@ -63,54 +73,57 @@ def export_tflite(
     min_agreement=MIN_AGREEMENT,
     mediapipe=False,
     tokenizer_inside=False,
+    config: FinetuningConfig | None = None,
 ) -> dict:
-    """Exports a fine-tuned run to LiteRT files.
+    """Exports a fine-tuned model to LiteRT files.
 
     Args:
-      run: a `RunDirectory` of a run that was fine-tuned on labelled files.
+      model: the `RunDirectory`, or the `LoadedModel`, of a model that was fine-tuned on labelled files.
       output_dir: must not exist, unless `overwrite` is given and it holds an earlier export.
       quantizations: one or more of "float32", "float16", "dynamic_int8".
-      max_seq_lengths: the lengths of the signatures, by default the run's.
-      eval_file: labelled file in the run's form; None compares on a few fixed texts.
+      max_seq_lengths: the lengths of the signatures, by default the model's.
+      eval_file: labelled file in the form of the run, or of `config`; None compares on a few fixed texts.
       min_agreement: the least share of answers, by `Task.same_answers`, that are those of Keras.
       mediapipe: also write mediapipe_<quantization>.tflite, see docs/mobile.md.
       tokenizer_inside: also write text_<quantization>.tflite, which takes texts.
+      config: how labelled files are read, for a `LoadedModel`; see `source_of`.
 
     Returns:
       dict: path, and for each quantization the report of its file: bytes, lengths, ops, latency_ms (length
       -> threads -> median), compared_on, metrics, keras_metrics, and what `comparison.compare` finds.
 
     Raises:
-      ValueError: for an occupied output_dir, an unknown quantization, a run that LiteRT cannot answer for, a
-        length that the encoder does not support, weights or answers that are not finite, ops that are not
-        built in, a float32 file whose answers differ from Keras's, or too little agreement.
+      ValueError: for an occupied output_dir, an unknown quantization, a model that LiteRT cannot answer
+        for, a length that the encoder does not support, weights or answers that are not finite, ops that are
+        not built in, a float32 file whose answers differ from Keras's, or too little agreement.
     """
     output_dir = Path(output_dir)
-    _check_output_dir(output_dir, run, overwrite)
-    requests.check_agreement(min_agreement)
-    requests.check_run(run)
-    lengths = requests.checked_lengths(max_seq_lengths, run)
-    _warn_of_long_texts(run, lengths[-1])
     requests.check_quantizations(quantizations)
+    requests.check_agreement(min_agreement)
 
-    if mediapipe:
-        check_mediapipe(run, lengths)
-    if tokenizer_inside:
-        check_tokenizer_inside(run, lengths)
-
+    from .litert.litert_source import source_of
     from .litert.measured_export import MeasuredExport
 
-    export = MeasuredExport(run, lengths, eval_file, min_agreement, mediapipe, tokenizer_inside)
+    source = source_of(model, config)
+    _check_output_dir(output_dir, source, overwrite)
+    requests.check_task(source)
+    lengths = requests.checked_lengths(max_seq_lengths, source)
+    _warn_of_long_texts(source, lengths[-1])
+    if mediapipe:
+        check_mediapipe(source, lengths)
+    if tokenizer_inside:
+        check_tokenizer_inside(source, lengths)
+    export = MeasuredExport(source, lengths, eval_file, min_agreement, mediapipe, tokenizer_inside)
     with whole_folder(output_dir, replace=overwrite) as aside:
         reports = {name: export.write(aside, name) for name in quantizations}
         write_text(export.page(reports), aside / _PAGE)
-        shutil.copy(run.path / "vocab.txt", aside / "vocab.txt")
+        source.vocabulary.write(aside / "vocab.txt")
         write_labels(getattr(export.task, "labels", ()), aside)
-        write_json(_about(run, export.task, lengths, reports), aside / _ABOUT_FILE)
+        write_json(_about(source, export.task, lengths, reports), aside / _ABOUT_FILE)
     return {"path": str(output_dir)} | reports
 
 
-def _about(run, task, lengths, reports) -> dict:
+def _about(source, task, lengths, reports) -> dict:
     """kbert.json: what a program on the phone needs to know."""
     from kbert.tasks import TASKS
 
@@ -118,32 +131,37 @@ def _about(run, task, lengths, reports) -> dict:
     return TASKS.record_of(task) | {
         "max_seq_length": lengths[-1],
         "lengths": list(lengths),
-        "vocabulary": run.details["vocabulary"],
+        "vocabulary": source.vocabulary.describe(),
         "files": {name: {key: report[key] for key in keys} for name, report in reports.items()},
     }
 
 
-def _check_output_dir(output_dir, run, overwrite):
+def _check_output_dir(output_dir, source, overwrite):
     """Raises ValueError unless `output_dir` is free, or holds an earlier export that --overwrite replaces."""
-    inputs = ("run.json", "config.json", "vocab.txt", "checkpoints")
-    check_output_folder(output_dir, [run.path / name for name in inputs])
-    if not output_dir.exists():
-        return
-    if not overwrite:
-        raise ValueError(f"--output_dir={output_dir} exists; choose another, or give --overwrite.")
-    if not (output_dir / _ABOUT_FILE).is_file() or not list(output_dir.glob("model_*.tflite")):
+    check_output_folder(output_dir, source.files)
+    _require_free(output_dir, overwrite)
+    if output_dir.exists() and not _holds_export(output_dir):
         raise ValueError(
             f"--output_dir={output_dir} holds no earlier export, and --overwrite replaces nothing else; "
             "choose another, or delete it yourself."
         )
 
 
-def _warn_of_long_texts(run, length):
-    if not run.task().cuts_long_texts:
+def _require_free(output_dir, overwrite):
+    if output_dir.exists() and not overwrite:
+        raise ValueError(f"--output_dir={output_dir} exists; choose another, or give --overwrite.")
+
+
+def _holds_export(output_dir) -> bool:
+    return (output_dir / _ABOUT_FILE).is_file() and bool(list(output_dir.glob("model_*.tflite")))
+
+
+def _warn_of_long_texts(source, length):
+    if not source.task.cuts_long_texts:
         logging.warning(
             "%s reads long texts as its task_settings.long_texts says, but the files answer one row of at "
             "most %d pieces: give them short texts, or rows that your program makes alike.",
-            run.path, length,
+            source.path, length,
         )  # fmt: skip
 
 
@@ -152,20 +170,20 @@ def main(argv):
     lengths = None if FLAGS.max_seq_length is None else requests.parse_lengths(FLAGS.max_seq_length)
     requests.check_quantizations(FLAGS.quantization)
     requests.check_agreement(FLAGS.min_agreement)
-    from kbert.checkpoints.as_run import open_as_run
-
-    with open_as_run(FLAGS.run_dir) as run:
-        report = export_tflite(
-            run,
-            FLAGS.output_dir,
-            FLAGS.quantization,
-            lengths,
-            FLAGS.overwrite,
-            FLAGS.eval_file,
-            FLAGS.min_agreement,
-            FLAGS.mediapipe,
-            FLAGS.tokenizer_inside,
-        )
+    _require_free(Path(FLAGS.output_dir), FLAGS.overwrite)
+    config = load_config(FinetuningConfig, FLAGS.config) if FLAGS.config else None
+    report = export_tflite(
+        source_of_flags(),
+        FLAGS.output_dir,
+        FLAGS.quantization,
+        lengths,
+        FLAGS.overwrite,
+        FLAGS.eval_file,
+        FLAGS.min_agreement,
+        FLAGS.mediapipe,
+        FLAGS.tokenizer_inside,
+        config,
+    )
     print(json.dumps(report))
 
 

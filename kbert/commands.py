@@ -46,6 +46,7 @@ COMMANDS = {
     "serving": {
         "export": (_EXPORTERS + "export_savedmodel", "write a SavedModel for TensorFlow Serving"),
         "export-litert": (_EXPORTERS + "export_tflite", "write LiteRT files for phones"),
+        "student": (_EXPORTERS + "export_student", "teacher -> small student -> LiteRT files, measured"),
         "label-versions": (
             _EXPORTERS + "label_versions",
             "say which version of a served model is stable, and which is canary",

@@ -1,4 +1,4 @@
-"""The same classifier in ONNX Runtime, as a worker of benchmarks/serving.py.
+"""The same classifier in ONNX Runtime, as a worker of benchmarks/serving.py and benchmarks/litert.py.
 
 PyTorch exports the graph. In float32 ONNX Runtime's optimizer fuses attention, norms and GELU; for int8
 `quantize_dynamic` takes the plain graph (the fused one was no faster).
@@ -16,6 +16,7 @@ from onnxruntime.transformers import optimizer
 from turns import Turns
 
 NAMES = ("input_ids", "attention_mask", "token_type_ids")
+NAMES_OF_KBERT = ("input_ids", "input_mask", "segment_ids")
 
 turns = Turns()
 settings = turns.settings
@@ -53,19 +54,31 @@ def session(folder):
         fused.save_model_to_file(str(finished))
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = settings["threads"]
-    return onnxruntime.InferenceSession(str(finished), options, providers=["CPUExecutionProvider"])
+    made = onnxruntime.InferenceSession(str(finished), options, providers=["CPUExecutionProvider"])
+    return made, finished.stat().st_size
 
 
 def answer(texts):
     encoded = tokenizer(
         texts, padding=True, truncation=True, max_length=settings["max_seq_length"], return_tensors="np"
     )
+    return probabilities(encoded)
+
+
+def answer_ids(row):
+    """One row of token ids, as benchmarks/litert.py gives it, without padding."""
+    return probabilities(
+        {name: np.array([row[ours]], np.int64) for name, ours in zip(NAMES, NAMES_OF_KBERT, strict=True)}
+    )
+
+
+def probabilities(encoded):
     (logits,) = model.run(["logits"], {name: encoded[name] for name in NAMES})
     exponentials = np.exp(logits - logits.max(-1, keepdims=True))
     return exponentials / exponentials.sum(-1, keepdims=True)
 
 
 with tempfile.TemporaryDirectory() as made:
-    model = session(Path(made))
-turns.ready(onnxruntime=onnxruntime.__version__, torch=torch.__version__)
-turns.answer_batches(answer)
+    model, size = session(Path(made))
+turns.ready(onnxruntime=onnxruntime.__version__, torch=torch.__version__, bytes=size)
+turns.answer_batches(answer_ids if settings.get("rows_of_ids") else answer)

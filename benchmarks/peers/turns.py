@@ -62,10 +62,10 @@ class Turns:
         self._values |= values
 
     def answer_batches(self, answer):
-        """Takes a step for each batch of texts of the settings: `rounds` times all batches of each size.
+        """Takes a step for each batch of the settings: `rounds` times all batches of each size.
 
         Args:
-          answer: a list of texts -> an array with a row for each.
+          answer: a batch, such as a list of texts -> an array with a row for each.
         """
         batches = self.settings["batches"]
         for _ in range(self.settings["rounds"]):

@@ -42,22 +42,25 @@ class ComparisonData(NamedTuple):
         return self.examples is not None
 
 
-def comparison_data(run, eval_file, max_seq_length: int) -> ComparisonData:
+def comparison_data(source, eval_file, max_seq_length: int) -> ComparisonData:
     """The rows of a labelled file; without one (None), those of FIXED_TEXTS, which have no labels.
 
     Args:
-      run: the `RunDirectory`; the columns are those of its dataset.
+      source: the `LiteRTSource`; the columns are those of its dataset.
       eval_file: as for `run_evaluation`.
       max_seq_length: of the longest signature; longer texts are cut, or windowed, as the task does.
 
     Raises:
-      ValueError: when the file does not match the run or has no example.
+      ValueError: when the file does not match the model or has no example.
     """
     if eval_file is None:
-        return _fixed_rows(run, max_seq_length)
-    from kbert.experiments.evaluation import labelled_data
+        return _fixed_rows(source, max_seq_length)
+    from kbert.experiments.labelled_file import LabelledFile
+    from kbert.tokenization.text_inputs import TextInputs
 
-    data, _ = labelled_data(run, eval_file, max_seq_length=max_seq_length)
+    data = LabelledFile(eval_file, type(source.task), source.dataset)
+    data.check_with(source.task, max_seq_length)
+    data.tokenize_with(source.task, TextInputs(source.vocabulary, max_seq_length))
     if not data.num_examples:
         raise ValueError(f"--eval_file={eval_file} has no example; give a file of labelled examples.")
     examples, owners = data.evaluated_examples()
@@ -73,15 +76,15 @@ def _real_rows(batch):
     return {name: value[real] for name, value in batch.items()}
 
 
-def _fixed_rows(run, length):
+def _fixed_rows(source, length):
     import tensorflow as tf
 
     from kbert.tokenization.text_inputs import TextInputs
 
-    task = run.task()
+    task = source.task
     in_pairs = len(task.inputs) == 2 and task.texts_per_example == 1
     pairs = tf.constant(FIXED_TEXTS[::-1]) if in_pairs else None
-    rows = TextInputs(run.vocabulary(), length)(tf.constant(FIXED_TEXTS), pairs)
+    rows = TextInputs(source.vocabulary, length)(tf.constant(FIXED_TEXTS), pairs)
     # An example of several texts takes them in turn, as many examples as there are whole ones.
     shape = task.features(length)["input_ids"].shape
     count = len(FIXED_TEXTS) // task.texts_per_example

@@ -14,6 +14,9 @@ from kbert.features import ENCODER_INPUTS
 from kbert.tasks.signatures.signature import Signature
 
 from .signature_names import ONE_LENGTH, signature_name
+from .token_table import with_row_scales
+
+INT8 = "dynamic_int8"
 
 
 def convert_to_litert(signature: Signature, lengths: Sequence[int], quantization: str) -> bytes:
@@ -27,7 +30,7 @@ def convert_to_litert(signature: Signature, lengths: Sequence[int], quantization
       lengths: one or more lengths. One becomes the signature "serving_default", several become
         `signature_name(length)` each, on shared weights.
       quantization: one of `requests.QUANTIZATIONS`: "float32", "float16" (weights) or "dynamic_int8"
-        (weights in int8, also embeddings; activations are quantized while it runs).
+        (weights in int8, also embeddings, see `with_row_scales`; activations are quantized while it runs).
 
     Returns:
       The file's bytes. Each of its signatures takes a batch of 1 and gives the float32 outputs of
@@ -64,7 +67,8 @@ def converted(write: Callable[[Path], list[str]], quantization: str, custom_ops:
             converter.optimizations = [tf.lite.Optimize.DEFAULT]
         if quantization == "float16":
             converter.target_spec.supported_types = [tf.float16]
-        return _converted(converter)
+        content = _converted(converter)
+        return with_row_scales(content, _tables(directory / "model")) if quantization == INT8 else content
     finally:
         shutil.rmtree(directory)
 
@@ -100,6 +104,13 @@ def numbers_of(signature: Signature) -> Callable[..., dict]:
         return {name: value for name, value in outputs.items() if value.dtype == tf.float32}
 
     return numbers
+
+
+def _tables(path) -> list:
+    """The two-dimensional weights of a SavedModel, float32 arrays."""
+    variables = tf.train.load_checkpoint(str(path / "variables" / "variables"))
+    shapes = variables.get_variable_to_shape_map()
+    return [variables.get_tensor(name) for name, shape in shapes.items() if len(shape) == 2]
 
 
 def _specs(signature, length):

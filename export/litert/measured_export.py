@@ -1,4 +1,6 @@
-"""Writes the LiteRT files of a run, each with its report, and refuses a file that is not good enough."""
+"""Writes the LiteRT files of a model, each with its report, and refuses a file that is not good enough."""
+
+from pathlib import Path
 
 import numpy as np
 
@@ -23,7 +25,7 @@ class MeasuredExport:
     """The files of one export: the same rows for all, and Keras asked once.
 
     Args:
-      run: the `RunDirectory`.
+      source: the `LiteRTSource`.
       lengths: of the signatures, ascending.
       eval_file: see `comparison_data`.
       min_agreement: the least share of answers that are those of Keras.
@@ -31,28 +33,28 @@ class MeasuredExport:
         texts.
 
     Attributes:
-      task: the run's task, with what evaluations chose (thresholds, a temperature).
+      task: the model's task, with what evaluations chose (thresholds, a temperature).
 
     Raises:
-      ValueError: when the file does not match the run, or weights or answers are not finite.
+      ValueError: when the file does not match the model, or weights or answers are not finite.
     """
 
-    def __init__(self, run, lengths, eval_file, min_agreement, mediapipe=False, tokenizer_inside=False):
-        self._run, self._lengths, self._min_agreement = run, lengths, min_agreement
-        self._vocabulary = run.vocabulary()
-        self._data = comparison_data(run, eval_file, lengths[-1])
-        self.task, model = run.load_model()
+    def __init__(self, source, lengths, eval_file, min_agreement, mediapipe=False, tokenizer_inside=False):
+        self._source, self._lengths, self._min_agreement = source, lengths, min_agreement
+        self._vocabulary = source.vocabulary
+        self._data = comparison_data(source, eval_file, lengths[-1])
+        self.task, model = source.load()
         text_inputs = TextInputs(self._vocabulary, lengths[-1])
         self._signature = self.task.signatures(model, text_inputs)["ids"]
         self._expected = answers_to(
-            self.task, keras_answers(self.task, model, text_inputs, run.path), self._data
+            self.task, keras_answers(self.task, model, text_inputs, source.path), self._data
         )
         self._keras_metrics = metrics_of(self.task, self._expected, self._data)
         self._from_texts: dict[str, MediaPipeExport | TextExport] = {}
         if mediapipe:
-            self._from_texts["mediapipe"] = MediaPipeExport(run, self.task, lengths[-1], self._data)
+            self._from_texts["mediapipe"] = MediaPipeExport(source, self.task, lengths[-1], self._data)
         if tokenizer_inside:
-            inside = TextExport(run, self.task, self._signature, lengths[-1], self._data)
+            inside = TextExport(source, self.task, self._signature, lengths[-1], self._data)
             self._from_texts["tokenizer_inside"] = inside
 
     def write(self, folder, quantization: str) -> dict:
@@ -81,9 +83,8 @@ class MeasuredExport:
 
     def page(self, reports: dict) -> str:
         """The HTML page of all reports."""
-        title = f"LiteRT files of {self._run.path.resolve().name}"
-        best = self._run.config.best_metric or self.task.best_metric
-        return report_page(title, reports, self._keras_metrics, best)
+        title = f"LiteRT files of {Path(self._source.path).resolve().name}"
+        return report_page(title, reports, self._keras_metrics, self._source.best_metric)
 
     def _quality(self, path, quantization) -> dict:
         model = LiteRTModel(path, self._vocabulary, _THREADS)

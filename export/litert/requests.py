@@ -47,27 +47,33 @@ def parse_lengths(texts) -> tuple[int, ...]:
     return tuple(map(int, texts))
 
 
-def checked_lengths(lengths, run) -> tuple[int, ...]:
-    """The lengths in ascending order; by default (None) that of the run.
+def checked_lengths(lengths, source) -> tuple[int, ...]:
+    """The lengths in ascending order; by default (None) that of the `LiteRTSource`.
 
     Raises:
-      ValueError: for no or too many lengths, one that comes twice, one below LEAST_LENGTH, or one beyond the
-        encoder's positions.
+      ValueError: as `check_lengths`, and for one beyond the encoder's positions.
     """
-    lengths = tuple(sorted((run.config.max_seq_length,) if lengths is None else lengths))
-    if not 1 <= len(lengths) <= MOST_LENGTHS or len(set(lengths)) < len(lengths):
-        raise ValueError(
-            f"max_seq_length={list(lengths)} must be 1 to {MOST_LENGTHS} different lengths; each is a graph "
-            "of its own in the file."
-        )
-    if lengths[0] < LEAST_LENGTH:
-        raise ValueError(f"max_seq_length={lengths[0]} has no room for a text; give at least {LEAST_LENGTH}.")
-    positions = run.config.encoder.max_position_embeddings
+    lengths = tuple(sorted((source.max_seq_length,) if lengths is None else lengths))
+    check_lengths(lengths)
+    positions = source.encoder.max_position_embeddings
     if lengths[-1] > positions:
         raise ValueError(
             f"max_seq_length={lengths[-1]} is more than the encoder's max_position_embeddings={positions}."
         )
     return lengths
+
+
+def check_lengths(lengths):
+    """Raises ValueError for no or too many lengths, one that comes twice, or one below LEAST_LENGTH."""
+    if not 1 <= len(lengths) <= MOST_LENGTHS or len(set(lengths)) < len(lengths):
+        raise ValueError(
+            f"max_seq_length={list(lengths)} must be 1 to {MOST_LENGTHS} different lengths; each is a graph "
+            "of its own in the file."
+        )
+    if min(lengths) < LEAST_LENGTH:
+        raise ValueError(
+            f"max_seq_length={min(lengths)} has no room for a text; give at least {LEAST_LENGTH}."
+        )
 
 
 def check_agreement(least: float):
@@ -76,24 +82,22 @@ def check_agreement(least: float):
         raise ValueError(f"--min_agreement={least} must be a share from 0 to 1, for example 0.99.")
 
 
-def check_run(run):
-    """Raises ValueError unless a LiteRT file can answer as the run does.
+def check_task(source):
+    """Raises ValueError unless a LiteRT file can answer as the model of a `LiteRTSource` does.
 
-    It must read token ids (and not stored features), its examples must come from labelled files, and it must
-    have a checkpoint.
+    Its examples must come from labelled files, and its task must say which answers are the same.
     """
     from kbert.tasks.task import Task, reads_files
 
-    run.require_encoder()
-    task = run.task()
+    task = source.task
     if not reads_files(type(task)):
         raise ValueError(
-            f"{run.path} is {with_article(task.name)} run; LiteRT files are for runs that were fine-tuned on "
-            "labelled files: labels of texts, pairs and words, numbers, spans, choices, vectors."
+            f"{source.path} is {with_article(task.name)} model; LiteRT files are for models that were "
+            "fine-tuned on labelled files: labels of texts, pairs and words, numbers, spans, choices, "
+            "vectors."
         )
     if type(task).same_answers is Task.same_answers:
         raise ValueError(
-            f"{run.path} is {with_article(task.name)} run, whose task does not say which answers are the "
-            "same; give it the method `same_answers` (docs/add_a_task.md)."
+            f"{source.path} is {with_article(task.name)} model, whose task does not say which answers "
+            "are the same; give it the method `same_answers` (docs/add_a_task.md)."
         )
-    run.checkpoint()

@@ -17,7 +17,7 @@ def test_the_words_are_those_of_the_field(page):
     assert [line for line in text.splitlines() if NOT_OURS.search(line)] == []
 
 
-@pytest.mark.parametrize("page", pages())
+@pytest.mark.parametrize("page", [page for page in pages() if page != "CHANGELOG.md"])
 def test_lines_of_text_are_short(page):
     """Tables have a line for each row; a word or a link cannot be broken."""
     lines = [line for line in prose(read(page)).splitlines() if not line.startswith("|")]

@@ -1,5 +1,6 @@
 """An export to LiteRT: files with their reports, or one sentence and nothing left behind."""
 
+import dataclasses
 import json
 import shutil
 import zipfile
@@ -7,13 +8,16 @@ import zipfile
 import numpy as np
 import pytest
 
+import kbert
 from export.export_tflite import export_tflite
 from export.litert import measured_export
 from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer
 from export.litert.litert_model import LiteRTModel
+from kbert.config import DatasetConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.inference.text_classifier import TextClassifier
 from kbert.runs.run_directory import RunDirectory
+from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import MAX_SEQ_LENGTH
 from tests.html_checks import read_page
 
@@ -193,7 +197,11 @@ def test_runs_that_cannot_be_exported(finetuned_run, pretraining_run, tmp_path):
     empty = tmp_path / "empty.tsv"
     empty.write_text("sentence\tother\tlabel\n")
     for run, eval_file, sentence in (
-        (pretraining_run, None, "is a pretraining run; LiteRT files are for runs that were fine-tuned on"),
+        (
+            pretraining_run,
+            None,
+            "is a pretraining model; LiteRT files are for models that were fine-tuned on",
+        ),
         (RunDirectory(tmp_path / "run"), None, "holds no checkpoint yet"),
         (finetuned_run, empty, "empty.tsv"),
         (finetuned_run, tmp_path / "nowhere.tsv", "nowhere.tsv does not exist"),
@@ -208,6 +216,39 @@ def test_a_task_that_does_not_say_which_answers_are_the_same(finetuned_run, tmp_
     with pytest.raises(ValueError, match="does not say which answers are the same; give it the method"):
         export_tflite(finetuned_run, tmp_path / "model", ["float32"])
     assert not list(tmp_path.iterdir())
+
+
+def test_a_checkpoint_with_its_head_is_exported_as_the_run_is(exported, labelled_files, tmp_path):
+    """From a Hugging Face folder; a config says how the labelled file is read."""
+    run, output_dir, reports = exported
+    convert_checkpoint(run.path, tmp_path / "folder", "hugging_face")
+    loaded, options = kbert.load(tmp_path / "folder"), {"eval_file": labelled_files[1]}
+    config = dataclasses.replace(run.config, encoder=None)
+    for wrong, sentence in (
+        ({"task": "token_classification"}, "for the task token_classification, but .* a sequence_class"),
+        (
+            {"dataset": dataclasses.replace(config.dataset, labels=("x", "loud"))},
+            r"the labels \['x', 'loud'\]",
+        ),
+        ({"dataset": DatasetConfig()}, "dev.tsv"),  # without these columns
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            changed = dataclasses.replace(config, **wrong)
+            export_tflite(loaded, tmp_path / "model", ["float32"], LENGTHS, config=changed, **options)
+    with pytest.raises(ValueError, match="--config is for checkpoints"):
+        export_tflite(run, tmp_path / "model", ["float32"], config=config)
+    with pytest.raises(ValueError, match="folder"):
+        export_tflite(loaded, tmp_path / "folder" / "litert", ["float32"], LENGTHS)
+    assert not (tmp_path / "model").exists()
+
+    report = export_tflite(loaded, tmp_path / "model", ["float32"], LENGTHS, config=config, **options)
+    about = [json.loads((folder / "kbert.json").read_text()) for folder in (output_dir, tmp_path / "model")]
+    assert about[0]["vocabulary"] == about[1]["vocabulary"]
+    found, expected = report["float32"], reports["float32"]
+    assert found["metrics"] == pytest.approx(expected["metrics"], abs=1e-5)
+    names = [folder / "model_float32.tflite" for folder in (output_dir, tmp_path / "model")]
+    first, second = (LiteRTModel(name, run.vocabulary(), 1)(TEXTS)["logits"] for name in names)
+    np.testing.assert_allclose(first, second, atol=1e-6)
 
 
 def test_an_occupied_folder_is_refused(exported):

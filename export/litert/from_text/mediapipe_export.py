@@ -1,5 +1,8 @@
 """Writes the MediaPipe files of an export, each with what MediaPipe's tokenizer does to its answers."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 from kbert.features import ENCODER_INPUTS
@@ -21,7 +24,7 @@ class MediaPipeExport:
     """The files of one export: the texts read once.
 
     Args:
-      run: the `RunDirectory`, see `requests.check_mediapipe`.
+      source: the `LiteRTSource`, see `requests.check_mediapipe`.
       task: its task, as it answers.
       length: of the only signature.
       data: the rows of the comparison.
@@ -30,14 +33,17 @@ class MediaPipeExport:
       ValueError: when the rows are not made of single texts.
     """
 
-    def __init__(self, run, task, length: int, data: ComparisonData):
-        self._vocabulary, self._task, self._name = run.vocabulary(), task, run.path.resolve().name
+    def __init__(self, source, task, length: int, data: ComparisonData):
+        self._vocabulary, self._task = source.vocabulary, task
+        self._name = Path(source.path).resolve().name
         self._labels = tuple(getattr(task, "labels", ()))
-        vocab_file = run.path / VOCABULARY_FILE
-        self._files = {VOCABULARY_FILE: vocab_file.read_bytes()}
+        with tempfile.TemporaryDirectory() as folder:
+            vocab_file = Path(folder) / VOCABULARY_FILE
+            self._vocabulary.write(vocab_file)
+            self._files = {VOCABULARY_FILE: vocab_file.read_bytes()}
+            tokenizer = MediaPipeTokenizer(vocab_file, length)
         if self._labels:
             self._files[LABELS_FILE] = labels_text(self._labels).encode("utf-8")
-        tokenizer = MediaPipeTokenizer(vocab_file, length)
         self._reading = read_otherwise(
             lambda rows: tokenizer(text for (text,) in rows),
             rows_of_texts(task, data),

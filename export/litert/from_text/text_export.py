@@ -24,7 +24,7 @@ class TextExport:
     """The files of one export: the texts read once.
 
     Args:
-      run: the `RunDirectory`, see `requests.check_tokenizer_inside`.
+      source: the `LiteRTSource`, see `requests.check_tokenizer_inside`.
       task: its task, as it answers.
       signature: "ids" of the task.
       length: of the rows.
@@ -34,9 +34,9 @@ class TextExport:
       ValueError: when the rows are made of other texts than the task says.
     """
 
-    def __init__(self, run, task, signature, length: int, data: ComparisonData):
+    def __init__(self, source, task, signature, length: int, data: ComparisonData):
         self._task, self._signature, self._length = task, signature, length
-        vocabulary = run.vocabulary()
+        vocabulary = source.vocabulary
         self._tokenizer = TokenizerInside(vocabulary, length)
         self._rows = rows_of_texts(task, data)
         why = functools.partial(reasons_inside, do_lower_case=vocabulary.do_lower_case)

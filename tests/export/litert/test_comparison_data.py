@@ -5,16 +5,15 @@ import dataclasses
 import numpy as np
 
 from export.litert.comparison_data import FIXED_TEXTS, comparison_data
+from export.litert.litert_source import source_of
 from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 
 
 def with_task(run, task):
-    """The run as it is, with another task."""
-    other = RunDirectory(run.path)
-    other.task = lambda: task
-    return other
+    """The `LiteRTSource` of a run, with another task."""
+    return source_of(run)._replace(task=task)
 
 
 def test_rows_of_a_file_are_all_there_and_of_one_length(finetuned_run, tmp_path):
@@ -22,7 +21,7 @@ def test_rows_of_a_file_are_all_there_and_of_one_length(finetuned_run, tmp_path)
     (tmp_path / "dev.tsv").write_text("\n".join(lines) + "\n")
     run = RunDirectory(finetuned_run.path)
     run.config = dataclasses.replace(run.config, pad_to_longest=True)
-    data = comparison_data(run, tmp_path / "dev.tsv", 16)
+    data = comparison_data(source_of(run), tmp_path / "dev.tsv", 16)
     assert data.labelled and len(data.examples) == 40 and data.owners.tolist() == list(range(40))
     assert [batch["input_ids"].shape for batch in data.batches] == [(32, 16), (8, 16)]
     assert all((batch[EXAMPLE_WEIGHTS] == 1).all() and LABEL_FEATURE in batch for batch in data.batches)

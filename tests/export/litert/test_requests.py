@@ -3,6 +3,7 @@
 import pytest
 
 from export.litert import requests
+from export.litert.litert_source import source_of
 
 
 @pytest.mark.parametrize(
@@ -33,8 +34,9 @@ def test_lengths_that_are_no_numbers(texts):
 
 
 def test_lengths(finetuned_run):
-    assert requests.checked_lengths((16, 8), finetuned_run) == (8, 16)
-    assert requests.checked_lengths(None, finetuned_run) == (finetuned_run.config.max_seq_length,)
+    source = source_of(finetuned_run)
+    assert requests.checked_lengths((16, 8), source) == (8, 16)
+    assert requests.checked_lengths(None, source) == (finetuned_run.config.max_seq_length,)
     for lengths, sentence in (
         ((), r"max_seq_length=\[\] must be 1 to 8 different lengths"),
         ((8, 8), "must be 1 to 8 different lengths"),
@@ -43,7 +45,7 @@ def test_lengths(finetuned_run):
         ((8, 99), "max_seq_length=99 is more than the encoder's max_position_embeddings=32"),
     ):
         with pytest.raises(ValueError, match=sentence):
-            requests.checked_lengths(lengths, finetuned_run)
+            requests.checked_lengths(lengths, source)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), 99])

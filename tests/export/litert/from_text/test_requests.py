@@ -4,6 +4,7 @@ import pytest
 
 from export.export_tflite import export_tflite
 from export.litert.from_text.requests import check_mediapipe, check_tokenizer_inside
+from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from tests.export.litert.test_comparison_data import with_task
 from tests.tfrecords_tools import small_corpus
@@ -29,7 +30,7 @@ def test_refusals(finetuned_run, task, lengths, sentence):
 
 
 def test_a_cased_vocabulary_is_refused_before_anything_is_made(finetuned_run, tmp_path):
-    run = with_task(finetuned_run, CLASSIFICATION(("a", "b")))
+    run = RunDirectory(finetuned_run.path)
     run.vocabulary = lambda: small_corpus.vocabulary(do_lower_case=False)
     with pytest.raises(ValueError, match="cased vocabulary .* MediaPipe makes every text lower-case"):
         export_tflite(run, tmp_path / "model", ["float32"], mediapipe=True)

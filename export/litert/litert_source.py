@@ -1,0 +1,111 @@
+"""What an export to LiteRT needs of its model, whether it comes from a run or from any checkpoint."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
+from kbert.inference.loaded_model import LoadedModel
+from kbert.runs.run_directory import RunDirectory
+from kbert.tasks import TASKS
+from kbert.tokenization.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from kbert.tasks.task import Task
+
+_FILES_OF_A_RUN = ("run.json", "config.json", "vocab.txt", "checkpoints")
+
+
+class LiteRTSource(NamedTuple):
+    """A model to export.
+
+    Args:
+      path: where it comes from, for messages.
+      task: its `Task`.
+      vocabulary: its `Vocabulary`.
+      max_seq_length: the longest sequence that it was trained for.
+      encoder: its `EncoderConfig`.
+      dataset: the columns and labels of labelled files.
+      best_metric: the metric that a report shows first.
+      files: what is read of it; nothing may be written there.
+      load: function to (task with what evaluations chose, Keras model).
+    """
+
+    path: Path | str
+    task: "Task"
+    vocabulary: Vocabulary
+    max_seq_length: int
+    encoder: EncoderConfig
+    dataset: DatasetConfig
+    best_metric: str
+    files: tuple[Path, ...]
+    load: Callable[[], tuple["Task", Any]]
+
+
+def source_of(model: RunDirectory | LoadedModel, config: FinetuningConfig | None = None) -> LiteRTSource:
+    """The `LiteRTSource` of a run or of a loaded checkpoint.
+
+    Args:
+      model: a `RunDirectory`, or a `LoadedModel`, which does not say how labelled files are read.
+      config: says it for a `LoadedModel`: columns, settings and metric of its task. A run has its own.
+
+    Raises:
+      ValueError: for a run that reads stored features or has no checkpoint, a config for a run, or a config
+        of another task or of other labels than the checkpoint's.
+    """
+    return _of_checkpoint(model, config) if isinstance(model, LoadedModel) else _of_run(model, config)
+
+
+def _of_run(run, config) -> LiteRTSource:
+    if config is not None:
+        raise ValueError("--config is for checkpoints; a run records its own. Leave it out.")
+    run.require_encoder()
+    run.checkpoint()
+    task = run.task()
+    return LiteRTSource(
+        path=run.path,
+        task=task,
+        vocabulary=run.vocabulary(),
+        max_seq_length=run.details["max_seq_length"],
+        encoder=run.config.encoder,
+        dataset=getattr(run.config, "dataset", DatasetConfig()),
+        best_metric=run.config.best_metric or task.best_metric,
+        files=tuple(run.path / name for name in _FILES_OF_A_RUN),
+        load=run.load_model,
+    )
+
+
+def _of_checkpoint(loaded, config) -> LiteRTSource:
+    task, dataset = loaded.task, DatasetConfig()
+    if config is not None:
+        dataset = _dataset_of(loaded, config)
+        settings = TASKS[config.task].read_settings(config.task_settings)
+        task = TASKS[config.task].of_dataset(dataset, settings).with_pooling(loaded.own_pooling)
+    return LiteRTSource(
+        path=loaded.source,
+        task=task,
+        vocabulary=loaded.vocabulary,
+        max_seq_length=loaded.max_seq_length,
+        encoder=loaded.config,
+        dataset=dataset,
+        best_metric=(config and config.best_metric) or task.best_metric,
+        files=(Path(loaded.source),),
+        load=lambda: (task, loaded.model),
+    )
+
+
+def _dataset_of(loaded, config) -> DatasetConfig:
+    """The config's dataset with the checkpoint's labels."""
+    if config.task != loaded.task.name:
+        raise ValueError(
+            f"--config is for the task {config.task}, but {loaded.source} is a {loaded.task.name} model; "
+            "give a config of its task."
+        )
+    labels = tuple(getattr(loaded.task, "labels", ()))
+    if config.dataset.labels and sorted(config.dataset.labels) != sorted(labels):
+        raise ValueError(
+            f"--config has the labels {list(config.dataset.labels)}, but {loaded.source} was trained for "
+            f"{list(labels)}; give a config with its labels."
+        )
+    return dataclasses.replace(config.dataset, labels=labels)

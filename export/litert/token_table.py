@@ -1,0 +1,142 @@
+"""The token table of an int8 file, with a scale for each of its rows.
+
+The converter gives the table one scale for all of its numbers. The largest of MiniLM's is 19 times their
+standard deviation, so a usual number has 7 of the 127 steps, and the table cost as much as all products
+(docs/mobile.md). With a scale for each row it costs next to nothing. GATHER has no such scales, so they are a
+table of their own, which all lengths share:
+
+    GATHER(table, ids) -> DEQUANTIZE, scale 1 -> MUL by GATHER(scales, ids)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+
+from .flatbuffer import read_model, write_model
+
+_OPS, _TYPES = schema.BuiltinOperator, schema.TensorType
+
+
+def quantize_rows(table) -> tuple[np.ndarray, np.ndarray]:
+    """(int8 table, float32 (rows, 1) scales): the scale of a row is its largest magnitude through 127."""
+    table = np.asarray(table, np.float32)
+    scales = np.abs(table).max(axis=1, keepdims=True) / np.float32(127)
+    scales = np.where(scales > 0, scales, np.float32(1))
+    return np.rint(table / scales).astype(np.int8), scales
+
+
+def with_row_scales(content: bytes, tables: list[np.ndarray]) -> bytes:
+    """An int8 file whose table of tokens has a scale for each row.
+
+    Args:
+      content: a file of the converter's dynamic range quantization.
+      tables: float32 arrays, the model's two-dimensional weights; the one that the table was made of is found
+        by its content.
+
+    Returns:
+      The file; unchanged, if no table of it is in int8: the converter leaves small ones in float32.
+
+    Raises:
+      ValueError: when a table in int8 is none of `tables`.
+    """
+    model = read_model(content)
+    found = [lookup for graph in model.subgraphs for lookup in _lookups(model, graph)]
+    if not found:
+        return content
+    scales: dict[int, int] = {}  # buffer of a table -> buffer of its scales
+    for lookup in found:
+        place = lookup.table.buffer
+        if place not in scales:
+            quantized, by_row = quantize_rows(_original(model, lookup.table, tables))
+            model.buffers[place].data = np.frombuffer(quantized.tobytes(), np.uint8)
+            scales[place] = _add_buffer(model, by_row)
+        _multiply_by_scales(model, lookup, scales[place])
+    return write_model(model, len(content))
+
+
+class _Lookup(NamedTuple):
+    """A GATHER from a constant int8 table, and the DEQUANTIZE behind it."""
+
+    graph: schema.SubGraphT
+    gather: schema.OperatorT
+    dequantize: schema.OperatorT
+
+    @property
+    def table(self) -> schema.TensorT:
+        return self.graph.tensors[self.gather.inputs[0]]
+
+
+def _lookups(model, graph):
+    readers = {place: op for op in graph.operators for place in op.inputs}
+    for op in graph.operators:
+        if _kind(model, op) != _OPS.GATHER:
+            continue
+        table = graph.tensors[op.inputs[0]]
+        follower = readers.get(op.outputs[0])
+        is_table = table.type == _TYPES.INT8 and len(table.shape) == 2
+        if is_table and follower is not None and _kind(model, follower) == _OPS.DEQUANTIZE:
+            yield _Lookup(graph, op, follower)
+
+
+def _kind(model, op):
+    code = model.operatorCodes[op.opcodeIndex]
+    return max(code.builtinCode, code.deprecatedBuiltinCode)
+
+
+def _original(model, tensor, tables):
+    """The one of `tables` that a quantized tensor was made of: none of its numbers is a whole step away."""
+    stored = np.frombuffer(bytes(model.buffers[tensor.buffer].data), np.int8).reshape(tensor.shape)
+    scale = float(tensor.quantization.scale[0])
+    for table in tables:
+        if table.shape == stored.shape and np.abs(stored * np.float32(scale) - table).max() < scale:
+            return table
+    raise ValueError(
+        f"the file has a table of {tuple(stored.shape)} in int8 that is none of the model's; "
+        "nothing was exported."
+    )
+
+
+def _multiply_by_scales(model, lookup, scales_buffer):
+    """Behind the DEQUANTIZE: the rows times their scales, in the place of what it gave before."""
+    graph, rows = lookup.graph, lookup.graph.tensors[lookup.dequantize.outputs[0]]
+    number, shape = lookup.table.shape[0], [*rows.shape[:-1], 1]
+    for tensor in (lookup.table, graph.tensors[lookup.gather.outputs[0]]):
+        tensor.quantization.scale = np.ones(1, np.float32)
+    table = _add_tensor(graph, "token_table/scales", [number, 1], scales_buffer)
+    scales = _add_tensor(graph, "token_table/scales_of_tokens", shape, 0)
+    unscaled = _add_tensor(graph, "token_table/unscaled", list(rows.shape), 0)
+    (out,) = lookup.dequantize.outputs
+    lookup.dequantize.outputs = [unscaled]
+    gather = _operator(lookup.gather.opcodeIndex, [table, lookup.gather.inputs[1]], scales, "Gather")
+    multiply = _operator(_multiplication(model), [unscaled, scales], out, "Mul")
+    place = graph.operators.index(lookup.dequantize) + 1
+    graph.operators[place:place] = [gather, multiply]
+
+
+def _operator(code, inputs, output, name):
+    operator = schema.OperatorT()
+    operator.opcodeIndex, operator.inputs, operator.outputs = code, inputs, [output]
+    operator.builtinOptionsType = getattr(schema.BuiltinOptions, f"{name}Options")
+    operator.builtinOptions = getattr(schema, f"{name}OptionsT")()
+    return operator
+
+
+def _multiplication(model) -> int:
+    """The index of MUL among the file's ops; every graph of an encoder has one, for its norms."""
+    codes = [max(code.builtinCode, code.deprecatedBuiltinCode) for code in model.operatorCodes]
+    return codes.index(_OPS.MUL)
+
+
+def _add_tensor(graph, name, shape, buffer) -> int:
+    tensor = schema.TensorT()
+    tensor.name, tensor.shape, tensor.type, tensor.buffer = name, shape, _TYPES.FLOAT32, buffer
+    graph.tensors.append(tensor)
+    return len(graph.tensors) - 1
+
+
+def _add_buffer(model, array) -> int:
+    buffer = schema.BufferT()
+    buffer.data = np.frombuffer(array.tobytes(), np.uint8)
+    model.buffers.append(buffer)
+    return len(model.buffers) - 1
