@@ -32,11 +32,11 @@ def quickstart(directory: Path) -> dict:
     _prepare(directory)
     road, at = Road(directory), commands.paths_in(directory)
     commands.make_data(road, at)
-    commands.train(road, at)
+    trained = commands.train(road, at)
     results = _machine() | {
         "directory": str(directory.resolve()),
         "paths": {name: str(path) for name, path in at.items()},
-        **_measured(road, at),
+        **_measured(road, at, trained),
         "steps": road.steps,
         "total_seconds": round(road.total_seconds, 1),
     }
@@ -65,23 +65,29 @@ def _machine():
     }
 
 
-def _measured(road, at):
+def _measured(road, at, trained):
     from kbert.quickstart.answers import ask_every_way
     from kbert.quickstart.figures import figures_of, sizes_of
 
     masked_lm, filled = commands.evaluate_pretraining(road, at)
-    tests = commands.evaluate_classifiers(road, at)
-    figures = figures_of(at, masked_lm, filled, tests)
+    shown = commands.evaluate_classifier(road, at)
+    figures = figures_of(at, masked_lm, filled, trained, shown)
     sizes = sizes_of(at, *commands.export(road, at))
     return figures | {"sizes": sizes, "answers": ask_every_way(at, road.logs)}
 
 
 def _write_reports(directory, at, results):
     from kbert.reporting.curves import draw_curves
-    from kbert.reporting.quickstart_page import results_table, write_page
+    from kbert.reporting.quickstart.page import write_page
+    from kbert.reporting.quickstart.table import results_table
 
-    names = ("pretraining run", "classifier run", "classifier without pretraining")
-    curves = draw_curves({name: at[name] for name in names}, "kbert quickstart")
+    control = at["classifiers without pretraining"] / at["classifier run"].name
+    runs = {
+        "pretraining": at["pretraining run"],
+        "classifier": at["classifier run"],
+        "classifier without pretraining": control,
+    }
+    curves = draw_curves(runs, "kbert quickstart")
     (directory / "curves.png").write_bytes(curves)
     write_json(results, directory / "results.json")
     write_page(results, curves, at["this page"])
