@@ -10,6 +10,7 @@ import numpy as np
 
 from kbert.export_package import export_package
 from kbert.inference.text_classifier import TextClassifier
+from kbert.input_pipelines.labelled_files import read_rows
 from kbert.quickstart.running_server import RunningServer
 from kbert.quickstart.shown_examples import shown_examples
 from kbert.runs.run_directory import RunDirectory
@@ -32,7 +33,8 @@ def ask_every_way(at: dict[str, Path], logs: Path) -> dict:
     """
     run = RunDirectory(at["classifier run"])
     classifier = TextClassifier(run)
-    examples = shown_examples(classifier, at["corpus"] / "labelled" / "test.tsv", run.config.dataset)
+    rows = read_rows(at["corpus"] / "labelled" / "test.tsv", run.config.dataset)
+    examples = shown_examples(classifier, rows)
     with contextlib.ExitStack() as stack:
         ways = _ways(at, run, classifier, logs, stack)
         asked = [_ask(ways, example.text) for example in examples]

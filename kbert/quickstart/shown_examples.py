@@ -1,39 +1,42 @@
-"""The test passages whose answers the quickstart shows: one answered rightly, and one wrongly."""
+"""The texts whose answers a quickstart shows: some that are answered rightly, and some wrongly."""
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import NamedTuple
 
-from kbert.config import DatasetConfig
-from kbert.input_pipelines.labelled_files import stream_rows
+from kbert.input_pipelines.labelled_files import LabelledText
 
 
 class ShownExample(NamedTuple):
-    """A text, the label that it has, and whether the classifier's answer is this label."""
+    """A text, the label that it has, the classifier's answer, and whether the two are the same."""
 
     text: str
     label: str
+    answer: str
     is_right: bool
 
 
 def shown_examples(
-    classify: Callable[[list[str]], list[dict]], labelled_file: Path, dataset: DatasetConfig
+    classify: Callable[[list[str]], list[dict]], examples: Iterable[LabelledText], each: int = 1
 ) -> list[ShownExample]:
-    """The first right and the first wrong answer, in the order of the file.
+    """The first right and the first wrong answers, in the order of the examples.
 
     Args:
       classify: texts -> answers, a `TextClassifier`.
-      labelled_file: the file with texts and labels.
-      dataset: names its columns.
+      examples: labelled texts that the classifier was not trained on.
+      each: how many of either kind.
 
     Returns:
-      Two examples, the right one first; one alone where the classifier gets all right, or all wrong.
+      The right ones first; fewer of a kind where there are fewer.
     """
-    rows = list(stream_rows(labelled_file, dataset))
-    answers = classify([row.text for row in rows])
-    examples = [
-        ShownExample(row.text, row.label, answer["label"] == row.label)
+    rows = list(examples)
+    answers = [answer["label"] for answer in classify([row.text for row in rows])]
+    shown = [
+        ShownExample(row.text, str(row.label), answer, answer == row.label)
         for row, answer in zip(rows, answers, strict=True)
     ]
-    chosen = (next((e for e in examples if e.is_right == right), None) for right in (True, False))
-    return [example for example in chosen if example is not None]
+    return [
+        example
+        for right in (True, False)
+        for example in islice((e for e in shown if e.is_right == right), each)
+    ]

@@ -6,15 +6,12 @@ Modules that need TensorFlow are imported only when they are used, so that the f
 import importlib.metadata
 import os
 import platform
-import shutil
 from pathlib import Path
 
 from kbert import __version__
 from kbert.files.whole_file import write_json
 from kbert.quickstart import commands
-from kbert.quickstart.road import Road
-
-_MARKER = ".kbert_quickstart"  # a folder with this file is an earlier quickstart and may be replaced
+from kbert.quickstart.road import Road, prepare_folder
 
 
 def quickstart(directory: Path) -> dict:
@@ -29,7 +26,7 @@ def quickstart(directory: Path) -> dict:
     Raises:
       ValueError: when the folder holds something else, or a step fails.
     """
-    _prepare(directory)
+    prepare_folder(directory)
     road, at = Road(directory), commands.paths_in(directory)
     commands.make_data(road, at)
     trained = commands.train(road, at)
@@ -42,18 +39,6 @@ def quickstart(directory: Path) -> dict:
     }
     _write_reports(directory, at, results)
     return results
-
-
-def _prepare(directory):
-    if directory.exists() and any(directory.iterdir()):
-        if not (directory / _MARKER).is_file():
-            raise ValueError(
-                f"--directory={directory} holds other files; choose a new folder for the quickstart."
-            )
-        print(f"removing the earlier quickstart in {directory}")
-        shutil.rmtree(directory)
-    (directory / "logs").mkdir(parents=True, exist_ok=True)
-    (directory / _MARKER).touch()
 
 
 def _machine():
