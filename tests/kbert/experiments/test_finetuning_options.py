@@ -7,6 +7,7 @@ import pytest
 
 from kbert.config import DatasetConfig, FinetuningConfig, FrozenConfig, load_config
 from kbert.encoder import BertEncoder
+from kbert.experiments import finetuning
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.finetuning_checks import too_few_steps
@@ -72,6 +73,29 @@ def test_the_same_command_again_finds_the_same_split(split_run, pretraining_run,
 def test_a_run_without_a_split_has_no_held_out_part(finetuned_run, labelled_files):
     with pytest.raises(ValueError, match="--split=dev is for a run that was trained with dev_split"):
         evaluate(finetuned_run, labelled_files[0], held_out=True)
+
+
+def test_batches_that_cannot_be_are_refused_before_the_checkpoint_is_read(
+    labelled_files, tmp_path, monkeypatch
+):
+    def read(*arguments):
+        raise AssertionError("the checkpoint was read")
+
+    monkeypatch.setattr(finetuning, "find_starting_point", read)
+    start = {"init_checkpoint": tmp_path}
+    with pytest.raises(ValueError, match="40 rows, fewer than one batch of 4096"):
+        run_finetuning(
+            tiny_finetuning_config(train_batch_size=4096), tmp_path / "run", labelled_files[0], **start
+        )
+    with pytest.raises(ValueError, match="train_batch_size=3 is not divisible by the 2 replicas"):
+        run_finetuning(
+            tiny_finetuning_config(train_batch_size=3),
+            tmp_path / "run",
+            labelled_files[0],
+            **start,
+            strategy="mirrored",
+            num_devices=2,
+        )
 
 
 def test_a_split_and_a_development_file_are_refused_together(labelled_files, tmp_path):
