@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv_peers
 ENCODER := .quickstart_encoder
+MEDIAPIPE := .venv_mediapipe
 BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
 
 SERVERS := $(patsubst tests/export/servers/%.lock,.venv_server_%/.ready,$(wildcard tests/export/servers/*.lock))
@@ -15,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-pretrained test test-fast test-long test-exhaustive test-peers test-servers server-ops lock-servers lint format dist bench bench-peers lock clean
+.PHONY: help quickstart quickstart-pretrained test test-fast test-long test-exhaustive test-peers test-servers test-mediapipe server-ops lock-servers lock-mediapipe lint format dist bench bench-peers lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -44,6 +45,9 @@ test-peers: $(VENV)/.ready $(PEERS)/.ready  ## beside transformers and sentence-
 
 test-servers: $(VENV)/.ready .venv_server_2.12/.ready  ## exports, loaded and asked by TensorFlow and TF-Text 2.12.1
 	@KBERT_OLD_SERVER_PYTHON=$(CURDIR)/.venv_server_2.12/bin/python $(BIN)/python -m pytest -q -rs -n 0 tests/export/servers
+
+test-mediapipe: $(VENV)/.ready $(MEDIAPIPE)/.ready  ## files for phones, asked by MediaPipe's own Python tasks
+	@KBERT_MEDIAPIPE_PYTHON=$(CURDIR)/$(MEDIAPIPE)/bin/python $(BIN)/python -m pytest -q -rs -n 0 tests/export/mediapipe
 
 server-ops: $(SERVERS)  ## the ops that each release of TensorFlow Serving knows -> export/gate/server_ops
 	@for list in $(SERVER_OPS); do .venv_server_$$(basename $$list .txt)/bin/python export/gate/list_server_ops.py \
@@ -75,8 +79,13 @@ lock-servers: $(VENV)/.ready  ## tests/export/servers/*.in -> *.lock, with hashe
 	  --overrides tests/export/servers/without.txt --custom-compile-command "make lock-servers" \
 	  $$file -o $${file%.in}.lock || exit 1; done
 
+lock-mediapipe: $(VENV)/.ready  ## tests/export/mediapipe/requirements.in -> .lock, the same way
+	@$(BIN)/uv pip compile --python-version 3.11 --quiet --upgrade --python-platform x86_64-manylinux_2_28 \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock-mediapipe" \
+	  tests/export/mediapipe/requirements.in -o tests/export/mediapipe/requirements.lock
+
 clean:  ## removes .venv, what quickstart made and what packaging left
-	@rm -rf $(VENV) $(PEERS) $(ENCODER) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) quickstart_run quickstart_pretrained dist build *.egg-info
+	@rm -rf $(VENV) $(PEERS) $(ENCODER) $(MEDIAPIPE) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) quickstart_run quickstart_pretrained dist build *.egg-info
 
 # The environment is ready when the stamp is there: an interrupted installation begins again.
 $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
@@ -104,6 +113,12 @@ $(PEERS)/.ready: tests/peers/requirements.txt
 # What a release of TensorFlow Serving is built with: to list its ops, and to load exports as it does.
 # Python 3.11 is the newest that TensorFlow 2.12 has wheels for; Linux on x86_64 alone.
 .venv_server_%/.ready: tests/export/servers/%.lock $(VENV)/.ready
+	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.11 $(@D)
+	@$(BIN)/uv pip install -q --python $(@D)/bin/python --require-hashes --no-deps -r $<
+	@touch $@
+
+# MediaPipe's wheel is of any Python from 3.10 on; its lock is of one, for Linux on x86_64.
+$(MEDIAPIPE)/.ready: tests/export/mediapipe/requirements.lock $(VENV)/.ready
 	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.11 $(@D)
 	@$(BIN)/uv pip install -q --python $(@D)/bin/python --require-hashes --no-deps -r $<
 	@touch $@

@@ -47,6 +47,12 @@ def define_flags():
         "The oldest TensorFlow Serving in use, for example 2.20: it and all newer ones must know every op; "
         "by default 2.12.",
     )
+    flags.DEFINE_bool(
+        "attention",
+        False,
+        "Add a signature that tells what each token of a text attends to; the development server's page "
+        "draws it.",
+    )
     flags.DEFINE_bool("measure", True, "Measure milliseconds and memory for the card, in another process.")
     flags.mark_flags_as_required(["model_base_path"])
 
@@ -58,6 +64,7 @@ def export_savedmodel(
     precision: str = "float32",
     min_server_version: str | None = None,
     measure: bool = False,
+    attention: bool = False,
 ) -> dict:
     """Exports `source` to `model_base_path/<version>`; the folder appears only after all checks have passed.
 
@@ -68,6 +75,7 @@ def export_savedmodel(
       precision: "float32" or "bfloat16", see `AnsweringEncoder`.
       min_server_version: the oldest TensorFlow Serving in use, see `check_servable`.
       measure: whether to measure time and memory, in another process.
+      attention: whether to add signatures for the attention, see `attention_signatures`.
 
     Returns:
       dict: path, version, precision, num_ops, text_ops (TF-Text ops used), oldest_server; max_difference and
@@ -92,7 +100,7 @@ def export_savedmodel(
     from .deployment.beside_model import write_model_files
     from .serving_model import ServingModel
 
-    serving_model, name = ServingModel(source, precision), base.resolve().name
+    serving_model, name = ServingModel(source, precision, attention), base.resolve().name
     # Servers load every folder whose name is a number, so this one gets its name last.
     with whole_folder(target) as aside:
         serving_model.write(aside)
@@ -176,6 +184,7 @@ def main(argv):
         FLAGS.precision,
         FLAGS.min_server_version,
         FLAGS.measure,
+        FLAGS.attention,
     )
     print(json.dumps(report))
 

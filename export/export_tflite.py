@@ -6,7 +6,8 @@ r"""Script: a run directory -> LiteRT (.tflite) files that answer on phones, wit
 Writes model_<quantization>.tflite, whose inputs are token ids, with model_<quantization>.json beside it
 (size, ops, speed, scores, agreement with Keras), report.html, vocab.txt, labels.txt and kbert.json (task,
 casing, lengths). Every file is compared with the Keras model before output_dir appears; below --min_agreement
-nothing is left behind. docs/mobile.md has the rest.
+nothing is left behind. --mediapipe and --tokenizer_inside add files that take texts. docs/mobile.md has the
+rest.
 """
 
 import json
@@ -21,6 +22,7 @@ from kbert.files.whole_file import whole_folder, write_json, write_text
 
 from .labels_file import write_labels
 from .litert import requests
+from .litert.from_text.requests import check_mediapipe, check_tokenizer_inside
 
 FLAGS = flags.FLAGS
 
@@ -41,6 +43,12 @@ def define_flags():
     flags.DEFINE_float(
         "min_agreement", MIN_AGREEMENT, "Least share of a file's answers that are those of Keras."
     )
+    flags.DEFINE_bool(
+        "mediapipe", False, "Also files that MediaPipe's TextClassifier and TextEmbedder take as they are."
+    )
+    flags.DEFINE_bool(
+        "tokenizer_inside", False, "Also files that take texts: for apps that link three ops of TF-Text."
+    )
     flags.DEFINE_bool("overwrite", False, "Replace an output_dir that holds an earlier export.")
     flags.mark_flags_as_required(["run_dir", "output_dir"])
 
@@ -53,6 +61,8 @@ def export_tflite(
     overwrite=False,
     eval_file=None,
     min_agreement=MIN_AGREEMENT,
+    mediapipe=False,
+    tokenizer_inside=False,
 ) -> dict:
     """Exports a fine-tuned run to LiteRT files.
 
@@ -63,6 +73,8 @@ def export_tflite(
       max_seq_lengths: the lengths of the signatures, by default the run's.
       eval_file: labelled file in the run's form; None compares on a few fixed texts.
       min_agreement: the least share of answers, by `Task.same_answers`, that are those of Keras.
+      mediapipe: also write mediapipe_<quantization>.tflite, see docs/mobile.md.
+      tokenizer_inside: also write text_<quantization>.tflite, which takes texts.
 
     Returns:
       dict: path, and for each quantization the report of its file: bytes, lengths, ops, latency_ms (length
@@ -81,9 +93,14 @@ def export_tflite(
     _warn_of_long_texts(run, lengths[-1])
     requests.check_quantizations(quantizations)
 
+    if mediapipe:
+        check_mediapipe(run, lengths)
+    if tokenizer_inside:
+        check_tokenizer_inside(run, lengths)
+
     from .litert.measured_export import MeasuredExport
 
-    export = MeasuredExport(run, lengths, eval_file, min_agreement)
+    export = MeasuredExport(run, lengths, eval_file, min_agreement, mediapipe, tokenizer_inside)
     with whole_folder(output_dir, replace=overwrite) as aside:
         reports = {name: export.write(aside, name) for name in quantizations}
         write_text(export.page(reports), aside / _PAGE)
@@ -145,6 +162,8 @@ def main(argv):
         FLAGS.overwrite,
         FLAGS.eval_file,
         FLAGS.min_agreement,
+        FLAGS.mediapipe,
+        FLAGS.tokenizer_inside,
     )
     print(json.dumps(report))
 

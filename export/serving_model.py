@@ -9,6 +9,7 @@ import tensorflow as tf
 from kbert.answering.answering_model import answering_model
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.run_directory import RunDirectory
+from kbert.tasks.signatures.attention_signature import attention_signatures
 
 
 class ServingModel:
@@ -20,6 +21,8 @@ class ServingModel:
     Args:
       source: the `RunDirectory` of a run, or the `LoadedModel` of any checkpoint, whose task answers texts.
       precision: "float32" or "bfloat16", see `AnsweringEncoder`.
+      attention: whether there are signatures that tell what each token attends to, see
+        `attention_signatures`.
 
     Attributes:
       loaded: the `LoadedModel`.
@@ -30,10 +33,13 @@ class ServingModel:
       trained_signatures: the same of the Keras model as it was trained, in float32.
 
     Raises:
-      ValueError: for a task that does not answer texts, or weights that are not finite.
+      ValueError: for a task that does not answer texts, or whose attention cannot be shown, or weights that
+        are not finite.
     """
 
-    def __init__(self, source: RunDirectory | LoadedModel, precision: str = "float32"):
+    def __init__(
+        self, source: RunDirectory | LoadedModel, precision: str = "float32", attention: bool = False
+    ):
         self.checkpoint: Path | str
         if isinstance(source, RunDirectory):
             _require_answers(source.path, source.task())  # known before its weights are read
@@ -43,8 +49,22 @@ class ServingModel:
             self.checkpoint, self.loaded = source.source, source
         self.source = self.loaded.source
         self.task, model, text_inputs = self.loaded.task, self.loaded.model, self.loaded.text_inputs
-        self.signatures = self.task.signatures(answering_model(model, precision), text_inputs)
+        answering = answering_model(model, precision)
+        self.signatures = self.task.signatures(answering, text_inputs)
         self.trained_signatures = self.task.signatures(model, text_inputs)
+        if attention:
+            self._add_attention(_encoder_of(answering), _encoder_of(model), text_inputs)
+
+    def _add_attention(self, answering, trained, text_inputs):
+        def attention_as_trained(inputs):
+            layers = trained.with_outputs("attention_probabilities")(inputs, training=False)
+            return tf.stack(layers["attention_probabilities"], axis=1)
+
+        for signatures, attention in (
+            (self.signatures, answering.attention_probabilities),
+            (self.trained_signatures, attention_as_trained),
+        ):
+            signatures |= attention_signatures(signatures, attention, text_inputs)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -65,12 +85,16 @@ class ServingModel:
         """
         archive = keras.export.ExportArchive()
         for name, signature in self.signatures.items():
-            specs = [
-                tf.TensorSpec(shape, dtype, name=argument)
-                for argument, (dtype, shape) in signature.inputs.items()
-            ]
-            archive.add_endpoint(name, signature.function, specs)
+            archive.add_endpoint(name, signature.function, signature.specs)
         archive.write_out(str(directory), verbose=False)
+
+
+def _encoder_of(model):
+    """Of a model, or an encoder that is one by itself."""
+    encoder = getattr(model, "encoder", model)
+    if encoder is None:
+        raise ValueError("this model has no encoder, so it has no attention to show; leave out --attention.")
+    return encoder
 
 
 def _require_answers(source, task):

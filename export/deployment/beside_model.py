@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..gate.server_releases import releases_from
 from .beside_version import BATCHING_FILE, batching_comment
-from .docker_line import MODELS_FILE, MONITORING_FILE, server_flags
+from .docker_line import ENVIRONMENT, MODELS_FILE, MONITORING_FILE, server_flags
 from .edited_files import write_unless_edited
 from .server_protos import batching_text, labels_of, models_text, monitoring_text
 
@@ -76,8 +76,11 @@ def compose_text(model_name: str, image: str, can_batch: bool) -> str:
             volumes:
               - .:{place}:ro
             restart: unless-stopped
-            command:
+            environment:
+              # Single texts in bfloat16 are faster with it, batches may be slower:
+              # TF_ONEDNN_ASSUME_FROZEN_WEIGHTS: "1"
         """)
+    head += "".join(f'      {name}: "{value}"\n' for name, value in ENVIRONMENT.items()) + "    command:\n"
     return f"{head}{flags}\n{told}"
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from ..gate.server_releases import releases_from
 
 MODELS_FILE, MONITORING_FILE = "models.config", "monitoring.config"
+# Memory of past batches is kept in one pool a thread otherwise, see docs/serving_speed.md.
+ENVIRONMENT = {"MALLOC_ARENA_MAX": "2"}
 
 
 def docker_command(base: Path, model_name: str, min_server_version: str | None) -> str:
@@ -14,7 +16,9 @@ def docker_command(base: Path, model_name: str, min_server_version: str | None) 
     place = f"/models/{model_name}"
     mount = f"type=bind,source={base.resolve()},target={place},readonly"
     ports = ["-p", "8500:8500", "-p", "8501:8501"]
-    return shlex.join(["docker", "run", "--rm", *ports, "--mount", mount, image, *server_flags(place)])
+    settings = [part for name, value in ENVIRONMENT.items() for part in ("-e", f"{name}={value}")]
+    run = ["docker", "run", "--rm", *ports, *settings, "--mount", mount]
+    return shlex.join([*run, image, *server_flags(place)])
 
 
 def server_flags(place: str) -> list[str]:

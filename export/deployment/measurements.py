@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from .docker_line import ENVIRONMENT
+
 _SECONDS = 1.0  # of asking, for each batch size
 _FEWEST, _MOST = 3, 50  # times that a request is asked
 _LENGTH = 64  # tokens: the requests that are timed are the longest up to this, or the shortest of all
@@ -53,10 +55,10 @@ def _timed(requests) -> tuple[int, dict[str, int]]:
 
 
 def _environment():
-    """This process' environment, with the place that `export` was imported from."""
+    """This process' environment with the server's, and the place that `export` was imported from."""
     here = str(Path(__file__).resolve().parents[__package__.count(".") + 1])
     path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
-    return os.environ | {"PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "2"}
+    return os.environ | ENVIRONMENT | {"PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "2"}
 
 
 def num_cores() -> int:

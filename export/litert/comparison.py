@@ -36,10 +36,10 @@ def keras_answers(task, model, text_inputs, source) -> Callable[[dict], dict]:
     """
     import tensorflow as tf
 
-    ask = tf.function(task.signatures(model, text_inputs)["ids"].function, reduce_retracing=True)
+    ask = task.signatures(model, text_inputs)["ids"].as_graph()
 
     def answer(inputs):
-        outputs = ask(**{name: tf.constant(inputs[name], tf.int32) for name in ENCODER_INPUTS})
+        outputs = ask(*(tf.constant(inputs[name], tf.int32) for name in ENCODER_INPUTS))
         found = {name: value.numpy() for name, value in outputs.items() if value.dtype == tf.float32}
         for values in found.values():
             require_finite_answers(values, source)

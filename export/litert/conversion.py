@@ -3,7 +3,7 @@
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import keras
@@ -46,13 +46,25 @@ def convert_to_litert(signature: Signature, lengths: Sequence[int], quantization
             f"a LiteRT file takes {', '.join(ENCODER_INPUTS)} alone, but this model is asked with "
             f"{', '.join(signature.inputs)}."
         )
+    return converted(lambda path: _write_saved_model(signature, lengths, path), quantization)
+
+
+def converted(write: Callable[[Path], list[str]], quantization: str, custom_ops: bool = False) -> bytes:
+    """Converts a SavedModel.
+
+    Args:
+      write: function that writes it into a folder and returns the names of its signatures.
+      quantization: as for `convert_to_litert`.
+      custom_ops: whether ops that are not built into LiteRT may stay, for the caller to check.
+    """
     directory = Path(tempfile.mkdtemp())
     try:
-        names = _write_saved_model(signature, lengths, directory / "model")
+        names = write(directory / "model")
         # Only the way through a SavedModel works: from_keras_model cannot take named inputs, and
         # from_concrete_functions silently drops the weights of Keras 3 variables.
         converter = tf.lite.TFLiteConverter.from_saved_model(str(directory / "model"), signature_keys=names)
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
+        converter.allow_custom_ops = custom_ops
         if quantization != "float32":
             converter.optimizations = [tf.lite.Optimize.DEFAULT]
         if quantization == "float16":
@@ -80,12 +92,14 @@ def _write_saved_model(signature, lengths, path) -> list[str]:
     archive, names = keras.export.ExportArchive(), []
     for length in lengths:
         names.append(ONE_LENGTH if len(lengths) == 1 else signature_name(length))
-        archive.add_endpoint(names[-1], _numbers_of(signature), _specs(signature, length))
+        archive.add_endpoint(names[-1], numbers_of(signature), _specs(signature, length))
     archive.write_out(str(path), verbose=False)
     return names
 
 
-def _numbers_of(signature):
+def numbers_of(signature: Signature) -> Callable[..., dict]:
+    """The function of a signature of ids with its float32 outputs alone; each time another one."""
+
     def numbers(input_ids, input_mask, segment_ids):  # a function for each length: Keras traces it once
         outputs = signature.function(input_ids, input_mask, segment_ids)
         return {name: value for name, value in outputs.items() if value.dtype == tf.float32}

@@ -1,6 +1,7 @@
 """The ops of a LiteRT file: a phone's stock library has the built-in ones alone."""
 
 import collections
+from collections.abc import Collection
 
 from ai_edge_litert import schema_py_generated as schema
 
@@ -23,14 +24,20 @@ def ops_of(content: bytes) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def checked_ops(content: bytes, name: str) -> dict[str, int]:
+def checked_ops(content: bytes, name: str, custom_ops: Collection[str] = ()) -> dict[str, int]:
     """`ops_of` a file.
 
+    Args:
+      content: the file.
+      name: of the file, for the error.
+      custom_ops: those that it may have.
+
     Raises:
-      ValueError: naming the file and its ops, when one is not built in.
+      ValueError: naming the file and its ops, when one is neither built in nor among `custom_ops`.
     """
     ops = ops_of(content)
-    if others := [op.removeprefix("CUSTOM ") for op in ops if op.startswith("CUSTOM")]:
+    custom = [op.removeprefix("CUSTOM ") for op in ops if op.startswith("CUSTOM")]
+    if others := [op for op in custom if op not in custom_ops]:
         raise ValueError(
             f"{name} needs ops that the stock LiteRT library does not have: {', '.join(others)}; nothing was "
             "exported."

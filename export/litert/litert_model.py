@@ -21,6 +21,7 @@ class LiteRTModel:
       num_threads: threads of the interpreter.
 
     Attributes:
+      path: as given.
       lengths: those of the file, ascending.
 
     Call arguments:
@@ -39,7 +40,7 @@ class LiteRTModel:
 
         from kbert.tokenization.text_inputs import TextInputs
 
-        self._path = path
+        self.path = path
         # A runner keeps no hold of its interpreter: without this attribute it would ask freed memory.
         self._interpreter = Interpreter(model_path=str(path), num_threads=num_threads)
         self._runners = _runners_by_length(self._interpreter)
@@ -47,13 +48,14 @@ class LiteRTModel:
         self._text_inputs = TextInputs(vocabulary, self.lengths[-1])
 
     def __call__(self, texts, text_pairs=None):
-        import tensorflow as tf
-
         batch = text_batch(texts, text_pairs)
-        pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
-        rows = self._text_inputs(tf.constant(batch.texts, tf.string), pairs)
-        answers = self.answer_ids({name: value.numpy() for name, value in rows.items()})
+        answers = self.answer_ids(self._rows(batch.texts, batch.pairs))
         return {name: batch.answer(values) for name, values in answers.items()}
+
+    def rows(self, texts, text_pairs=None) -> dict:
+        """The token ids of texts, as a call asks them: ENCODER_INPUTS, int32 (texts, longest length)."""
+        batch = text_batch(texts, text_pairs)
+        return self._rows(batch.texts, batch.pairs)
 
     def answer_ids(self, inputs: dict) -> dict:
         """The file's outputs for rows of token ids: name -> float32 array of shape (rows, ...).
@@ -77,7 +79,7 @@ class LiteRTModel:
         shapes = self.outputs
         filled = {n: np.array(v, np.float32).reshape(-1, *shapes[n]) for n, v in answers.items()}
         for values in filled.values():
-            require_finite_answers(values, self._path)
+            require_finite_answers(values, self.path)
         return filled
 
     def length_for(self, mask) -> int:
@@ -92,9 +94,16 @@ class LiteRTModel:
             if tokens <= length:
                 return length
         raise ValueError(
-            f"a row of {tokens} tokens has no room in {self._path}, whose longest length is "
+            f"a row of {tokens} tokens has no room in {self.path}, whose longest length is "
             f"{self.lengths[-1]}; cut the text, or export a longer file."
         )
+
+    def _rows(self, texts, pairs):
+        import tensorflow as tf
+
+        pairs = None if pairs is None else tf.constant(pairs, tf.string)
+        rows = self._text_inputs(tf.constant(texts, tf.string), pairs)
+        return {name: value.numpy() for name, value in rows.items()}
 
     @property
     def outputs(self) -> dict[str, tuple]:
@@ -113,7 +122,7 @@ class LiteRTModel:
         expected = self.input_shape(self.lengths[-1])[1:-1]
         if len(shape) < 2 or tuple(shape[1:-1]) != expected:
             names = ", ".join(["rows", *map(str, expected), "length"])
-            raise ValueError(f"{self._path} takes input_ids of shape ({names}), received {tuple(shape)}.")
+            raise ValueError(f"{self.path} takes input_ids of shape ({names}), received {tuple(shape)}.")
 
     def _shapes(self, length):
         details = self._runners[length].get_output_details()

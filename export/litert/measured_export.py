@@ -9,6 +9,9 @@ from .comparison import FLOAT32_TOLERANCE, answers_to, compare, keras_answers, m
 from .comparison_data import comparison_data
 from .conversion import convert_to_litert
 from .file_ops import checked_ops
+from .from_text.measured import Measured
+from .from_text.mediapipe_export import MediaPipeExport
+from .from_text.text_export import TextExport
 from .latency import median_latencies
 from .litert_model import LiteRTModel
 from .report_page import report_page
@@ -24,6 +27,8 @@ class MeasuredExport:
       lengths: of the signatures, ascending.
       eval_file: see `comparison_data`.
       min_agreement: the least share of answers that are those of Keras.
+      mediapipe, tokenizer_inside: whether each file gets one for MediaPipe beside it, and one that takes
+        texts.
 
     Attributes:
       task: the run's task, with what evaluations chose (thresholds, a temperature).
@@ -32,7 +37,7 @@ class MeasuredExport:
       ValueError: when the file does not match the run, or weights or answers are not finite.
     """
 
-    def __init__(self, run, lengths, eval_file, min_agreement):
+    def __init__(self, run, lengths, eval_file, min_agreement, mediapipe=False, tokenizer_inside=False):
         self._run, self._lengths, self._min_agreement = run, lengths, min_agreement
         self._vocabulary = run.vocabulary()
         self._data = comparison_data(run, eval_file, lengths[-1])
@@ -43,9 +48,15 @@ class MeasuredExport:
             self.task, keras_answers(self.task, model, text_inputs, run.path), self._data
         )
         self._keras_metrics = metrics_of(self.task, self._expected, self._data)
+        self._from_texts: dict[str, MediaPipeExport | TextExport] = {}
+        if mediapipe:
+            self._from_texts["mediapipe"] = MediaPipeExport(run, self.task, lengths[-1], self._data)
+        if tokenizer_inside:
+            inside = TextExport(run, self.task, self._signature, lengths[-1], self._data)
+            self._from_texts["tokenizer_inside"] = inside
 
     def write(self, folder, quantization: str) -> dict:
-        """Writes model_<quantization>.tflite and .json into a folder.
+        """Writes model_<quantization>.tflite and .json into a folder, and what else is made of the file.
 
         Returns:
           The report, see `export_tflite`.
@@ -84,7 +95,9 @@ class MeasuredExport:
         self._require_agreement(path.name, found)
         metrics = metrics_of(self.task, answered, self._data)
         both = {"metrics": metrics, "keras_metrics": self._keras_metrics}
-        return {"compared_on": self._data.name} | found | both
+        report = {"compared_on": self._data.name} | found | both
+        measured = Measured(path, quantization, model, answered, self._expected)
+        return report | {key: one.write(measured) for key, one in self._from_texts.items()}
 
     def _require_agreement(self, name, found):
         if found["agreement"] < self._min_agreement:

@@ -5,6 +5,7 @@ from html import escape
 from kbert.reporting.html_page import facts, page, section, table
 from kbert.reporting.run_metrics import words
 
+_FROM_TEXTS = {"mediapipe": "MediaPipe", "tokenizer_inside": "With the tokenizer inside"}
 _XNNPACK = "Medians of one call on a full row, with XNNPACK (LiteRT's default on CPUs), in milliseconds."
 
 
@@ -28,6 +29,9 @@ def report_page(title: str, reports: dict[str, dict], keras_metrics: dict, best_
     ]
     if keras_metrics:
         sections.append(section("Scores", _scores(reports, keras_metrics)))
+    for key, title in _FROM_TEXTS.items():
+        if key in first:
+            sections.append(section(title, _other_reading([one[key] for one in reports.values()])))
     sections.append(section("Ops", f"<p>All are built into LiteRT.</p>{_ops(reports)}"))
     return page(title, _lead(reports), _note(first), sections)
 
@@ -92,6 +96,26 @@ def _scores(reports, keras_metrics):
         for metric, value in keras_metrics.items()
     ]
     return table(["score", "Keras", *reports], rows)
+
+
+def _other_reading(reports):
+    """What a tokenizer with rules of its own reads otherwise, and the files that it reads for."""
+    files = [[one["file"], f"{one['bytes'] / 1e6:.2f}", f"{one['agreement']:.2%}"] for one in reports]
+    found = reports[0]
+    listed = found["read_otherwise"]
+    texts = [[one["text"], ", ".join(one["reasons"]), one["expected"], one["read"]] for one in listed]
+    lead = (
+        f"Its tokenizer reads {found['read_alike']:,} of {found['num_texts']:,} texts as kbert does. The "
+        "agreement with Keras is that of all texts, read its way."
+    )
+    if ops := found.get("custom_ops"):
+        lead += f" An app must link {', '.join(ops)}, of TF-Text."
+    if not texts:
+        return f"<p>{lead}</p>" + table(["file", "MB", "agreement"], files)
+    head = ["text", "it has", "kbert's piece", "the other"]
+    return (
+        f"<p>{lead}</p>" + table(["file", "MB", "agreement"], files) + table(head, texts, num_text_columns=4)
+    )
 
 
 def _score(value) -> str:

@@ -73,6 +73,20 @@ class AnsweringEncoder(keras.layers.Layer):
             states.append(last(states[-1], states[-1], tokens.rows, tokens.rows, mask))
         return self._outputs_of([tf.cast(state, "float32") for state in states], tokens, only_first)
 
+    def attention_probabilities(self, inputs):
+        """What each token attends to: float32 (batch, layers, heads, seq_length, seq_length).
+
+        Args:
+          inputs: as for a call. At padding the numbers may be anything.
+        """
+        tokens = RealTokens(inputs["input_mask"])
+        mask = tokens.rows.mask(tokens.rows, self.precision)
+        state, layers = self._embedded(inputs, tokens), []
+        for block in self._blocks:
+            layers.append(tokens.pad_pairs(block.probabilities(state, state, tokens.rows, tokens.rows, mask)))
+            state = block(state, state, tokens.rows, tokens.rows, mask)
+        return tf.cast(tf.stack(layers, axis=1), "float32")
+
     def _embedded(self, inputs, tokens):
         """(T, H): the embeddings of the real tokens."""
         tables = self._embeddings
@@ -130,11 +144,16 @@ class _Block:
         outputs = _normalized(self._dense("output", widened) + attended, self._block.feed_forward_layer_norm)
         return tf.cast(outputs, hidden.dtype)
 
-    def _context(self, asking, hidden, asking_rows, rows, mask):
+    def probabilities(self, asking, hidden, asking_rows, rows, mask):
+        """What the asking tokens attend to: (rows, heads, their columns, columns of all)."""
         query = asking_rows.split_heads(self._dense("query", asking), self._heads)
-        key, value = (rows.split_heads(self._dense(name, hidden), self._heads) for name in ("key", "value"))
+        key = rows.split_heads(self._dense("key", hidden), self._heads)
         factor = tf.constant(1.0 / math.sqrt(hidden.shape[-1] // self._heads), hidden.dtype)
-        probabilities = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + mask)
+        return tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + mask)
+
+    def _context(self, asking, hidden, asking_rows, rows, mask):
+        probabilities = self.probabilities(asking, hidden, asking_rows, rows, mask)
+        value = rows.split_heads(self._dense("value", hidden), self._heads)
         return asking_rows.merge_heads(tf.matmul(probabilities, value), self._heads)
 
     def _dense(self, name, inputs):

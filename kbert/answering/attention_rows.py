@@ -70,6 +70,12 @@ class AttentionRows:
         places = self._tokens[:, None] * heads + tf.range(heads)[:, None]  # (R, N, C)
         return tf.gather(tf.reshape(values, [-1, values.shape[-1] // heads]), places)
 
+    def pairs(self, values, row, tokens):
+        """(R, N, C, C) -> (B, N, S, S): what each pair of the `tokens` (B, S) of `row` (B,) has."""
+        column = tf.gather(self._column, tokens)
+        own = tf.gather(tf.gather(values, row), column, axis=2, batch_dims=1)
+        return tf.gather(own, column, axis=3, batch_dims=1)
+
     def merge_heads(self, values, heads: int):
         """(R, N, C, D) -> (T, N D), what `split_heads` splits."""
         width = values.shape[-1]

@@ -33,6 +33,7 @@ class RealTokens:
         # An example of padding alone, at the end of the batch, has no first token: any will do.
         self._firsts = tf.minimum(starts, tf.size(numbers) - 1)
         row, column, slot, longest = shared_rows(lengths)
+        self._example_rows = row
         columns = tf.gather(column - starts, examples) + numbers
         self.rows = AttentionRows(tf.gather(row, examples), columns, longest, examples)
         self.first_rows = AttentionRows(row, slot, tf.maximum(tf.reduce_max(slot), 0) + 1, tf.range(shape[0]))
@@ -44,6 +45,10 @@ class RealTokens:
     def take_first(self, values):
         """(T, W) -> (B, W): the first real token of each example."""
         return tf.gather(values, self._firsts)
+
+    def pad_pairs(self, values):
+        """(R, N, C, C) of `rows` -> (B, N, S, S), of each pair of tokens; anything where one is padding."""
+        return self.rows.pairs(values, self._example_rows, self._tokens)
 
     def pad(self, values):
         """(T, W) -> (B, S, W), zeros at padding."""

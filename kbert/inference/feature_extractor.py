@@ -90,7 +90,7 @@ class FeatureExtractor:
         self._model = model
         self._encoder = AnsweringEncoder(model.encoder, outputs=("hidden_states",))
         self._pool = None if pooling == "none" else SequencePooling(pooling, normalize)
-        self._run = tf.function(self._values, reduce_retracing=True)
+        self._run = tf.function(self._values, reduce_retracing=True, autograph=False)
 
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)

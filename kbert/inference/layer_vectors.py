@@ -39,7 +39,7 @@ class LayerVectors:
         self._batch_size = batch_size
         windows = {name: tf.TensorSpec([None, None], tf.int32) for name in ENCODER_INPUTS}
         places = tf.TensorSpec([None, 2], tf.int32)
-        self._run = tf.function(self._vectors, input_signature=[windows, places])
+        self._run = tf.function(self._vectors, input_signature=[windows, places], autograph=False)
 
     def __call__(self, inputs: dict, places: np.ndarray) -> np.ndarray:
         config = self._model.config

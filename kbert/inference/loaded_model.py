@@ -215,7 +215,7 @@ class LoadedModel:
                 return pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
 
             signature = [tf.TensorSpec([None], tf.string)]
-            self._embedders[key] = tf.function(embed, input_signature=signature)
+            self._embedders[key] = tf.function(embed, input_signature=signature, autograph=False)
         return self._embedders[key]
 
     def embedding_model(self, pooling: str | None = None, normalize: bool | None = None) -> keras.Model:

@@ -48,7 +48,7 @@ class Predictor:
         shapes = {name: shape for name, (_, shape) in self._signature.inputs.items()}
         self.inputs = tuple(name for name, shape in shapes.items() if shape)
         self.settings = tuple(name for name, shape in shapes.items() if not shape)
-        self._run = tf.function(self._signature.function, reduce_retracing=True)
+        self._run = self._signature.as_graph()
 
     def __call__(self, **inputs) -> list[dict]:
         task, columns = self.loaded.task, [inputs[name] for name in self.inputs if name in inputs]
@@ -73,11 +73,10 @@ class Predictor:
                 f"{self.loaded.source} expects {', '.join(sorted(expected))}, but received "
                 f"{', '.join(sorted(inputs)) or 'nothing'}."
             )
-        tensors = {
-            name: tf.constant(inputs[name], dtype=dtype)
-            for name, (dtype, _) in self._signature.inputs.items()
-        }
-        return {name: value.numpy() for name, value in self._run(**tensors).items()}
+        tensors = [
+            tf.constant(inputs[name], dtype=dtype) for name, (dtype, _) in self._signature.inputs.items()
+        ]
+        return {name: value.numpy() for name, value in self._run(*tensors).items()}
 
 
 def _numbers(outputs):

@@ -43,7 +43,7 @@ class TextClassifier:
         self.takes_pairs = loaded.takes_pairs
         self.task, self._source = loaded.task, loaded.source
         signature = loaded.task.signatures(loaded.answering_model, loaded.text_inputs)["serving_default"]
-        self._run = tf.function(signature.function, reduce_retracing=True)
+        self._run = tf.function(signature.function, reduce_retracing=True, autograph=False)
 
     def __call__(self, texts, text_pairs=None):
         batch = text_batch(texts, text_pairs)

@@ -66,4 +66,4 @@ def _compiled(function):
         return function
     import tensorflow as tf
 
-    return tf.function(function, jit_compile=True)
+    return tf.function(function, jit_compile=True, autograph=False)

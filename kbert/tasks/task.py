@@ -121,6 +121,10 @@ class Task:
       texts_per_example: how many sequences an example has.
       cuts_long_texts: whether a text that is too long is cut at its end. A program that packs token ids by
         itself, as on phones, then packs them as the model was trained.
+      one_text_output: the output of the signature "ids" that answers a text by itself with one row of
+        numbers, such as the probabilities of its labels, or its vector; None if there is no such output.
+      row_texts: the inputs that make one row of the signature "ids", where its outputs answer them by
+        themselves; empty where an answer needs more (words, windows, choices).
       inputs: the inputs of "serving_default" for each example; empty if the task does not answer texts.
       other_inputs: the other signatures that answer texts: name -> the inputs for each example. No two have
         the same inputs, so that the inputs tell what is asked.
@@ -147,6 +151,8 @@ class Task:
     can_pack: bool = True
     texts_per_example: int = 1
     cuts_long_texts: bool = True
+    one_text_output: str | None = None
+    row_texts: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     other_inputs: dict[str, tuple[str, ...]] = {}
     answers: tuple[str, ...] = ()
@@ -250,6 +256,10 @@ class Task:
     def complete_dataset(cls, dataset: DatasetConfig, examples: Iterable) -> DatasetConfig:
         """The dataset; if it lists no labels, with the labels found in the examples."""
         return dataset
+
+    def texts_of(self, example) -> tuple[str, ...]:
+        """The texts of an example, in order. `row_texts` says how many of them make a row."""
+        raise NotImplementedError
 
     def check_examples(self, examples: list, max_seq_length: int):
         """Raises ValueError for examples or a length that do not fit the task's settings.

@@ -31,12 +31,18 @@ class EvaluationStep:
         # Replicas cannot wait for each other within a tf.function of their own, see `TrainStep`.
         self._couples = bool(task.coupled) and strategy.num_replicas_in_sync > 1
         compiled = tf.function(
-            self._outputs if self._couples else self._sums_of_replica, jit_compile=jit_compile
+            self._outputs if self._couples else self._sums_of_replica,
+            jit_compile=jit_compile,
+            autograph=False,
         )
         self._model_outputs = compiled if self._couples else self._outputs
         self._local_sums = self._sums_of_replica if self._couples else compiled
 
-    @tf.function(reduce_retracing=True)
+    def trace(self, batch_spec):
+        """Traces `run` once for all batches of a spec; else the first few shapes would each be traced."""
+        self.run.get_concrete_function(batch_spec)
+
+    @tf.function(reduce_retracing=True, autograph=False)
     def run(self, batch):
         """Evaluates one (distributed) batch on all replicas.
 
@@ -110,6 +116,8 @@ def evaluate_batches(
     Raises:
       ValueError: when there is no batch.
     """
+    if isinstance(step, EvaluationStep) and hasattr(batches, "element_spec"):
+        step.trace(batches.element_spec)
     sums, collected = None, []
     for batch in batches:
         new_sums, rows = step.run(batch)

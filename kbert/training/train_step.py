@@ -76,23 +76,26 @@ class TrainStep:
                 self._loss_scale = DynamicLossScale()
         self._alone = strategy.num_replicas_in_sync == 1
         jit_compile = jit_compile and not isinstance(strategy, tf.distribute.TPUStrategy)
-        self._gradients_of_part = tf.function(self._gradients_and_sums)
+        self._gradients_of_part = tf.function(self._gradients_and_sums, autograph=False)
         # Replicas cannot wait for each other within a tf.function of their own.
         self._couples = bool(task.coupled) and not self._alone
         compiled = tf.function(
             self._outputs if self._couples else self._gradients_of_all_parts,
             jit_compile=jit_compile and not self._alone,
+            autograph=False,
         )
         self._model_outputs = compiled if self._couples else self._outputs
         self._gradients_of_batch = self._gradients_of_all_parts if self._couples else compiled
-        self._whole_step = tf.function(self._updating_step, jit_compile=jit_compile and self._alone)
+        self._whole_step = tf.function(
+            self._updating_step, jit_compile=jit_compile and self._alone, autograph=False
+        )
 
     def state(self) -> dict[str, tf.Variable]:
         """Name -> variable that a checkpoint must hold in addition to weights and optimizer."""
         scale = self._loss_scale.state() if self._loss_scale else {}
         return scale | self._training_only
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(reduce_retracing=True, autograph=False)
     def run(self, iterator, num_steps):
         """Takes `num_steps` (int32 scalar tensor) optimizer steps.
 
@@ -101,13 +104,21 @@ class TrainStep:
           `gradient_norm` (before clipping) and of the counts `step_work`, see `count_work`. With loss scaling
           also `loss_scale` and the number of `skipped_steps`.
         """
-        sums = self._global_step_on(next(iterator))
-        for _ in tf.range(num_steps - 1):
-            more = self._global_step_on(next(iterator))
-            sums = tf.nest.map_structure(tf.add, sums, more)
+        traced = self._global_step_on.get_concrete_function(iterator.element_spec)
+        zeros = tf.nest.map_structure(
+            lambda value: tf.zeros(value.shape, value.dtype), traced.structured_outputs
+        )
+
+        # The step stands in the graph once: a first step before the loop would double the work of grappler.
+        def add_step(taken, sums):
+            return taken + 1, tf.nest.map_structure(tf.add, sums, self._global_step_on(next(iterator)))
+
+        _, sums = tf.while_loop(
+            lambda taken, _: taken < num_steps, add_step, (tf.constant(0), zeros), parallel_iterations=1
+        )
         return sums
 
-    @tf.function(reduce_retracing=True)  # traced once, although it is called from two places
+    @tf.function(reduce_retracing=True, autograph=False)
     def _global_step_on(self, batch):
         step = self._global_step.read_value()
         sums = self._strategy.run(self._replica_step, args=(batch, step))

@@ -947,6 +947,11 @@ _ANSWERING = (
         "kbert/answering",
     ),
     _fault(
+        "answering: what the first row attends to is everyone's", "kbert/answering/attention_rows.py",
+        "tf.gather(tf.gather(values, row), column", "tf.gather(tf.gather(values, 0 * row), column",
+        "kbert/answering",
+    ),
+    _fault(
         "answering: copies where weights may change", "kbert/answering/answering_encoder.py",
         'if precision == "float32":', 'if precision == "":',
         "kbert/answering",
@@ -968,6 +973,22 @@ _PHONES = (
         "LiteRT: differences of the first row of a batch alone", "export/litert/comparison.py",
         ".reshape(len(one), -1).max(axis=1)", ".reshape(len(one), -1)[:1].max(axis=1)",
         "export/litert/test_comparison.py",
+    ),
+    _fault(
+        "MediaPipe: capitals beyond ASCII in lower case", "export/litert/from_text/mediapipe_tokenizer.py",
+        ".translate(_ASCII_LOWER)", ".lower()",
+        "export/litert/from_text/test_mediapipe_tokenizer.py",
+    ),
+    _fault(
+        "MediaPipe: weights that are not aligned", "export/litert/from_text/mediapipe_file.py",
+        "_ALIGNMENT = 16", "_ALIGNMENT = 1",
+        "export/litert/from_text/test_mediapipe_file.py",
+    ),
+    _fault(
+        "LiteRT with its tokenizer: answers to what is read alike are kept as those to the rest",
+        "export/litert/from_text/other_reading.py",
+        "if changed.any():", "if changed.all():",
+        "export/litert/from_text/test_other_reading.py",
     ),
     _fault(
         "LiteRT: one right end makes a span the same", "kbert/tasks/question_answering/question_answering.py",

@@ -17,6 +17,8 @@ from export.deployment.server_protos import BatchingParameters
 from export.deployment.warmup_requests import read_warmup_requests
 from export.export_savedmodel import export_savedmodel
 from export.gate.session_check import load_session, run_loaded, run_signature
+from kbert.inference.attention import attention_of
+from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.mask_filler import MaskFiller
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
@@ -202,6 +204,20 @@ def test_a_file_in_the_place_of_the_folder_is_refused(finetuned_run, tmp_path):
     (tmp_path / "served").write_text("a file")
     with pytest.raises(ValueError, match="served is a file; give the folder of the model's versions"):
         export_savedmodel(finetuned_run, tmp_path / "served")
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_attention_is_served_as_python_shows_it(pretraining_run, tmp_path):
+    # The export compares it with Keras's too, for texts of several lengths.
+    export_savedmodel(pretraining_run, tmp_path / "a", attention=True)
+    session = load_session(str(tmp_path / "a" / "1"))
+    text = "jump the [MASK] a"
+    served = run_loaded(session, "attention", {"text": np.array([text, "a"], object)})
+    shown = attention_of(LoadedModel.from_run(pretraining_run), text)
+    assert [token.decode() for token in served["tokens"][0]] == shown.tokens
+    np.testing.assert_allclose(served["attention"][0], shown.probabilities, atol=1e-6)
+    assert not served["attention"][1, :, :, 3:].any() and served["tokens"][1, 3:].tolist() == [b""] * 3
 
 
 @pytest.mark.slow

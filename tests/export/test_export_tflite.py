@@ -2,12 +2,14 @@
 
 import json
 import shutil
+import zipfile
 
 import numpy as np
 import pytest
 
 from export.export_tflite import export_tflite
 from export.litert import measured_export
+from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer
 from export.litert.litert_model import LiteRTModel
 from kbert.experiments.evaluation import evaluate
 from kbert.inference.text_classifier import TextClassifier
@@ -83,11 +85,62 @@ def test_what_lies_beside_the_files(exported):
 
 @pytest.mark.long
 def test_a_pair_run_without_labelled_file(pair_run, tmp_path):
-    report = export_tflite(pair_run, tmp_path / "model", ["float32"], (12,))["float32"]
+    report = export_tflite(pair_run, tmp_path / "model", ["float32"], (12,), tokenizer_inside=True)["float32"]
     assert report["compared_on"] == "12 fixed texts (no --eval_file was given)"
     assert (report["num_answers"], report["agreement"]) == (12, 1.0) and report["max_difference"] <= 1e-4
     assert report["metrics"] == {} == report["keras_metrics"]
+    inside = report["tokenizer_inside"]
+    assert inside["inputs"] == ["text", "text_pair"] and (inside["num_texts"], inside["read_alike"]) == (
+        12,
+        12,
+    )
     assert "12 fixed texts" in read_page(tmp_path / "model" / "report.html")
+
+
+def test_files_that_take_texts_and_what_they_read_otherwise(finetuned_run, tmp_path):
+    """tests/export/mediapipe asks MediaPipe itself."""
+    lines = [
+        "sentence\tother\tlabel",
+        "jump the a\tx\tloud",
+        "jumpéd <b>\tx\tquiet",
+        "walk\u00a0the\tx\tloud",
+    ]
+    (tmp_path / "dev.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    export, options = (
+        tmp_path / "model",
+        {"eval_file": tmp_path / "dev.tsv", "mediapipe": True, "tokenizer_inside": True},
+    )
+    report = export_tflite(finetuned_run, export, ["float32"], (16,), **options)["float32"]
+    found = report["mediapipe"]
+    assert (found["file"], found["task"]) == ("mediapipe_float32.tflite", "TextClassifier")
+    assert found["bytes"] == (export / found["file"]).stat().st_size
+    assert (found["num_texts"], found["read_alike"]) == (3, 1) and found["agreement"] <= 1.0 == report[
+        "agreement"
+    ]
+    assert [(one["place"], one["read"]) for one in found["read_otherwise"]] == [(1, "[UNK]"), (2, "[UNK]")]
+    assert list(found["reasons"].values()) == [1, 1]
+    rows = MediaPipeTokenizer(export / "vocab.txt", 16)(["jump the a", "jumpéd <b>", "walk\u00a0the"])
+    model = LiteRTModel(export / "model_float32.tflite", finetuned_run.vocabulary())
+    given = finetuned_run.task().given_ids(model.answer_ids(rows))
+    assert found["metrics"]["accuracy"] == pytest.approx(np.mean(np.asarray(given) == [1, 0, 1]))
+    with zipfile.ZipFile(export / found["file"]) as archive:
+        assert archive.read("labels.txt") == (export / "labels.txt").read_bytes()
+        assert archive.read("vocab.txt") == (export / "vocab.txt").read_bytes()
+    inside = report["tokenizer_inside"]
+    assert (inside["num_texts"], inside["read_alike"], inside["inputs"]) == (3, 3, ["text"])
+    assert inside["agreement"] == 1.0 and inside["metrics"]["accuracy"] == report["metrics"]["accuracy"]
+    assert [op for op in inside["ops"] if "CUSTOM" in op] == [f"CUSTOM {op}" for op in inside["custom_ops"]]
+    page = read_page(export / "report.html")
+    assert all(
+        text in page
+        for text in (
+            "reads 3 of 3",
+            "must link FastBertNormalize",
+            "reads 1 of 3 texts",
+            "jumpéd &lt;b&gt;",
+            "accents, which stay",
+        )
+    )
 
 
 @pytest.mark.parametrize(

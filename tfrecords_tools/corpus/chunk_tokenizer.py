@@ -53,7 +53,7 @@ class ChunkTokenizer:
         self._ids = _KnownChunks()
         tokenize = WordPieceTokenizer(vocabulary)
 
-        @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
         def tokenize_chunks(chunks):
             pieces = tokenize(chunks)
             return pieces.flat_values, pieces.row_lengths()

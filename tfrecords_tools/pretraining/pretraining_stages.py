@@ -232,7 +232,7 @@ def _packer(stored_vocabulary, max_seq_length, has_pairs):
     packer = SegmentPacker(stored_vocabulary.read(), max_seq_length)
     text = [tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int64)]
 
-    @tf.function(input_signature=text * 2 if has_pairs else text)
+    @tf.function(input_signature=text * 2 if has_pairs else text, autograph=False)
     def pack(*texts):
         ragged = tf.RaggedTensor.from_row_lengths
         return packer(*(ragged(*text, validate=False) for text in zip(texts[::2], texts[1::2], strict=True)))

@@ -74,6 +74,10 @@ class LabelTask(SequenceTask):
     def num_outputs(self):
         return len(self.labels)
 
+    @property
+    def one_text_output(self):
+        return None if self.takes_pairs else "probabilities"
+
     def outputs_of(self, logits):
         """float32 `logits` and `probabilities`, both (batch, labels)."""
         return {"logits": logits, "probabilities": self.probabilities(logits, self.settings.temperature)}

@@ -63,6 +63,10 @@ class SequenceTask(Task):
         return ("text", "text_pair") if self.takes_pairs else ("text",)
 
     @property
+    def row_texts(self):
+        return self.inputs if self.cuts_long_texts else ()
+
+    @property
     def other_inputs(self):
         return {"pair": ("text", "text_pair")} if self.takes_pairs is None else {}
 
@@ -74,6 +78,9 @@ class SequenceTask(Task):
     def read_examples(cls, path, dataset, with_labels=True):
         """`LabelledText`s of a TSV, CSV or JSONL file; see `labelled_files.stream_rows`."""
         return labelled_files.stream_rows(path, dataset, with_labels, cls.read_label)
+
+    def texts_of(self, example):
+        return (example.text,) if example.text_pair is None else (example.text, example.text_pair)
 
     def check_examples(self, examples, max_seq_length):
         """Refuses a length without room for windows, and a step that would leave pieces out."""

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+import tensorflow as tf
+
 from kbert.features import ENCODER_INPUTS
 from kbert.tasks.signatures.token_id_checks import TokenIdLimits, checked_token_ids
 
@@ -25,6 +27,15 @@ class Signature(NamedTuple):
     inputs: dict[str, tuple[str, tuple]]
     function: Callable[..., dict]
     texts: dict[str, tuple[str, tuple]] | None = None
+
+    @property
+    def specs(self) -> list[tf.TensorSpec]:
+        """Of each input, in order."""
+        return [tf.TensorSpec(shape, dtype, name=name) for name, (dtype, shape) in self.inputs.items()]
+
+    def as_graph(self):
+        """The function as a graph, traced once for all sizes; it takes its arguments in order."""
+        return tf.function(self.function, input_signature=self.specs, autograph=False)
 
 
 def texts_signature(names: Iterable[str], function: Callable[..., dict]) -> Signature:

@@ -31,6 +31,8 @@ class EmbeddingTask(Task):
     inputs = ("text", "text_pair")
     other_inputs = {"embedding": ("text",)}
     answers = ("cosine",)
+    one_text_output = "embedding"
+    row_texts = ("text",)
     architecture = "BertModel"
     parts = ()
     texts_per_example = 2
@@ -76,6 +78,9 @@ class EmbeddingTask(Task):
         features = tokenize_groups(examples, self.texts_per_example, text_inputs)
         features[TARGET_FEATURE] = self.as_cosines(np.asarray(scores, np.float64)).astype(np.float32)
         return ExampleFeatures(features, np.arange(len(examples)))
+
+    def texts_of(self, example):
+        return example.texts
 
     def as_cosines(self, scores: np.ndarray) -> np.ndarray:
         """The scores of a file -> the cosines that are learnt; here the same numbers."""

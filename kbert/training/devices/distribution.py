@@ -170,7 +170,7 @@ def sum_over_replicas(strategy, value: float) -> float:
     return float(_sum_over_replicas(strategy, tf.constant(value, tf.float32)))
 
 
-@tf.function
+@tf.function(autograph=False)
 def _sum_over_replicas(strategy, value):
     def replica(value):
         # The sum over workers needs a tensor on a device, and an argument has none: identity places it.

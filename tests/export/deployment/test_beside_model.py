@@ -73,6 +73,7 @@ def test_the_container_and_the_docker_line_start_the_same_server(base):
     image, *server_flags = command.split("readonly ")[1].split()
     assert f"image: {image}\n" in compose and len(server_flags) == 4
     assert all(f"      - {flag}\n" in compose for flag in server_flags)
+    assert " -e MALLOC_ARENA_MAX=2 " in command and '      MALLOC_ARENA_MAX: "2"\n' in compose
     assert f"source={base.resolve()},target=/models/sst2" in command
     for name in ("models.config", "monitoring.config", "batching_params.pbtxt"):
         assert f"/models/sst2/{name}" in compose and (base / name).is_file()

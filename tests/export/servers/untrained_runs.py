@@ -25,17 +25,21 @@ def tasks_with_answers() -> list[str]:
     return [name for name in TASKS if make_task(name).inputs]
 
 
-def untrained_run(name: str, folder: Path, **changes) -> RunDirectory:
-    """A run of a task with random numbers for weights; `changes` are of the encoder's config."""
+def untrained_run(name: str, folder: Path, vocabulary=None, **changes) -> RunDirectory:
+    """A run of a task with random numbers for weights; `changes` are of the encoder's config.
+
+    Without a vocabulary it has that of the small corpus.
+    """
     settings = _SETTINGS.get(name, {})
     task = make_task(name)
     if settings:
         task = TASKS[name].of_dataset(DatasetConfig(), TASKS[name].read_settings(settings))
     is_finetuned = "Finetuning" in task.config_class.__name__
-    encoder = tiny_encoder_config(**changes)
+    vocabulary = vocabulary or small_corpus.vocabulary()
+    encoder = tiny_encoder_config(**{"vocab_size": len(vocabulary)} | changes)
     config = (tiny_finetuning_config if is_finetuned else tiny_pretraining_config)(task=name, encoder=encoder)
     details = TASKS.record_of(task) | {"max_seq_length": MAX_SEQ_LENGTH, "data": {"train": "none"}}
-    run = RunDirectory.create_or_resume(folder, config, details, small_corpus.vocabulary())
+    run = RunDirectory.create_or_resume(folder, config, details, vocabulary)
     model = task.build_model(BertEncoder(config.encoder, dtype="float32"))
     randomize(model)
     save_checkpoint(run.checkpoints, 1, trained_weights(model), {}, {}, keep=1)

@@ -56,6 +56,19 @@ def test_a_task_answers_as_it_was_trained(name):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
+def test_attention_probabilities_of_any_mask():
+    config = tiny_encoder_config(num_hidden_layers=2)
+    encoder = BertEncoder(config)
+    randomize(encoder)
+    inputs = with_odd_masks(random_inputs(config, 5, 8))
+    expected = encoder.with_outputs("attention_probabilities")(inputs)["attention_probabilities"]
+    found = tf.function(AnsweringEncoder(encoder).attention_probabilities)(inputs).numpy()
+    real = inputs["input_mask"] > 0
+    both = (real[:, :, None] & real[:, None, :])[:, None, None]
+    np.testing.assert_allclose(found * both, np.stack(expected, 1) * both, atol=1e-6)
+    np.testing.assert_allclose((found * both).sum(-1)[:, 0, 0][real], 1.0, atol=1e-5)
+
+
 @pytest.mark.parametrize("hidden_act", ACTIVATIONS)
 @pytest.mark.parametrize("layer_norm_eps", [1e-12, 1e-3])
 def test_layers_and_masks_of_any_kind(hidden_act, layer_norm_eps):

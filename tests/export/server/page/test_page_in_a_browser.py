@@ -160,6 +160,37 @@ def check_choices(page, asked):
     assert texts(page, ".name") == ["✓ rather bad", "good"]
 
 
+def check_attention(page, asked):
+    text = "a <b>warm</b> film"
+    fill(page, text=text)
+    ask(page)
+    layers = np.array(rest(asked, "attend", text)["attention"])
+    tokens = np.array(text.split())
+
+    def shows(attended):
+        order = np.argsort(attended)[::-1]
+        np.testing.assert_allclose(numbers(page), attended[order], rtol=1e-12)
+        assert texts(page, ".bars .name") == tokens[order].tolist()
+
+    assert texts(page, ".tokens button") == tokens.tolist()
+    shows(layers.mean((0, 1))[0])
+    page.run("document.querySelectorAll('#answer .tokens button')[2].click()")
+    assert texts(page, "h3") == ["film attends to"]
+    shows(layers.mean((0, 1))[2])
+    choose = (
+        "(list => { list.value = %s; list.dispatchEvent(new Event('change')) })"
+        "(document.querySelectorAll('#answer select')[%d])"
+    )
+    page.run(choose % ("2", 0))
+    page.run(choose % ("3", 1))
+    shows(layers[1, 2, 2])
+    strengths = page.run(
+        "[...document.querySelectorAll('#answer .tokens button')]"
+        ".map(each => each.style.getPropertyValue('--strength'))"
+    )
+    assert strengths == [f"{100 * value / layers[1, 2, 2].max():.0f}%" for value in layers[1, 2, 2]]
+
+
 def check_plain(page, asked):
     fill(page, input_ids="[[3, 4], [5, 6]]")
     ask(page)
@@ -175,6 +206,7 @@ VIEWS = {
     "Search embed": check_search,
     "Compare similar": check_pair,
     "Choose choose": check_choices,
+    "Attention attend": check_attention,
     "By name ids": check_plain,
 }
 
@@ -202,6 +234,7 @@ def test_hostile_text_stays_text(page):
         "Search embed": ["question", "lines"],
         "Fill in the blank fill": ["text"],
         "Choose choose": ["text", "choices"],
+        "Attention attend": ["text"],
     }.items():
         show(page, title, 390)
         fill(page, **dict.fromkeys(fields, HOSTILE + " [MASK] " + "x" * 300))

@@ -1,5 +1,6 @@
 // Which views a signature has. The names of its inputs and outputs decide, never the name of a task.
 
+import { attention } from "./attention.js";
 import { choices } from "./choices.js";
 import { compare, search } from "./embeddings.js";
 import { entities } from "./entities.js";
@@ -20,7 +21,16 @@ import { question } from "./question.js";
  *   show(examples, values, model, form): elements that tell the answer. `form` writes into fields.
  */
 // The first that fits is taken: labels of words would also fit labels of a text.
-const VIEWS = [[masks], [question], [entities], [choices], [labels], [number], [search, compare]];
+const VIEWS = [
+  [masks],
+  [question],
+  [entities],
+  [choices],
+  [labels],
+  [number],
+  [search, compare],
+  [attention],
+];
 
 /** The views of a signature; `plain` where no other fits. */
 export function viewsOf(signature) {

@@ -1,0 +1,105 @@
+"""The file for MediaPipe: the same weights and answers, one output, what the metadata names behind it."""
+
+import zipfile
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+
+from export.litert.conversion import convert_to_litert
+from export.litert.file_ops import ops_of
+from export.litert.from_text.mediapipe_file import mediapipe_content
+from export.litert.from_text.model_metadata import IDENTIFIER, text_model_metadata
+from export.litert.litert_model import LiteRTModel
+from kbert.tasks import TASKS
+from tests.kbert.inference.random_model import TEXTS, random_task_model
+
+pytestmark = pytest.mark.slow  # a conversion
+
+FILES = {"vocab.txt": b"[PAD]\n[UNK]\n", "labels.txt": "still\nläut\n".encode()}
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """(the model, its LiteRT file, the same for MediaPipe)."""
+    loaded = random_task_model(TASKS["sequence_classification"](("still", "läut")))
+    content = convert_to_litert(
+        loaded.task.signatures(loaded.model, loaded.text_inputs)["ids"], [12], "float32"
+    )
+    folder = tmp_path_factory.mktemp("both")
+    plain, other = folder / "plain.tflite", folder / "other.tflite"
+    plain.write_bytes(content)
+    other.write_bytes(mediapipe_content(content, "a model", "probabilities", FILES))
+    return loaded, plain, other
+
+
+def test_answers_and_ops_are_those_of_the_file_that_it_is_made_of(both):
+    loaded, plain, other = both
+    expected, found = (LiteRTModel(path, loaded.vocabulary)(TEXTS) for path in (plain, other))
+    assert found.keys() == {"probabilities"} and np.ptp(found["probabilities"]) > 0.01
+    np.testing.assert_array_equal(found["probabilities"], expected["probabilities"])
+    assert ops_of(other.read_bytes()) == ops_of(plain.read_bytes())
+    model = schema.ModelT.InitFromPackedBuf(other.read_bytes(), 0)
+    assert len(model.subgraphs[0].outputs) == 1
+    before = schema.ModelT.InitFromPackedBuf(plain.read_bytes(), 0)
+    assert [one.name for one in model.metadata] == [
+        *(one.name for one in before.metadata),
+        b"TFLITE_METADATA",
+    ]
+
+
+def test_weights_lie_where_numbers_may_be_read(both):
+    model = schema.Model.GetRootAs(both[2].read_bytes(), 0)
+    places = [
+        model.Buffers(index)._tab.Vector(model.Buffers(index)._tab.Offset(4))
+        for index in range(model.BuffersLength())
+        if model.Buffers(index).DataLength()
+    ]
+    assert len(places) > 20 and all(place % 16 == 0 for place in places)
+
+
+def test_the_files_behind_it_can_be_read_in_place(both):
+    content = both[2].read_bytes()
+    with zipfile.ZipFile(both[2]) as archive:
+        assert {one.filename: archive.read(one) for one in archive.infolist()} == FILES
+    assert all(content.count(value) == 1 for value in FILES.values()), "they are not compressed"
+
+
+def test_equal_exports_are_equal_files(both):
+    again = mediapipe_content(both[1].read_bytes(), "a model", "probabilities", FILES)
+    assert again == both[2].read_bytes()
+
+
+def test_names_stand_in_the_order_of_the_inputs():
+    inputs = ["segment_ids", "input_ids", "input_mask"]
+    metadata = text_model_metadata("a model", inputs, "embedding", has_labels=False)
+    assert metadata[4:8] == IDENTIFIER and b"labels.txt" not in metadata
+    root = _table(metadata, 0)
+    (graph,) = _tables(metadata, root, 3)
+    names = [_text(metadata, tensor, 0) for tensor in _tables(metadata, graph, 2)]
+    assert names == ["segment_ids", "ids", "mask"]
+    assert [_text(metadata, one, 0) for one in _tables(metadata, graph, 3)] == ["embedding"]
+
+
+def _number(content, place, size=4, signed=False):
+    return int.from_bytes(content[place : place + size], "little", signed=signed)
+
+
+def _table(content, place):
+    return place + _number(content, place)
+
+
+def _field(content, table, field):
+    """The place of a field, read as flatbuffers.dev/internals describes it."""
+    vtable = table - _number(content, table, signed=True)
+    return table + _number(content, vtable + 4 + 2 * field, size=2)
+
+
+def _tables(content, table, field):
+    vector = _table(content, _field(content, table, field))
+    return [_table(content, vector + 4 + 4 * index) for index in range(_number(content, vector))]
+
+
+def _text(content, table, field):
+    start = _table(content, _field(content, table, field))
+    return content[start + 4 : start + 4 + _number(content, start)].decode()

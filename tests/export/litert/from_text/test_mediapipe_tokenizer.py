@@ -1,0 +1,88 @@
+"""MediaPipe's rules by hand; tests/export/mediapipe holds them beside MediaPipe itself."""
+
+import random
+import unicodedata
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer, words_of
+from export.litert.from_text.reasons import mediapipe_reasons
+from kbert.tokenization.text_inputs import TextInputs
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from tests.kbert.tokenization import texts
+from tests.kbert.tokenization.test_golden_ids import sample_vocabulary
+from tests.kbert.tokenization.unicode_residue import residue
+
+PIECES = [*SPECIAL_TOKENS, "a", "##a", "ab", "café", "cafe", "[", "]", "mask", "学"]
+ACCENTS, CAPITALS = "accents, which stay", "capitals beyond ASCII, which stay"
+CONTROLS = "controls or white space beyond ASCII, which stay in words"
+
+# (text, words, pieces, reasons)
+CASES = [
+    ("A ab", ["a", "ab"], "a ab", None),
+    ("aba", ["aba"], "ab ##a", None),
+    ("Café CAFÉ", ["café", "cafÉ"], "café [UNK]", [ACCENTS, CAPITALS]),
+    ("[MASK]a", ["[", "mask", "]", "a"], "[ mask ] a", None),
+    ("a学a", ["a", "学", "a"], "a 学 a", None),
+    ("a\u00a0a", ["a\u00a0a"], "[UNK]", [CONTROLS]),
+    ("a\x01a", ["a\x01a"], "[UNK]", [CONTROLS]),
+    ("a\fa", ["a", "a"], "a a", [CONTROLS]),
+    ("ab\0a", ["ab"], "ab", [CONTROLS, "a NUL, where the text ends"]),
+    ("a" * 100, ["a" * 100], " ".join(["a", *["##a"] * 99]), None),
+    ("a" * 101, ["a" * 101], "[UNK]", ["a word of more than 100 bytes, which becomes [UNK]"]),
+    (" \r\n\t", [], "", None),
+    ("", [], "", None),
+]
+
+
+@pytest.fixture(scope="module", params=["\n", "\r\n"])
+def tokenizer(tmp_path_factory, request):
+    file = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
+    file.write_bytes("".join(piece + request.param for piece in PIECES).encode())
+    return MediaPipeTokenizer(file, 110)
+
+
+@pytest.mark.parametrize(("text", "words", "pieces", "why"), CASES)
+def test_rules_by_hand(tokenizer, text, words, pieces, why):
+    assert words_of(text) == words
+    rows = tokenizer([text])
+    expected = ["[CLS]", *pieces.split(), "[SEP]"]
+    assert [PIECES[index] for index in rows["input_ids"][0] if index] == expected
+    assert rows["input_mask"][0].tolist() == [1] * len(expected) + [0] * (110 - len(expected))
+    assert not rows["segment_ids"].any()
+    assert why is None or mediapipe_reasons(text) == why
+
+
+def test_a_long_text_is_cut_at_its_end(tokenizer):
+    rows = tokenizer(["a " * 300, "ab"])
+    assert rows["input_ids"].shape == (2, 110)
+    assert rows["input_ids"][0].tolist() == [2, *[5] * 108, 3] and rows["input_mask"][0].all()
+
+
+def cleaned(text):
+    """What an app may do before it asks, by docs/mobile.md."""
+    kept = []
+    for character in text:
+        category = unicodedata.category(character)
+        if character in "\t\n\r" or category in ("Zs", "Zl", "Zp"):
+            kept.append(" ")
+        elif category not in ("Cc", "Cf") and character != "\ufffd":
+            kept.append(character)
+    decomposed = unicodedata.normalize("NFD", "".join(kept).lower())
+    return "".join(character for character in decomposed if unicodedata.category(character) != "Mn")
+
+
+@pytest.mark.slow  # looks at all of Unicode
+def test_a_cleaned_text_is_read_as_bert_reads_it(tmp_path):
+    vocabulary = Vocabulary(sample_vocabulary(), True)
+    vocabulary.write(tmp_path / "vocab.txt")
+    pool = texts.BREAKS + texts.INVISIBLE + texts.LETTERS + texts.MARKS + texts.PUNCTUATION + texts.EDGES
+    pool = "".join(set(pool) - residue().uncased)
+    rng = random.Random(3)
+    drawn = ["".join(rng.choices(pool + "abc  ", k=rng.randrange(24))) for _ in range(1000)]
+    found = MediaPipeTokenizer(tmp_path / "vocab.txt", 32)(cleaned(text) for text in drawn)["input_ids"]
+    expected = TextInputs(vocabulary, 32)(tf.constant(drawn))["input_ids"].numpy()
+    assert [ascii(drawn[row]) for row in np.flatnonzero((found != expected).any(axis=1))] == []
+    assert (expected > 4).sum() > 1000
