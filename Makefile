@@ -19,9 +19,9 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 .PHONY: help quickstart quickstart-pretrained test test-fast test-long test-exhaustive test-peers test-servers test-mediapipe server-ops lock-servers lock-mediapipe lint format dist bench bench-peers lock clean
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
-quickstart: $(VENV)/.ready  ## raw text to answered requests, five to seven minutes on two cores
+quickstart: $(VENV)/.ready  ## raw text to answered requests, about eight minutes of processor time
 	@$(BIN)/python -m kbert.scripts.quickstart --directory=quickstart_run
 
 quickstart-pretrained: $(VENV)/.ready $(ENCODER)/.ready  ## a pretrained encoder on the same labels, or on DATA=mine.csv
