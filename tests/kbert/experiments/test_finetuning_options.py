@@ -1,6 +1,7 @@
 """What a run does with the options of fine-tuning, on the tiniest model."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from kbert.config import DatasetConfig, FinetuningConfig, FrozenConfig, load_config
 from kbert.encoder import BertEncoder
 from kbert.experiments import finetuning
+from kbert.experiments.devices import Devices
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.finetuning_checks import too_few_steps
@@ -75,27 +77,24 @@ def test_a_run_without_a_split_has_no_held_out_part(finetuned_run, labelled_file
         evaluate(finetuned_run, labelled_files[0], held_out=True)
 
 
+@pytest.mark.parametrize(
+    ("batch_size", "sentence"),
+    [
+        (4096, "40 rows, fewer than one batch of 4096"),
+        (3, "train_batch_size=3 is not divisible by the 2 replicas"),
+    ],
+)
 def test_batches_that_cannot_be_are_refused_before_the_checkpoint_is_read(
-    labelled_files, tmp_path, monkeypatch
+    labelled_files, tmp_path, monkeypatch, batch_size, sentence
 ):
     def read(*arguments):
         raise AssertionError("the checkpoint was read")
 
     monkeypatch.setattr(finetuning, "find_starting_point", read)
-    start = {"init_checkpoint": tmp_path}
-    with pytest.raises(ValueError, match="40 rows, fewer than one batch of 4096"):
-        run_finetuning(
-            tiny_finetuning_config(train_batch_size=4096), tmp_path / "run", labelled_files[0], **start
-        )
-    with pytest.raises(ValueError, match="train_batch_size=3 is not divisible by the 2 replicas"):
-        run_finetuning(
-            tiny_finetuning_config(train_batch_size=3),
-            tmp_path / "run",
-            labelled_files[0],
-            **start,
-            strategy="mirrored",
-            num_devices=2,
-        )
+    monkeypatch.setattr(Devices, "make_strategy", lambda devices: SimpleNamespace(num_replicas_in_sync=2))
+    config = tiny_finetuning_config(train_batch_size=batch_size, eval_batch_size=8)
+    with pytest.raises(ValueError, match=sentence):
+        run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=tmp_path)
 
 
 def test_a_split_and_a_development_file_are_refused_together(labelled_files, tmp_path):
