@@ -8,6 +8,9 @@ ENCODER := .quickstart_encoder
 MEDIAPIPE := .venv_mediapipe
 BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
 
+KOTLIN := .kotlin_compiler
+KOTLIN_FILES := $(wildcard export/tokenizers/kotlin/*.kt) docs/mobile/android/TextClassifier.kt tests/export/tokenizers/programs/Answer.kt
+TOKENIZER_PROGRAMS := tests/export/tokenizers/programs
 SERVERS := $(patsubst tests/export/servers/%.lock,.venv_server_%/.ready,$(wildcard tests/export/servers/*.lock))
 SERVER_OPS := $(patsubst tests/export/servers/%.lock,export/gate/server_ops/%.txt,$(wildcard tests/export/servers/*.lock))
 
@@ -16,7 +19,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-pretrained test test-fast test-long test-exhaustive test-peers test-servers test-mediapipe server-ops lock-servers lock-mediapipe lint format dist bench bench-peers lock clean
+.PHONY: help quickstart quickstart-pretrained test test-fast test-long test-exhaustive test-peers test-servers test-mediapipe test-tokenizers server-ops lock-servers lock-mediapipe lint format dist bench bench-peers lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -48,6 +51,9 @@ test-servers: $(VENV)/.ready .venv_server_2.12/.ready  ## exports, loaded and as
 
 test-mediapipe: $(VENV)/.ready $(MEDIAPIPE)/.ready  ## files for phones, asked by MediaPipe's own Python tasks
 	@KBERT_MEDIAPIPE_PYTHON=$(CURDIR)/$(MEDIAPIPE)/bin/python $(BIN)/python -m pytest -q -rs -n 0 tests/export/mediapipe
+
+test-tokenizers: $(VENV)/.ready $(KOTLIN)/tokenizer.jar  ## the tokenizer in Kotlin, compiled and asked (Java 17, npm), all characters
+	@KBERT_TOKENIZER_JAR=$(CURDIR)/$(KOTLIN)/tokenizer.jar $(BIN)/python -m pytest -q -rs -n 0 tests/export/tokenizers -k kotlin
 
 server-ops: $(SERVERS)  ## the ops that each release of TensorFlow Serving knows -> export/gate/server_ops
 	@for list in $(SERVER_OPS); do .venv_server_$$(basename $$list .txt)/bin/python export/gate/list_server_ops.py \
@@ -85,7 +91,7 @@ lock-mediapipe: $(VENV)/.ready  ## tests/export/mediapipe/requirements.in -> .lo
 	  tests/export/mediapipe/requirements.in -o tests/export/mediapipe/requirements.lock
 
 clean:  ## removes .venv, what quickstart made and what packaging left
-	@rm -rf $(VENV) $(PEERS) $(ENCODER) $(MEDIAPIPE) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) quickstart_run quickstart_pretrained dist build *.egg-info
+	@rm -rf $(VENV) $(PEERS) $(ENCODER) $(MEDIAPIPE) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) $(KOTLIN) quickstart_run quickstart_pretrained dist build *.egg-info
 
 # The environment is ready when the stamp is there: an interrupted installation begins again.
 $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
@@ -122,6 +128,15 @@ $(MEDIAPIPE)/.ready: tests/export/mediapipe/requirements.lock $(VENV)/.ready
 	@rm -rf $(@D) && $(BIN)/uv venv -q --python 3.11 $(@D)
 	@$(BIN)/uv pip install -q --python $(@D)/bin/python --require-hashes --no-deps -r $<
 	@touch $@
+
+# The compiler comes with npm, its version and content pinned; nothing of it is part of kbert.
+$(KOTLIN)/.ready: $(TOKENIZER_PROGRAMS)/kotlin_compiler/package-lock.json
+	@rm -rf $(KOTLIN) && cp -r $(<D) $(KOTLIN)
+	@cd $(KOTLIN) && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+$(KOTLIN)/tokenizer.jar: $(KOTLIN)/.ready $(KOTLIN_FILES)
+	@bash $(KOTLIN)/node_modules/kotlin-compiler/bin/kotlinc -Werror -include-runtime -d $@ $(KOTLIN_FILES)
 
 # The same for training, an environment for each: their pins do not go together.
 .venv_peers_%/.ready: benchmarks/peers/%.txt $(VENV)/.ready

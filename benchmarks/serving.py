@@ -190,7 +190,7 @@ def figures(record, sizes) -> dict:
 
 def compare(results: dict):
     """Replaces the probabilities by the largest difference and the share of labels that agree."""
-    answers = {name: np.array(result.pop("probabilities")) for name, result in results.items()}
+    answers = {name: np.array(result.pop("answers")) for name, result in results.items()}
     expected = answers.get("hugging_face/float32", next(iter(answers.values())))
     for name, found in answers.items():
         results[name]["max_difference"] = float(np.abs(found - expected).max())

@@ -65,19 +65,19 @@ class Turns:
         """Takes a step for each batch of texts of the settings: `rounds` times all batches of each size.
 
         Args:
-          answer: a list of texts -> an array of probabilities, (texts, labels).
+          answer: a list of texts -> an array with a row for each.
         """
         batches = self.settings["batches"]
         for _ in range(self.settings["rounds"]):
-            probabilities = []
+            answers = []
             for size, texts_of_size in batches.items():
                 for texts in texts_of_size:
                     if not self.next_step():
                         return
                     found = answer(texts)
                     self.end_step(size=int(size))
-                    probabilities += found.tolist()
-        self.finish(probabilities=probabilities)
+                    answers += found.tolist()
+        self.finish(answers=answers)
 
     def finish(self, **result):
         """Reports that there are no more steps, and the result."""

@@ -13,12 +13,7 @@ from tensorflow.lite.python.convert_phase import ConverterError
 from kbert.features import ENCODER_INPUTS
 from kbert.tasks.signatures.signature import Signature
 
-ONE_LENGTH = "serving_default"  # the name of the only signature
-
-
-def signature_name(length: int) -> str:
-    """The name of a signature in a file of several lengths."""
-    return f"length_{length}"
+from .signature_names import ONE_LENGTH, signature_name
 
 
 def convert_to_litert(signature: Signature, lengths: Sequence[int], quantization: str) -> bytes:

@@ -1,4 +1,7 @@
-"""Asks a LiteRT file, by texts or by token ids: what a program on a phone does, in Python."""
+"""Asks a LiteRT file, by texts or by token ids: what a program on a phone does, in Python.
+
+Nothing here imports TensorFlow: the LiteRT library and NumPy are enough (docs/mobile.md).
+"""
 
 import numpy as np
 
@@ -7,11 +10,12 @@ from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.texts import text_batch
 from kbert.tokenization.vocabulary import Vocabulary
 
-from .conversion import ONE_LENGTH, signature_name
+from ..tokenizers.python.text_inputs import TextInputs
+from .signature_names import ONE_LENGTH, signature_name
 
 
 class LiteRTModel:
-    """Runs a .tflite file, with the same tokenization as everywhere in kbert.
+    """Runs a .tflite file, with the ids that kbert's tokenizer gives everywhere, made without TensorFlow.
 
     Each row goes to the signature of the shortest length that has room for it.
 
@@ -38,8 +42,6 @@ class LiteRTModel:
     def __init__(self, path, vocabulary: Vocabulary, num_threads: int = 2):
         from ai_edge_litert.interpreter import Interpreter
 
-        from kbert.tokenization.text_inputs import TextInputs
-
         self.path = path
         # A runner keeps no hold of its interpreter: without this attribute it would ask freed memory.
         self._interpreter = Interpreter(model_path=str(path), num_threads=num_threads)
@@ -49,13 +51,13 @@ class LiteRTModel:
 
     def __call__(self, texts, text_pairs=None):
         batch = text_batch(texts, text_pairs)
-        answers = self.answer_ids(self._rows(batch.texts, batch.pairs))
+        answers = self.answer_ids(self._text_inputs(batch.texts, batch.pairs))
         return {name: batch.answer(values) for name, values in answers.items()}
 
     def rows(self, texts, text_pairs=None) -> dict:
         """The token ids of texts, as a call asks them: ENCODER_INPUTS, int32 (texts, longest length)."""
         batch = text_batch(texts, text_pairs)
-        return self._rows(batch.texts, batch.pairs)
+        return self._text_inputs(batch.texts, batch.pairs)
 
     def answer_ids(self, inputs: dict) -> dict:
         """The file's outputs for rows of token ids: name -> float32 array of shape (rows, ...).
@@ -97,13 +99,6 @@ class LiteRTModel:
             f"a row of {tokens} tokens has no room in {self.path}, whose longest length is "
             f"{self.lengths[-1]}; cut the text, or export a longer file."
         )
-
-    def _rows(self, texts, pairs):
-        import tensorflow as tf
-
-        pairs = None if pairs is None else tf.constant(pairs, tf.string)
-        rows = self._text_inputs(tf.constant(texts, tf.string), pairs)
-        return {name: value.numpy() for name, value in rows.items()}
 
     @property
     def outputs(self) -> dict[str, tuple]:

@@ -6,8 +6,6 @@ import os
 import socket
 from pathlib import Path
 
-from absl import logging
-
 LOCK_FILE = ".lock"
 # Errors of file systems without locks: some network file systems, some mounts of object stores.
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EBADF)
@@ -55,9 +53,7 @@ def lock_folder(folder: str | Path):
                 "stop it, or choose another folder."
             )
         if locked is None:
-            logging.warning(
-                "the file system of %s has no locks: make sure that no other process works there.", folder
-            )
+            _warn("the file system of %s has no locks: make sure that no other process works there.", folder)
         _name_holder(file)
     except BaseException:
         file.close()
@@ -78,4 +74,11 @@ def _name_holder(file):
         file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
         file.flush()
     except OSError as error:
-        logging.warning("%s could not be written (%s)", file.name, error.strerror)
+        _warn("%s could not be written (%s)", file.name, error.strerror)
+
+
+def _warn(message, *values):
+    # Imported late: who reads a vocabulary and a LiteRT file needs no absl.
+    from absl import logging
+
+    logging.warning(message, *values)

@@ -36,19 +36,19 @@ def test_a_worker_answers_each_batch_of_each_size_in_every_round():
     finally:
         worker.close()
     assert [step["size"] for step in worker.record.steps] == [1, 1, 2, 2] * 3
-    assert worker.record.result == {"probabilities": [[n, 1] for n in (1, 2, 3, 4, 1, 1)]}
+    assert worker.record.result == {"answers": [[n, 1] for n in (1, 2, 3, 4, 1, 1)]}
 
 
 def test_the_first_round_does_not_count():
     steps = [{"seconds": s, "size": size} for s in (9.0, 0.001, 0.003) for size in (1, 1, 8, 8)]
-    found = serving.figures(Record({}, steps, {"probabilities": []}, 10.0), [1, 8])
+    found = serving.figures(Record({}, steps, {"answers": []}, 10.0), [1, 8])
     assert found["medians"] == {1: pytest.approx(2.0), 8: pytest.approx(2.0)}
 
 
 def test_answers_are_compared_with_hugging_face_in_float32():
     results = {
-        "kbert/bfloat16": {"probabilities": [[0.6, 0.4], [0.4, 0.6]]},
-        "hugging_face/float32": {"probabilities": [[0.9, 0.1], [0.6, 0.4]]},
+        "kbert/bfloat16": {"answers": [[0.6, 0.4], [0.4, 0.6]]},
+        "hugging_face/float32": {"answers": [[0.9, 0.1], [0.6, 0.4]]},
     }
     serving.compare(results)
     assert results["kbert/bfloat16"]["agreement"] == 0.5

@@ -995,6 +995,40 @@ _PHONES = (
         "return both[0] & both[1]", "return both[0] | both[1]",
         "kbert/tasks/test_same_answers.py",
     ),
+    _fault(
+        "Python's tokenizer: a sigma is final without a letter before it",
+        "export/tokenizers/python/lower_casing.py",
+        "return _meets_cased(text, place, -1) and not", "return not",
+        "export/tokenizers/test_every_language.py",
+    ),
+    _fault(
+        "Python's tokenizer: marks in the order of the text",
+        "export/tokenizers/python/lower_casing.py",
+        "return _with_ordered_marks(text) if _ORDERED_MARK.search(folded) else folded", "return folded",
+        "export/tokenizers/test_every_language.py",
+    ),
+    _fault(
+        "JavaScript's tokenizer: the odd place goes to the second text",
+        "export/tokenizers/javascript/text_inputs.js",
+        "Math.ceil(room / 2)", "Math.floor(room / 2)",
+        "export/tokenizers/test_every_language.py::test_rows_are_the_graphs",
+    ),
+    _fault(
+        "JavaScript's tokenizer: an accent of class 0 lets marks pass",
+        "export/tokenizers/javascript/lower_casing.js",
+        "if (fixedAccents.has(code)) runStart = result.length;", "",
+        "export/tokenizers/test_every_language.py",
+    ),
+    _fault(
+        "LiteRTModel imports TensorFlow", "export/litert/litert_model.py",
+        "import numpy as np", "import numpy as np\nimport tensorflow as tf  # noqa: F401",
+        "export/litert/test_litert_model.py",
+    ),
+    _fault(
+        "the page reads [MASK] as letters", "export/server/page/files/views/masks.js",
+        "  readsMasks: true,\n", "",
+        "export/server/page/test_page_in_a_browser.py",
+    ),
 )  # fmt: skip
 
 _MODEL_PAGE = (

@@ -5,7 +5,8 @@ import tensorflow as tf
 
 from kbert.tasks.signatures.signature import Signature
 
-from ..conversion import ONE_LENGTH, converted, numbers_of
+from ..conversion import converted, numbers_of
+from ..signature_names import ONE_LENGTH
 from .tokenizer_inside import TokenizerInside
 
 

@@ -4,6 +4,7 @@ import pathlib
 from typing import NamedTuple
 
 _FOLDER = pathlib.Path(__file__).parent / "files"
+_TOKENIZER = pathlib.Path(__file__).parents[2] / "tokenizers" / "javascript"
 _TYPES = {
     ".html": b"text/html; charset=utf-8",
     ".css": b"text/css; charset=utf-8",
@@ -34,16 +35,21 @@ class PageFile(NamedTuple):
 def read_page_files() -> dict[str, PageFile]:
     """Reads all files of the page: path of the URL -> `PageFile`.
 
-    The page itself is `/`, the others are below `/page/`.
+    The page itself is `/`, the others are below `/page/`, and the tokenizer's below `/page/tokenizer/`.
 
     Raises:
         FileNotFoundError: the installed package came without them.
     """
-    files = {
-        "/page/" + path.relative_to(_FOLDER).as_posix(): PageFile(path.read_bytes(), _TYPES[path.suffix])
-        for path in sorted(_FOLDER.rglob("*"))
+    files = _files_of(_FOLDER, "/page/") | _files_of(_TOKENIZER, "/page/tokenizer/")
+    for needed, folder in (("/page/index.html", _FOLDER), ("/page/tokenizer/vocabulary.js", _TOKENIZER)):
+        if needed not in files:
+            raise FileNotFoundError(f"{folder / pathlib.Path(needed).name} is missing; install kbert anew.")
+    return {"/": files.pop("/page/index.html")} | files
+
+
+def _files_of(folder, prefix):
+    return {
+        prefix + path.relative_to(folder).as_posix(): PageFile(path.read_bytes(), _TYPES[path.suffix])
+        for path in sorted(folder.rglob("*"))
         if path.suffix in _TYPES
     }
-    if "/page/index.html" not in files:
-        raise FileNotFoundError(f"{_FOLDER / 'index.html'} is missing; install kbert anew.")
-    return {"/": files.pop("/page/index.html")} | files

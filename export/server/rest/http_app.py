@@ -10,7 +10,7 @@ from absl import logging
 from ...gate.saved_model_session import RequestError
 from .. import metrics
 from ..deadline import late
-from ..page import model_list, page_files
+from ..page import model_list, page_files, vocabulary
 from ..service import Service
 from .rest_api import HTTP_STATUS, answer, error_body
 
@@ -80,6 +80,10 @@ class HttpApp:
         if path == model_list.PATH and method == "GET":
             return await loop.run_in_executor(
                 self._quick_threads, model_list.model_list, self._service.models
+            )
+        if path.startswith(vocabulary.PREFIX) and method == "GET":
+            return await loop.run_in_executor(
+                self._quick_threads, vocabulary.vocabulary, self._service.models, path
             )
         if method != "POST":
             return await loop.run_in_executor(self._quick_threads, answer, self._service, method, path, b"")

@@ -1,6 +1,10 @@
 """A file of several lengths: the shortest that fits answers, as a file of one length does."""
 
+import json
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +19,16 @@ from tests.kbert.inference.test_texts import odd_texts
 pytestmark = pytest.mark.slow  # conversions
 
 TEXTS = ["jump the a", "", "play " * 40]
+REPOSITORY = Path(__file__).resolve().parents[3]
+# A process in which importing these fails, as where they are not installed.
+ALONE = """
+import json, sys
+sys.modules |= dict.fromkeys(("tensorflow", "tensorflow_text", "keras", "absl", "scipy", "h5py"))
+from export.litert.litert_model import LiteRTModel
+from export.tokenizers.python.exported_vocabulary import exported_vocabulary
+model = LiteRTModel(sys.argv[1], exported_vocabulary(sys.argv[2]), num_threads=1)
+print(json.dumps(model(json.loads(sys.argv[3]))["logits"].tolist()))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +101,18 @@ def test_texts_are_answered_as_keras_answers_them(several, classifier):
     np.testing.assert_array_equal(several(TEXTS[0])["logits"], answers["logits"][0])
     empty = several([])["probabilities"]
     assert empty.shape == (0, 2) and empty.dtype == np.float32
+
+
+def test_the_litert_library_and_numpy_are_enough(files, several, classifier, tmp_path):
+    classifier.vocabulary.write(tmp_path / "vocab.txt")
+    about = {"vocabulary": classifier.vocabulary.describe()}
+    (tmp_path / "kbert.json").write_text(json.dumps(about))
+    arguments = [str(files[4, 8, 16]), str(tmp_path), json.dumps(TEXTS)]
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, *arguments], cwd=REPOSITORY, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    np.testing.assert_allclose(json.loads(done.stdout), several(TEXTS)["logits"], rtol=1e-6)
 
 
 def test_rows_that_it_cannot_answer_are_refused(several, classifier):

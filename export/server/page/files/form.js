@@ -10,17 +10,29 @@ export class Form {
     this.say = say;
     this.edited = new Map(); // what was typed, by field name: it stays when another view has the same field
     this.controls = new Map();
+    this.below = new Map(); // what redraws the line below a control
   }
 
-  /** Shows the fields of a view; see views/table.js. */
-  show(fields) {
+  /** Shows the fields of a view; see views/table.js. lineOf(text): what stands below a text; or null. */
+  show(fields, lineOf = null) {
+    this.below.clear();
     this.controls = new Map(fields.map((field) => [field, this.control(field)]));
     const rows = [...this.controls].map(([field, control]) => {
       const label = element("label", { for: control.id }, field.label);
       const pair = field.kind === "check" ? [control, " ", label] : [label, control];
-      return element("div", { class: `field ${field.kind}` }, ...pair);
+      const line = lineOf && field.kind === "text" ? [this.line(control, lineOf)] : [];
+      return element("div", { class: `field ${field.kind}` }, ...pair, ...line);
     });
     this.place.replaceChildren(...rows);
+  }
+
+  line(control, lineOf) {
+    const line = element("p", { class: "pieces", dir: "auto" });
+    const draw = () => line.replaceChildren(...lineOf(control.value));
+    control.addEventListener("input", draw);
+    this.below.set(control, draw);
+    draw();
+    return line;
   }
 
   /** All values by name, as their kinds say. */
@@ -35,8 +47,10 @@ export class Form {
   }
 
   write(name, text) {
-    this.named(name).value = text;
+    const control = this.named(name);
+    control.value = text;
     this.edited.set(name, text);
+    this.below.get(control)?.();
   }
 
   named(name) {

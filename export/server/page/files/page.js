@@ -3,6 +3,7 @@
 import { showAnswer, showMessage, showRequest } from "./answer.js";
 import { element } from "./elements.js";
 import { Form } from "./form.js";
+import { Pieces } from "./pieces.js";
 import { Refused, makeRequest, readModels, readSignatures, readTroubles, send } from "./server.js";
 import { viewsOf } from "./views/table.js";
 
@@ -17,6 +18,7 @@ const [modelList, version, views, fields, askButton, answerPlace, requestPlace] 
 ].map((id) => document.getElementById(id));
 const form = new Form(fields, (text) => showMessage(answerPlace, text, "note"));
 let models = [];
+let pieces = null; // of the model's vocabulary, where it has one
 let shown = null; // {model, signature, view}: what the form is for
 let numAsked = 0;
 
@@ -35,8 +37,13 @@ async function showModel() {
   const name = modelList.value;
   const model = models.find((each) => each.name === name);
   clear();
-  const [signatures, troubles] = await Promise.all([readSignatures(name), readTroubles(name)]);
+  const [signatures, troubles, itsPieces] = await Promise.all([
+    readSignatures(name),
+    readTroubles(name),
+    model ? Pieces.of(model) : null,
+  ]);
   if (modelList.value !== name) return; // another one was chosen meanwhile
+  pieces = itsPieces;
   version.textContent = [model.version === null ? "" : `version ${model.version}`, ...troubles].join(" ");
   showViews(model, signatures);
 }
@@ -84,7 +91,10 @@ function tab(offered, checked) {
 
 function showView(offered) {
   shown = offered;
-  form.show(offered.view.fields(offered.signature));
+  const { view, signature } = offered;
+  // Only views that know what a field means can say that it is a text for the model.
+  const showsPieces = pieces && view.signatures.length > 0;
+  form.show(view.fields(signature), showsPieces ? (text) => pieces.line(text, !!view.readsMasks) : null);
   dropAnswer();
 }
 

@@ -3,9 +3,14 @@
 /** An error in words for the reader of the page. */
 export class Refused extends Error {}
 
-/** The models: [{name, version, labels, thresholds}]. */
+/** The models: [{name, version, labels, thresholds, has_vocabulary}]. */
 export async function readModels() {
   return (await read("page/models.json")).models;
+}
+
+/** The vocabulary of a model: {do_lower_case, vocab_txt}. */
+export async function readVocabulary(model) {
+  return read(`page/vocabularies/${encodeURIComponent(model)}`);
 }
 
 /**

@@ -5,9 +5,11 @@ import json
 import tensorflow as tf
 
 from kbert.tasks import TASKS
+from kbert.tokenization.vocabulary import Vocabulary
 
 LABELS = ["short", "<b>long</b>", "very long"]  # one looks like HTML, and must not become it
 THRESHOLDS = {"short": 0.25}
+TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "a", "day", "<", "b", ">", ","]
 WORDS = ["sunny", "##ny", "<i>dull</i>", "long"]
 _TEXT = tf.TensorSpec([None], tf.string, name="text")
 _TEXT_PAIR = tf.TensorSpec([None], tf.string, name="text_pair")
@@ -136,7 +138,10 @@ def save_answering_model(folder) -> str:
     extra = folder / "assets.extra"
     extra.mkdir()
     task = TASKS["multi_label_classification"](tuple(LABELS), thresholds=THRESHOLDS)
+    vocabulary = Vocabulary(TOKENS, do_lower_case=True)
+    vocabulary.write(extra / "vocab.txt")
     about = TASKS.record_of(task) | {"labels": LABELS, "run": "/somewhere/private"}
+    about |= {"vocabulary": vocabulary.describe()}
     (extra / "kbert.json").write_text(json.dumps(about))
     return str(folder)
 

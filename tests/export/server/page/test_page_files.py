@@ -2,12 +2,13 @@
 
 import http.client
 import json
+from urllib.parse import quote
 
 import pytest
 
 from export.server.page.page_files import read_page_files
 
-from .answering_model import LABELS, THRESHOLDS
+from .answering_model import LABELS, THRESHOLDS, TOKENS
 from .conftest import MODEL
 
 
@@ -62,10 +63,22 @@ def test_head_brings_no_body_and_post_no_page(page_server):
 def test_the_list_of_models_tells_labels_and_thresholds_and_no_path(page_server):
     status, headers, content = get(page_server, "/page/models.json")
     described = {"name": MODEL, "version": 1, "labels": LABELS, "thresholds": THRESHOLDS}
+    described |= {"has_vocabulary": True}
     assert (status, json.loads(content)) == (200, {"models": [described]})
     assert headers["Content-Type"] == "application/json"
 
 
 def test_a_model_of_another_program_has_no_labels(server):
     (described,) = json.loads(get(server, "/page/models.json")[2])["models"]
-    assert described == {"name": "length", "version": 3, "labels": None, "thresholds": None}
+    unknown = {"labels": None, "thresholds": None, "has_vocabulary": False}
+    assert described == {"name": "length", "version": 3} | unknown
+
+
+def test_the_vocabulary_of_a_model_and_of_none(page_server, server):
+    status, headers, content = get(page_server, f"/page/vocabularies/{quote(MODEL, safe='')}")
+    expected = {"do_lower_case": True, "vocab_txt": "".join(f"{token}\n" for token in TOKENS)}
+    assert (status, json.loads(content)) == (200, expected)
+    assert headers["Content-Type"] == "application/json"
+    for path, words in (("length", "The export of length has no vocabulary"), ("x", "Servable not found")):
+        status, _, content = get(server, f"/page/vocabularies/{path}")
+        assert status == 404 and words in json.loads(content)["error"]

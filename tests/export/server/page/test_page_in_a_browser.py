@@ -6,9 +6,11 @@ import shlex
 import numpy as np
 import pytest
 
+from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.export import signatures_page
 
-from .answering_model import LABELS, THRESHOLDS
+from .answering_model import LABELS, THRESHOLDS, TOKENS
 
 pytestmark = pytest.mark.slow
 HOSTILE = '<img src=x onerror="hacked=1"> <script>hacked=1</script>'
@@ -225,6 +227,29 @@ def test_two_texts_are_compared_by_their_vectors(page, page_asked):
     ask(page)
     expected = rest(page_asked, "similar", {"text": "a plane", "text_pair": "a plain"})
     np.testing.assert_allclose(numbers(page), expected, rtol=1e-6)
+
+
+def test_the_pieces_of_a_text_are_shown_while_it_is_typed(page):
+    vocabulary = Vocabulary(TOKENS, do_lower_case=True)
+    tokenizer = WordPieceTokenizer(vocabulary)
+    pieces = "[...document.querySelectorAll('.pieces .piece')].map(each => each.textContent)"
+    for title, text, ids in (
+        ("Classify serving_default", "Pláying a [MASK], <b>dull</b> DAY", lambda t: tokenizer([t])[0]),
+        ("Fill in the blank fill", "A [MASK] day,[MASK]", lambda t: tokenizer.tokenize_with_masks([t])[0]),
+    ):
+        show(page, title, 390)
+        fill(page, text=text)
+        expected = [TOKENS[index] for index in ids(text).numpy()]
+        assert page.run(pieces) == expected and len(expected) > 3
+        unknown = expected.count("[UNK]")
+        assert page.run("document.querySelectorAll('.pieces .unknown').length") == unknown
+        told = f"{len(expected)} pieces" + (f", {unknown} not in the vocabulary: " if unknown else ": ")
+        assert page.run("document.querySelector('.pieces').textContent").startswith(told)
+    ask(page)
+    page.run("document.querySelectorAll('#answer .bars button')[0].click()")
+    assert "[MASK]" not in page.run(pieces)[:3], "the word that a click put there"
+    show(page, "By name ids")
+    assert page.run("document.querySelectorAll('.pieces').length") == 0
 
 
 def test_hostile_text_stays_text(page):

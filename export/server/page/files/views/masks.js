@@ -7,6 +7,7 @@ const MASK = "[MASK]";
 
 export const masks = {
   title: () => "Fill in the blank",
+  readsMasks: true,
   signatures: [
     { inputs: ["text", "top_k", "whole_words?"], outputs: ["tokens", "probabilities", "num_masks"] },
   ],

@@ -15,6 +15,7 @@ import { question } from "./question.js";
  *   title(signature): what to do with it, in a word or two.
  *   signatures: [{inputs, outputs}], those that it fits. `inputs`: all names that the signature takes; one that
  *       ends in "?" may be missing. `outputs`: names that it must answer with; it may have more.
+ *   readsMasks: whether [MASK] in a text is the mask, not six letters and marks; false where it is left out.
  *   fields(signature): [{name, label, kind, value}] of the form. `kind`: "text", "lines" (one entry a line),
  *       "number" or "check"; `value` is what stands there first.
  *   request(values, signature): `instances` or `inputs` of the request.

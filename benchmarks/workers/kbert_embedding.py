@@ -1,0 +1,23 @@
+"""`kbert.load(...).embed` as a worker of embedding.py."""
+
+from benchmarks.peers.turns import Turns
+from kbert import command_line  # noqa: F401  quietens the import of TensorFlow
+
+
+def run_worker():
+    turns = Turns()
+    settings = turns.settings
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(settings["threads"])
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    import kbert
+
+    model = kbert.load(settings["hugging_face_folder"], precision=settings["precision"])
+    model = model.with_max_seq_length(settings["max_seq_length"])
+    turns.ready(tensorflow=tf.__version__)
+    turns.answer_batches(lambda texts: model.embed(texts, pooling="mean", normalize=True))
+
+
+if __name__ == "__main__":
+    run_worker()

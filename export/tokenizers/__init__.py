@@ -1,0 +1,1 @@
+"""The tokenizer without TensorFlow: Python, JavaScript, Kotlin and Swift. docs/tokenizers.md has the rest."""

@@ -1,0 +1,54 @@
+"""Reads the tables of unicode_tables.py; tables/compact.py says how they are written."""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+
+def ranges(table: str) -> list[tuple[int, int]]:
+    """The (first, last) code points of the ranges of a set, ascending."""
+    found, end = [], 0
+    for run in table.split(" "):
+        gap, _, length = run.partition(".")
+        start = end + int(gap, 36)
+        end = start + int(length or "1", 36)
+        found.append((start, end - 1))
+    return found
+
+
+def numbers(table: str) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """(code point, its numbers) for every character of a table of runs."""
+    end = 0
+    for run in table.split(" "):
+        where, _, values = run.partition(":")
+        gap, length, step = [int(part, 36) for part in (where.split(".") + ["1", "1"])[:3]]
+        own = tuple(int(value, 36) for value in values.split(","))
+        start = end + gap
+        for place in range(length):
+            yield start + place * step, own
+        end = start + (length - 1) * step + 1
+
+
+class CodePointSet:
+    """A set of characters as ranges.
+
+    Args:
+      table: of unicode_tables.py.
+
+    Example:
+      >>> from export.tokenizers.python.code_points import CodePointSet
+      >>> "b" in CodePointSet("2p.3"), "d" in CodePointSet("2p.3")  # U+0061 to U+0063
+      (True, False)
+    """
+
+    def __init__(self, table: str):
+        self.ranges = ranges(table)
+        self._starts = [first for first, _ in self.ranges]
+
+    def __contains__(self, character: str) -> bool:
+        code = ord(character)
+        place = bisect_right(self._starts, code) - 1
+        return place >= 0 and code <= self.ranges[place][1]
+
+    def __iter__(self) -> Iterator[int]:
+        """The code points, ascending."""
+        return (code for first, last in self.ranges for code in range(first, last + 1))

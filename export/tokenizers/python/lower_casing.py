@@ -1,0 +1,88 @@
+"""Lower case, decomposed, without accents: as the graph's StringLower, NFD and dropping of marks."""
+
+import re
+
+from .code_points import CodePointSet, numbers
+from .unicode_tables import ACCENTS, CASE_IGNORABLE, CASED, FIXED_ACCENTS, FOLDED, MARK_ORDER
+
+# Hangul syllables are arithmetic: The Unicode Standard, 3.12, "Conjoining Jamo Behavior".
+_FIRST_SYLLABLE, _LAST_SYLLABLE = 0xAC00, 0xD7A3
+_LEADING, _VOWEL, _TRAILING = 0x1100, 0x1161, 0x11A7
+_VOWELS, _TRAILINGS = 21, 28
+
+_CASED, _CASE_IGNORABLE, _FIXED_ACCENTS = map(CodePointSet, (CASED, CASE_IGNORABLE, FIXED_ACCENTS))
+_MARK_ORDER = {chr(code): rank for code, (rank,) in numbers(MARK_ORDER)}
+_ORDERED_MARK = re.compile(f"[{''.join(_MARK_ORDER)}]")
+
+
+class _Folding(dict):
+    """Code point -> what it becomes, as str.translate asks for it."""
+
+    def __init__(self):
+        folded = ((code, "".join(chr(code + shift) for shift in shifts)) for code, shifts in numbers(FOLDED))
+        super().__init__(folded)
+        self.update(dict.fromkeys(CodePointSet(ACCENTS), ""))
+
+    def __missing__(self, code):
+        return _jamo(code) if _FIRST_SYLLABLE <= code <= _LAST_SYLLABLE else code
+
+
+_FOLDING = _Folding()
+
+
+def fold(text: str) -> str:
+    """The lower-case text, decomposed and without accents.
+
+    A capital sigma at the end of a word becomes the final one, as The Unicode Standard, table 3-17, says.
+    """
+    if text.isascii():
+        return text.lower()
+    if "Σ" in text:
+        text = _with_small_sigmas(text)
+    folded = text.translate(_FOLDING)
+    return _with_ordered_marks(text) if _ORDERED_MARK.search(folded) else folded
+
+
+def _with_small_sigmas(text):
+    characters = list(text)
+    for place, character in enumerate(characters):
+        if character == "Σ":
+            characters[place] = "ς" if _is_final(text, place) else "σ"
+    return "".join(characters)
+
+
+def _is_final(text, place) -> bool:
+    """Whether a cased character stands before the place and none behind it, past what is case-ignorable."""
+    return _meets_cased(text, place, -1) and not _meets_cased(text, place, 1)
+
+
+def _meets_cased(text, place, step) -> bool:
+    place += step
+    while 0 <= place < len(text) and text[place] in _CASE_IGNORABLE:
+        place += step
+    return 0 <= place < len(text) and text[place] in _CASED
+
+
+def _with_ordered_marks(text):
+    """The folded text with its marks in NFD's order: an insertion into each run of them."""
+    folded, run_start = [], 0
+    for character in text:
+        if character in _FIXED_ACCENTS:
+            run_start = len(folded)
+        for mark in character.translate(_FOLDING):
+            rank = _MARK_ORDER.get(mark, 0)
+            place = len(folded)
+            while rank and place > run_start and _MARK_ORDER[folded[place - 1]] > rank:
+                place -= 1
+            folded.insert(place, mark)
+            if not rank:
+                run_start = len(folded)
+    return "".join(folded)
+
+
+def _jamo(code) -> str:
+    """The two or three letters of a Hangul syllable."""
+    rest, trailing = divmod(code - _FIRST_SYLLABLE, _TRAILINGS)
+    leading, vowel = divmod(rest, _VOWELS)
+    last = chr(_TRAILING + trailing) if trailing else ""
+    return chr(_LEADING + leading) + chr(_VOWEL + vowel) + last

@@ -1,0 +1,29 @@
+"""Text -> the words and marks that WordPiece sees: the graph's split_words, character by character."""
+
+import re
+
+from .code_points import CodePointSet, ranges
+from .lower_casing import fold
+from .unicode_tables import ALONE, DROPPED, SPACES
+
+
+def _pattern_of(table):
+    """The characters of a set, as they stand between the brackets of a pattern."""
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges(table))
+
+
+_CLEANED: dict[int, str | None] = dict.fromkeys(CodePointSet(SPACES), " ") | dict.fromkeys(
+    CodePointSet(DROPPED)
+)
+_WORD = re.compile(f"[{_pattern_of(ALONE)}]|[^ {_pattern_of(ALONE)}]+")
+
+
+def split_words(text: str, do_lower_case: bool) -> list[str]:
+    """The words and marks of a text, normalized.
+
+    Args:
+      text: any string; halves of surrogate pairs, which UTF-8 cannot write, are ignored.
+      do_lower_case: lower-case and strip accents.
+    """
+    cleaned = text.translate(_CLEANED)
+    return _WORD.findall(fold(cleaned) if do_lower_case else cleaned)
