@@ -16,115 +16,55 @@ the old version continues to answer. Several models, other versions and labels: 
 SIGTERM lets running requests end within --grace_seconds, then ends with code 0.
 """
 
-import os
-import pathlib
-import shlex
-import signal
-import sys
-import threading
-
-from absl import flags, logging
+from absl import flags
 
 from kbert import command_line
 
-from .server.composition import Server, ServerOptions
 from .server.limits import Limits
-from .server.models.loaded_version import BatchingSettings
-from .server.models.model_settings import ModelSettings, read_config_file
 
 _LAST_PORT = 65535
-_REAL_SERVER = "tensorflow/serving:2.19.1"
-
-
-class DevelopmentServer(Server):
-    """Serves one model over gRPC and REST until `stop`.
-
-    Args:
-        model_base_path: folder of version folders.
-        model_name: the model's name in requests.
-        port: gRPC port; 0 picks a free one.
-        rest_api_port: REST port; 0 picks a free one.
-        options: the rest of `ServerOptions`, by name.
-
-    Example:
-        with DevelopmentServer("served/sst2", "sst2", port=0, rest_api_port=0) as server:
-            ServingClient(f"localhost:{server.port}", "sst2").predict({"text": np.array(["fine"])})
-    """
-
-    def __init__(
-        self, model_base_path: str, model_name: str, port: int = 8500, rest_api_port: int = 8501, **options
-    ):
-        settings = ModelSettings(model_name, str(model_base_path))
-        super().__init__([settings], ServerOptions(port=port, rest_api_port=rest_api_port, **options))
-
-    def __enter__(self) -> "DevelopmentServer":
-        return self
-
-    def __exit__(self, *unused) -> None:
-        self.stop()
-
-
-def banner(models: list[ModelSettings]) -> str:
-    """Says what this server is, and how to start the real one for the first model."""
-    name, base_path = models[0].name, models[0].base_path
-    source = pathlib.Path(base_path).absolute()
-    mount = shlex.quote(f"type=bind,source={source},target=/models/{name}")
-    return (
-        "kbert development server: speaks the TensorFlow Serving API, without TLS or passwords.\n"
-        "The real one, where there is Docker:\n"
-        f"  docker run -p 8500:8500 -p 8501:8501 --mount {mount} "
-        f"-e MODEL_NAME={name} {_REAL_SERVER}"
-    )
-
-
-def serve_until_signal(models: list[ModelSettings], options: ServerOptions) -> None:
-    """Serves until SIGTERM or SIGINT."""
-    ended = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *unused: ended.set())
-
-    print(banner(models), flush=True)
-    server = Server(models, options)
-    for model in models:
-        print(
-            f"serving {model.name} version {server.models.newest_version(model.name)}: "
-            f"gRPC localhost:{server.port}, REST http://localhost:{server.rest_api_port}",
-            flush=True,
-        )
-    print(f"a page to try them: http://localhost:{server.rest_api_port}/", flush=True)
-    ended.wait()
-    if not server.stop():
-        # A kernel that does not end would crash where TensorFlow is taken apart below it.
-        logging.warning("Some requests did not end within the grace period.")
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
 
 
 def main(argv: list[str]) -> None:
     del argv
+    _check_models()
+    # TensorFlow loads here, after all checks that do not need it.
+    from .server.running import serve_until_signal
+
     serve_until_signal(_models(), _options())
 
 
-def _models() -> list[ModelSettings]:
+def _check_models() -> None:
+    """Refuses a model that is given twice, half or not at all."""
     given = flags.FLAGS
     single = given.model_base_path is not None or given.model_name is not None
     if given.model_config_file and not single:
-        models = read_config_file(given.model_config_file)
-        if not models:
-            raise ValueError(
-                f"model_config_file={given.model_config_file} lists no model; expected one or more."
-            )
-        return models
+        return
     if given.model_config_file or given.model_base_path is None or given.model_name is None:
         raise ValueError(
             f"received --model_base_path={given.model_base_path}, --model_name={given.model_name} and "
             f"--model_config_file={given.model_config_file}; expected the first two, or the third alone."
         )
-    return [ModelSettings(given.model_name, given.model_base_path)]
 
 
-def _options() -> ServerOptions:
+def _models() -> list:
+    """The `ModelSettings` of every model."""
+    from .server.models.model_settings import ModelSettings, read_config_file
+
+    given = flags.FLAGS
+    if not given.model_config_file:
+        return [ModelSettings(given.model_name, given.model_base_path)]
+    models = read_config_file(given.model_config_file)
+    if not models:
+        raise ValueError(f"model_config_file={given.model_config_file} lists no model; expected one or more.")
+    return models
+
+
+def _options():
+    """The `ServerOptions` of the flags."""
+    from .server.composition import ServerOptions
+    from .server.models.loaded_version import BatchingSettings
+
     given = flags.FLAGS
     batching = BatchingSettings(given.max_batch_size, given.batch_timeout_micros)
     return ServerOptions(

@@ -30,7 +30,7 @@ TOLERANCES = {"float32": 1e-5, "bfloat16": 0.1}
 
 
 def define_flags():
-    flags.DEFINE_string("run_dir", None, "The run to export; or give --init_checkpoint.")
+    flags.DEFINE_string("run_dir", None, "The run to export, or any checkpoint; or give --init_checkpoint.")
     define_init_checkpoint_flags()
     flags.DEFINE_string("model_base_path", None, "Folder of the model's versions.")
     flags.DEFINE_integer("version", None, "Version number; by default the next free one.", lower_bound=1)

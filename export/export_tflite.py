@@ -1,4 +1,4 @@
-r"""Script: a run directory -> LiteRT (.tflite) files that answer on phones, with their quality measured.
+r"""Script: a run or any checkpoint -> LiteRT (.tflite) files that answer on phones, with quality measured.
 
   python -m export.export_tflite --run_dir=runs/sst2 --output_dir=litert/sst2 \
       --quantization=float32,float16,dynamic_int8 --max_seq_length=16,32,64,128 --eval_file=sst2/dev.tsv
@@ -31,7 +31,7 @@ MIN_AGREEMENT = 0.99
 
 
 def define_flags():
-    flags.DEFINE_string("run_dir", None, "The run to export.")
+    flags.DEFINE_string("run_dir", None, "The run to export, or any checkpoint with its head.")
     flags.DEFINE_string("output_dir", None, "Folder for the .tflite files.")
     flags.DEFINE_list("quantization", ["float32", "dynamic_int8"], f"Of {', '.join(requests.QUANTIZATIONS)}.")
     flags.DEFINE_list(
@@ -152,19 +152,20 @@ def main(argv):
     lengths = None if FLAGS.max_seq_length is None else requests.parse_lengths(FLAGS.max_seq_length)
     requests.check_quantizations(FLAGS.quantization)
     requests.check_agreement(FLAGS.min_agreement)
-    from kbert.runs.run_directory import RunDirectory
+    from kbert.checkpoints.as_run import open_as_run
 
-    report = export_tflite(
-        RunDirectory(FLAGS.run_dir),
-        FLAGS.output_dir,
-        FLAGS.quantization,
-        lengths,
-        FLAGS.overwrite,
-        FLAGS.eval_file,
-        FLAGS.min_agreement,
-        FLAGS.mediapipe,
-        FLAGS.tokenizer_inside,
-    )
+    with open_as_run(FLAGS.run_dir) as run:
+        report = export_tflite(
+            run,
+            FLAGS.output_dir,
+            FLAGS.quantization,
+            lengths,
+            FLAGS.overwrite,
+            FLAGS.eval_file,
+            FLAGS.min_agreement,
+            FLAGS.mediapipe,
+            FLAGS.tokenizer_inside,
+        )
     print(json.dumps(report))
 
 

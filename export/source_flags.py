@@ -6,7 +6,7 @@ FLAGS = flags.FLAGS
 
 
 def source_of_flags():
-    """The `RunDirectory` of --run_dir, or the `LoadedModel` of --init_checkpoint.
+    """The `RunDirectory` of --run_dir, or the `LoadedModel` of a checkpoint: --init_checkpoint, or --run_dir.
 
     Raises:
       ValueError: when not exactly one of them is given, when a flag for checkpoints is given with a run, or
@@ -18,15 +18,17 @@ def source_of_flags():
             f"received {given} of --run_dir and --init_checkpoint; give exactly one: the run of a training, "
             "or a checkpoint of any format with its head."
         )
-    if FLAGS.init_checkpoint is not None:
+    from kbert.checkpoints.formats import local_path
+    from kbert.runs.run_directory import RunDirectory, holds_run
+
+    path = FLAGS.init_checkpoint or FLAGS.run_dir
+    if FLAGS.init_checkpoint is not None or not holds_run(local_path(path)):
         from kbert.inference.loaded_model import load
 
-        return load(FLAGS.init_checkpoint, FLAGS.do_lower_case, FLAGS.allow_unmatched)
+        return load(path, FLAGS.do_lower_case, FLAGS.allow_unmatched)
     if FLAGS.do_lower_case is not None or FLAGS.allow_unmatched:
         raise ValueError(
             "--do_lower_case and --allow_unmatched are for --init_checkpoint; a run records what they say. "
             "Leave them out."
         )
-    from kbert.runs.run_directory import RunDirectory
-
-    return RunDirectory(FLAGS.run_dir)
+    return RunDirectory(path)

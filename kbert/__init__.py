@@ -18,6 +18,8 @@ _PUBLIC = {
     "MaskFiller": "kbert.inference.mask_filler",
     "FeatureExtractor": "kbert.inference.feature_extractor",
     "RunDirectory": "kbert.runs.run_directory",
+    # Training on texts and labels
+    "finetune": "kbert.experiments.texts_and_labels",
     # Models
     "EncoderConfig": "kbert.config.encoder_config",
     "BertEncoder": "kbert.encoder",

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from absl import app, flags, logging
 
+from kbert.command_flags.flag_errors import parse_flags
 from kbert.pipeline_error import error_inside
 from kbert.stop_signal import StoppedBySignal
 
@@ -32,7 +33,7 @@ _MENDABLE = (ValueError, OSError, FloatingPointError)
 _PROJECT = Path(__file__).resolve().parent.parent
 
 
-def run(main):
+def run(main, *config_classes):
     """Parses the flags, runs `main(argv)` and leaves the process with its exit code.
 
     A user can mend a ValueError, an OSError (a missing file, an existing file, a full disk) and a
@@ -44,6 +45,8 @@ def run(main):
 
     Args:
       main: function of one argument, the command line that absl's flags left over: the program's name.
+      *config_classes: the configs that --override of this script changes. A flag that names one of their
+        settings (`--learning_rate=3e-5`) is answered with the override to type.
     """
 
     def guarded_main(argv):
@@ -62,9 +65,16 @@ def run(main):
         except (Exception, KeyboardInterrupt) as error:
             return _exit_code(error)
 
+    def guarded_flags(argv):
+        try:
+            return parse_flags(argv, config_classes)
+        except ValueError as error:
+            print(f"error: {error}", file=sys.stderr)
+            sys.exit(1)
+
     interrupt.end_at_interrupt()
     try:
-        app.run(guarded_main)
+        app.run(guarded_main, flags_parser=guarded_flags)
     except SystemExit as end:
         _end_at_once(end)
         raise

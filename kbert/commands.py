@@ -56,6 +56,7 @@ COMMANDS = {
 }
 _HELP = ("--help", "-help", "-h", "help")
 _VERSION = ("--version", "-version", "version")
+_started: list[str] = []  # the command that this process runs
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -79,6 +80,7 @@ def main(argv: list[str] | None = None) -> int:
     if module is None:
         print(f"error: {_complaint(command)}", file=sys.stderr)
         return 1
+    _started[:] = [command]
     _run(module, argv[2:])
     return 0
 
@@ -89,6 +91,20 @@ def module_of(command: str) -> str | None:
         if command in commands:
             return commands[command][0].format(export=export_package())
     return None
+
+
+def command_of(module: str) -> str | None:
+    """`kbert COMMAND` for a module that `python -m` runs; None for a module without a command."""
+    for commands in COMMANDS.values():
+        for command, (runs, _) in commands.items():
+            if module in (runs.format(export=export_package()), runs.format(export="export")):
+                return f"kbert {command}"
+    return None
+
+
+def started_as() -> str | None:
+    """`kbert COMMAND`, if this process was started so; None for `python -m MODULE`."""
+    return f"kbert {_started[0]}" if _started else None
 
 
 def list_of_commands() -> str:

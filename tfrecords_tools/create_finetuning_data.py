@@ -40,7 +40,11 @@ _CHARACTERS_AT_ONCE = 1 << 22  # very long texts are handed out in smaller piece
 def define_flags():
     """Defined on demand, so that a test may import several scripts that share the names of flags."""
     flags.DEFINE_string("config", None, "The fine-tuning config: task, dataset, max_seq_length.")
-    flags.DEFINE_multi_string("override", [], "One changed value, for example dataset.label=judgment.")
+    flags.DEFINE_multi_string(
+        "override",
+        [],
+        "One changed setting, for example dataset.label=judgment; as often as you like.",
+    )
     flags.DEFINE_string("input_file", None, "Labelled TSV, CSV or JSONL file, or one of them with .gz.")
     flags.DEFINE_string("vocab_file", None, "The vocab.txt.")
     flags.DEFINE_string(
@@ -326,4 +330,4 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    command_line.run(main, FinetuningConfig)

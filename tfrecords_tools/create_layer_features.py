@@ -38,7 +38,11 @@ COSTS = {
 
 def define_flags():
     flags.DEFINE_string("config", None, "The config of the training: task, dataset, lengths.")
-    flags.DEFINE_multi_string("override", [], "One changed value, for example max_seq_length=64.")
+    flags.DEFINE_multi_string(
+        "override",
+        [],
+        "One changed setting, for example max_seq_length=64; as often as you like.",
+    )
     flags.DEFINE_string("input_file", None, "The labelled file.")
     flags.DEFINE_string("init_checkpoint", None, "The encoder: any checkpoint that kbert reads.")
     flags.DEFINE_list("allow_unmatched", [], "What may differ in the checkpoint, as in run_finetuning.")
@@ -203,4 +207,4 @@ def _say_size(task, examples, encoder, stored, output_dir):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    command_line.run(main, FinetuningConfig)

@@ -1,5 +1,7 @@
 """What an export to LiteRT may be asked for; everything is refused here, before TensorFlow is loaded."""
 
+from kbert.article import with_article
+
 QUANTIZATIONS = ("float32", "float16", "dynamic_int8")
 MOST_LENGTHS = 8  # in one file; each is a graph of its own
 LEAST_LENGTH = 4
@@ -86,12 +88,12 @@ def check_run(run):
     task = run.task()
     if not reads_files(type(task)):
         raise ValueError(
-            f"{run.path} is a {task.name} run; LiteRT files are for runs that were fine-tuned on labelled "
-            "files: labels of texts, pairs and words, numbers, spans, choices, vectors."
+            f"{run.path} is {with_article(task.name)} run; LiteRT files are for runs that were fine-tuned on "
+            "labelled files: labels of texts, pairs and words, numbers, spans, choices, vectors."
         )
     if type(task).same_answers is Task.same_answers:
         raise ValueError(
-            f"{run.path} is a {task.name} run, whose task does not say which answers are the same; give it "
-            "the method `same_answers` (docs/add_a_task.md)."
+            f"{run.path} is {with_article(task.name)} run, whose task does not say which answers are the "
+            "same; give it the method `same_answers` (docs/add_a_task.md)."
         )
     run.checkpoint()

@@ -8,7 +8,7 @@ from kbert.checkpoints import google_tf1, kbert_run
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.hugging_face import folder as hugging_face
-from kbert.checkpoints.hugging_face import hub, sentence_checkpoint
+from kbert.checkpoints.hugging_face import hub, model_names, sentence_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.report import JSON_FILE, Report, write_reports
@@ -36,7 +36,10 @@ _DOWNLOADS = {
 
 
 def local_path(path) -> Path:
-    """A path unchanged; for a name such as `hf://org/name`, the folder that the model is downloaded to.
+    """A path unchanged; for a name such as `hf://org/name` or `bert-base-uncased`, the folder of the model.
+
+    What exists on disk is a path. With `hf://` the hub is asked first, and the cache answers without network;
+    without it the cache is asked first, and the hub only for well-known names (see `find_model`).
 
     Raises:
       ValueError: for a name that is unknown or cannot be downloaded.
@@ -44,7 +47,9 @@ def local_path(path) -> Path:
     for scheme, download in _DOWNLOADS.items():
         if str(path).startswith(scheme):
             return download(str(path))
-    return Path(path)
+    if Path(path).exists() or google_tf1.checkpoint_prefix(Path(path)) is not None:
+        return Path(path)
+    return model_names.find_model(str(path)) or Path(path)
 
 
 def detect_format(path) -> str:
@@ -60,7 +65,8 @@ def detect_format(path) -> str:
     if not path.exists():
         raise ValueError(
             f"checkpoint {path} does not exist; give a run directory, a Hugging Face folder, a KerasHub "
-            "preset, a TF1 checkpoint (its folder, or .../bert_model.ckpt), or a name: hf://org/name."
+            "preset, a TF1 checkpoint (its folder, or .../bert_model.ckpt), or a name: hf://org/name, "
+            "bert-base-uncased."
         )
     if (path / kbert_run.RUN_FILE).is_file():
         return kbert_run.FORMAT
@@ -80,7 +86,7 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
 
     Args:
       path: a run directory, a Hugging Face folder, a KerasHub preset, a TF1 checkpoint's folder or prefix;
-        or a name, `hf://org/name@revision` or `keras_hub://preset`.
+        or a name, `hf://org/name@revision`, `keras_hub://preset` or `bert-base-uncased`.
       do_lower_case: the casing, needed only if the checkpoint does not say it; it must not contradict the
         checkpoint.
       allow_unmatched: names and globs of tensors and settings that may differ, see `Allowance`.
@@ -92,6 +98,8 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
       ValueError: for anything that is missing, broken, contradictory or unknown.
     """
     folder = local_path(path)
+    if folder != Path(path) and do_lower_case is None:
+        do_lower_case = model_names.casing_of(str(path))
     checkpoint = _READERS[detect_format(folder)](folder, do_lower_case, Allowance(allow_unmatched))
     if folder != Path(path):
         checkpoint.report.note(f"{path} lies in {folder}")

@@ -1,5 +1,6 @@
 """Reads kbert's own run directories, and writes a converted checkpoint as a run of 0 steps."""
 
+import dataclasses
 from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
@@ -77,13 +78,16 @@ def read_kbert_run(
     return result
 
 
-def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance) -> Report:
+def write_kbert_run(
+    checkpoint: BertCheckpoint, folder: Path, allowance: Allowance, dataset: DatasetConfig | None = None
+) -> Report:
     """Writes a run of 0 steps, which evaluation, prediction, export and --init_checkpoint accept.
 
     Args:
       checkpoint: the model. Missing variables get fresh initial values, and run.json lists their names.
       folder: an empty folder.
       allowance: not used: every model has a task of kbert.
+      dataset: the columns of labelled files for it; None for those called "text", "text_pair" and "label".
 
     Returns:
       The report of the writing.
@@ -113,7 +117,7 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
             "initialised": list(checkpoint.missing),
         },
     }
-    run = RunDirectory.create_or_resume(folder, _config(checkpoint), details, checkpoint.vocabulary)
+    run = RunDirectory.create_or_resume(folder, _config(checkpoint, dataset), details, checkpoint.vocabulary)
     training_checkpoint.save_checkpoint(
         run.checkpoints,
         step=0,
@@ -130,7 +134,7 @@ def _pairs(checkpoint):
     return {} if checkpoint.takes_pairs is None else {"takes_pairs": checkpoint.takes_pairs}
 
 
-def _config(checkpoint):
+def _config(checkpoint, dataset):
     config_class = TASKS[checkpoint.task].config_class
     description = f"Converted from {checkpoint.source}"
     if issubclass(config_class, PretrainingConfig):
@@ -139,9 +143,9 @@ def _config(checkpoint):
         description=description,
         encoder=checkpoint.encoder,
         task=checkpoint.task,
-        dataset=DatasetConfig(
+        dataset=dataclasses.replace(
+            dataset or DatasetConfig(text_pair="text_pair" if checkpoint.takes_pairs else None),
             labels=checkpoint.labels if TASKS[checkpoint.task].has_labels else (),
-            text_pair="text_pair" if checkpoint.takes_pairs else None,
         ),
         max_seq_length=checkpoint.max_seq_length,
     )

@@ -35,6 +35,7 @@ _LARGEST = {
     "max_seq_length": _LARGEST_LENGTH,
     "num_train_epochs": 1e6,
     "eval_every_epochs": 1e6,
+    "max_train_examples": _LARGEST_STEP,
     "early_stopping_patience": 10**9,
     "layers": _MOST_LAYERS,  # of [frozen]
     "reinit_layers": _MOST_LAYERS,

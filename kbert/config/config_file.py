@@ -5,6 +5,7 @@ from pathlib import Path
 from kbert.config.checks import require
 from kbert.config.overrides import apply_override
 from kbert.config.plain_values import from_dict
+from kbert.config.setting_paths import path_of_setting
 from kbert.files.json_file import read_json
 from kbert.files.json_values import shown
 from kbert.files.toml_file import read_toml
@@ -28,9 +29,26 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
         type, values that do not fit together, or an encoder smaller than the vocabulary; the message names
         file and key.
     """
+    where = str(path)
+    try:
+        return _config(config_class, _values(path, overrides), where, vocab_size)
+    except ValueError as error:
+        wrong = _wrong_override(config_class, path, overrides, vocab_size)
+        if wrong is None or str(error).startswith("--override="):
+            raise
+        override, sentence = wrong
+        raise ValueError(_blaming(override, sentence, where, config_class)) from None
+
+
+def _values(path, overrides):
+    """The values of the file, with the overrides applied."""
     values: dict = _read(find_config(path))
     for override in overrides:
         apply_override(values, override)
+    return values
+
+
+def _config(config_class, values, where, vocab_size):
     encoder = values.get("encoder")
     if isinstance(encoder, str):
         encoder = values["encoder"] = {"preset": encoder}
@@ -38,10 +56,37 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
         encoder.setdefault("vocab_size", vocab_size)
         require(
             isinstance(encoder["vocab_size"], int) and encoder["vocab_size"] >= vocab_size,
-            f"{path}: encoder.vocab_size={shown(encoder['vocab_size'])} is smaller than the vocabulary, "
+            f"{where}: encoder.vocab_size={shown(encoder['vocab_size'])} is smaller than the vocabulary, "
             f"which has {vocab_size} pieces; leave it out to take the vocabulary's size.",
         )
-    return from_dict(config_class, values, where=str(path))
+    return from_dict(config_class, values, where=where)
+
+
+def _wrong_override(config_class, path, overrides, vocab_size):
+    """(the override that makes a good config wrong, the error); None where the file itself is wrong.
+
+    Overrides apply in order. The first one after which the config stays wrong is blamed; not one that a later
+    override completes.
+    """
+    wrong = None
+    for count in range(len(overrides) + 1):
+        try:
+            _config(config_class, _values(path, overrides[:count]), str(path), vocab_size)
+            wrong = None
+        except ValueError as error:
+            if count == 0:
+                return None
+            wrong = wrong or (overrides[count - 1], str(error))
+    return wrong
+
+
+def _blaming(override, sentence, where, config_class):
+    """The error of a config, as that of an override."""
+    name, _, value = override.partition("=")
+    path = path_of_setting(name, [config_class])
+    if path not in (None, name):
+        return f"--override={name} is no setting by itself; write --override={path}={value[:100]}."
+    return f"--override={shown(override)}: {sentence.removeprefix(where + ': ')}"
 
 
 def _read(path):

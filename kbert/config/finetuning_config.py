@@ -94,7 +94,9 @@ class FinetuningConfig(TrainingConfig):
     training file for that, by label, where there is no development file; `dev_split_seed` chooses which
     examples, whatever the `seed` of the training. `reinit_layers` of the topmost layers, and with
     `reinit_pooler` the pooler, begin with new random numbers instead of those of the checkpoint (arXiv
-    2006.05987, section 5). `lora` trains small adapters in the place of the encoder, see LoraConfig.
+    2006.05987, section 5). `max_train_examples` trains on at most so many examples of a file, for a quick
+    try: drawn like those of `dev_split`, by label and by `dev_split_seed`, from what that leaves. `lora`
+    trains small adapters in the place of the encoder, see LoraConfig.
     Training stops early after
     `early_stopping_patience` evaluations in a row without an improvement; the best checkpoint is then the
     run's default checkpoint.
@@ -116,10 +118,16 @@ class FinetuningConfig(TrainingConfig):
     early_stopping_patience: int | None = None
     dev_split: float | None = None
     dev_split_seed: int = 0
+    max_train_examples: int | None = None
 
     def __post_init__(self):
         super().__post_init__()
-        for name in ("eval_every_steps", "eval_every_epochs", "early_stopping_patience"):
+        for name in (
+            "eval_every_steps",
+            "eval_every_epochs",
+            "early_stopping_patience",
+            "max_train_examples",
+        ):
             value = getattr(self, name)
             require(value is None or value > 0, f"{name}={shown(value)} must be positive.")
         require(

@@ -170,6 +170,8 @@ def _open_data(config, paths):
     if config.dev_split:
         train_data, dev[""] = train_data.split(config.dev_split, config.dev_split_seed)
         _log_split(config, train_data, dev[""])
+    if config.max_train_examples:
+        train_data = train_data.at_most(config.max_train_examples, config.dev_split_seed)
     for name, path in paths.other_dev_files.items():
         dev[f"{name}_"] = open_data(path, None, dataset)
     for data in dev.values():

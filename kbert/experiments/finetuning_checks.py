@@ -32,6 +32,11 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
             f"dev_split={config.dev_split} splits the examples of --train_file, but {paths.train_dir} holds "
             "records; give the file, or records to evaluate on as --dev_dir."
         )
+    if config.max_train_examples and not paths.train_file:
+        raise ValueError(
+            f"max_train_examples={config.max_train_examples} chooses among the examples of --train_file, but "
+            f"{paths.train_dir} holds records; give the file."
+        )
 
 
 def require_weights(config: FinetuningConfig, start: Start):

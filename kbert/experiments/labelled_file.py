@@ -59,6 +59,21 @@ class LabelledFile:
             parts[place in held_out].append(example)
         return self._part(parts[0]), self._part(parts[1])
 
+    def at_most(self, number: int, seed: int) -> "LabelledFile":
+        """At most `number` of the examples in the order of the file, drawn as `split` draws held-out ones.
+
+        Raises:
+          ValueError: when none would be left, because equal texts stay together.
+        """
+        if number >= self.num_examples:
+            return self
+        try:
+            return self.split(number / self.num_examples, seed)[1]
+        except ValueError:
+            raise ValueError(
+                f"max_train_examples={number} of {self.num_examples} examples leaves none; give more."
+            ) from None
+
     def _part(self, examples):
         part = copy.copy(self)
         part.examples, part.fingerprint = examples, fingerprint_of(examples)

@@ -9,7 +9,7 @@ from keras import ops
 from kbert.answering.answering_encoder import AnsweringEncoder
 from kbert.config.pooling_config import POOLINGS
 from kbert.inference.finite_numbers import require_finite_answers
-from kbert.inference.loaded_model import LoadedModel
+from kbert.inference.loaded_model import loaded_of
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
 
@@ -36,7 +36,7 @@ class FeatureExtractor:
     """Returns the outputs of the encoder's layers for texts, like the original extract_features.py.
 
     Args:
-      model: a `LoadedModel`.
+      model: a `LoadedModel`, a `RunDirectory`, or a path or name as for `kbert.load`.
       layers: which layers: -1 is the last, -2 the one before; 0 is the output of the embeddings, 1 the first
         layer.
       pooling: "none" for one vector for each token, or a mode of `SequencePooling` for one vector for each
@@ -68,9 +68,8 @@ class FeatureExtractor:
     Reference: google-research/bert, extract_features.py; arXiv 1810.04805, section 5.3 for combinations.
     """
 
-    def __init__(
-        self, model: LoadedModel, layers=(-1,), pooling="none", combine="none", normalize: bool = False
-    ):
+    def __init__(self, model, layers=(-1,), pooling="none", combine="none", normalize: bool = False):
+        model = loaded_of(model)
         number = model.config.num_hidden_layers
         for layer in layers:
             if not -number - 1 <= layer <= number:
@@ -88,7 +87,7 @@ class FeatureExtractor:
         self.pooling = pooling
         self.combine = combine
         self._model = model
-        self._encoder = AnsweringEncoder(model.encoder, outputs=("hidden_states",))
+        self._encoder = AnsweringEncoder(model.encoder, model.precision, outputs=("hidden_states",))
         self._pool = None if pooling == "none" else SequencePooling(pooling, normalize)
         self._run = tf.function(self._values, reduce_retracing=True, autograph=False)
 

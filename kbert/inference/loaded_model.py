@@ -2,38 +2,48 @@
 
 import functools
 import itertools
+from pathlib import Path
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from kbert.answering.answering_encoder import AnsweringEncoder
+from kbert.answering.answering_encoder import PRECISIONS, AnsweringEncoder
 from kbert.answering.answering_model import answering_model
+from kbert.article import with_article
 from kbert.checkpoints.formats import local_path, read_checkpoint
+from kbert.checkpoints.hugging_face.model_names import casing_of
 from kbert.checkpoints.model_loading import build_model
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
+from kbert.inference.given_examples import examples_of
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
-from kbert.runs.run_directory import RunDirectory
+from kbert.runs.run_directory import RunDirectory, holds_run
 from kbert.tokenization.text_inputs import TextInputs
 
 _TEXTS_AT_ONCE = 32
 
 
 def load(
-    path, do_lower_case: bool | None = None, allow_unmatched=(), checkpoint: str | int | None = None
+    path,
+    do_lower_case: bool | None = None,
+    allow_unmatched=(),
+    checkpoint: str | int | None = None,
+    precision: str = "float32",
 ) -> "LoadedModel":
-    """Loads a model with its tokenizer and config, in float32.
+    """Loads a model with its tokenizer and config.
 
     Args:
       path: a run directory of kbert, a sentence-transformers folder, or any checkpoint that
         `kbert.checkpoints.formats.read_checkpoint` reads: Google's TF1, Hugging Face, KerasHub; or a name,
-        `hf://org/name@revision` or `keras_hub://preset`.
+        `hf://org/name@revision`, `keras_hub://preset` or `bert-base-uncased`.
       do_lower_case: the casing, if the checkpoint does not record it.
       allow_unmatched: names and globs of a checkpoint's tensors and settings that may stay unmatched.
       checkpoint: which of a run's checkpoints: "last", "best" or a step; see `RunDirectory.checkpoint`.
+      precision: "float32"; or "bfloat16", in which the encoder then answers (see `AnsweringEncoder`), for
+        machines with instructions for it. The weights of `LoadedModel.model` are float32 in both cases.
 
     Returns:
       A `LoadedModel`.
@@ -50,6 +60,7 @@ def load(
       >>> tuple(outputs["probabilities"].shape)
       (2, 2)
     """
+    _require_precision(precision)
     folder = local_path(path)
     if (folder / "run.json").is_file():
         loaded = LoadedModel.from_run(RunDirectory(folder), checkpoint)
@@ -58,9 +69,17 @@ def load(
             f"checkpoint={checkpoint!r} chooses a checkpoint of a run, but {path} is not a run; leave it out."
         )
     else:
+        if do_lower_case is None and folder != Path(path):
+            do_lower_case = casing_of(str(path))
         loaded = _from_checkpoint(read_checkpoint(folder, do_lower_case, allow_unmatched))
-    loaded.source = str(path)
+    loaded.source, loaded.precision = str(path), precision
     return loaded
+
+
+def _require_precision(precision):
+    if precision not in PRECISIONS:
+        choices = " or ".join(map(repr, PRECISIONS))
+        raise ValueError(f"precision={precision!r} is not known for answers; choose {choices}.")
 
 
 class LoadedModel:
@@ -78,7 +97,8 @@ class LoadedModel:
 
     Attributes:
       The arguments, and `text_inputs`, its `TextInputs`; `encoder`, the `BertEncoder` in the model; `config`,
-        its `EncoderConfig`; `pooling` (see `SequencePooling`) and `normalize`, with which `embed` works.
+        its `EncoderConfig`; `pooling` (see `SequencePooling`) and `normalize`, with which `embed` works;
+        `precision`, in which the encoder answers.
 
     Example:
       >>> import kbert
@@ -110,6 +130,7 @@ class LoadedModel:
         self.encoder = getattr(model, "encoder", model)
         self.config = self.encoder.config
         self.text_inputs = TextInputs(vocabulary, max_seq_length)
+        self.precision = "float32"
         self._embedders = {}  # (pooling, normalize) -> traced function
 
     @classmethod
@@ -130,7 +151,7 @@ class LoadedModel:
     @functools.cached_property
     def answering_model(self) -> keras.Model:
         """What answers in the place of `model`, with its weights; made when it is first asked for."""
-        return answering_model(self.model)
+        return answering_model(self.model, self.precision)
 
     def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":
         """The same model with another maximum length.
@@ -143,7 +164,7 @@ class LoadedModel:
                 f"max_seq_length={max_seq_length} is more than the {self.config.max_position_embeddings} "
                 f"positions of {self.source}; choose a smaller one."
             )
-        return LoadedModel(
+        changed = LoadedModel(
             self.source,
             self.task,
             self.model,
@@ -152,6 +173,8 @@ class LoadedModel:
             self.takes_pairs,
             self.own_pooling,
         )
+        changed.precision = self.precision
+        return changed
 
     def inputs(self, texts, text_pairs=None, with_masks=False) -> dict:
         """Texts as inputs of the model: tokenized, cut to `max_seq_length`, padded to the longest of them.
@@ -171,6 +194,30 @@ class LoadedModel:
         pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
         texts = tf.constant(batch.texts, tf.string)
         return self.text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
+
+    def predict(self, examples, top_k: int = 5, whole_words: bool = False):
+        """Answers in words, as `run_prediction` gives them: a label, a number, entities, filled masks.
+
+        Args:
+          examples: a text; a tuple of the task's inputs, such as the two texts of a pair, or a question and
+            its context; a dict of them; or a list of such examples.
+          top_k: how many answers to give if the task gives several, for example tokens for each [MASK].
+          whole_words: for [MASK]: leave out pieces of words.
+
+        Returns:
+          The answer, a dict as `Task.answer` makes it; a list of answers for a list.
+
+        Raises:
+          ValueError: when the task does not answer texts, for anything that is no example (the message names
+            its place), or when an answer is not finite.
+        """
+        from kbert.inference.answers import answered, require_answers
+
+        require_answers(self)
+        given, is_alone = examples_of(examples, self.task.inputs)
+        found = answered(self, given, {"top_k": top_k, "whole_words": whole_words})
+        answers = [answer for _, answer in found]
+        return answers[0] if is_alone else answers
 
     def embed(self, texts, pooling: str | None = None, normalize: bool | None = None) -> np.ndarray:
         """One vector for each text, for comparing texts with each other.
@@ -207,7 +254,7 @@ class LoadedModel:
     def _embedder(self, pooling, normalize):
         key = (pooling, normalize)
         if key not in self._embedders:
-            encoder = AnsweringEncoder(self.encoder, outputs=("sequence_output",))
+            encoder = AnsweringEncoder(self.encoder, self.precision, outputs=("sequence_output",))
             pool = SequencePooling(pooling, normalize)
 
             def embed(texts):
@@ -236,21 +283,30 @@ class LoadedModel:
         return keras.Model(inputs, layer(encoder(inputs)["sequence_output"], inputs["input_mask"]))
 
 
-def load_answering(run: RunDirectory | LoadedModel, answers: tuple[str, ...], need: str) -> LoadedModel:
-    """The `LoadedModel` of a run (a loaded model is returned as it is), if its task gives one of `answers`.
+def loaded_of(source) -> LoadedModel:
+    """A `LoadedModel` as it is; that of a `RunDirectory`, or of a path or name as for `load`."""
+    if isinstance(source, LoadedModel):
+        return source
+    return LoadedModel.from_run(source) if isinstance(source, RunDirectory) else load(source)
+
+
+def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
+    """The `LoadedModel` of what is given, if its task gives one of `answers`.
 
     Args:
-      run: a `RunDirectory` or a `LoadedModel`.
+      run: as for `loaded_of`.
       answers: keys of answers, see `Task.answers`.
       need: the end of the error message.
 
     Raises:
       ValueError: when the task gives none of the answers, before any weight is read.
     """
+    if isinstance(run, str | Path):
+        run = RunDirectory(run) if holds_run(run) else load(run)
     source, task = (run.path, run.task()) if isinstance(run, RunDirectory) else (run.source, run.task)
     if not set(answers) & set(task.answers):
-        raise ValueError(f"{source} is a {task.name} run; {need}.")
-    return LoadedModel.from_run(run) if isinstance(run, RunDirectory) else run
+        raise ValueError(f"{source} is {with_article(task.name)} run; {need}.")
+    return loaded_of(run)
 
 
 def _from_checkpoint(checkpoint):

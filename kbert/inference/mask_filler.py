@@ -1,16 +1,16 @@
 """The most probable tokens for [MASK]."""
 
-from kbert.inference.loaded_model import LoadedModel, load_answering
+from kbert.inference.loaded_model import load_answering
 from kbert.inference.predictor import Predictor
 from kbert.inference.texts import text_batch
-from kbert.runs.run_directory import RunDirectory
 
 
 class MaskFiller:
     """Fills the `[MASK]`s of texts with a pretraining run.
 
     Args:
-      run: a pretraining run's `RunDirectory`, or a `LoadedModel` with a masked-LM head.
+      run: a model with a masked-LM head, such as a pretraining run: a `LoadedModel`, a `RunDirectory`, or a
+        path or name as for `kbert.load`.
 
     Call arguments:
       texts: a text or a list of texts, each with at least one `[MASK]`.
@@ -39,7 +39,7 @@ class MaskFiller:
       [['probability', 'token'], ['probability', 'token']]
     """
 
-    def __init__(self, run: RunDirectory | LoadedModel):
+    def __init__(self, run):
         loaded = load_answering(run, ("masks",), "filling masks needs a pretraining run")
         self._predict = Predictor(loaded)
         self._weigh = Predictor(loaded, "candidates")

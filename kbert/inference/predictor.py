@@ -1,21 +1,23 @@
 """Answers from any run or checkpoint whose task answers texts."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import tensorflow as tf
 
 from kbert.inference.finite_numbers import require_finite_answers
-from kbert.inference.loaded_model import LoadedModel
+from kbert.inference.loaded_model import loaded_of
 
 
 class Predictor:
     """Calls a signature of a model, which is also what an export serves.
 
     Args:
-      loaded: a `LoadedModel`.
+      loaded: a `LoadedModel`, a `RunDirectory`, or a path or name as for `kbert.load`.
       signature: its name; see the signatures of the task.
 
     Attributes:
-      loaded: as given.
+      loaded: the `LoadedModel`.
       inputs: the names of the inputs that each example has, for example ("text", "text_pair").
       settings: the names of the inputs that are given once for all examples, for example ("top_k",).
 
@@ -37,8 +39,8 @@ class Predictor:
       ['label', 'probabilities']
     """
 
-    def __init__(self, loaded: LoadedModel, signature: str = "serving_default"):
-        self.loaded = loaded
+    def __init__(self, loaded, signature: str = "serving_default"):
+        self.loaded = loaded = loaded_of(loaded)
         signatures = loaded.task.signatures(loaded.answering_model, loaded.text_inputs)
         if signature not in signatures:
             raise ValueError(
@@ -51,7 +53,11 @@ class Predictor:
         self._run = self._signature.as_graph()
 
     def __call__(self, **inputs) -> list[dict]:
-        task, columns = self.loaded.task, [inputs[name] for name in self.inputs if name in inputs]
+        columns = [_column(name, inputs[name]) for name in self.inputs if name in inputs]
+        if len({len(column) for column in columns}) > 1:
+            sizes = ", ".join(f"{len(inputs[name])} {name}" for name in self.inputs if name in inputs)
+            raise ValueError(f"received {sizes}; give as many of each, one for each example.")
+        task = self.loaded.task
         examples = [dict(zip(self.inputs, row, strict=True)) for row in zip(*columns, strict=True)]
         for example in examples:
             task.check_inputs(example)
@@ -77,6 +83,16 @@ class Predictor:
             tf.constant(inputs[name], dtype=dtype) for name, (dtype, _) in self._signature.inputs.items()
         ]
         return {name: value.numpy() for name, value in self._run(*tensors).items()}
+
+
+def _column(name, values):
+    """The values of an input; a text alone would be taken apart into its characters."""
+    if isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes):
+        return values
+    raise ValueError(
+        f"{name} is {values!r:.60}; expected a list with one entry for each example. "
+        "kbert.load(...).predict(...) takes a single text too."
+    )
 
 
 def _numbers(outputs):

@@ -3,9 +3,8 @@
 import tensorflow as tf
 
 from kbert.inference.finite_numbers import require_finite_answers
-from kbert.inference.loaded_model import LoadedModel, load_answering
+from kbert.inference.loaded_model import load_answering
 from kbert.inference.texts import text_batch
-from kbert.runs.run_directory import RunDirectory
 
 _NEED = "classifying texts needs a run that was fine-tuned on texts and labels (run_finetuning)"
 
@@ -14,8 +13,8 @@ class TextClassifier:
     """Classifies texts with a fine-tuned run.
 
     Args:
-      run: the `RunDirectory` of a run whose task gives each text, or pair of texts, one label or several; or
-        a `LoadedModel` with such a head.
+      run: a model whose task gives each text, or pair of texts, one label or several: a `LoadedModel`, a
+        `RunDirectory`, or a path or name as for `kbert.load`.
 
     Call arguments:
       texts: a text or a list of texts.
@@ -38,7 +37,7 @@ class TextClassifier:
       (['label', 'probabilities'], ['loud', 'quiet'])
     """
 
-    def __init__(self, run: RunDirectory | LoadedModel):
+    def __init__(self, run):
         loaded = load_answering(run, ("label", "labels"), _NEED)
         self.takes_pairs = loaded.takes_pairs
         self.task, self._source = loaded.task, loaded.source

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from absl import logging
 
+from kbert.article import with_article
 from kbert.config import TrainingConfig, from_dict, to_dict
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_file import read_json_object, require_known_format
@@ -48,6 +49,7 @@ _FREE_KEYS = (
     "peak_flops",
     "teacher",  # where it lies; run.json records its content
 )
+_LENGTHS = ("num_train_epochs", "num_train_steps", "train_minutes")
 _ROUNDING_KEYS = (
     "jit_compile",
     "deterministic_ops",
@@ -164,8 +166,17 @@ class RunDirectory:
         if differing:
             raise ValueError(
                 f"--run_dir={self.path} holds another run; it differs in {'; '.join(differing)}. Repeat its "
-                "settings to resume it, or choose a new folder."
+                f"settings to resume it, or choose a new folder.{self._to_train_longer(differing)}"
             )
+
+    def _to_train_longer(self, differing):
+        """The end of the sentence where nothing but the length of the training has changed."""
+        if any(key.split(" ")[0].rpartition(".")[2] not in _LENGTHS for key in differing):
+            return ""
+        return (
+            " The learning rate follows the length, so a run keeps its own; to train its model further: "
+            f"--init_checkpoint={self.path} with a new --run_dir."
+        )
 
     def _compare_data(self, was, now):
         """Refuses other training data under the same name; accepts the same data under another name."""
@@ -216,9 +227,9 @@ class RunDirectory:
         if not self.task().has_encoder:
             start = self.details.get("init_checkpoint")
             raise ValueError(
-                f"{self.path} is a {self.details['task']} run: its model reads stored features, and has no "
-                "encoder that texts could go through. run_evaluation --input_dir judges it; everything else "
-                f"wants a run with an encoder, such as the features' own: {start}."
+                f"{self.path} is {with_article(self.details['task'])} run: its model reads stored features, "
+                "and has no encoder that texts could go through. run_evaluation --input_dir judges it; "
+                f"everything else wants a run with an encoder, such as the features' own: {start}."
             )
 
     def keep_chosen(self, which: str | int | None, settings: dict, chosen_on):

@@ -8,6 +8,7 @@ It prints two columns for each length, without and with recomputation of activat
 largest batch that fits.
 """
 
+import contextlib
 import math
 
 from absl import flags
@@ -31,7 +32,11 @@ _DEFAULT_LENGTH = 128  # for pretraining: the config does not hold the length of
 
 def define_flags():
     flags.DEFINE_string("config", None, "Config file (.toml or .json) of a pretraining or fine-tuning.")
-    flags.DEFINE_multi_string("override", [], "One changed value, for example encoder=bert_large.")
+    flags.DEFINE_multi_string(
+        "override",
+        [],
+        "One changed setting, for example encoder=bert_large; as often as you like.",
+    )
     flags.DEFINE_integer(
         "batch", None, "Examples that a device works on at a time; by default the config's train_batch_size "
         "divided by its gradient_accumulation_steps.", lower_bound=1,
@@ -66,14 +71,25 @@ def _memory():
 
 
 def _load_config(path, overrides):
-    """The config as a pretraining config or, if that fails, as a fine-tuning config."""
-    try:
-        return load_config(PretrainingConfig, path, overrides)
-    except ValueError as as_pretraining:
+    """The config as a pretraining config or, if that fails, as a fine-tuning config.
+
+    If both fail, the error is that of the kind of config that the file is without the overrides.
+    """
+    errors = {}
+    for config_class in (PretrainingConfig, FinetuningConfig):
         try:
-            return load_config(FinetuningConfig, path, overrides)
-        except ValueError:
-            raise as_pretraining from None
+            return load_config(config_class, path, overrides)
+        except ValueError as error:
+            errors[config_class] = error
+    raise errors[_kind_of(path)] from None
+
+
+def _kind_of(path):
+    for config_class in (PretrainingConfig, FinetuningConfig):
+        with contextlib.suppress(ValueError):
+            load_config(config_class, path)
+            return config_class
+    return PretrainingConfig
 
 
 def _shapes(config) -> list[TrainingShape]:
@@ -138,4 +154,4 @@ def memory_table(encoder, shapes: list[TrainingShape], memory: DeviceMemory) -> 
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    command_line.run(main, FinetuningConfig, PretrainingConfig)

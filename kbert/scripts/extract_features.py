@@ -17,7 +17,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
-from kbert.checkpoints.formats import detect_format
+from kbert.checkpoints.formats import detect_format, local_path
 from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
 from kbert.inference.text_progress import TextProgress
@@ -135,7 +135,7 @@ def main(argv):
     check_output_file(FLAGS.output_file, [FLAGS.input_file, *_model_files(FLAGS.run_dir)], FLAGS.overwrite)
     if not Path(FLAGS.output_file).absolute().parent.is_dir():
         raise ValueError(f"--output_file={FLAGS.output_file}: its folder does not exist; create it first.")
-    detect_format(FLAGS.run_dir)  # raises an error when there is no model
+    detect_format(local_path(FLAGS.run_dir))  # raises an error when there is no model
     count_texts(FLAGS.input_file)
 
     # TensorFlow loads here, after all checks that do not need it.

@@ -1,4 +1,4 @@
-r"""Script: a run directory + held-out data -> metrics, with those of the best constant answer.
+r"""Script: a model + held-out data -> metrics, with those of the best constant answer.
 
   python -m kbert.scripts.run_evaluation --run_dir=runs/sst2 --eval_file=sst2/dev.tsv
   python -m kbert.scripts.run_evaluation --run_dir=runs/sst2 --input_dir=records/sst2_dev
@@ -9,6 +9,8 @@ r"""Script: a run directory + held-out data -> metrics, with those of the best c
 
   python -m kbert.scripts.run_evaluation --run_dir=runs/sst2 --eval_file=sst2/dev.tsv \
       --html_file=sst2_dev.html
+  python -m kbert.scripts.run_evaluation --run_dir=hf://org/name --eval_file=sst2/dev.tsv \
+      --config=configs/finetuning/sst2.toml
 
 Prints one JSON line. `baseline_accuracy` is the accuracy of always answering the most frequent label (or
 masked token) of the same data: no constant answer can do better.
@@ -20,6 +22,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
+from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import MOST_EXAMPLES, evaluate
 from kbert.files.output_path import check_output_file
 from kbert.runs.metrics_file import json_ready
@@ -29,7 +32,14 @@ FLAGS = flags.FLAGS
 
 
 def define_flags():
-    flags.DEFINE_string("run_dir", None, "The run to evaluate.")
+    flags.DEFINE_string("run_dir", None, "The model: a run directory, or any checkpoint with its head.")
+    flags.DEFINE_string(
+        "config",
+        None,
+        "For a checkpoint of others: a fine-tuning config, whose [dataset] names the columns of --eval_file; "
+        "without it they are called text, text_pair and label.",
+    )
+    flags.DEFINE_bool("do_lower_case", None, "The casing, if a checkpoint of others does not record it.")
     flags.DEFINE_string("eval_file", None, "Labelled file, for a fine-tuned run.")
     flags.DEFINE_string("input_dir", None, "Folder of records, for a pretraining or a fine-tuned run.")
     define_records_errors_flag()
@@ -72,24 +82,36 @@ def main(argv):
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
     if FLAGS.html_file:
         _check_html_file()
-    from kbert.runs.run_directory import RunDirectory
+    dataset = load_config(FinetuningConfig, FLAGS.config).dataset if FLAGS.config else None
+    from kbert.checkpoints.as_run import open_as_run
 
-    task, metrics = evaluate(
-        RunDirectory(FLAGS.run_dir),
-        FLAGS.eval_file,
-        FLAGS.input_dir,
-        FLAGS.batch_size,
-        FLAGS.records_errors,
-        FLAGS.checkpoint,
-        FLAGS.predictions_dir,
-        FLAGS.keep_chosen,
-        FLAGS.split == "dev",
-        FLAGS.html_file,
-        FLAGS.html_examples,
-    )
+    with open_as_run(FLAGS.run_dir, FLAGS.do_lower_case, dataset, _flag_for_runs()) as run:
+        task, metrics = evaluate(
+            run,
+            FLAGS.eval_file,
+            FLAGS.input_dir,
+            FLAGS.batch_size,
+            FLAGS.records_errors,
+            FLAGS.checkpoint,
+            FLAGS.predictions_dir,
+            FLAGS.keep_chosen,
+            FLAGS.split == "dev",
+            FLAGS.html_file,
+            FLAGS.html_examples,
+        )
     if report := task.report(metrics):
         print(report)
     print(json.dumps(json_ready(metrics), allow_nan=False))
+
+
+def _flag_for_runs():
+    """The given flag that needs a run; "" without one."""
+    given = {
+        "--keep_chosen": FLAGS.keep_chosen,
+        "--checkpoint": FLAGS.checkpoint,
+        "--split": FLAGS.split == "dev",
+    }
+    return next((flag for flag, value in given.items() if value), "")
 
 
 def _check_html_file():

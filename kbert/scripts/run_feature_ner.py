@@ -15,7 +15,7 @@ import json
 from absl import flags
 
 from kbert import command_line
-from kbert.experiments.feature_based.feature_table import TablePlaces, TableSettings, run_feature_table
+from kbert.config import FinetuningConfig
 from kbert.features import STORED_DTYPES
 from kbert.reporting.feature_table_report import feature_table
 from kbert.runs.metrics_file import json_ready
@@ -51,6 +51,12 @@ def define_flags():
 
 def main(argv):
     del argv
+    # TensorFlow loads here, after the flags have been checked.
+    from kbert.experiments.feature_based.feature_table import TablePlaces, TableSettings, run_feature_table
+
+    # A tool of the same floor.
+    from tfrecords_tools.create_layer_features import create_layer_features
+
     settings = TableSettings(
         FLAGS.config,
         tuple(config_overrides()),
@@ -61,9 +67,6 @@ def main(argv):
     places = TablePlaces(
         FLAGS.train_file, FLAGS.dev_file, FLAGS.run_dir, starting_flags(), FLAGS.finetuned_run_dir
     )
-    # A tool of the same floor; here, because it brings TensorFlow along.
-    from tfrecords_tools.create_layer_features import create_layer_features
-
     summary = run_feature_table(settings, places, create_layer_features)
     print(feature_table(summary))
     print(json.dumps(json_ready(summary)))
@@ -71,4 +74,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    command_line.run(main, FinetuningConfig)

@@ -143,4 +143,4 @@ def _vocabulary_of_teacher():
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    command_line.run(main, FinetuningConfig)

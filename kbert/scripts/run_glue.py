@@ -17,6 +17,7 @@ import math
 from absl import flags
 
 from kbert import command_line
+from kbert.config import FinetuningConfig
 from kbert.experiments.glue.glue_benchmark import GluePlaces, GlueSettings, run_glue
 from kbert.reporting.glue_report import glue_table
 from kbert.runs.metrics_file import json_ready
@@ -70,4 +71,4 @@ def _rate(value):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    command_line.run(main, FinetuningConfig)

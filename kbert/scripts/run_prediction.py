@@ -33,10 +33,10 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
-from kbert.experiments.prediction import answers, require_answers, require_inputs, task_of
 from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
 from kbert.files.whole_file import whole_file
+from kbert.inference.answers import answers, require_answers, require_inputs, task_of
 from kbert.input_pipelines.unlabelled_lines import (
     examples_of_lines,
     holds_json_lines,

@@ -69,4 +69,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    command_line.run(main, PretrainingConfig)

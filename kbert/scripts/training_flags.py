@@ -19,9 +19,13 @@ def define_training_flags():
 def define_run_flags():
     """--run_dir, --override, --jit, --precision, --strategy, --num_devices, --cluster, --tpu."""
     flags.DEFINE_string("run_dir", None, "Folder for checkpoints and metrics; a run in it is resumed.")
-    flags.DEFINE_multi_string("override", [], "One changed value, for example num_train_steps=500.")
+    flags.DEFINE_multi_string(
+        "override",
+        [],
+        "One changed setting, for example num_train_steps=500; as often as you like.",
+    )
     flags.DEFINE_enum("jit", None, ["auto", "on", "off"], "Use XLA; replaces jit_compile of the config.")
-    flags.DEFINE_string("precision", None, f"{', '.join(PRECISIONS)}; replaces that of the config.")
+    flags.DEFINE_enum("precision", None, PRECISIONS, "Of the arithmetic; replaces that of the config.")
     flags.DEFINE_string("strategy", "auto", "auto, one_device, mirrored, multi_worker or tpu.")
     flags.DEFINE_integer("num_devices", None, "Devices of the mirrored strategy; by default all GPUs.")
     flags.DEFINE_enum("cluster", "tf_config", ["tf_config", "slurm"], "How multi_worker finds its workers.")
@@ -58,7 +62,7 @@ def define_init_checkpoint_flags():
         "init_checkpoint",
         None,
         "The weights to start from: a run of kbert, a Hugging Face folder, a KerasHub preset, Google's TF1 "
-        "checkpoint, or a name: hf://org/name@revision, keras_hub://preset.",
+        "checkpoint, or a name: hf://org/name@revision, keras_hub://preset, bert-base-uncased.",
     )
     flags.DEFINE_list(
         "allow_unmatched",

@@ -1,6 +1,7 @@
 """vocab.txt <-> ids, special tokens, casing. Standard library only."""
 
 import hashlib
+from os import PathLike
 from pathlib import Path
 
 from kbert.files.json_values import is_unicode
@@ -25,8 +26,8 @@ class Vocabulary:
       do_lower_case: whether texts are lower-cased and stripped of accents before WordPiece.
 
     Raises:
-      ValueError: for an empty vocabulary, a repeated token, a missing special token, or a piece of more than
-        256 bytes.
+      ValueError: for a path (see `from_file`), without a casing, for an empty vocabulary, a repeated token, a
+        missing special token, or a piece of more than 256 bytes.
 
     Example:
       >>> from kbert import Vocabulary
@@ -35,7 +36,17 @@ class Vocabulary:
       (2, 6, 7)
     """
 
-    def __init__(self, tokens, do_lower_case: bool, source: str = "vocabulary"):
+    def __init__(self, tokens, do_lower_case: bool | None = None, source: str = "vocabulary"):
+        if isinstance(tokens, str | PathLike):
+            raise ValueError(
+                f"Vocabulary({str(tokens)[:100]!r}) takes the pieces themselves; read a file with "
+                "Vocabulary.from_file(path, do_lower_case=True), or False for a cased vocabulary."
+            )
+        if do_lower_case is None:
+            raise ValueError(
+                f"{source} needs its casing, which is no property of the pieces: do_lower_case=True, or "
+                "False for a cased vocabulary."
+            )
         self.tokens = tuple(tokens)
         self.do_lower_case = bool(do_lower_case)
         self.ids = {token: index for index, token in enumerate(self.tokens)}

@@ -29,6 +29,43 @@ def _fault(name, file, old, new, *tests):
     return Fault(name, file, old, new, tuple(f"tests/{test}" for test in tests))
 
 
+_COMMANDS = (
+    _fault(
+        "a string is taken apart into characters",
+        "kbert/inference/predictor.py",
+        " and not isinstance(values, str | bytes)",
+        "",
+        "kbert/inference/test_predict.py::test_a_bare_string_is_never_taken_apart",
+    ),
+    _fault(
+        "a model made for bfloat16 answers in float32",
+        "kbert/inference/loaded_model.py",
+        "return answering_model(self.model, self.precision)",
+        "return answering_model(self.model)",
+        "kbert/inference/test_predict.py::test_bfloat16_at_load_answers_nearly_alike",
+    ),
+    _fault(
+        "a server is asked about a misspelt path",
+        "kbert/checkpoints/hugging_face/model_names.py",
+        "if not repository.startswith(_KNOWN):",
+        "if not repository:",
+        "kbert/checkpoints/hugging_face/test_model_names.py",
+    ),
+    _fault(
+        "a flag of a script that --help does not show",
+        "kbert/command_flags/help_page.py",
+        "return module == sys.argv[0] or ",
+        "return ",
+        "kbert/test_command_help.py",
+    ),
+    _fault(
+        "the last override is blamed for another",
+        "kbert/config/config_file.py",
+        "wrong = wrong or (overrides",
+        "wrong = (overrides",
+        "kbert/config/test_config.py::test_bad_overrides_are_refused_by_name",
+    ),
+)
 _FINETUNING = (
     _fault(
         "adapters merged without their scale",
@@ -1069,6 +1106,6 @@ _QUICKSTART = (
 
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
-    *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_FEATURES, *_SUITE, *_FINETUNING,
+    *_COMMANDS, *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_FEATURES, *_SUITE, *_FINETUNING,
     *_DISTILLATION, *_PAGES, *_CHOSEN_ANSWERS, *_ANSWERING, *_MODEL_PAGE, *_PHONES, *_QUICKSTART,
 )  # fmt: skip

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from export.client.serving_client import ServingClient
-from export.development_server import DevelopmentServer
 from export.export_savedmodel import export_savedmodel
 from export.export_tflite import export_tflite
 from export.litert.litert_model import LiteRTModel
 from export.server.models.loaded_version import BatchingSettings
+from export.server.running import DevelopmentServer
 from kbert.config import DatasetConfig, OptimizerConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning

@@ -15,8 +15,8 @@ import grpc
 import pytest
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 
-from export.development_server import DevelopmentServer, banner
 from export.server.models.model_settings import ModelSettings
+from export.server.running import DevelopmentServer, banner
 from tests.export.server.asking import MODEL, Asked, post, received, request_of, wait_until
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]

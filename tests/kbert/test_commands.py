@@ -82,7 +82,7 @@ def test_help_loads_nothing_heavy():
 
 def test_a_command_is_the_script_with_its_flags_and_its_exit_code():
     helped = run("memory", "--help")
-    assert "python -m kbert.scripts.estimate_memory" in helped.stdout and "--config" in helped.stdout
+    assert "  kbert memory --config=configs/" in helped.stdout and "--config" in helped.stdout
     refused = run("memory", "--config=none")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr.startswith("error: config file none does not exist")

@@ -78,7 +78,7 @@ def download(name: str) -> Path:
             folder = huggingface_hub.snapshot_download(
                 repository, revision=revision, allow_patterns=list(asked_for)
             )
-            if any(found for pattern in weights for found in Path(folder).glob(pattern)):
+            if _holds_any(Path(folder), weights):
                 break
     except errors.HFValidationError as error:
         raise ValueError(f"{name} is not a model's name: {_one_line(error)}.") from None
@@ -107,6 +107,16 @@ def download(name: str) -> Path:
     if not folder.is_dir():
         raise ValueError(f"{name} holds none of the files of a checkpoint that kbert reads.")
     return folder
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether a folder has a config and weights; a cache may hold a model's tokenizer alone."""
+    configs, weights = ("config.json", "bert_config.json"), [name for names in _WEIGHTS for name in names]
+    return _holds_any(folder, configs) and _holds_any(folder, weights)
+
+
+def _holds_any(folder, patterns):
+    return any(found for pattern in patterns for found in folder.glob(pattern))
 
 
 def _one_line(error):

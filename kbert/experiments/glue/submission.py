@@ -7,8 +7,8 @@ from pathlib import Path
 from absl import logging
 
 from kbert.experiments.glue.glue_tasks import GlueTask
-from kbert.experiments.prediction import answers
 from kbert.files.whole_file import write_text
+from kbert.inference.answers import answers
 from kbert.input_pipelines.labelled_files import stream_records, text_of
 
 HEADER = "index\tprediction"

@@ -533,14 +533,36 @@ def test_an_override_may_choose_the_preset(write):
         ("seed", "--override='seed' must look like path.to.field=value, for example"),
         ("=3", "--override='=3' must look like"),
         ("seed.x=3", "--override='seed.x=3': 'seed' is not a group of settings."),
-        ("sead=3", "unknown key 'sead' for PretrainingConfig. Did you mean 'seed'?"),
-        ("seed=many", "seed: expected int, received 'many'."),
+        ("sead=3", "--override='sead=3': unknown key 'sead' for PretrainingConfig. Did you mean 'seed'?"),
+        ("seed=many", "--override='seed=many': seed: expected int, received 'many'."),
+        (
+            "learning_rate=3e-5",
+            "--override=learning_rate is no setting by itself; write "
+            "--override=optimizer.learning_rate=3e-5.",
+        ),
     ],
 )
-def test_bad_overrides_are_refused(write, override, sentence):
+def test_bad_overrides_are_refused_by_name(write, override, sentence):
     with pytest.raises(ValueError) as error:
-        load_config(PretrainingConfig, write({"seed": 1}), [override])
-    assert sentence in str(error.value)
+        load_config(
+            PretrainingConfig, write({"seed": 1}), ["log_every_steps=3", override, "keep_checkpoints=2"]
+        )
+    assert str(error.value).startswith(sentence)
+
+
+def test_a_wrong_file_is_blamed_with_overrides_too(write):
+    path = write({"seed": "one"})
+    with pytest.raises(ValueError) as error:
+        load_config(PretrainingConfig, path, ["log_every_steps=3"])
+    assert str(error.value) == f"{path}: seed: expected int, received 'one'."
+
+
+def test_an_override_that_a_later_one_completes_is_not_blamed(write):
+    """early_stopping_patience needs eval_every_steps, wherever that stands."""
+    overrides = ["early_stopping_patience=2", "eval_every_steps=5"]
+    assert load_config(FinetuningConfig, write({}), overrides).early_stopping_patience == 2
+    with pytest.raises(ValueError, match="^--override='num_train_epochs=-1': num_train_epochs"):
+        load_config(FinetuningConfig, write({}), [*overrides, "num_train_epochs=-1"])
 
 
 # ------------------------------------------------------------------------- numbers that are none

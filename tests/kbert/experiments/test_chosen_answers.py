@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.prediction import answers
+from kbert.inference.answers import answers
 from kbert.runs.run_directory import RunDirectory
 from tests.html_checks import read_page
 from tests.kbert.experiments.served_answers import assert_served

@@ -11,8 +11,10 @@ from kbert.encoder import BertEncoder
 from kbert.experiments import finetuning
 from kbert.experiments.devices import Devices
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
-from kbert.experiments.finetuning_checks import too_few_steps
+from kbert.experiments.finetuning import _open_data, run_finetuning
+from kbert.experiments.finetuning_checks import require_trainable, too_few_steps
+from kbert.experiments.labelled_file import LabelledFile
+from kbert.experiments.labelled_paths import LabelledPaths
 from kbert.experiments.starting_point import Start, find_starting_point
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
@@ -105,6 +107,27 @@ def test_a_split_and_a_development_file_are_refused_together(labelled_files, tmp
         run_finetuning(config, tmp_path / "run", train_dir=tmp_path)
     with pytest.raises(ValueError, match="dev_split=1.0 must lie between 0 and 1"):
         tiny_finetuning_config(dev_split=1.0)
+
+
+def test_at_most_so_many_examples_are_spread_by_label(labelled_files):
+    data = LabelledFile(labelled_files[0], SequenceClassification, tiny_finetuning_config().dataset)
+    few = data.at_most(10, seed=0)
+    (counts, number), (all_counts, _) = few.count_labels(), data.count_labels()
+    assert number == few.num_examples and 8 <= number <= 10 and few.fingerprint != data.fingerprint
+    assert all(abs(counts[label] - all_counts[label] / 4) <= 2 for label in all_counts)
+    assert [one for one in data.examples if one in few.examples] == few.examples, "in the order of the file"
+    assert data.at_most(10, seed=1).examples != few.examples == data.at_most(10, seed=0).examples
+    assert data.at_most(40, seed=0) is data
+
+
+def test_the_number_of_training_examples_is_that_of_the_config(labelled_files):
+    config = tiny_finetuning_config(max_train_examples=16, dev_split=0.2)
+    train, dev, _ = _open_data(config, LabelledPaths(labelled_files[0]))
+    assert train.num_examples <= 16 and dev[""].num_examples == 8
+    held_out = {str(one) for one in dev[""].examples}
+    assert not held_out & {str(one) for one in train.examples}
+    with pytest.raises(ValueError, match="max_train_examples=16 chooses among the examples of --train_file"):
+        require_trainable(tiny_finetuning_config(max_train_examples=16), LabelledPaths(train_dir="records"))
 
 
 def test_the_topmost_layers_begin_anew_and_the_others_are_those_of_the_checkpoint(pretraining_run, tmp_path):

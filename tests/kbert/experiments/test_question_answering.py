@@ -14,7 +14,7 @@ from export.gate.session_check import run_signature
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.experiments.prediction import answers
+from kbert.inference.answers import answers
 from kbert.input_pipelines.records.labelled_records import LabelledRecords
 from kbert.manifest import read_manifest
 from kbert.runs.metrics_file import read_metrics

@@ -16,7 +16,7 @@ from kbert.config import DatasetConfig, to_dict
 from kbert.config.pooling_config import PoolingConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.experiments.prediction import answers
+from kbert.inference.answers import answers
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint

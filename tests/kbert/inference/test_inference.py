@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.prediction import answers as predictions
+from kbert.inference.answers import answers as predictions
 from kbert.inference.loaded_model import LoadedModel, load
 from kbert.inference.mask_filler import MaskFiller
 from kbert.inference.text_classifier import TextClassifier

@@ -49,6 +49,12 @@ def test_another_config_is_refused_with_every_difference(run, vocabulary):
     )
 
 
+def test_a_longer_training_is_told_how_to_go_on(run, vocabulary):
+    longer = dataclasses.replace(run.config, num_train_steps=run.config.num_train_steps + 1)
+    with pytest.raises(ValueError, match=rf"further: --init_checkpoint={run.path} with a new --run_dir\.$"):
+        RunDirectory.create_or_resume(run.path, longer, DETAILS, vocabulary)
+
+
 def test_another_vocabulary_is_refused(run, vocabulary):
     cased = Vocabulary(vocabulary.tokens, do_lower_case=False)
     with pytest.raises(ValueError, match="differs in vocabulary.do_lower_case .*vocabulary.fingerprint"):

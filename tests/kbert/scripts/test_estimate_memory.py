@@ -84,6 +84,11 @@ def test_a_fine_tuning_is_known_by_its_keys(config_file):
         ),
         ({"encoder": "bert_mini"}, ["--length=a"], "--length=a: expected whole numbers such as 128,512."),
         ({}, [], "the config names no encoder; add for example --override=encoder=bert_base."),
+        (
+            {"encoder": "bert_mini", "num_train_epochs": 3},  # no pretraining
+            ["--override=learning_rate=3"],
+            "--override=learning_rate is no setting by itself; write --override=optimizer.learning_rate=3.",
+        ),
         ({"encodr": 1}, [], "unknown key 'encodr' for PretrainingConfig. Did you mean 'encoder'?"),
     ],
 )

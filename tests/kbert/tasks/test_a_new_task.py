@@ -13,7 +13,7 @@ import kbert
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.experiments.prediction import answers
+from kbert.inference.answers import answers
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 

@@ -10,7 +10,7 @@ import pytest
 from kbert.experiments import seeds as seeds_module
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.glue.glue_benchmark import GluePlaces, GlueSettings, run_glue
-from kbert.experiments.prediction import answers
+from kbert.inference.answers import answers
 from kbert.reporting.glue_report import glue_table
 from kbert.runs.run_directory import RunDirectory
 from kbert.stop_signal import StoppedBySignal

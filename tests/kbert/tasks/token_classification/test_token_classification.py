@@ -17,7 +17,7 @@ from kbert.config import DatasetConfig, OptimizerConfig, to_dict
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.experiments.prediction import answers
+from kbert.inference.answers import answers
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory

@@ -4,6 +4,8 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator
 
+from kbert.article import with_article
+
 # Examples that are read before the first is answered, for each example of a batch: the more there are, the
 # more alike are the lengths in a batch.
 _READ_AHEAD = 64
@@ -37,26 +39,42 @@ def answers(
       ValueError: when the task does not answer texts, or when an example has other keys or no answer; the
         message names the example.
     """
+    given = {"top_k": top_k, "whole_words": whole_words}
+    for example, answer in answered(source, examples, given, checkpoint, batch_size, read_ahead):
+        yield example | answer
+
+
+def answered(
+    source, examples: Iterable[dict], settings: dict, checkpoint=None, batch_size=32, read_ahead=None
+) -> Iterator[tuple[dict, dict]]:
+    """Yields (example, answer) for each example, in their order.
+
+    Args:
+      source, examples, checkpoint, batch_size, read_ahead: as for `answers`.
+      settings: the values of all settings that signatures of the task may have: `top_k`, `whole_words`.
+
+    Raises:
+      ValueError: as `answers` does.
+    """
     from kbert.inference.loaded_model import LoadedModel
     from kbert.inference.predictor import Predictor
 
     require_answers(source)
     loaded = source if isinstance(source, LoadedModel) else LoadedModel.from_run(source, checkpoint)
     predictor = functools.cache(functools.partial(Predictor, loaded))
-    given = {"top_k": top_k, "whole_words": whole_words}
     numbered = enumerate(examples, start=1)
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
         signatures = [_signature(loaded, example, f"example {number}") for number, example in window]
-        answered: list[dict] = [{}] * len(window)
+        found: list[dict] = [{}] * len(window)
         for places in _batches(signatures, [example for _, example in window], batch_size):
             predict = predictor(signatures[places[0]])
             batch = [window[place][1] for place in places]
             columns = {name: [example[name] for example in batch] for name in predict.inputs}
-            settings = {name: given[name] for name in predict.settings}
-            for place, answer in zip(places, predict(**columns, **settings), strict=True):
-                answered[place] = answer
-        for (_, example), answer in zip(window, answered, strict=True):
-            yield example | answer
+            columns |= {name: settings[name] for name in predict.settings}
+            for place, answer in zip(places, predict(**columns), strict=True):
+                found[place] = answer
+        for (_, example), answer in zip(window, found, strict=True):
+            yield example, answer
 
 
 def task_of(source):
@@ -70,7 +88,7 @@ def require_answers(source):
     """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` does not answer texts."""
     task = task_of(source)
     if not task.inputs:
-        raise ValueError(f"{_name_of(source)} is a {task.name} run, which does not answer texts.")
+        raise ValueError(f"{_name_of(source)} is {with_article(task.name)} run, which does not answer texts.")
 
 
 def require_inputs(source, example: dict, place: str):

@@ -1,0 +1,32 @@
+"""The settings of all configs by their full names, such as `optimizer.learning_rate`."""
+
+import dataclasses
+import types
+import typing
+
+
+def setting_paths(config_class) -> list[str]:
+    """The settings that `--override` can change, each with the groups that it lies in, separated by dots."""
+    paths = []
+    for name, hint in typing.get_type_hints(config_class).items():
+        inner = _group(hint)
+        paths += [f"{name}.{path}" for path in setting_paths(inner)] if inner else [name]
+    return paths
+
+
+def _group(hint):
+    """The dataclass that a field holds, also as `Group | None`; None for a plain value."""
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    return next((kind for kind in kinds if dataclasses.is_dataclass(kind)), None)
+
+
+def path_of_setting(name: str, config_classes) -> str | None:
+    """The full name of a setting; None where there is no such setting.
+
+    Args:
+      name: a full name, or the last part of one. Of several settings that end alike, the least deep is meant.
+      config_classes: the configs to look in.
+    """
+    paths = [path for config_class in config_classes for path in setting_paths(config_class)]
+    ending = [path for path in paths if path == name or path.endswith(f".{name}")]
+    return min(ending, key=lambda path: path.count("."), default=None)

@@ -1,0 +1,127 @@
+"""`LoadedModel.predict` and its like: a text, a pair, a list, and one sentence for anything else."""
+
+import numpy as np
+import pytest
+
+import kbert
+from kbert.inference.answers import answers
+from kbert.inference.given_examples import examples_of
+from kbert.inference.predictor import Predictor
+from kbert.tasks import TASKS
+from tests.kbert.inference.random_model import random_task_model
+
+PAIR = ("jump the a", "walk")
+CHOICE = {"text": "a", "choices": ["b", "c"]}
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return random_task_model(TASKS["sequence_classification"](["quiet", "loud"]))
+
+
+@pytest.fixture(scope="module")
+def of_pairs():
+    task = TASKS["sequence_regression"](takes_pairs=True)
+    return random_task_model(task, takes_pairs=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "inputs", "examples", "is_alone"),
+    [
+        ("abc", ("text",), [{"text": "abc"}], True),
+        (["a", "b"], ("text",), [{"text": "a"}, {"text": "b"}], False),
+        (("a", "b"), ("text", "text_pair"), [{"text": "a", "text_pair": "b"}], True),
+        (("a", "b"), ("text",), [{"text": "a", "text_pair": "b"}], True),
+        ([("q", "c")], ("question", "context"), [{"question": "q", "context": "c"}], False),
+        (
+            {"text": "a", "choices": ["b", "c"]},
+            ("text", "choices"),
+            [{"text": "a", "choices": ["b", "c"]}],
+            True,
+        ),
+        ((text for text in "ab"), ("text",), [{"text": "a"}, {"text": "b"}], False),
+        (np.array(["a"]), ("text",), [{"text": "a"}], False),
+        ([], ("text",), [], False),
+    ],
+)
+def test_examples_of_every_form(given, inputs, examples, is_alone):
+    assert examples_of(given, inputs) == (examples, is_alone)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (b"abc", r"received bytes \(b'abc'\); expected a text"),
+        ({"a", "b"}, "received set"),
+        (3, r"received int \(3\); expected a text"),
+        (None, "received NoneType; expected"),
+        (np.array("a"), "received ndarray"),
+        (["a", 3], r"example 1 is int \(3\); expected a text \(str\), a pair"),
+        ([["a", "b"]], "example 0 is list"),
+        (("a", "b", "c"), "the example is tuple"),
+    ],
+)
+def test_anything_else_is_one_sentence(given, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        examples_of(given, ("text",))
+
+
+def test_a_text_alone_and_in_a_list_get_the_answers_of_the_script(classifier):
+    texts = ["jump the a", "walk", "jump the a walk talked"]
+    listed = classifier.predict(texts)
+    expected = [answer for answer in answers(classifier, [{"text": text} for text in texts])]
+    assert [{"text": text} | answer for text, answer in zip(texts, listed, strict=True)] == expected
+    alone = classifier.predict(texts[1])
+    assert alone["label"] == listed[1]["label"] and set(alone) == {"label", "probabilities"}
+    assert alone["probabilities"] == pytest.approx(listed[1]["probabilities"], abs=1e-6)
+    assert classifier.predict([]) == []
+    with pytest.raises(ValueError, match=r"example 1: text is 3; expected a text"):
+        classifier.predict({"text": 3})
+
+
+def test_a_pair(of_pairs):
+    alone, (listed, _) = of_pairs.predict(PAIR), of_pairs.predict([PAIR, ("a", "b")])
+    assert alone == pytest.approx(listed, abs=1e-6) and len(alone) == 1
+    with pytest.raises(ValueError, match="expects text and text_pair, but received text"):
+        of_pairs.predict("jump the a")
+
+
+def test_the_encoder_says_that_it_does_not_answer():
+    encoder = random_task_model(TASKS["encoder"]())
+    with pytest.raises(ValueError, match="is an encoder run, which does not answer texts"):
+        encoder.predict("a")
+
+
+def test_a_bare_string_is_never_taken_apart(classifier, of_pairs):
+    with pytest.raises(ValueError, match="text is 'walk'; expected a list with one entry for each example"):
+        Predictor(classifier)(text="walk")
+    with pytest.raises(ValueError, match="received 1 text, 2 text_pair; give as many of each"):
+        Predictor(of_pairs)(text=["a"], text_pair=["b", "c"])
+
+
+@pytest.mark.slow
+def test_a_path_stands_for_the_model(finetuned_run):
+    path, text = str(finetuned_run.path), "jump the a"
+    expected = kbert.load(path).predict(text)
+    assert kbert.TextClassifier(path)(text) == kbert.TextClassifier(finetuned_run)(text)
+    assert kbert.TextClassifier(path)(text)["label"] == expected["label"]
+    assert kbert.Predictor(path)(text=[text])[0]["label"] == expected["label"]
+    assert kbert.FeatureExtractor(path)(text).values.shape[0] == 5
+    with pytest.raises(ValueError, match="is a sequence_classification run; filling masks"):
+        kbert.MaskFiller(path)
+
+
+@pytest.mark.slow
+def test_bfloat16_at_load_answers_nearly_alike(finetuned_run):
+    exact, rounded = (kbert.load(finetuned_run.path, precision=name) for name in ("float32", "bfloat16"))
+    texts = ["jump the a", "walk"]
+    difference = np.abs(exact.embed(texts) - rounded.embed(texts)).max()
+    assert 0 < difference < 0.05
+    first, second = (kbert.FeatureExtractor(model)("walk").values for model in (exact, rounded))
+    assert 0 < np.abs(first - second).max() < 0.1
+    assert rounded.with_max_seq_length(12).precision == "bfloat16"
+    for one, other in zip(exact.predict(texts), rounded.predict(texts), strict=True):
+        assert one["probabilities"] == pytest.approx(other["probabilities"], abs=0.05)
+        assert one["probabilities"] != other["probabilities"]
+    with pytest.raises(ValueError, match="precision='float16' is not known for answers; choose 'float32' or"):
+        kbert.load(finetuned_run.path, precision="float16")
