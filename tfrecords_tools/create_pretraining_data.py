@@ -258,7 +258,7 @@ def _record_statistics(numbers) -> dict:
     if "next_sentence" in numbers:
         values["random_next_share"] = round(numbers["next_sentence"][1] / examples, 6)
     if masking := numbers.get("masking"):
-        values["masked_share"] = round(masking["places"] / numbers["tokens"], 6)
+        values["masked_share"] = masking["share"]
         for name in ("as_mask", "unchanged", "random"):
             values[f"masked_{name}_share"] = round(masking[f"shown_{name}"] / masking["places"], 6)
     return values
@@ -288,7 +288,7 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
         )
     if settings["masking"] == "static":
         lines.append(
-            f"masked: {100 * numbers['masked_share']:.1f} % of the tokens; of these "
+            f"masked: {100 * numbers['masked_share']:.1f} % of the tokens, special ones included; of these "
             f"{100 * numbers['masked_as_mask_share']:.1f} % [MASK], "
             f"{100 * numbers['masked_unchanged_share']:.1f} % unchanged, "
             f"{100 * numbers['masked_random_share']:.1f} % random"

@@ -78,7 +78,10 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     from kbert.training.trainer import open_run, train
 
     strategy = devices.make_strategy()  # before any other use of TensorFlow
+    require_whole_shares(config, strategy)
     train_data, dev, dataset = _open_data(config, paths)
+    # Before the checkpoint is read, which takes far longer than the labelled files.
+    num_train_steps = _num_train_steps(config, train_data)
     config = dataclasses.replace(config, dataset=dataset)
     task = TASKS[config.task].of_dataset(dataset, _settings(config))
     task = task.for_training(train_data.count_labels)
@@ -95,11 +98,9 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
         data.require_vocabulary(
             start.init_checkpoint or paths.train_dir or run_dir, point.vocabulary.describe()
         )
-    num_train_steps = _num_train_steps(config, train_data)
     train_data.check_training(task, config)
     if sentence := too_few_steps(config, train_data.num_examples, num_train_steps):
         logging.warning("%s", sentence)
-    require_whole_shares(config, strategy)
 
     details = _details(task, config, paths, start, train_data, dev) | teaching.details
     with contextlib.ExitStack() as stack:

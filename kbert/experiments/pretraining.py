@@ -120,6 +120,7 @@ def pretrain(
     from kbert.training.trainer import open_run, train
 
     strategy = devices.make_strategy()  # before any other use of TensorFlow
+    _require_batches(config, records, strategy)  # before a checkpoint is read
     task = _task(config, run_dir, records)
     teaching = Teaching(config, start)
     point = find_starting_point(teaching.start(start), run_dir, config.encoder, task)
@@ -127,7 +128,8 @@ def pretrain(
         records[0].require_vocabulary(start.init_checkpoint, point.vocabulary.describe())
     config = dataclasses.replace(config, encoder=point.encoder)
     teaching.check(run_dir, task, config.encoder, vocabulary, max(one.max_seq_length for one in records))
-    _require_fitting_phases(config, records, strategy)
+    for one in records:
+        one.require_room(config.encoder)
 
     details = _details(task, config, phases, start) | teaching.details
     sets = [(one.directory, one.manifest) for phase in phases for one in (phase.train, phase.held_out) if one]
@@ -179,11 +181,11 @@ def _task(config, run_dir, records):
     return task_class()
 
 
-def _require_fitting_phases(config, records, strategy):
+def _require_batches(config, records, strategy):
+    """Refuses batches that the replicas cannot share, and those that are larger than all records."""
     from kbert.training.devices.distribution import require_whole_shares
 
     for phase_config, one in zip(config.phase_configs, records, strict=True):
-        one.require_room(config.encoder)
         require_whole_shares(phase_config, strategy)
         if phase_config.length_buckets and strategy.num_replicas_in_sync > 1:
             raise ValueError(

@@ -6,19 +6,23 @@ from pathlib import Path
 
 from kbert.files.safetensors_file import read_safetensors
 from kbert.manifest import read_manifest
+from kbert.quickstart.verdict import verdict
 from kbert.runs.checkpoint import WEIGHTS_FILE
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 
 
-def figures_of(at: dict[str, Path], masked_lm: dict, filled: list[dict], tests: dict[str, dict]) -> dict:
+def figures_of(
+    at: dict[str, Path], masked_lm: dict, filled: list[dict], trained: dict[str, dict], shown: dict
+) -> dict:
     """The figures of data, vocabulary, pretraining and classifier.
 
     Args:
       at: see `commands.paths_in`.
       masked_lm: the metrics of the pretraining on held-out text.
       filled: texts with masks, and the tokens that the model predicts for them.
-      tests: the metrics of both classifiers, by the run's name in the report.
+      trained: the metrics of the classifiers over the seeds, see `commands.train`.
+      shown: the metrics of the classifier that is shown, on the test passages.
     """
     manifest = read_manifest(at["records"] / "train")
     return {
@@ -30,7 +34,7 @@ def figures_of(at: dict[str, Path], masked_lm: dict, filled: list[dict], tests: 
         },
         "pretraining": masked_lm | _training_figures(RunDirectory(at["pretraining run"])),
         "fill_mask": filled,
-        "classifier": _classifier_figures(RunDirectory(at["classifier run"]), tests),
+        "classifier": _classifier_figures(RunDirectory(at["classifier run"]), trained, shown),
     }
 
 
@@ -61,13 +65,17 @@ def _training_figures(run):
     }
 
 
-def _classifier_figures(run, tests):
-    pretrained = tests["classifier run"]
+def _classifier_figures(run, trained, shown):
+    scores = {
+        way: {name: metrics[f"test_{name}"] for name in ("accuracy", "f1", "loss")}
+        for way, metrics in trained.items()
+    }
     return {
         "labels": list(run.config.dataset.labels),
         "num_train_examples": run.details["num_train_examples"],
-        "num_test_examples": pretrained["num_examples"],
-        "baseline_accuracy": pretrained["baseline_accuracy"],
-        "pretrained": pretrained,
-        "from_scratch": tests["classifier without pretraining"],
+        "num_test_examples": shown["num_examples"],
+        "baseline_accuracy": shown["baseline_accuracy"],
+        "confusion": shown["confusion"],
+        **scores,
+        "verdict": verdict(scores["pretrained"]["accuracy"], scores["from_scratch"]["accuracy"]),
     }

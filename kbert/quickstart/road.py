@@ -1,9 +1,29 @@
 """Runs commands one after the other, each in its own process, as a user would type them."""
 
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+_MARKER = ".kbert_quickstart"  # a folder with this file is an earlier quickstart and may be replaced
+
+
+def prepare_folder(directory: Path):
+    """Makes the folder of a quickstart, empty but for its folder `logs`; an earlier quickstart is removed.
+
+    Raises:
+      ValueError: when the folder holds anything else.
+    """
+    if directory.exists() and any(directory.iterdir()):
+        if not (directory / _MARKER).is_file():
+            raise ValueError(
+                f"--directory={directory} holds other files; choose a new folder for the quickstart."
+            )
+        print(f"removing the earlier quickstart in {directory}")
+        shutil.rmtree(directory)
+    (directory / "logs").mkdir(parents=True, exist_ok=True)
+    (directory / _MARKER).touch()
 
 
 class Road:

@@ -6,15 +6,12 @@ Modules that need TensorFlow are imported only when they are used, so that the f
 import importlib.metadata
 import os
 import platform
-import shutil
 from pathlib import Path
 
 from kbert import __version__
 from kbert.files.whole_file import write_json
 from kbert.quickstart import commands
-from kbert.quickstart.road import Road
-
-_MARKER = ".kbert_quickstart"  # a folder with this file is an earlier quickstart and may be replaced
+from kbert.quickstart.road import Road, prepare_folder
 
 
 def quickstart(directory: Path) -> dict:
@@ -29,31 +26,19 @@ def quickstart(directory: Path) -> dict:
     Raises:
       ValueError: when the folder holds something else, or a step fails.
     """
-    _prepare(directory)
+    prepare_folder(directory)
     road, at = Road(directory), commands.paths_in(directory)
     commands.make_data(road, at)
-    commands.train(road, at)
+    trained = commands.train(road, at)
     results = _machine() | {
         "directory": str(directory.resolve()),
         "paths": {name: str(path) for name, path in at.items()},
-        **_measured(road, at),
+        **_measured(road, at, trained),
         "steps": road.steps,
         "total_seconds": round(road.total_seconds, 1),
     }
     _write_reports(directory, at, results)
     return results
-
-
-def _prepare(directory):
-    if directory.exists() and any(directory.iterdir()):
-        if not (directory / _MARKER).is_file():
-            raise ValueError(
-                f"--directory={directory} holds other files; choose a new folder for the quickstart."
-            )
-        print(f"removing the earlier quickstart in {directory}")
-        shutil.rmtree(directory)
-    (directory / "logs").mkdir(parents=True, exist_ok=True)
-    (directory / _MARKER).touch()
 
 
 def _machine():
@@ -65,23 +50,29 @@ def _machine():
     }
 
 
-def _measured(road, at):
+def _measured(road, at, trained):
     from kbert.quickstart.answers import ask_every_way
     from kbert.quickstart.figures import figures_of, sizes_of
 
     masked_lm, filled = commands.evaluate_pretraining(road, at)
-    tests = commands.evaluate_classifiers(road, at)
-    figures = figures_of(at, masked_lm, filled, tests)
+    shown = commands.evaluate_classifier(road, at)
+    figures = figures_of(at, masked_lm, filled, trained, shown)
     sizes = sizes_of(at, *commands.export(road, at))
     return figures | {"sizes": sizes, "answers": ask_every_way(at, road.logs)}
 
 
 def _write_reports(directory, at, results):
     from kbert.reporting.curves import draw_curves
-    from kbert.reporting.quickstart_page import results_table, write_page
+    from kbert.reporting.quickstart.page import write_page
+    from kbert.reporting.quickstart.table import results_table
 
-    names = ("pretraining run", "classifier run", "classifier without pretraining")
-    curves = draw_curves({name: at[name] for name in names}, "kbert quickstart")
+    control = at["classifiers without pretraining"] / at["classifier run"].name
+    runs = {
+        "pretraining": at["pretraining run"],
+        "classifier": at["classifier run"],
+        "classifier without pretraining": control,
+    }
+    curves = draw_curves(runs, "kbert quickstart")
     (directory / "curves.png").write_bytes(curves)
     write_json(results, directory / "results.json")
     write_page(results, curves, at["this page"])

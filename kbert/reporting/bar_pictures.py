@@ -94,27 +94,46 @@ def _nice_ceiling(value):
 
 
 class HorizontalBar(NamedTuple):
-    """A bar: its name, its share from 0 to 1, a CSS colour, and its text where that is not the percentage."""
+    """A bar: its name, its share from 0 to 1, a CSS colour, and its text where that is not the percentage.
+
+    A deviation above 0 is drawn as a line, from `share - deviation` to `share + deviation`.
+    """
 
     name: str
     share: float
     colour: str
     text: str = ""
+    deviation: float = 0.0
 
 
 def bars(shares) -> str:
     """Horizontal bars, each below its name; `shares`: `HorizontalBar`s, or tuples of the same."""
     height = 46
     parts = []
-    for index, (name, share, colour, text) in enumerate(HorizontalBar(*entry) for entry in shares):
+    for index, (name, share, colour, text, deviation) in enumerate(HorizontalBar(*e) for e in shares):
         top = index * height
         parts.append(
             f"<text x='0' y='{top + 14}'>{escape(name)}</text>"
             f"<text x='100%' y='{top + 14}' text-anchor='end'>{escape(text) or percent(share)}</text>"
             f"<rect y='{top + 20}' width='100%' height='14' rx='3' fill='var(--faint)'/>"
             f"<rect y='{top + 20}' width='{100 * share:.1f}%' height='14' rx='3' fill='{colour}'/>"
+            + (_deviation_line(share, deviation, top + 27) if deviation else "")
         )
     return f"<svg role='img' width='100%' height='{len(shares) * height}'>{''.join(parts)}</svg>\n"
+
+
+def _deviation_line(share, deviation, y):
+    """A line with an end mark on either side, in the colour of the letters."""
+    left, right = 100 * max(0.0, share - deviation), 100 * min(1.0, share + deviation)
+    ends = "".join(
+        f"<line class='deviation' x1='{x:.1f}%' x2='{x:.1f}%' y1='{y - 4}' y2='{y + 4}' "
+        "stroke='currentColor'/>"
+        for x in (left, right)
+    )
+    return (
+        f"<line class='deviation' x1='{left:.1f}%' x2='{right:.1f}%' y1='{y}' y2='{y}' "
+        f"stroke='currentColor' stroke-width='2'/>{ends}"
+    )
 
 
 def percent(share: float, digits: int = 1) -> str:

@@ -68,15 +68,24 @@ def _page(runs, title):
         sections.append(section("Settings" if one else "Settings that differ", settings))
     lead = _lead(one) if one else f"{len(runs)} runs side by side."
     return page(
-        title, lead, _NOTE, sections, line_pictures.STYLE + run_charts.STYLE + contents.STYLE + _STYLE
+        title, lead, _note(runs), sections, line_pictures.STYLE + run_charts.STYLE + contents.STYLE + _STYLE
     )
 
 
-_NOTE = (
-    "Lines are means over log intervals of training, with dropout; in a long run a line joins the means of "
-    "several intervals, and the pale band around it holds them all. Points are evaluations on held-out data. "
-    "Move the pointer over a curve to read its values."
-)
+def _note(runs):
+    dropout = ", with dropout" if any(_has_dropout(run.config) for run in runs) else ""
+    return (
+        f"Lines are means over log intervals of training{dropout}; in a long run a line joins the means of "
+        "several intervals, and the pale band around it holds them all. Points are evaluations on held-out "
+        "data. Move the pointer over a curve to read its values."
+    )
+
+
+def _has_dropout(config):
+    """Whether a run's recorded config drops anything, in its encoder or its adapters."""
+    parts = (config.get("encoder") or {}, config.get("lora") or {})
+    names = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout")
+    return any(part.get(name) for part in parts for name in names)
 
 
 def _lead(run):

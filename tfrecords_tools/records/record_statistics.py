@@ -136,9 +136,9 @@ class RecordStatistics:
           places), `text_tokens` (without special tokens; a mask counts as the piece that it hides),
           `unknown_tokens`, `unknown_share`, `pieces_used`, `vocab_size`, `lengths`, `first_lengths`,
           `second_lengths`, `frequent_pieces` ([piece, count] pairs); and, where the records have them,
-          `masking` (`places`, `share` of the text's tokens, `shown_as_mask`, `shown_unchanged`,
-          `shown_random`, `positions`, `per_record`, `most_masked`), `next_sentence` ([zeros, ones]) and
-          `labels` (counts in id order).
+          `masking` (`places`, `share` of the `tokens`, which masked_lm_prob sets, `shown_as_mask`,
+          `shown_unchanged`, `shown_random`, `positions`, `per_record`, `most_masked`), `next_sentence`
+          ([zeros, ones]) and `labels` (counts in id order).
         """
         counts = self.counts
         num_records = int(self._total("records"))
@@ -171,7 +171,7 @@ class RecordStatistics:
             shown_as_mask, shown_unchanged, shown_random = self._histogram("mask_kinds", 3).tolist()
             values["masking"] = {
                 "places": places,
-                "share": _share(places, text_tokens),
+                "share": _share(places, tokens),
                 "shown_as_mask": shown_as_mask,
                 "shown_unchanged": shown_unchanged,
                 "shown_random": shown_random,

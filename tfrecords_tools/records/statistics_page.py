@@ -100,8 +100,13 @@ def _lead(values, num_bytes):
         f"{percent(values['unknown_share'], 2)} of the text is unknown to the vocabulary"
     )
     if "masking" in values:
-        lead += f"; {percent(values['masking']['share'])} of it is masked"
+        lead += f"; {percent(_masked_share(values))} of the tokens, special ones included, are masked"
     return lead + "."
+
+
+def _masked_share(values):
+    """Of all tokens, as masked_lm_prob is; an older statistics.json gives a share of the text instead."""
+    return values["masking"]["places"] / max(1, values["tokens"])
 
 
 _KIND_WORDS = {
@@ -197,7 +202,7 @@ def _masks_section(values):
         facts(
             {
                 "places to predict": f"{masking['places']:,}",
-                "of the text": percent(masking["share"]),
+                "of the tokens": percent(_masked_share(values)),
                 "in an example, on average": f"{_mean(per_record):.1f}",
             }
         )

@@ -1,12 +1,15 @@
 """What a run does with the options of fine-tuning, on the tiniest model."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from kbert.config import DatasetConfig, FinetuningConfig, FrozenConfig, load_config
 from kbert.encoder import BertEncoder
+from kbert.experiments import finetuning
+from kbert.experiments.devices import Devices
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import _open_data, run_finetuning
 from kbert.experiments.finetuning_checks import require_trainable, too_few_steps
@@ -74,6 +77,26 @@ def test_the_same_command_again_finds_the_same_split(split_run, pretraining_run,
 def test_a_run_without_a_split_has_no_held_out_part(finetuned_run, labelled_files):
     with pytest.raises(ValueError, match="--split=dev is for a run that was trained with dev_split"):
         evaluate(finetuned_run, labelled_files[0], held_out=True)
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "sentence"),
+    [
+        (4096, "40 rows, fewer than one batch of 4096"),
+        (3, "train_batch_size=3 is not divisible by the 2 replicas"),
+    ],
+)
+def test_batches_that_cannot_be_are_refused_before_the_checkpoint_is_read(
+    labelled_files, tmp_path, monkeypatch, batch_size, sentence
+):
+    def read(*arguments):
+        raise AssertionError("the checkpoint was read")
+
+    monkeypatch.setattr(finetuning, "find_starting_point", read)
+    monkeypatch.setattr(Devices, "make_strategy", lambda devices: SimpleNamespace(num_replicas_in_sync=2))
+    config = tiny_finetuning_config(train_batch_size=batch_size, eval_batch_size=8)
+    with pytest.raises(ValueError, match=sentence):
+        run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=tmp_path)
 
 
 def test_a_split_and_a_development_file_are_refused_together(labelled_files, tmp_path):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kbert.config import FinetuningConfig, load_config
 from kbert.quickstart import commands
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -24,11 +25,10 @@ class SpokenRoad:
 def test_the_steps_in_their_order(tmp_path):
     road, at = SpokenRoad(), commands.paths_in(tmp_path)
     commands.make_data(road, at)
-    commands.train(road, at)
+    assert commands.train(road, at) == {"pretrained": {"number": 6}, "from_scratch": {"number": 7}}
     assert commands.evaluate_pretraining(road, at) == ({"number": 8}, [{"number": 9}])
-    tests = commands.evaluate_classifiers(road, at)
-    assert tests == {"classifier run": {"number": 10}, "classifier without pretraining": {"number": 11}}
-    assert commands.export(road, at) == ({"number": 12}, {"number": 13})
+    assert commands.evaluate_classifier(road, at) == {"number": 10}
+    assert commands.export(road, at) == ({"number": 11}, {"number": 12})
     assert [module.rpartition(".")[2] for module, _ in road.steps] == [
         "write_embedded_text",
         "build_vocabulary",
@@ -39,7 +39,6 @@ def test_the_steps_in_their_order(tmp_path):
         "run_finetuning",
         "run_evaluation",
         "run_prediction",
-        "run_evaluation",
         "run_evaluation",
         "export_savedmodel",
         "export_tflite",
@@ -59,3 +58,26 @@ def test_configs_are_there_and_every_flag_is_one_of_its_script(tmp_path, monkeyp
             flag, _, value = argument.removeprefix("--").partition("=")
             assert re.search(rf'DEFINE_\w+\(\s*"{flag}"', source), f"{module} has no --{flag}"
             assert flag != "config" or Path(value).is_file()
+
+
+def test_the_control_differs_by_from_scratch_and_its_folder_alone(tmp_path):
+    road, at = SpokenRoad(), commands.paths_in(tmp_path)
+    commands.train(road, at)
+    pretrained, control = (arguments for module, arguments in road.steps if "finetuning" in module)
+    assert set(control) ^ set(pretrained) == {
+        "--from_scratch",
+        f"--run_dir={at['classifiers']}",
+        f"--run_dir={at['classifiers without pretraining']}",
+    }
+    assert at["classifier run"].parent == at["classifiers"]
+
+
+def test_pretraining_sees_every_position_of_the_classifier(tmp_path):
+    """Positions that pretraining never saw once made the pretrained classifier lose to its control."""
+    road, at = SpokenRoad(), commands.paths_in(tmp_path)
+    commands.make_data(road, at)
+    classifier = load_config(FinetuningConfig, commands.config_path("finetuning/smoke.toml"))
+    records = [arguments for module, arguments in road.steps if "create_pretraining_data" in module]
+    for arguments in records:
+        (length,) = [flag for flag in arguments if flag.startswith("--max_seq_length=")]
+        assert int(length.partition("=")[2]) >= classifier.max_seq_length

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from kbert.config import FinetuningConfig, to_dict
+from kbert.config import EncoderConfig, FinetuningConfig, LoraConfig, to_dict
 from kbert.reporting.line_pictures import Kind, Series, chart, short_number, thin
 from kbert.reporting.run_metrics import RunMetrics
 from kbert.reporting.run_page import write_run_page
@@ -122,6 +122,14 @@ def test_settings_are_shown_and_names_are_escaped(run_folder, tmp_path):
     html = page_of(tmp_path / "page.html", **{"<i>run</i>": run_folder("run", LINES, config)})
     assert "<h1>&lt;i&gt;run&lt;/i&gt;</h1>" in html
     assert "a &lt;b&gt;bold&lt;/b&gt; run" in html and "<b>bold</b>" not in html
+
+
+@pytest.mark.parametrize(("rate", "lora_rate"), [(0.0, 0.0), (0.1, 0.0), (0.0, 0.1)])
+def test_dropout_is_said_where_there_is_some(run_folder, tmp_path, rate, lora_rate):
+    encoder = EncoderConfig(vocab_size=90, hidden_dropout_prob=0.0, attention_probs_dropout_prob=rate)
+    config = to_dict(FinetuningConfig(encoder=encoder, lora=LoraConfig(rank=2, dropout=lora_rate)))
+    html = page_of(tmp_path / "page.html", run=run_folder("run", LINES, config))
+    assert (", with dropout;" in html) == bool(rate or lora_rate)
 
 
 def test_the_page_of_a_run_has_the_tables_of_its_last_evaluation(run_folder, tmp_path):

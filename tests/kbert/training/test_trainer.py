@@ -3,9 +3,12 @@
 import dataclasses
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
+from kbert.experiments import pretraining
+from kbert.experiments.devices import Devices
 from kbert.experiments.pretraining import run_pretraining
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import MetricsFile, read_metrics
@@ -107,6 +110,26 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(records_dir, tm
         run_pretraining(tiny_pretraining_config(**changes), tmp_path / "run", records_dir / "train")
     assert sentence in str(error.value)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "sentence"),
+    [
+        (5000, "fewer than one batch of 5000"),
+        (3, "train_batch_size=3 is not divisible by the 2 replicas"),
+    ],
+)
+def test_batches_that_cannot_be_are_refused_before_a_checkpoint_is_read(
+    records_dir, tmp_path, monkeypatch, batch_size, sentence
+):
+    def read(*arguments):
+        raise AssertionError("the checkpoint was read")
+
+    monkeypatch.setattr(pretraining, "find_starting_point", read)
+    monkeypatch.setattr(Devices, "make_strategy", lambda devices: SimpleNamespace(num_replicas_in_sync=2))
+    config = tiny_pretraining_config(train_batch_size=batch_size, eval_batch_size=8)
+    with pytest.raises(ValueError, match=sentence):
+        run_pretraining(config, tmp_path / "run", records_dir / "train", init_checkpoint=tmp_path)
 
 
 def test_heldout_records_of_another_vocabulary_are_refused(records_dir, tmp_path):

@@ -89,7 +89,7 @@ def counted_by_hand(batch):
         "frequent_pieces": _most_frequent(pieces),
         "masking": {
             "places": masked.total(),
-            "share": round(masked.total() / text, 6),
+            "share": round(masked.total() / int(batch["input_mask"].sum()), 6),
             "shown_as_mask": kinds["as_mask"],
             "shown_unchanged": kinds["unchanged"],
             "shown_random": kinds["random"],

@@ -89,7 +89,7 @@ def test_the_numbers_of_pretraining_records_are_on_the_page(write):
     for number in (
         "60 examples of up to 16 tokens",
         f"{100 * values['fill_rate']:.1f}% of all places hold text",
-        f"{100 * masking['share']:.1f}% of it is masked",
+        f"{100 * masking['share']:.1f}% of the tokens, special ones included, are masked",
         f"shown as [MASK] {100 * masking['shown_as_mask'] / total:.1f}%",
         f"replaced by a random piece {100 * masking['shown_random'] / total:.1f}%",
         f"shown unchanged {100 * masking['shown_unchanged'] / total:.1f}%",

@@ -9,7 +9,7 @@ from tfrecords_tools.corpus.embedded_text.library_documents import Document
 from tfrecords_tools.corpus.embedded_text.sentences import sentence_words
 from tfrecords_tools.corpus.embedded_text.splits import checksum
 
-_ROWS_PER_LABEL = {"train": 260, "dev": 60, "test": 110}
+_ROWS_PER_LABEL = {"train": 60, "dev": 60, "test": 110}
 _ROW_WORDS = range(15, 71)
 _ENOUGH_WORDS = 28
 _MOST_ROW_SENTENCES = 4

@@ -7,14 +7,26 @@ from html import unescape
 
 import pytest
 
-from kbert.reporting.quickstart_page import results_table, write_page
+from kbert.reporting.quickstart.page import write_page
+from kbert.reporting.quickstart.table import results_table
 from tests.html_checks import Balanced
 
 PNG = b"\x89PNG\r\n\x1a\n a picture"
 
 
-def scores(loss, accuracy, f1):
-    return {"loss": loss, "accuracy": accuracy, "f1": f1, "confusion": [[101, 7], [13, 89]]}
+def scores(**means_and_deviations):
+    return {
+        name: {"mean": mean, "deviation": deviation, "values": [mean - deviation, mean, mean + deviation]}
+        for name, (mean, deviation) in means_and_deviations.items()
+    }
+
+
+def rows(*answers):
+    roads = ("Keras (Python)", "LiteRT dynamic int8")
+    return [
+        {"road": road, "label": label, "probability": probability, "latency_ms": latency}
+        for road, (label, probability, latency) in zip(roads, answers, strict=True)
+    ]
 
 
 RESULTS = {
@@ -46,14 +58,18 @@ RESULTS = {
     ],
     "classifier": {
         "labels": ["internet", "graphics"], "num_train_examples": 1687, "num_test_examples": 543,
-        "baseline_accuracy": 0.203, "pretrained": scores(1.07, 0.624, 0.607),
-        "from_scratch": scores(1.31, 0.551, 0.538),
+        "baseline_accuracy": 0.203,
+        "pretrained": scores(loss=(1.07, 0.11), accuracy=(0.624, 0.021), f1=(0.607, 0.034)),
+        "from_scratch": scores(loss=(1.31, 0.12), accuracy=(0.551, 0.017), f1=(0.538, 0.015)),
+        "confusion": [[101, 7], [13, 89]],
+        "verdict": "Pretraining helped: +7.3 points.",
     },
     "answers": {
-        "text": "Return a new socket object.",
-        "rows": [
-            {"road": "Keras (Python)", "label": "internet", "probability": 0.812, "latency_ms": 3.26},
-            {"road": "LiteRT dynamic int8", "label": "internet", "probability": 0.806, "latency_ms": 0.84},
+        "examples": [
+            {"text": "Return a new socket object.", "label": "internet", "is_right": True,
+             "rows": rows(("internet", 0.812, 3.26), ("internet", 0.806, 0.84))},
+            {"text": "Draw a window on the screen.", "label": "graphics", "is_right": False,
+             "rows": rows(("internet", 0.516, 3.71), ("graphics", 0.507, 0.91))},
         ],
         "max_difference": 1.2e-7,
         "max_difference_int8": 0.0041,
@@ -63,12 +79,13 @@ RESULTS = {
 }  # fmt: skip
 
 MEASURED = """5m01s 3 0.9.7 3.11.77 2.21.88 9.1 123.4 1,218 23,179 400,321 20,654 4,096 0.37% 815 352.6 31.4%
-    4.17 70.2% 5.2% 1,207 1,234,567 33.1% 11.9% 22.9% 8.7% 1,687 543 20.3% 62.4% 60.7% 1.07 55.1% 53.8% 1.31
-    81.2% 3.3 80.6% 0.8 1.2e-07 4.1e-03 5.5 1.4""".split()
+    4.17 70.2% 5.2% 1,207 1,234,567 33.1% 11.9% 22.9% 8.7% 1,687 543 20.3% 62.4% 2.1 60.7% 3.4 1.07 0.11 55.1%
+    1.7 53.8% 1.5 1.31 0.12 81.2% 3.3 80.6% 0.8 51.6% 3.7 50.7% 0.9 1.2e-07 4.1e-03 5.5 1.4""".split()
 WORDS = ["“the”", "function", "##s", "string", "internet", "Keras (Python)", "LiteRT dynamic int8",
-         "Return a new socket object.", "Text", "Training", "SavedModel", "quickstart_run/text",
-         "quickstart_run/index.html"]  # fmt: skip
-ON_THE_PAGE_ONLY = ["101", "7", "13", "89", "graphics", "/somewhere/quickstart_run",
+         "Return a new socket object.", "Draw a window on the screen.", "graphics",
+         "right", "wrong", "3 seeds", "Pretraining helped: +7.3 points.",
+         "Text", "Training", "SavedModel", "quickstart_run/text", "quickstart_run/index.html"]  # fmt: skip
+ON_THE_PAGE_ONLY = ["101", "7", "13", "89", "60.3%", "64.5%", "53.4%", "56.8%", "/somewhere/quickstart_run",
                     "python -m a.b --output_dir=x", "python -m c.d --x=y"]  # fmt: skip
 
 
@@ -111,15 +128,19 @@ def test_every_measured_number_and_name_is_in_the_table():
 
 def test_the_table_stays_under_100_columns():
     results = copy.deepcopy(RESULTS)
-    results["answers"]["text"] = results["fill_mask"][0]["text"] = results["steps"][0]["title"] = "word " * 99
-    results["answers"]["rows"][0]["label"] = "x" * 120
+    results["answers"]["examples"][0]["text"] = results["fill_mask"][0]["text"] = results["steps"][0][
+        "title"
+    ] = "word " * 99
+    results["answers"]["examples"][0]["rows"][0]["label"] = "x" * 120
+    results["classifier"]["verdict"] = "word " * 99
     assert max(map(len, results_table(results).splitlines())) < 100
 
 
 def test_the_parts_follow_the_road(page):
     titles = re.findall(r"<h2>(.*?)</h2>", page())
     assert titles == ["Text", "Vocabulary", "Records", "Pretraining", "Fill-mask", "Classifier",
-                      "One sentence, every way", "Sizes", "Commands", "Where everything is"]  # fmt: skip
+                      "A right and a wrong answer, every way",
+                      "Sizes", "Commands", "Where everything is"]  # fmt: skip
 
 
 def replace_texts(value, text):
@@ -154,9 +175,14 @@ def test_bars_are_as_long_as_the_accuracies(page):
     assert widths == ["20.3", "55.1", "62.4"]
 
 
+def test_the_lines_on_the_bars_are_the_deviations(page):
+    lines = re.findall(r"class='deviation' x1='([\d.]+)%' x2='([\d.]+)%' y1='(\d+)' y2='\3'", page())
+    assert [(left, right) for left, right, _ in lines] == [("53.4", "56.8"), ("60.3", "64.5")]
+
+
 def test_a_label_that_never_occurs_divides_by_nothing(page):
     results = copy.deepcopy(RESULTS)
-    results["classifier"]["pretrained"]["confusion"] = [[0, 0], [3, 5]]
+    results["classifier"]["confusion"] = [[0, 0], [3, 5]]
     assert "--share:0.00" in page(results)
 
 

@@ -1,0 +1,113 @@
+"""The quickstart on a pretrained encoder: which commands it gives, and what it refuses before the first."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kbert.quickstart import pretrained_walk
+from kbert.quickstart.pretrained_walk import licence_of, quickstart_pretrained
+from kbert.quickstart.shown_examples import ShownExample
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def encoder(tmp_path):
+    folder = tmp_path / "encoder"
+    folder.mkdir()
+    (folder / "README.md").write_text(
+        "---\nlanguage: en\nlicense: apache-2.0\ntags:\n- x\n---\nlicense: mit\n"
+    )
+    return folder
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """The steps, which are not run: script -> its arguments."""
+    given = {}
+
+    def step(road, title, module, *arguments):
+        given[module.rpartition(".")[2]] = arguments
+        return '{"accuracy": 0.75, "baseline_accuracy": 0.25, "num_examples": 16}\n'
+
+    monkeypatch.setattr(pretrained_walk.Road, "step", step)
+    shown = [ShownExample("good text", "a", "a", True), ShownExample("bad text", "a", "b", False)]
+    monkeypatch.setattr(pretrained_walk, "_shown", lambda run, test: shown)
+    return given
+
+
+def labelled_csv(path, num_rows, header="text,label"):
+    path.write_text(header + "\n" + "".join(f"text number {n},label {n % 2}\n" for n in range(num_rows)))
+    return path
+
+
+@pytest.mark.parametrize(("num_rows", "epochs"), [(20, 5), (2_500, 2), (100_000, 1)])
+def test_a_file_of_ones_own_is_split_and_a_long_one_is_read_less_often(
+    tmp_path, encoder, steps, num_rows, epochs
+):
+    data = labelled_csv(tmp_path / "mine.csv", num_rows)
+    quickstart_pretrained(tmp_path / "run", encoder, data)
+    assert list(steps) == ["run_finetuning", "run_evaluation", "export_savedmodel"]
+    assert {
+        f"--train_file={data}",
+        "--override=dev_split=0.2",
+        f"--override=num_train_epochs={epochs}",
+    } <= set(steps["run_finetuning"])
+    assert {f"--eval_file={data}", "--split=dev"} <= set(steps["run_evaluation"])
+
+
+def test_without_a_file_the_labels_are_those_of_the_quickstart(tmp_path, encoder, steps):
+    quickstart_pretrained(tmp_path / "run", encoder)
+    assert list(steps)[0] == "write_embedded_text"
+    labelled = tmp_path / "run" / "text" / "labelled"
+    assert {f"--train_file={labelled}/train.tsv", f"--dev_file={labelled}/dev.tsv"} <= set(
+        steps["run_finetuning"]
+    )
+    assert f"--eval_file={labelled}/test.tsv" in steps["run_evaluation"]
+
+
+def test_every_flag_is_one_of_its_script(tmp_path, encoder, steps):
+    shared = (REPOSITORY / "kbert" / "scripts" / "training_flags.py").read_text()
+    quickstart_pretrained(tmp_path / "run", encoder, labelled_csv(tmp_path / "mine.csv", 20))
+    for script, folder in zip(steps, ("kbert/scripts", "kbert/scripts", "export"), strict=True):
+        source = (REPOSITORY / folder / f"{script}.py").read_text() + shared
+        for argument in steps[script]:
+            flag = argument.removeprefix("--").partition("=")[0]
+            assert re.search(rf'DEFINE_\w+\(\s*"{flag}"', source), f"{script} has no --{flag}"
+
+
+def test_scores_answers_licence_and_the_server_are_said(tmp_path, encoder, steps, capsys):
+    quickstart_pretrained(tmp_path / "run", encoder)
+    said = capsys.readouterr().out
+    for part in ("75.0% of 16 texts", "25.0%", "apache-2.0", "good text", "bad text", "b; the label is a"):
+        assert part in said
+    assert (
+        f"development_server --model_base_path={tmp_path}/run/serving/classifier --model_name=classifier"
+        in said
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "num_rows", "complaint"),
+    [
+        ("review,label", 20, "no column 'text'"),
+        ("text,stars", 20, "no column 'label'"),
+        ("text,label", 19, "19 rows and 2 different labels; expected at least 20 rows and two labels"),
+    ],
+)
+def test_a_wrong_file_is_refused_before_anything_is_written(tmp_path, encoder, header, num_rows, complaint):
+    data = labelled_csv(tmp_path / "mine.csv", num_rows, header)
+    with pytest.raises(ValueError, match=complaint):
+        quickstart_pretrained(tmp_path / "run", encoder, data)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_checkpoint_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="nowhere is not a folder; expected an encoder"):
+        quickstart_pretrained(tmp_path / "run", tmp_path / "nowhere")
+
+
+def test_the_licence_is_that_of_the_model_cards_head(tmp_path, encoder):
+    assert licence_of(encoder) == "apache-2.0"
+    assert licence_of(tmp_path) == f"not named in {tmp_path}; ask whoever made it"
