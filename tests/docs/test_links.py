@@ -1,13 +1,17 @@
-"""Links between the pages, on GitHub and on the site; the site's list of pages; settings shown as TOML."""
+"""Links between the pages, on GitHub and on the site; its list of pages; settings and names they show."""
 
 import re
 import tomllib
 
 import pytest
 
+import kbert
 from kbert.config import FinetuningConfig, PretrainingConfig
 from kbert.config.plain_values import from_dict
-from tests.docs.markdown import REPOSITORY, anchors, blocks, links, pages, read
+from tests.docs.markdown import REPOSITORY, anchors, blocks, inline_code, links, pages, read
+
+# kbert.json lies beside an export; the others are packages of Kotlin.
+FILES = {"json", "tokenizer", "sample"}
 
 
 @pytest.mark.parametrize("page", pages())
@@ -63,3 +67,19 @@ def test_blocks_of_toml_hold_settings_that_there_are(page):
                 errors.append(str(error))
         unknown = [error for error in errors if "unknown key" in error]
         assert len(unknown) < 2, (values, unknown)
+
+
+@pytest.mark.parametrize("page", pages())
+def test_names_of_python_are_those_that_there_are(page):
+    """`kbert.name` is public, or a module; blocks of Python compile (those with >>> run elsewhere)."""
+    text = read(page)
+    python = [block.text for block in blocks(text) if block.language == "python"]
+    for code in python:
+        assert ">>>" in code or compile(code, page, "exec")
+    shown = [code.text for code in inline_code(text) if not code.text.startswith(("python", "kbert "))]
+    names = {name for code in (*python, *shown) for name in re.findall(r"(?<![\w./\"])kbert\.(\w+)", code)}
+    assert {name for name in names - FILES if not _is_name(name)} == set()
+
+
+def _is_name(name):
+    return name in kbert.__all__ or any((REPOSITORY / "kbert").glob(f"{name}*"))
