@@ -83,3 +83,9 @@ def test_names_of_python_are_those_that_there_are(page):
 
 def _is_name(name):
     return name in kbert.__all__ or any((REPOSITORY / "kbert").glob(f"{name}*"))
+
+
+@pytest.mark.parametrize("page", pages())
+def test_no_link_stands_in_a_block_of_code(page):
+    """There it is text with brackets, which nobody can click on."""
+    assert [block.line for block in blocks(read(page)) if re.search(r"\]\([\w./]+\.md\)", block.text)] == []
