@@ -98,8 +98,8 @@ def test_what_is_served_is_what_python_answers_whatever_the_length(trained, tmp_
     (alone,) = answers(run, [{"text": texts[3]}])  # beside shorter ones and by itself
     assert alone["probabilities"] == pytest.approx(given[3]["probabilities"], abs=1e-6)
     assert_served(run, texts, given, tmp_path / "served")
-    with pytest.raises(ValueError, match="is not known"):
-        export_tflite(run, tmp_path / "litert", ["int3"])
+    with pytest.raises(ValueError, match="MediaPipe"):
+        export_tflite(run, tmp_path / "litert", ["float32"], mediapipe=True)
     assert "the files answer one row of at most 10" in caplog.text
 
 
