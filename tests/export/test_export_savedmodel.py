@@ -30,7 +30,7 @@ TEXTS = ["jump the a", "Walks, and JUMPED.", "", "an unknown word", "play " * 40
 PAIRS = ["and", "a", "looks", "", "open " * 40]
 
 
-@pytest.fixture(scope="module", params=["single", "pair"])
+@pytest.fixture(scope="module", params=["single", pytest.param("pair", marks=pytest.mark.long)])
 def exported(request, tmp_path_factory):
     """(run, report, inputs of the text signature) for a run on single texts and one on pairs."""
     run = request.getfixturevalue({"single": "finetuned_run", "pair": "pair_run"}[request.param])
