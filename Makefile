@@ -25,7 +25,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
-quickstart: $(VENV)/.ready  ## raw text to answered requests, seven and a half minutes of processor time
+quickstart: $(VENV)/.ready  ## raw text to answered requests, about five minutes on two cores
 	@$(BIN)/python -m kbert.scripts.quickstart --directory=quickstart_run
 
 quickstart-pretrained: $(VENV)/.ready $(ENCODER)/.ready  ## a pretrained encoder on the same labels, or on DATA=mine.csv
