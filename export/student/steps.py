@@ -1,4 +1,4 @@
-"""The road from a teacher to the LiteRT files of its student; each step that is done is not done again."""
+"""The steps from a teacher to the LiteRT files of its student; each step that is done is not done again."""
 
 import dataclasses
 import tempfile

@@ -28,7 +28,7 @@ def ask_every_way(at: dict[str, Path], logs: Path) -> dict:
 
     Returns:
       A dict with `examples`, see `shown_examples`: each with `text`, its `label`, `is_right` (of Keras's
-      answer), and `rows`, each with `road` (the way of asking), `label`, `probability` and `latency_ms`;
+      answer), and `rows`, each with `way` (the way of asking), `label`, `probability` and `latency_ms`;
       `max_difference` and `max_difference_int8`, the largest differences of a probability from Keras's.
     """
     run = RunDirectory(at["classifier run"])
@@ -103,7 +103,7 @@ def _timed(ask):
 def _rows(timed, labels):
     return [
         {
-            "road": way,
+            "way": way,
             "label": labels[int(answer[0].argmax())],
             "probability": float(answer[0].max()),
             "latency_ms": round(1000 * seconds, 2),

@@ -5,7 +5,7 @@ from pathlib import Path
 from kbert.config.presets import CONFIGS
 from kbert.export_package import export_package
 from kbert.files.json_file import parse_json
-from kbert.quickstart.road import Road
+from kbert.quickstart.command_sequence import CommandSequence
 
 # Each classifier is trained once for each seed. The first one is evaluated, exported and served: never the
 # best, which only the test passages could tell.
@@ -36,15 +36,15 @@ def paths_in(directory: Path) -> dict[str, Path]:
     }
 
 
-def make_data(road: Road, at: dict[str, Path]):
+def make_data(sequence: CommandSequence, at: dict[str, Path]):
     """Text, vocabulary and pretraining records."""
     text = at["corpus"]
-    road.step(
+    sequence.step(
         "Text: the prose of Python's own documentation, and passages labelled by library area",
         "tfrecords_tools.write_embedded_text",
         f"--output_dir={text}",
     )
-    road.step(
+    sequence.step(
         "Vocabulary: WordPieces learned from the text",
         "tfrecords_tools.build_vocabulary",
         f"--input_files={text}/text/train.txt",
@@ -53,7 +53,7 @@ def make_data(road: Road, at: dict[str, Path]):
         "--num_unused_tokens=10",
     )
     for split, dupe_factor, num_shards in (("train", 10, 8), ("heldout", 5, 1)):
-        road.step(
+        sequence.step(
             f"Pretraining records, {split}: masked tokens and sentence pairs as TFRecords",
             "tfrecords_tools.create_pretraining_data",
             f"--input_files={text}/text/{split}.txt",
@@ -65,14 +65,14 @@ def make_data(road: Road, at: dict[str, Path]):
         )
 
 
-def train(road: Road, at: dict[str, Path]) -> dict[str, dict]:
+def train(sequence: CommandSequence, at: dict[str, Path]) -> dict[str, dict]:
     """The pretraining, classifiers on top of it, and the same classifiers without it.
 
     Returns:
       {"pretrained": metrics, "from_scratch": metrics}, each as `summarize_seeds` gives them; the metrics
       on the test passages have "test_" before their names.
     """
-    road.step(
+    sequence.step(
         "Pretraining: masked LM and next sentence",
         "kbert.scripts.run_pretraining",
         f"--input_dir={at['records']}/train",
@@ -89,12 +89,12 @@ def train(road: Road, at: dict[str, Path]) -> dict[str, dict]:
             ["--from_scratch"],
         ),
     )
-    return {way: _train_seeds(road, at, title, at[name], extra) for way, title, name, extra in ways}
+    return {way: _train_seeds(sequence, at, title, at[name], extra) for way, title, name, extra in ways}
 
 
-def _train_seeds(road, at, title, run_dir, extra):
+def _train_seeds(sequence, at, title, run_dir, extra):
     labelled = at["corpus"] / "labelled"
-    output = road.step(
+    output = sequence.step(
         title,
         "kbert.scripts.run_finetuning",
         f"--train_file={labelled}/train.tsv",
@@ -109,15 +109,15 @@ def _train_seeds(road, at, title, run_dir, extra):
     return json_lines(output)[-1]
 
 
-def evaluate_pretraining(road: Road, at: dict[str, Path]) -> tuple[dict, list[dict]]:
+def evaluate_pretraining(sequence: CommandSequence, at: dict[str, Path]) -> tuple[dict, list[dict]]:
     """(metrics on held-out text, the tokens that the model predicts for some masks)."""
-    metrics = road.step(
+    metrics = sequence.step(
         "Evaluation: masked LM on held-out text",
         "kbert.scripts.run_evaluation",
         f"--run_dir={at['pretraining run']}",
         f"--input_dir={at['records']}/heldout",
     )
-    filled = road.step(
+    filled = sequence.step(
         "Prediction: filling masks",
         "kbert.scripts.run_prediction",
         f"--run_dir={at['pretraining run']}",
@@ -126,9 +126,9 @@ def evaluate_pretraining(road: Road, at: dict[str, Path]) -> tuple[dict, list[di
     return json_lines(metrics)[-1], json_lines(filled)
 
 
-def evaluate_classifier(road: Road, at: dict[str, Path]) -> dict:
+def evaluate_classifier(sequence: CommandSequence, at: dict[str, Path]) -> dict:
     """The metrics, with the confusion table, of the classifier that is shown, on the test passages."""
-    output = road.step(
+    output = sequence.step(
         "Evaluation: the classifier of the first seed on modules it has not seen",
         "kbert.scripts.run_evaluation",
         f"--run_dir={at['classifier run']}",
@@ -137,15 +137,15 @@ def evaluate_classifier(road: Road, at: dict[str, Path]) -> dict:
     return json_lines(output)[-1]
 
 
-def export(road: Road, at: dict[str, Path]) -> tuple[dict, dict]:
+def export(sequence: CommandSequence, at: dict[str, Path]) -> tuple[dict, dict]:
     """The reports of the two exporters: (SavedModel, LiteRT files)."""
-    saved_model = road.step(
+    saved_model = sequence.step(
         "Export: a SavedModel with tokenization in the graph",
         f"{export_package()}.export_savedmodel",
         f"--run_dir={at['classifier run']}",
         f"--model_base_path={at['SavedModel']}",
     )
-    litert = road.step(
+    litert = sequence.step(
         "Export: LiteRT files",
         f"{export_package()}.export_tflite",
         f"--run_dir={at['classifier run']}",

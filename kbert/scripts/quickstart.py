@@ -18,8 +18,8 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
-from kbert.quickstart.pretrained_walk import quickstart_pretrained
-from kbert.quickstart.walk import quickstart
+from kbert.quickstart.from_pretrained import quickstart_pretrained
+from kbert.quickstart.from_raw_text import quickstart
 
 FLAGS = flags.FLAGS
 

@@ -1,4 +1,4 @@
-"""Texts -> encoder inputs: the one road that training, prediction and the exported graph take."""
+"""Texts -> encoder inputs: one for training, prediction and the exported graph."""
 
 from kbert.tokenization.segment_packer import SegmentPacker
 from kbert.tokenization.text_rows import TextRows

@@ -176,7 +176,7 @@ def _answers_section(answers):
     parts = []
     for example in answers["examples"]:
         rows = [
-            [row["road"], row["label"], percent(row["probability"]), milliseconds(row["latency_ms"])]
+            [row["way"], row["label"], percent(row["probability"]), milliseconds(row["latency_ms"])]
             for row in example["rows"]
         ]
         mark = "right" if example["is_right"] else "wrong"

@@ -101,10 +101,10 @@ def _rightness(example):
 
 
 def _answer_lines(rows):
-    road_width, label_width = (max(len(row[key]) for row in rows) for key in ("road", "label"))
+    way_width, label_width = (max(len(row[key]) for row in rows) for key in ("way", "label"))
     for row in rows:
         numbers = f"{percent(row['probability']):>6}  {milliseconds(row['latency_ms']):>9}"
-        yield f"{row['road']:<{road_width}}  {row['label']:<{label_width}}  {numbers}"
+        yield f"{row['way']:<{way_width}}  {row['label']:<{label_width}}  {numbers}"
 
 
 def _clipped(line):

@@ -1,4 +1,4 @@
-"""The schemes that tags of entities are written in, and the road from each to IOB2 and back.
+"""The schemes that tags of entities are written in, and the way from each to IOB2 and back.
 
 A tag is O, or a prefix, a hyphen and the type of the entity: B-PER. IOB2 begins every entity with B; IOB1
 (CoNLL-2003) begins it with I, and with B only right after another entity of the same type; BIOES also marks

@@ -11,8 +11,8 @@ from kbert.quickstart import commands
 REPOSITORY = Path(__file__).resolve().parents[3]
 
 
-class SpokenRoad:
-    """A road whose steps do nothing: it keeps them, and says what they were to say."""
+class SpokenSequence:
+    """A sequence whose steps do nothing: it keeps them, and says what they were to say."""
 
     def __init__(self):
         self.steps = []
@@ -23,13 +23,13 @@ class SpokenRoad:
 
 
 def test_the_steps_in_their_order(tmp_path):
-    road, at = SpokenRoad(), commands.paths_in(tmp_path)
-    commands.make_data(road, at)
-    assert commands.train(road, at) == {"pretrained": {"number": 6}, "from_scratch": {"number": 7}}
-    assert commands.evaluate_pretraining(road, at) == ({"number": 8}, [{"number": 9}])
-    assert commands.evaluate_classifier(road, at) == {"number": 10}
-    assert commands.export(road, at) == ({"number": 11}, {"number": 12})
-    assert [module.rpartition(".")[2] for module, _ in road.steps] == [
+    sequence, at = SpokenSequence(), commands.paths_in(tmp_path)
+    commands.make_data(sequence, at)
+    assert commands.train(sequence, at) == {"pretrained": {"number": 6}, "from_scratch": {"number": 7}}
+    assert commands.evaluate_pretraining(sequence, at) == ({"number": 8}, [{"number": 9}])
+    assert commands.evaluate_classifier(sequence, at) == {"number": 10}
+    assert commands.export(sequence, at) == ({"number": 11}, {"number": 12})
+    assert [module.rpartition(".")[2] for module, _ in sequence.steps] == [
         "write_embedded_text",
         "build_vocabulary",
         "create_pretraining_data",
@@ -48,11 +48,11 @@ def test_the_steps_in_their_order(tmp_path):
 @pytest.mark.parametrize("folder", [REPOSITORY, Path("/")])
 def test_configs_are_there_and_every_flag_is_one_of_its_script(tmp_path, monkeypatch, folder):
     monkeypatch.chdir(folder)
-    road, at = SpokenRoad(), commands.paths_in(tmp_path)
+    sequence, at = SpokenSequence(), commands.paths_in(tmp_path)
     for steps in (commands.make_data, commands.train, commands.evaluate_pretraining, commands.export):
-        steps(road, at)
+        steps(sequence, at)
     shared = (REPOSITORY / "kbert" / "scripts" / "training_flags.py").read_text()
-    for module, arguments in road.steps:
+    for module, arguments in sequence.steps:
         source = (REPOSITORY / f"{module.replace('.', '/')}.py").read_text() + shared
         for argument in arguments:
             flag, _, value = argument.removeprefix("--").partition("=")
@@ -61,9 +61,9 @@ def test_configs_are_there_and_every_flag_is_one_of_its_script(tmp_path, monkeyp
 
 
 def test_the_control_differs_by_from_scratch_and_its_folder_alone(tmp_path):
-    road, at = SpokenRoad(), commands.paths_in(tmp_path)
-    commands.train(road, at)
-    pretrained, control = (arguments for module, arguments in road.steps if "finetuning" in module)
+    sequence, at = SpokenSequence(), commands.paths_in(tmp_path)
+    commands.train(sequence, at)
+    pretrained, control = (arguments for module, arguments in sequence.steps if "finetuning" in module)
     assert set(control) ^ set(pretrained) == {
         "--from_scratch",
         f"--run_dir={at['classifiers']}",
@@ -74,10 +74,10 @@ def test_the_control_differs_by_from_scratch_and_its_folder_alone(tmp_path):
 
 def test_pretraining_sees_every_position_of_the_classifier(tmp_path):
     """Positions that pretraining never saw once made the pretrained classifier lose to its control."""
-    road, at = SpokenRoad(), commands.paths_in(tmp_path)
-    commands.make_data(road, at)
+    sequence, at = SpokenSequence(), commands.paths_in(tmp_path)
+    commands.make_data(sequence, at)
     classifier = load_config(FinetuningConfig, commands.config_path("finetuning/smoke.toml"))
-    records = [arguments for module, arguments in road.steps if "create_pretraining_data" in module]
+    records = [arguments for module, arguments in sequence.steps if "create_pretraining_data" in module]
     for arguments in records:
         (length,) = [flag for flag in arguments if flag.startswith("--max_seq_length=")]
         assert int(length.partition("=")[2]) >= classifier.max_seq_length

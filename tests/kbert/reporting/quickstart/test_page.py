@@ -24,7 +24,7 @@ def scores(**means_and_deviations):
 def rows(*answers):
     roads = ("Keras (Python)", "LiteRT dynamic int8")
     return [
-        {"road": road, "label": label, "probability": probability, "latency_ms": latency}
+        {"way": road, "label": label, "probability": probability, "latency_ms": latency}
         for road, (label, probability, latency) in zip(roads, answers, strict=True)
     ]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from kbert import __version__
 from kbert.files.whole_file import write_json
 from kbert.quickstart import commands
-from kbert.quickstart.road import Road, prepare_folder
+from kbert.quickstart.command_sequence import CommandSequence, prepare_folder
 
 
 def quickstart(directory: Path) -> dict:
@@ -27,15 +27,15 @@ def quickstart(directory: Path) -> dict:
       ValueError: when the folder holds something else, or a step fails.
     """
     prepare_folder(directory)
-    road, at = Road(directory), commands.paths_in(directory)
-    commands.make_data(road, at)
-    trained = commands.train(road, at)
+    sequence, at = CommandSequence(directory), commands.paths_in(directory)
+    commands.make_data(sequence, at)
+    trained = commands.train(sequence, at)
     results = _machine() | {
         "directory": str(directory.resolve()),
         "paths": {name: str(path) for name, path in at.items()},
-        **_measured(road, at, trained),
-        "steps": road.steps,
-        "total_seconds": round(road.total_seconds, 1),
+        **_measured(sequence, at, trained),
+        "steps": sequence.steps,
+        "total_seconds": round(sequence.total_seconds, 1),
     }
     _write_reports(directory, at, results)
     return results
@@ -50,15 +50,15 @@ def _machine():
     }
 
 
-def _measured(road, at, trained):
+def _measured(sequence, at, trained):
     from kbert.quickstart.answers import ask_every_way
     from kbert.quickstart.figures import figures_of, sizes_of
 
-    masked_lm, filled = commands.evaluate_pretraining(road, at)
-    shown = commands.evaluate_classifier(road, at)
+    masked_lm, filled = commands.evaluate_pretraining(sequence, at)
+    shown = commands.evaluate_classifier(sequence, at)
     figures = figures_of(at, masked_lm, filled, trained, shown)
-    sizes = sizes_of(at, *commands.export(road, at))
-    return figures | {"sizes": sizes, "answers": ask_every_way(at, road.logs)}
+    sizes = sizes_of(at, *commands.export(sequence, at))
+    return figures | {"sizes": sizes, "answers": ask_every_way(at, sequence.logs)}
 
 
 def _write_reports(directory, at, results):

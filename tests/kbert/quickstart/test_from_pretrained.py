@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kbert.quickstart import pretrained_walk
-from kbert.quickstart.pretrained_walk import licence_of, quickstart_pretrained
+from kbert.quickstart import from_pretrained
+from kbert.quickstart.from_pretrained import licence_of, quickstart_pretrained
 from kbert.quickstart.shown_examples import ShownExample
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -27,13 +27,13 @@ def steps(monkeypatch):
     """The steps, which are not run: script -> its arguments."""
     given = {}
 
-    def step(road, title, module, *arguments):
+    def step(sequence, title, module, *arguments):
         given[module.rpartition(".")[2]] = arguments
         return '{"accuracy": 0.75, "baseline_accuracy": 0.25, "num_examples": 16}\n'
 
-    monkeypatch.setattr(pretrained_walk.Road, "step", step)
+    monkeypatch.setattr(from_pretrained.CommandSequence, "step", step)
     shown = [ShownExample("good text", "a", "a", True), ShownExample("bad text", "a", "b", False)]
-    monkeypatch.setattr(pretrained_walk, "_shown", lambda run, test: shown)
+    monkeypatch.setattr(from_pretrained, "_shown", lambda run, test: shown)
     return given
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from kbert.config import DatasetConfig
 from kbert.export_package import export_package
 from kbert.input_pipelines.labelled_files import read_rows
+from kbert.quickstart.command_sequence import CommandSequence, prepare_folder
 from kbert.quickstart.commands import config_path, json_lines
-from kbert.quickstart.road import Road, prepare_folder
 from kbert.reporting.quickstart.pretrained_table import pretrained_table
 
 # Minutes also on a file of thousands: a long file is read fewer times, but at least once.
@@ -41,10 +41,12 @@ def quickstart_pretrained(directory: Path, init_checkpoint: Path, train_file: Pa
         )
     num_rows = _checked_rows(train_file) if train_file else 0
     prepare_folder(directory)
-    road = Road(directory)
-    training, test = _own_file(train_file, num_rows) if train_file else _embedded_labels(road, directory)
-    metrics = _train_and_evaluate(road, directory, [f"--init_checkpoint={init_checkpoint}", *training], test)
-    served = _export(road, directory)
+    sequence = CommandSequence(directory)
+    training, test = _own_file(train_file, num_rows) if train_file else _embedded_labels(sequence, directory)
+    metrics = _train_and_evaluate(
+        sequence, directory, [f"--init_checkpoint={init_checkpoint}", *training], test
+    )
+    served = _export(sequence, directory)
     figures = {
         "encoder": init_checkpoint,
         "licence": licence_of(init_checkpoint),
@@ -53,23 +55,23 @@ def quickstart_pretrained(directory: Path, init_checkpoint: Path, train_file: Pa
         "errors": directory / "errors.html",
         "serve": f"python -m {export_package()}.development_server --model_base_path={served} "
         f"--model_name={served.name}",
-        "total_seconds": road.total_seconds,
+        "total_seconds": sequence.total_seconds,
     }
     print("\n" + pretrained_table(figures))
     return figures
 
 
-def _train_and_evaluate(road, directory, training, test):
+def _train_and_evaluate(sequence, directory, training, test):
     """The metrics on texts that the classifier was not trained on."""
     run = directory / "classifier"
-    road.step(
+    sequence.step(
         "Fine-tuning of the pretrained encoder",
         "kbert.scripts.run_finetuning",
         f"--config={config_path('finetuning/quickstart_pretrained.toml')}",
         f"--run_dir={run}",
         *training,
     )
-    output = road.step(
+    output = sequence.step(
         "Evaluation on texts that it was not trained on; the page lists the errors",
         "kbert.scripts.run_evaluation",
         f"--run_dir={run}",
@@ -79,10 +81,10 @@ def _train_and_evaluate(road, directory, training, test):
     return json_lines(output)[-1]
 
 
-def _export(road, directory):
+def _export(sequence, directory):
     """The folder of the SavedModel's versions."""
     served = directory / "serving" / "classifier"
-    road.step(
+    sequence.step(
         "Export: a SavedModel with tokenization in the graph",
         f"{export_package()}.export_savedmodel",
         f"--run_dir={directory}/classifier",
@@ -122,9 +124,9 @@ def _own_file(train_file, num_rows):
     return flags, [f"--eval_file={train_file}", "--split=dev"]
 
 
-def _embedded_labels(road, directory):
+def _embedded_labels(sequence, directory):
     """The same for the labels of `make quickstart`, which a first step writes."""
-    road.step(
+    sequence.step(
         "Text: passages of Python's own documentation, labelled by library area",
         "tfrecords_tools.write_embedded_text",
         f"--output_dir={directory}/text",

@@ -26,7 +26,7 @@ def prepare_folder(directory: Path):
     (directory / _MARKER).touch()
 
 
-class Road:
+class CommandSequence:
     """Runs the steps of the quickstart one by one. Each step is one command.
 
     Args:

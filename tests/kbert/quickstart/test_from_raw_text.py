@@ -2,7 +2,7 @@
 
 import pytest
 
-from kbert.quickstart import commands, walk
+from kbert.quickstart import commands, from_raw_text
 
 
 class Begun(Exception):
@@ -11,7 +11,7 @@ class Begun(Exception):
 
 @pytest.fixture(autouse=True)
 def no_steps(monkeypatch):
-    def begun(road, at):
+    def begun(sequence, at):
         raise Begun
 
     monkeypatch.setattr(commands, "make_data", begun)
@@ -20,13 +20,13 @@ def no_steps(monkeypatch):
 def test_other_files_are_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("precious")
     with pytest.raises(ValueError, match="holds other files; choose a new folder for the quickstart."):
-        walk.quickstart(tmp_path)
+        from_raw_text.quickstart(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def test_an_earlier_quickstart_is_removed(tmp_path):
     for _ in range(2):
         with pytest.raises(Begun):
-            walk.quickstart(tmp_path / "run")
+            from_raw_text.quickstart(tmp_path / "run")
         assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [".kbert_quickstart", "logs"]
         (tmp_path / "run" / "vocab.txt").write_text("of the run before")
