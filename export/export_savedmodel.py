@@ -15,6 +15,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
+from kbert.activity import activity
 from kbert.files.whole_file import whole_folder, write_json, write_text
 from kbert.scripts.training_flags import define_init_checkpoint_flags
 
@@ -100,10 +101,12 @@ def export_savedmodel(
     from .deployment.beside_model import write_model_files
     from .serving_model import ServingModel
 
-    serving_model, name = ServingModel(source, precision, attention), base.resolve().name
+    with activity("reading the model"):
+        serving_model, name = ServingModel(source, precision, attention), base.resolve().name
     # Servers load every folder whose name is a number, so this one gets its name last.
     with whole_folder(target) as aside:
-        serving_model.write(aside)
+        with activity("writing the graph"):
+            serving_model.write(aside)
         report, files = _checked(serving_model, source, aside, precision, min_server_version, name, measure)
         report |= {"docker": docker_command(base, name, min_server_version)}
         _write_about(aside, serving_model, source, report, files, name, version)
@@ -123,11 +126,13 @@ def _checked(serving_model, source, directory, precision, min_server_version, na
 
     report = check_servable(str(directory), min_server_version) | {"precision": precision}
     session, texts = load_session(str(directory)), texts_of_run(source, serving_model.task)
-    found = check_answers(
-        serving_model, directory, TOLERANCES[precision], examples=texts.examples, session=session
-    )
+    with activity("asking every signature, and Keras the same"):
+        found = check_answers(
+            serving_model, directory, TOLERANCES[precision], examples=texts.examples, session=session
+        )
     _write_assets(directory, serving_model)
-    files = write_version_files(directory, name, serving_model, texts.examples, session, measure)
+    with activity("requests to warm up with" + (", and their time and memory" if measure else "")):
+        files = write_version_files(directory, name, serving_model, texts.examples, session, measure)
     differences = {
         "max_difference": found.largest,
         "mean_difference": found.mean,

@@ -18,6 +18,7 @@ from pathlib import Path
 from absl import flags, logging
 
 from kbert import command_line
+from kbert.activity import activity
 from kbert.config import FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
@@ -115,7 +116,10 @@ def export_tflite(
         check_tokenizer_inside(source, lengths)
     export = MeasuredExport(source, lengths, eval_file, min_agreement, mediapipe, tokenizer_inside)
     with whole_folder(output_dir, replace=overwrite) as aside:
-        reports = {name: export.write(aside, name) for name in quantizations}
+        reports = {}
+        for name in quantizations:
+            with activity(f"{name}: conversion, comparison with Keras, latency"):
+                reports[name] = export.write(aside, name)
         write_text(export.page(reports), aside / _PAGE)
         source.vocabulary.write(aside / "vocab.txt")
         write_labels(getattr(export.task, "labels", ()), aside)

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from absl import app, flags, logging
 
+from kbert.activity import told_when_silent
 from kbert.command_flags.flag_errors import parse_flags
 from kbert.pipeline_error import error_inside
 from kbert.stop_signal import StoppedBySignal
@@ -58,7 +59,8 @@ def run(main, *config_classes):
                     f"unexpected argument {argv[1]!r}; flags are written --name=value, and globs in "
                     "quotes: --input_files='corpus/*.txt'."
                 )
-            return main(argv)
+            with told_when_silent():
+                return main(argv)
         except StoppedBySignal as stop:
             print(stop, file=sys.stderr)
             return stop.exit_code

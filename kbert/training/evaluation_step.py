@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import tensorflow as tf
 
+from kbert.activity import activity
 from kbert.tasks.task import Predictions, example_weights
 from kbert.training.coupled_rows import with_coupled_rows
 
@@ -119,11 +120,13 @@ def evaluate_batches(
     if isinstance(step, EvaluationStep) and hasattr(batches, "element_spec"):
         step.trace(batches.element_spec)
     sums, collected = None, []
-    for batch in batches:
-        new_sums, rows = step.run(batch)
-        sums = new_sums if sums is None else tf.nest.map_structure(tf.add, sums, new_sums)
-        if rows:
-            collected.append({name: np.asarray(value) for name, value in rows.items()})
+    with activity("evaluation") as now:
+        for number, batch in enumerate(batches, 1):
+            new_sums, rows = step.run(batch)
+            sums = new_sums if sums is None else tf.nest.map_structure(tf.add, sums, new_sums)
+            if rows:
+                collected.append({name: np.asarray(value) for name, value in rows.items()})
+            now.text = f"evaluation, {number} batches done"
     if sums is None:
         raise ValueError("the evaluation data hold no example.")
     metrics = task.summarize(means(sums))

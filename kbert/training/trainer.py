@@ -10,6 +10,7 @@ import keras
 import tensorflow as tf
 from absl import logging
 
+from kbert.activity import activity
 from kbert.config import TrainingConfig
 from kbert.encoder import BertEncoder
 from kbert.runs import checkpoint
@@ -192,7 +193,7 @@ class _Training:
             self._schedule = make_schedule(
                 phase.config.optimizer, phase.num_train_steps, phase.num_warmup_steps
             )
-        self._jit_compile = resolve_jit(phase.config, strategy)
+        self._jit_compile, self._is_traced = resolve_jit(phase.config, strategy), False
         self._step_function = TrainStep(
             self._task, self._model, self._optimizer, self._learning_rate, self._global_step, strategy,
             self._jit_compile, self._config.seed, phase.config.gradient_accumulation_steps,
@@ -246,7 +247,9 @@ class _Training:
         """Calls the training step once, then logs, saves and evaluates if it is time to."""
         state, config = self._state, self._config
         steps = self._steps_of_call()
-        state.advance(steps, self._step_function.run(self._batches, tf.constant(steps, tf.int32)))
+        with activity(self._description(steps)):
+            state.advance(steps, self._step_function.run(self._batches, tf.constant(steps, tf.int32)))
+        self._is_traced = True
         self._schedule.tick()
 
         ended = self._has_ended()
@@ -269,6 +272,11 @@ class _Training:
                 logging.info("stopping early: no better %s since step %d", self._best.metric, self._best.step)
                 self._save(must_succeed=True)
             self._stop_if_asked()
+
+    def _description(self, steps):
+        first = self._state.step + 1
+        before = "" if self._is_traced else "tracing and compiling the step, then "
+        return f"{before}steps {first} to {first + steps - 1} of {self._plan.num_train_steps}"
 
     def _steps_of_call(self):
         """The number of steps of the next call: `steps_per_call`, or fewer if an interval ends before."""
@@ -321,7 +329,7 @@ class _Training:
         return distribute(self._strategy, self._phase.make_eval_batches, self._packing(whole_batches=True))
 
     def _save(self, must_succeed):
-        with self._progress.paused():
+        with self._progress.paused(), activity(f"checkpoint of step {self._state.step}"):
             self._state.write(
                 self._number, self._phase, self._step_function.state(), self._schedule.state(),
                 self._progress.state(self._state.step), must_succeed,

@@ -1,0 +1,48 @@
+"""Long work is told while nothing else is logged, and only then."""
+
+import time
+
+from absl import logging
+
+from kbert.activity import activity, told_when_silent
+
+
+def lines(caplog):
+    return [record.getMessage().rpartition(":")[0] for record in caplog.records]
+
+
+def wait_for(caplog, number):
+    end = time.monotonic() + 10
+    while len(caplog.records) < number and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def test_the_innermost_activity_is_told_again_and_again(caplog):
+    caplog.set_level("INFO")
+    with told_when_silent(0.05), activity("outer"):
+        with activity("inner") as inner:
+            wait_for(caplog, 2)
+            inner.text = "inner, half done"
+            wait_for(caplog, 4)
+        told = len(caplog.records)
+        wait_for(caplog, told + 2)
+    found = lines(caplog)
+    assert found[:2] == ["inner", "inner"] and "inner, half done" in found and found[-1] == "outer"
+
+
+def test_other_lines_and_no_activity_keep_it_quiet(caplog):
+    caplog.set_level("INFO")
+    with told_when_silent(1.0):
+        with activity("work"):
+            for _ in range(15):
+                logging.info("own: line")
+                time.sleep(0.1)
+        time.sleep(0.3)
+    assert set(lines(caplog)) == {"own"}
+
+
+def test_a_program_that_only_imports_hears_nothing(caplog):
+    caplog.set_level("INFO")
+    with activity("work"):
+        time.sleep(0.3)
+    assert caplog.records == []
