@@ -18,7 +18,7 @@ def wait_for(caplog, number):
 
 
 def test_the_innermost_activity_is_told_again_and_again(caplog):
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", logger="absl")
     with told_when_silent(0.05), activity("outer"):
         with activity("inner") as inner:
             wait_for(caplog, 2)
@@ -31,7 +31,7 @@ def test_the_innermost_activity_is_told_again_and_again(caplog):
 
 
 def test_other_lines_and_no_activity_keep_it_quiet(caplog):
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", logger="absl")
     with told_when_silent(1.0):
         with activity("work"):
             for _ in range(15):
@@ -42,7 +42,7 @@ def test_other_lines_and_no_activity_keep_it_quiet(caplog):
 
 
 def test_a_program_that_only_imports_hears_nothing(caplog):
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", logger="absl")
     with activity("work"):
         time.sleep(0.3)
     assert caplog.records == []
