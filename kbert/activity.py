@@ -38,11 +38,13 @@ def activity(text: str) -> Iterator[_Activity]:
 
 
 class _LastLine(standard_logging.Handler):
-    """Remembers when something was logged."""
+    """Remembers when something was logged that is shown: lines that absl's handler hides do not count."""
 
     def __init__(self):
         super().__init__()
         self.time = time.monotonic()
+        for shown in logging.get_absl_handler().filters:
+            self.addFilter(shown)
 
     def emit(self, record):
         self.time = time.monotonic()

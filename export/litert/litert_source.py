@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kbert.article import with_article
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.run_directory import RunDirectory
@@ -99,7 +100,8 @@ def _dataset_of(loaded, config) -> DatasetConfig:
     """The config's dataset with the checkpoint's labels."""
     if config.task != loaded.task.name:
         raise ValueError(
-            f"--config is for the task {config.task}, but {loaded.source} is a {loaded.task.name} model; "
+            f"--config is for the task {config.task}, but {loaded.source} is "
+            f"{with_article(loaded.task.name)} model; "
             "give a config of its task."
         )
     labels = tuple(getattr(loaded.task, "labels", ()))

@@ -83,8 +83,9 @@ class AnsweringEncoder(keras.layers.Layer):
         mask = tokens.rows.mask(tokens.rows, self.precision)
         state, layers = self._embedded(inputs, tokens), []
         for block in self._blocks:
-            layers.append(tokens.pad_pairs(block.probabilities(state, state, tokens.rows, tokens.rows, mask)))
-            state = block(state, state, tokens.rows, tokens.rows, mask)
+            probabilities = block.probabilities(state, state, tokens.rows, tokens.rows, mask)
+            layers.append(tokens.pad_pairs(probabilities))
+            state = block.attended(probabilities, state, state, tokens.rows, tokens.rows)
         return tf.cast(tf.stack(layers, axis=1), "float32")
 
     def _embedded(self, inputs, tokens):
@@ -136,7 +137,13 @@ class _Block:
 
     def __call__(self, asking, hidden, asking_rows, rows, mask):
         """Hidden states (A, H) of the asking tokens and (T, H) of all -> those of the asking ones, (A, H)."""
-        context = self._context(asking, hidden, asking_rows, rows, mask)
+        probabilities = self.probabilities(asking, hidden, asking_rows, rows, mask)
+        return self.attended(probabilities, asking, hidden, asking_rows, rows)
+
+    def attended(self, probabilities, asking, hidden, asking_rows, rows):
+        """As for a call, from the result of `probabilities`."""
+        value = rows.split_heads(self._dense("value", hidden), self._heads)
+        context = asking_rows.merge_heads(tf.matmul(probabilities, value), self._heads)
         attended = self._dense("attention_output", context) + asking
         attended = _normalized(attended, self._block.attention_layer_norm)
         attended = tf.cast(attended, hidden.dtype)
@@ -150,11 +157,6 @@ class _Block:
         key = rows.split_heads(self._dense("key", hidden), self._heads)
         factor = tf.constant(1.0 / math.sqrt(hidden.shape[-1] // self._heads), hidden.dtype)
         return tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + mask)
-
-    def _context(self, asking, hidden, asking_rows, rows, mask):
-        probabilities = self.probabilities(asking, hidden, asking_rows, rows, mask)
-        value = rows.split_heads(self._dense("value", hidden), self._heads)
-        return asking_rows.merge_heads(tf.matmul(probabilities, value), self._heads)
 
     def _dense(self, name, inputs):
         kernel, bias = self._weights[name]

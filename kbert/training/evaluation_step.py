@@ -117,10 +117,10 @@ def evaluate_batches(
     Raises:
       ValueError: when there is no batch.
     """
-    if isinstance(step, EvaluationStep) and hasattr(batches, "element_spec"):
-        step.trace(batches.element_spec)
     sums, collected = None, []
     with activity("evaluation") as now:
+        if isinstance(step, EvaluationStep) and hasattr(batches, "element_spec"):
+            step.trace(batches.element_spec)
         for number, batch in enumerate(batches, 1):
             new_sums, rows = step.run(batch)
             sums = new_sums if sums is None else tf.nest.map_structure(tf.add, sums, new_sums)
