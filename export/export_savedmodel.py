@@ -9,13 +9,13 @@ every signature, and the size (each weight is stored once). A card, requests to 
 the server lie beside the model; see docs/serving.md.
 """
 
-import json
 from pathlib import Path
 
 from absl import flags
 
 from kbert import command_line
 from kbert.activity import activity
+from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.files.whole_file import whole_folder, write_json, write_text
 from kbert.scripts.training_flags import define_init_checkpoint_flags
 
@@ -55,6 +55,7 @@ def define_flags():
         "draws it.",
     )
     flags.DEFINE_bool("measure", True, "Measure milliseconds and memory for the card, in another process.")
+    define_json_flag()
     flags.mark_flags_as_required(["model_base_path"])
 
 
@@ -191,7 +192,9 @@ def main(argv):
         FLAGS.measure,
         FLAGS.attention,
     )
-    print(json.dumps(report))
+    from .closing_tables import savedmodel_values
+
+    print_result(report, savedmodel_values(report))
 
 
 if __name__ == "__main__":

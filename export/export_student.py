@@ -10,12 +10,12 @@ its LiteRT files (--run_dir/litert), and reports all of it beside the teacher (s
 Started again, it goes on where it was. docs/mobile.md has recipes and what came out.
 """
 
-import json
 from pathlib import Path
 
 from absl import flags
 
 from kbert import command_line
+from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.scripts.training_flags import config_overrides, define_teacher_flag, define_training_flags
 
@@ -45,6 +45,7 @@ def define_flags():
     flags.DEFINE_float(
         "min_agreement", MIN_AGREEMENT, "Least share of a file's answers that are those of the Keras student."
     )
+    define_json_flag()
     flags.mark_flags_as_required(["train_file", "dev_file"])
 
 
@@ -64,9 +65,13 @@ def main(argv):
     )
     recipe.check()
 
-    from .student.steps import make_student
+    from .closing_tables import litert_table, student_table
+    from .student.steps import PAGE_FILE, REPORT_FILE, make_student
 
-    print(json.dumps(make_student(recipe, FLAGS.strategy, FLAGS.num_devices)))
+    report = make_student(recipe, FLAGS.strategy, FLAGS.num_devices)
+    folder = recipe.folder
+    places = {"files": recipe.litert, "page": folder / PAGE_FILE, "the same as JSON": folder / REPORT_FILE}
+    print_result(report, places, student_table(report), litert_table(report["files"]))
 
 
 def lengths_up_to(longest: int) -> tuple[int, ...]:

@@ -12,13 +12,13 @@ nothing is left behind. --mediapipe and --tokenizer_inside add files that take t
 rest.
 """
 
-import json
 from pathlib import Path
 
 from absl import flags, logging
 
 from kbert import command_line
 from kbert.activity import activity
+from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
@@ -61,6 +61,7 @@ def define_flags():
         "tokenizer_inside", False, "Also files that take texts: for apps that link three ops of TF-Text."
     )
     flags.DEFINE_bool("overwrite", False, "Replace an output_dir that holds an earlier export.")
+    define_json_flag()
     flags.mark_flags_as_required(["output_dir"])
 
 
@@ -188,7 +189,12 @@ def main(argv):
         FLAGS.tokenizer_inside,
         config,
     )
-    print(json.dumps(report))
+    from .closing_tables import litert_table
+
+    folder = Path(FLAGS.output_dir)
+    files = {name: one for name, one in report.items() if name != "path"}
+    shown = {"files": folder, "page": folder / _PAGE, "the same as JSON": folder / "model_*.json"}
+    print_result(report, shown, litert_table(files))
 
 
 if __name__ == "__main__":

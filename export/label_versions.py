@@ -7,12 +7,12 @@ Writes models.config, which a server reads again by itself (--model_config_file_
 ask `.../labels/stable` and change nothing.
 """
 
-import json
 from pathlib import Path
 
 from absl import flags
 
 from kbert import command_line
+from kbert.command_flags.closing_output import define_json_flag, print_result
 
 from .deployment.docker_line import MODELS_FILE
 from .deployment.edited_files import is_edited, write_unless_edited
@@ -24,6 +24,7 @@ def define_flags():
     flags.DEFINE_string("model_base_path", None, "Folder of the model's versions.")
     flags.DEFINE_integer("stable", None, "The version that most clients ask.", lower_bound=1)
     flags.DEFINE_integer("canary", None, "The version that is tried by a few.", lower_bound=1)
+    define_json_flag()
     flags.mark_flags_as_required(["model_base_path"])
 
 
@@ -64,7 +65,9 @@ def label_versions(model_base_path, stable: int | None = None, canary: int | Non
 
 def main(argv):
     del argv
-    print(json.dumps(label_versions(FLAGS.model_base_path, FLAGS.stable, FLAGS.canary)))
+    labels = label_versions(FLAGS.model_base_path, FLAGS.stable, FLAGS.canary)
+    versions = {label: f"version {version}" for label, version in labels.items()}
+    print_result(labels, versions | {"written to": Path(FLAGS.model_base_path) / MODELS_FILE})
 
 
 if __name__ == "__main__":

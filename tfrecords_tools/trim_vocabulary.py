@@ -12,7 +12,6 @@ texts --heldout_files says how many are cut into other pieces (docs/distillation
 import contextlib
 import functools
 import itertools
-import json
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,8 +19,11 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
+from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
+from kbert.files.whole_file import write_json
+from kbert.reporting.text_table import text_table
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders
 from tfrecords_tools.corpus.documents import Problems, TextFormat, plan_units, read_lines_of_unit
@@ -31,6 +33,7 @@ from tfrecords_tools.vocabulary.word_counter import UNIT_BYTES, count_words
 
 FLAGS = flags.FLAGS
 _TEXTS_AT_ONCE = 1000
+_REPORT_FILE = "trimming.json"  # in the new folder
 
 
 def define_flags():
@@ -51,6 +54,7 @@ def define_flags():
     flags.DEFINE_bool("do_lower_case", None, "The casing, if the checkpoint does not record it.")
     flags.DEFINE_list("allow_unmatched", [], "As for convert_checkpoint.")
     flags.DEFINE_bool("overwrite", False, "Replace an earlier conversion in --to.")
+    define_json_flag()
     flags.mark_flags_as_required(["from", "to"])
 
 
@@ -104,6 +108,7 @@ def trim_vocabulary(
         with plain_texts(heldout, dataset, text_field) as texts:
             report["heldout"] = changed_texts(_lines(texts), before, after)
     write_checkpoint(with_vocabulary(checkpoint, after), target, format, allow_unmatched, overwrite)
+    write_json(report, Path(target) / _REPORT_FILE)
     return report
 
 
@@ -126,7 +131,27 @@ def main(argv):
         FLAGS.allow_unmatched,
         FLAGS.overwrite,
     )
-    print(json.dumps(report))
+    print_result(report, _closing(report), _before_and_after(report))
+
+
+def _before_and_after(report) -> str:
+    words = report["words"]
+    rows = [
+        ["", "before", "after"],
+        ["tokens", *(f"{report['tokens'][way]:,}" for way in ("before", "after"))],
+        ["pieces per word", *(f"{words[way]['pieces_per_word']:.4f}" for way in ("before", "after"))],
+        ["unknown words", *(f"{words[way]['unknown']:,}" for way in ("before", "after"))],
+    ]
+    return text_table(rows)
+
+
+def _closing(report) -> dict:
+    words, heldout = report["words"], report.get("heldout")
+    values = {"words of the texts": f"{words['running']:,}, {words['different']:,} different"}
+    if heldout:
+        changed = f"{heldout['changed_texts']:.2%} of {heldout['texts']:,}"
+        values["held-out texts cut differently"] = changed
+    return values | {"checkpoint": FLAGS.to, "the same as JSON": Path(FLAGS.to) / _REPORT_FILE}
 
 
 def _files():

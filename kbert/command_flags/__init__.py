@@ -1,1 +1,1 @@
-"""What `--help` of a script shows, and what it says about a flag that is wrong."""
+"""What `--help` of a script shows, what it says about a flag that is wrong, and what it prints last."""

@@ -39,7 +39,7 @@ GROUPS = {
     "output": (
         "output_dir output_file to directory predictions_dir submission_dir html_file html_examples title "
         "format stored compression num_shards quantization min_agreement mediapipe tokenizer_inside "
-        "attention measure overwrite"
+        "attention measure overwrite json"
     ),
     "devices": "strategy num_devices precision jit cluster tpu runner beam_options num_workers",
 }

@@ -104,6 +104,7 @@ def _train_seeds(sequence, at, title, run_dir, extra):
         f"--init_checkpoint={at['pretraining run']}",
         f"--seeds={','.join(map(str, SEEDS))}",
         f"--run_dir={run_dir}",
+        "--json",
         *extra,
     )
     return json_lines(output)[-1]
@@ -116,6 +117,7 @@ def evaluate_pretraining(sequence: CommandSequence, at: dict[str, Path]) -> tupl
         "kbert.scripts.run_evaluation",
         f"--run_dir={at['pretraining run']}",
         f"--input_dir={at['records']}/heldout",
+        "--json",
     )
     filled = sequence.step(
         "Prediction: filling masks",
@@ -133,6 +135,7 @@ def evaluate_classifier(sequence: CommandSequence, at: dict[str, Path]) -> dict:
         "kbert.scripts.run_evaluation",
         f"--run_dir={at['classifier run']}",
         f"--eval_file={at['corpus']}/labelled/test.tsv",
+        "--json",
     )
     return json_lines(output)[-1]
 
@@ -144,6 +147,7 @@ def export(sequence: CommandSequence, at: dict[str, Path]) -> tuple[dict, dict]:
         f"{export_package()}.export_savedmodel",
         f"--run_dir={at['classifier run']}",
         f"--model_base_path={at['SavedModel']}",
+        "--json",
     )
     litert = sequence.step(
         "Export: LiteRT files",
@@ -151,6 +155,7 @@ def export(sequence: CommandSequence, at: dict[str, Path]) -> tuple[dict, dict]:
         f"--run_dir={at['classifier run']}",
         f"--output_dir={at['LiteRT']}",
         "--quantization=float32,dynamic_int8",
+        "--json",
         f"--eval_file={at['corpus']}/labelled/test.tsv",
         # After minutes of training many answers are near ties, which int8 may tip; the report says how many.
         "--min_agreement=0",

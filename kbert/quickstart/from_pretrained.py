@@ -76,6 +76,7 @@ def _train_and_evaluate(sequence, directory, training, test):
         "kbert.scripts.run_evaluation",
         f"--run_dir={run}",
         f"--html_file={directory}/errors.html",
+        "--json",
         *test,
     )
     return json_lines(output)[-1]

@@ -56,6 +56,13 @@ def write_page_of_run(folder: str | Path):
         logging.warning("curves.html was not written: %s", error)
 
 
+def places_of_run(folder: str | Path) -> dict[str, Path]:
+    """What a person opens of a run that has ended: name -> its folder, metrics and page, where they are."""
+    folder = Path(folder)
+    files = {"metrics": folder / "metrics.jsonl", "page": folder / PAGE_FILE}
+    return {"run": folder} | {name: path for name, path in files.items() if path.is_file()}
+
+
 def _page(runs, title):
     one = runs[0] if len(runs) == 1 else None
     sections = [section("Result", _facts_of_run(one) + _evaluations(runs) if one else _comparison(runs))]

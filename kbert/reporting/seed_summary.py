@@ -4,6 +4,8 @@ import statistics
 from pathlib import Path
 
 from kbert.files.whole_file import write_json
+from kbert.reporting.closing_table import WIDTH
+from kbert.reporting.text_table import text_table
 
 FILE_NAME = "summary.json"
 
@@ -29,7 +31,19 @@ def summarize_seeds(metrics_by_seed: dict[int, dict]) -> dict:
 
 
 def seed_table(summary: dict) -> str:
-    """A text table: a row for each seed, then mean and deviation; a column for each metric."""
+    """A text table: a row for each seed, then mean and deviation; a column for each metric.
+
+    Where that is wider than a line, metrics are rows and seeds are columns; where there are many of both,
+    the seeds are left out.
+    """
+    rows = _rows_of_seeds(summary)
+    across = [list(column) for column in zip(*rows, strict=True)]
+    only_means = [[row[0], *row[1 + len(summary["seeds"]) :]] for row in across]
+    tables = (text_table(rows, num_text_columns=0), text_table(across), text_table(only_means))
+    return next((table for table in tables if _width(table) <= WIDTH), tables[-1])
+
+
+def _rows_of_seeds(summary):
     names = list(summary["metrics"])
     columns = [summary["metrics"][name] for name in names]
     rows = [["seed", *names]]
@@ -38,8 +52,11 @@ def seed_table(summary: dict) -> str:
     rows.append(["mean", *(f"{column['mean']:.4f}" for column in columns)])
     if len(summary["seeds"]) > 1:
         rows.append(["deviation", *(f"{column['deviation']:.4f}" for column in columns)])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(map(str.rjust, row, widths)) for row in rows)
+    return rows
+
+
+def _width(table):
+    return max(map(len, table.splitlines()))
 
 
 def write_summary(folder, summary: dict):

@@ -12,19 +12,22 @@ r"""Script: a model + held-out data -> metrics, with those of the best constant 
   python -m kbert.scripts.run_evaluation --run_dir=hf://org/name --eval_file=sst2/dev.tsv \
       --config=configs/finetuning/sst2.toml
 
-Prints one JSON line. `baseline_accuracy` is the accuracy of always answering the most frequent label (or
-masked token) of the same data: no constant answer can do better.
+Prints a table, or with --json one line of JSON, which --output_file keeps. `baseline_accuracy` is the
+accuracy of always answering the most frequent label (or masked token) of the same data: no constant answer
+can do better.
 """
 
-import json
 from pathlib import Path
 
 from absl import flags
 
 from kbert import command_line
+from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import MOST_EXAMPLES, evaluate
 from kbert.files.output_path import check_output_file
+from kbert.files.whole_file import write_json
+from kbert.reporting.closing_table import numbers_of
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import define_checkpoint_flag, define_records_errors_flag
 
@@ -71,7 +74,9 @@ def define_flags():
     flags.DEFINE_integer(
         "html_examples", MOST_EXAMPLES, "The most examples on the page of --html_file.", lower_bound=0
     )
-    flags.DEFINE_bool("overwrite", False, "Replace an html_file that exists.")
+    flags.DEFINE_string("output_file", None, "A JSON file for the metrics.")
+    flags.DEFINE_bool("overwrite", False, "Replace an html_file or output_file that exists.")
+    define_json_flag()
     flags.DEFINE_integer("batch_size", 64, "Examples at a time.", lower_bound=1)
     flags.mark_flags_as_required(["run_dir"])
 
@@ -80,8 +85,7 @@ def main(argv):
     del argv
     if bool(FLAGS.eval_file) == bool(FLAGS.input_dir):
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
-    if FLAGS.html_file:
-        _check_html_file()
+    _check_files_to_write()
     dataset = load_config(FinetuningConfig, FLAGS.config).dataset if FLAGS.config else None
     from kbert.checkpoints.as_run import open_as_run
 
@@ -99,9 +103,15 @@ def main(argv):
             FLAGS.html_file,
             FLAGS.html_examples,
         )
-    if report := task.report(metrics):
-        print(report)
-    print(json.dumps(json_ready(metrics), allow_nan=False))
+    if FLAGS.output_file:
+        write_json(json_ready(metrics), FLAGS.output_file)
+    print_result(metrics, numbers_of(metrics) | _places(), task.report(metrics))
+
+
+def _places():
+    """Where the evaluation was written, under the names of the closing table."""
+    places = {"page": FLAGS.html_file, "answers": FLAGS.predictions_dir, "metrics": FLAGS.output_file}
+    return {"run": FLAGS.run_dir} | {name: place for name, place in places.items() if place}
 
 
 def _flag_for_runs():
@@ -114,14 +124,17 @@ def _flag_for_runs():
     return next((flag for flag, value in given.items() if value), "")
 
 
-def _check_html_file():
+def _check_files_to_write():
     from kbert.reporting.run_metrics import READ_FILES
 
-    path = Path(FLAGS.html_file)
-    if path.suffix != ".html":
-        raise ValueError(f"--html_file={path} must end in .html.")
+    if FLAGS.html_file and Path(FLAGS.html_file).suffix != ".html":
+        raise ValueError(f"--html_file={FLAGS.html_file} must end in .html.")
+    if FLAGS.output_file and FLAGS.output_file == FLAGS.html_file:
+        raise ValueError(f"--output_file and --html_file are both {FLAGS.output_file}; give two names.")
     own = [Path(FLAGS.run_dir) / name for name in READ_FILES]
-    check_output_file(path, [*filter(None, (FLAGS.eval_file, FLAGS.input_dir)), *own], FLAGS.overwrite)
+    read = [*filter(None, (FLAGS.eval_file, FLAGS.input_dir)), *own]
+    for path in filter(None, (FLAGS.html_file, FLAGS.output_file)):
+        check_output_file(path, read, FLAGS.overwrite)
 
 
 if __name__ == "__main__":

@@ -6,19 +6,19 @@ r"""Script: CoNLL files + a checkpoint -> the BERT paper's comparison of feature
 
 Writes the outputs of all layers of the frozen encoder once, as records in --run_dir/features, and trains a
 two-layer BiLSTM on each choice of layers in --run_dir/ROW/seed-N. Started again, it goes on where it was.
---finetuned_run_dir adds the row of a fine-tuned run. Prints the table and a line of JSON; --run_dir has the
-same as summary.json and report.html (docs/feature_based_ner.md).
+--finetuned_run_dir adds the row of a fine-tuned run. Prints the table; --run_dir has the same as
+summary.json and report.html (docs/feature_based_ner.md).
 """
 
-import json
+from pathlib import Path
 
 from absl import flags
 
 from kbert import command_line
+from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig
 from kbert.features import STORED_DTYPES
 from kbert.reporting.feature_table_report import feature_table
-from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
@@ -46,13 +46,20 @@ def define_flags():
     flags.DEFINE_string(
         "finetuned_run_dir", None, "A fine-tuned run, or a folder of its seeds, for a row of its own."
     )
+    define_json_flag()
     flags.mark_flags_as_required(["init_checkpoint", "train_file", "dev_file"])
 
 
 def main(argv):
     del argv
     # TensorFlow loads here, after the flags have been checked.
-    from kbert.experiments.feature_based.feature_table import TablePlaces, TableSettings, run_feature_table
+    from kbert.experiments.feature_based.feature_table import (
+        PAGE,
+        SUMMARY,
+        TablePlaces,
+        TableSettings,
+        run_feature_table,
+    )
 
     # A tool of the same floor.
     from tfrecords_tools.create_layer_features import create_layer_features
@@ -68,8 +75,9 @@ def main(argv):
         FLAGS.train_file, FLAGS.dev_file, FLAGS.run_dir, starting_flags(), FLAGS.finetuned_run_dir
     )
     summary = run_feature_table(settings, places, create_layer_features)
-    print(feature_table(summary))
-    print(json.dumps(json_ready(summary)))
+    folder = Path(FLAGS.run_dir)
+    places = {"runs": folder, "page": folder / PAGE, "the same as JSON": folder / SUMMARY}
+    print_result(summary, places, feature_table(summary))
 
 
 if __name__ == "__main__":

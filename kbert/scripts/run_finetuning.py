@@ -19,20 +19,23 @@ Instead of files you can give records of tfrecords_tools.create_finetuning_data:
 The records contain their vocabulary.
 """
 
-import json
+from pathlib import Path
 from typing import Any
 
 from absl import flags
 
 from kbert import command_line
+from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.labelled_paths import named_files
 from kbert.experiments.seeds import run_seeds
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
+from kbert.reporting.closing_table import numbers_of
+from kbert.reporting.run_page import places_of_run
+from kbert.reporting.seed_summary import FILE_NAME as SUMMARY
 from kbert.reporting.seed_summary import seed_table
-from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
@@ -74,6 +77,7 @@ def define_flags():
         "Train once for each of these seeds, for example 1,2,3, in --run_dir/seed-N. Mean and deviation of "
         "every metric are printed and written to --run_dir/summary.json.",
     )
+    define_json_flag()
 
 
 def main(argv):
@@ -122,13 +126,12 @@ def main(argv):
     }
     if FLAGS.seeds:
         summary = run_seeds(config, FLAGS.run_dir, seeds_of(FLAGS.seeds), **arguments)
-        print(seed_table(summary))
-        print(json.dumps(summary["metrics"]))
+        places = {"runs": FLAGS.run_dir, "the same as JSON": Path(FLAGS.run_dir) / SUMMARY}
+        print_result(summary["metrics"], places, seed_table(summary))
         return
     task, metrics = run_finetuning(config, FLAGS.run_dir, **arguments)
-    if metrics and task.report(metrics):
-        print(task.report(metrics))
-    print(json.dumps(json_ready(metrics)))
+    report = task.report(metrics) if metrics else ""
+    print_result(metrics, numbers_of(metrics) | places_of_run(FLAGS.run_dir), report)
 
 
 def _vocabulary_of_teacher():

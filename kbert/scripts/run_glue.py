@@ -4,23 +4,23 @@ r"""Script: GLUE's files + a pretrained checkpoint -> all its tasks, a table, an
       --tasks=cola,mrpc,rte --seeds=1,2,3 --learning_rates=5e-5,3e-5 --submission_dir=submission
 
 Trains each task once for every learning rate and seed, in --run_dir/TASK/lr-RATE/seed-N; the learning rate
-with the best mean on dev is reported. Started again, it goes on where it was. Prints a table and a line of
-JSON; --run_dir has the same as summary.json and report.html.
+with the best mean on dev is reported. Started again, it goes on where it was. Prints a table;
+--run_dir has the same as summary.json and report.html.
 
 What is trained stands in configs/finetuning/TASK.toml. AX is answered by the model of MNLI. With
 --submission_dir the best run of each task answers its test file (docs/glue.md).
 """
 
-import json
 import math
+from pathlib import Path
 
 from absl import flags
 
 from kbert import command_line
+from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig
-from kbert.experiments.glue.glue_benchmark import GluePlaces, GlueSettings, run_glue
+from kbert.experiments.glue.glue_benchmark import PAGE, SUMMARY, GluePlaces, GlueSettings, run_glue
 from kbert.reporting.glue_report import glue_table
-from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
@@ -41,6 +41,7 @@ def define_flags():
     flags.DEFINE_list("learning_rates", [], "For example 5e-5,3e-5; by default that of the task's config.")
     flags.DEFINE_string("config_dir", "configs/finetuning", "Folder of the configs: TASK.toml.")
     flags.DEFINE_string("submission_dir", None, "Write the files for GLUE's server there.")
+    define_json_flag()
     flags.mark_flags_as_required(["glue_dir", "init_checkpoint", "run_dir"])
 
 
@@ -55,8 +56,13 @@ def main(argv):
     )
     places = GluePlaces(FLAGS.glue_dir, FLAGS.run_dir, FLAGS.submission_dir, starting_flags())
     summary = run_glue(settings, places)
-    print(glue_table(summary))
-    print(json.dumps(json_ready(summary)))
+    print_result(summary, _places(), glue_table(summary))
+
+
+def _places():
+    folder = Path(FLAGS.run_dir)
+    places = {"runs": folder, "page": folder / PAGE, "the same as JSON": folder / SUMMARY}
+    return places | ({"submission": FLAGS.submission_dir} if FLAGS.submission_dir else {})
 
 
 def _rate(value):

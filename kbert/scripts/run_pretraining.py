@@ -10,15 +10,15 @@ starts from a trained model: a run of kbert, a Hugging Face folder or Google's T
 must have been made with its vocabulary.
 """
 
-import json
-
 from absl import flags
 
 from kbert import command_line
+from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import PretrainingConfig, load_config
 from kbert.experiments.pretraining import run_pretraining
 from kbert.manifest import read_manifest
-from kbert.runs.metrics_file import json_ready
+from kbert.reporting.closing_table import numbers_of
+from kbert.reporting.run_page import places_of_run
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
@@ -43,6 +43,7 @@ def define_flags():
         "Held-out records, evaluated during and after training; once for all phases, or once for each.",
     )
     define_records_errors_flag()
+    define_json_flag()
     flags.mark_flags_as_required(["input_dir"])
 
 
@@ -64,7 +65,7 @@ def main(argv):
         FLAGS.cluster,
         FLAGS.tpu,
     )
-    print(json.dumps(json_ready(metrics)))
+    print_result(metrics, numbers_of(metrics) | places_of_run(FLAGS.run_dir))
 
 
 if __name__ == "__main__":

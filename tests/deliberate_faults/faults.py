@@ -1110,6 +1110,19 @@ _MODEL_PAGE = (
     ),
 )  # fmt: skip
 
+_OUTPUT = (
+    _fault(
+        "--json prints the table as well", "kbert/command_flags/closing_output.py",
+        "allow_nan=False))\n        return\n", "allow_nan=False))\n",
+        "kbert/scripts/test_checkpoints_of_others.py::test_a_folder_of_others_is_evaluated_as_the_run",
+    ),
+    _fault(
+        "the closing table breaks paths", "kbert/reporting/closing_table.py",
+        "break_long_words=False", "break_long_words=True",
+        "kbert/reporting/test_closing_table.py",
+    ),
+)  # fmt: skip
+
 _QUICKSTART = (
     _fault(
         "pretraining sees half of the classifier's positions", "kbert/quickstart/commands.py",
@@ -1131,5 +1144,5 @@ _QUICKSTART = (
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RUNS_AND_FILES, *_CHECKPOINTS,
     *_COMMANDS, *_ANSWERS, *_DATA_TOOLS, *_GLUE, *_QUESTIONS, *_SIMILARITY, *_FEATURES, *_SUITE, *_FINETUNING,
-    *_DISTILLATION, *_PAGES, *_CHOSEN_ANSWERS, *_ANSWERING, *_MODEL_PAGE, *_PHONES, *_QUICKSTART,
+    *_DISTILLATION, *_PAGES, *_CHOSEN_ANSWERS, *_ANSWERING, *_MODEL_PAGE, *_PHONES, *_OUTPUT, *_QUICKSTART,
 )  # fmt: skip

@@ -13,6 +13,7 @@ from google.protobuf import text_format
 
 import export.export_savedmodel as exporter
 import export.gate.answer_check as answer_check
+from export.closing_tables import savedmodel_values
 from export.deployment.server_protos import BatchingParameters
 from export.deployment.warmup_requests import read_warmup_requests
 from export.export_savedmodel import export_savedmodel
@@ -248,6 +249,17 @@ def test_a_run_that_answers_nobody_is_refused(pretraining_run, tmp_path):
     with pytest.raises(ValueError, match="is an encoder run, which does not answer texts; a servi"):
         export_savedmodel(RunDirectory(tmp_path / "encoder"), tmp_path / "served")
     assert not (tmp_path / "served").exists()
+
+
+def test_the_closing_table_names_files_that_are_there(exported):
+    _, report, _ = exported
+    values = savedmodel_values(report)
+    assert values["same answers as Keras"] == f"100.00% of {report['answers_compared']}"
+    assert all(values[name].exists() for name in ("SavedModel", "page", "the same as JSON", "to serve it"))
+    assert "left alone, edited" not in values
+    edited = report | {"answers_agree": None, "beside": {"written": [], "edited": ["compose.yaml"]}}
+    values = savedmodel_values(edited)
+    assert (values["same answers as Keras"], values["left alone, edited"]) == (None, "compose.yaml")
 
 
 @pytest.mark.slow

@@ -95,4 +95,8 @@ def test_the_command_prints_its_report(finetuned_run, files, tmp_path):
         f"--input_files={files[0][0]}", "--vocab_size=11",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout)["tokens"] == {"before": 22, "after": 11}
+    table, closing = result.stdout.split("\n\n")
+    assert ["tokens", "22", "11"] in [line.split() for line in table.splitlines()]
+    report = tmp_path / "small" / "trimming.json"
+    assert closing.splitlines()[-1].endswith(str(report))
+    assert json.loads(report.read_text())["tokens"] == {"before": 22, "after": 11}

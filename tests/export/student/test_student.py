@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from export.closing_tables import litert_table, student_table
 from export.export_student import lengths_up_to
 from export.student import steps
 from export.student.recipe import Recipe
@@ -31,6 +32,16 @@ def recipe(finetuned_run, labelled_files, tmp_path_factory):
 def made(recipe):
     recipe.check()
     return steps.make_student(recipe)
+
+
+def test_the_closing_tables_have_a_row_for_each_model_and_file(made):
+    length, milliseconds = list(made["files"]["dynamic_int8"]["latency_ms"].items())[-1]
+    models, files = student_table(made), litert_table(made["files"])
+    assert [line.split("  ")[0] for line in models.splitlines()] == [
+        "model", "teacher", "cut teacher", "student"
+    ]  # fmt: skip
+    (row,) = files.splitlines()[1:]
+    assert row.endswith(f"{milliseconds['1']:.2f} ms ({length} tokens)") and "MB" in row
 
 
 def test_teacher_and_student_have_the_pieces_and_positions_that_are_used(recipe, made, finetuned_run):

@@ -68,7 +68,10 @@ def test_without_a_file_the_labels_are_those_of_the_quickstart(tmp_path, encoder
 
 
 def test_every_flag_is_one_of_its_script(tmp_path, encoder, steps):
-    shared = (REPOSITORY / "kbert" / "scripts" / "training_flags.py").read_text()
+    shared = "".join(
+        (REPOSITORY / "kbert" / name).read_text()
+        for name in ("scripts/training_flags.py", "command_flags/closing_output.py")
+    )
     quickstart_pretrained(tmp_path / "run", encoder, labelled_csv(tmp_path / "mine.csv", 20))
     for script, folder in zip(steps, ("kbert/scripts", "kbert/scripts", "export"), strict=True):
         source = (REPOSITORY / folder / f"{script}.py").read_text() + shared

@@ -29,10 +29,10 @@ def folder(finetuned_run, tmp_path_factory):
 def test_a_folder_of_others_is_evaluated_as_the_run(finetuned_run, folder, labelled_files, tmp_path):
     config = tmp_path / "config.json"
     config.write_text(json.dumps(to_dict(tiny_finetuning_config())))
-    arguments = [f"--run_dir={folder}", f"--config={config}", f"--eval_file={labelled_files[1]}"]
+    arguments = [f"--run_dir={folder}", f"--config={config}", f"--eval_file={labelled_files[1]}", "--json"]
     result = run_script("run_evaluation", *arguments)
     assert result.returncode == 0, result.stderr
-    theirs = json.loads(result.stdout.splitlines()[-1])
+    theirs = json.loads(result.stdout)
     _, ours = evaluate(finetuned_run, labelled_files[1])
     assert theirs.pop("confusion") == json_ready(ours.pop("confusion")) and theirs["num_examples"] == 13
     assert theirs == pytest.approx(ours, abs=1e-5)

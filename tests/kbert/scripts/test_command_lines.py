@@ -62,7 +62,8 @@ def test_pretraining_from_the_command_line(records_dir, tmp_path):
     ]
     result = run_script("run_pretraining", *arguments)
     assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout) is None  # no held-out records, no metrics
+    places = {"run": "", "metrics": "/metrics.jsonl", "page": "/curves.html"}  # no evaluation, no scores
+    assert result.stdout.splitlines() == [f"{name:<9}{tmp_path}/run{end}" for name, end in places.items()]
     assert "example: [CLS] " in result.stderr and "step 4/4" in result.stderr
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["step-00000004"]
 
@@ -176,6 +177,16 @@ def test_features_from_the_command_line(finetuned_run, tmp_path):
             ["--eval_file={0}/old.html", "--html_file={0}/old.html", "--overwrite"],
             "is the input",
         ),
+        (
+            "run_evaluation",
+            ["--eval_file=b.tsv", "--output_file={0}/old.html"],
+            "old.html exists; pass --over",
+        ),
+        (
+            "run_evaluation",
+            ["--eval_file=b.tsv", "--html_file={0}/a.html", "--output_file={0}/a.html"],
+            "give two names",
+        ),
     ],
 )
 def test_pages_are_refused_at_once_where_they_cannot_be_written(tmp_path, name, arguments, sentence):
@@ -191,10 +202,18 @@ def test_a_page_of_an_evaluation_and_of_attention_from_the_command_line(
     finetuned_run, labelled_files, tmp_path
 ):
     page = tmp_path / "dev.html"
+    kept = tmp_path / "dev.json"
     arguments = [f"--eval_file={labelled_files[1]}", f"--html_file={page}", "--html_examples=2"]
-    result = run_script("run_evaluation", f"--run_dir={finetuned_run.path}", *arguments)
+    result = run_script(
+        "run_evaluation", f"--run_dir={finetuned_run.path}", f"--output_file={kept}", *arguments
+    )
     assert result.returncode == 0, result.stderr
-    metrics = json.loads(result.stdout.splitlines()[-1])
+    metrics = json.loads(kept.read_text())
+    confusion, closing = result.stdout.split("\n\n")
+    assert confusion.startswith("true \\ predicted") and str(metrics["confusion"][0][0]) in confusion
+    rows = dict(line.split(maxsplit=1) for line in closing.splitlines())
+    assert rows["accuracy"] == f"{metrics['accuracy']:.4f}" and rows["num_examples"] == "13"
+    assert (rows["page"], rows["metrics"]) == (str(page), str(kept))
     html = read_page(page)
     assert f"<b>accuracy {metrics['accuracy']:.4f}</b> on 13 examples" in html
     for title in ("Confusion", "Label by label", "Calibration", "By length", "Losses of the training"):

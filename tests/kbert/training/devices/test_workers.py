@@ -49,6 +49,7 @@ def arguments(tmp_path, records_dir, run, values=None):
         f"--input_dir={records_dir / 'train'}",
         f"--eval_input_dir={records_dir / 'heldout'}",
         f"--run_dir={run}",
+        "--json",
     )
 
 

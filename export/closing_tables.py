@@ -1,0 +1,63 @@
+"""What the exporters print last, from their reports, for people."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from kbert.reporting.text_table import text_table
+
+from .deployment.model_card import PAGE_FILE
+
+
+def savedmodel_values(report: Mapping) -> dict[str, object]:
+    """The closing table of `export_savedmodel`: name -> value."""
+    path, beside = Path(report["path"]), report["beside"]
+    edited = {"left alone, edited": ", ".join(beside["edited"])} if beside["edited"] else {}
+    return {
+        "SavedModel": path,
+        "size": megabytes(report["bytes"]),
+        "parameters": report["parameters"],
+        "same answers as Keras": _agreement(report),
+        "largest difference": f"{report['max_difference']:.2g}",
+        "compared on": report["compared_on"],
+        "oldest server": report["oldest_server"],
+        "page": path / "assets.extra" / PAGE_FILE,
+        "the same as JSON": path / "assets.extra" / "kbert.json",
+        "to serve it": path.parent / "compose.yaml",
+        **edited,
+    }
+
+
+def litert_table(reports: Mapping[str, Mapping]) -> str:
+    """A row for each file: size, agreement with Keras, and milliseconds at its longest length.
+
+    Args:
+      reports: quantization -> report, as `export_tflite` returns them; of each `bytes`, `agreement` and
+        `latency_ms` are used.
+    """
+    rows = [["file", "size", "same answers as Keras", "longest row, 1 thread"]]
+    for name, one in reports.items():
+        length, by_threads = list(one["latency_ms"].items())[-1]
+        milliseconds = f"{by_threads['1']:.2f} ms ({length} tokens)"
+        rows.append([name, megabytes(one["bytes"]), f"{one['agreement']:.2%}", milliseconds])
+    return text_table(rows)
+
+
+def student_table(report: Mapping) -> str:
+    """Teacher, cut teacher and student: layers, pieces, parameters and the score."""
+    metric = report["best_metric"]
+    rows = [["model", "layers", "pieces", "parameters", metric]]
+    for name, one in report["models"].items():
+        counts = [str(one["layers"]), f"{one['pieces']:,}", f"{one['parameters']:,}"]
+        rows.append([name, *counts, f"{one['metrics'][metric]:.4f}"])
+    return text_table(rows)
+
+
+def _agreement(report):
+    """None where the answers are no labels: the largest difference tells."""
+    share = report["answers_agree"]
+    return None if share is None else f"{share:.2%} of {report['answers_compared']:,}"
+
+
+def megabytes(number: int) -> str:
+    """12345678 -> "12.35 MB"; a megabyte is 1,000,000 bytes."""
+    return f"{number / 1e6:.2f} MB"
