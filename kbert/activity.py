@@ -1,7 +1,8 @@
 """What a script is busy with, told when nothing else is.
 
 Long work names itself with `activity`. A script that was started by `command_line.run` logs that name
-whenever nothing else was logged for SILENT_SECONDS. A program that only imports kbert hears nothing.
+whenever nothing else was logged for SILENT_SECONDS, and the first time already after FIRST_SECONDS. Work
+without a name is told as well, by the name of the script. A program that only imports kbert hears nothing.
 """
 
 import contextlib
@@ -12,8 +13,10 @@ from collections.abc import Iterator
 
 from absl import logging
 
-SILENT_SECONDS = 5.0
-_CHECK_SECONDS = 0.5
+from kbert.log_lines import PROGRESS
+
+FIRST_SECONDS, SILENT_SECONDS = 1.0, 5.0
+_CHECK_SECONDS = 0.25
 
 
 class _Activity:
@@ -37,36 +40,61 @@ def activity(text: str) -> Iterator[_Activity]:
         _going_on.remove(own)
 
 
-class _LastLine(standard_logging.Handler):
-    """Remembers when something was logged that is shown: lines that absl's handler hides do not count."""
+class _Heard(standard_logging.Handler):
+    """Whether anything was logged that is shown: lines that absl's handler hides do not count."""
 
     def __init__(self):
         super().__init__()
-        self.time = time.monotonic()
+        self._new = False
         for shown in logging.get_absl_handler().filters:
             self.addFilter(shown)
 
     def emit(self, record):
-        self.time = time.monotonic()
+        self._new = True
+
+    def anything_new(self) -> bool:
+        """Whether there was a line since the last call."""
+        new, self._new = self._new, False
+        return new
 
 
 @contextlib.contextmanager
-def told_when_silent(silent_seconds: float = SILENT_SECONDS):
-    """Logs the activity whenever nothing was logged for so many seconds, by a thread of its own."""
-    last, ended = _LastLine(), threading.Event()
-    logger = logging.get_absl_logger()
+def told_when_silent(
+    silent_seconds: float | None = None, first_seconds: float | None = None, script: str = "at work"
+):
+    """Logs what goes on whenever nothing was logged for so many seconds, by a thread of its own.
+
+    The seconds are those in which this process could run: while the machine stands still, nobody could be
+    told anything.
+
+    Args:
+      silent_seconds: the longest silence; by default SILENT_SECONDS.
+      first_seconds: the same until the first line, for work that has a name; by default FIRST_SECONDS.
+      script: what is told of work without a name.
+    """
+    first = FIRST_SECONDS if first_seconds is None else first_seconds
+    longest = SILENT_SECONDS if silent_seconds is None else silent_seconds
+    heard, ended, began = _Heard(), threading.Event(), time.monotonic()
+    check = min(_CHECK_SECONDS, longest / 4)
 
     def tell():
-        while not ended.wait(min(_CHECK_SECONDS, silent_seconds / 2)):
-            now, busy = time.monotonic(), _going_on[-1:]
-            if busy and now - max(last.time, busy[0].began) >= silent_seconds:
-                logging.info("%s: %d s so far", busy[0].text, now - busy[0].began)
+        silent, is_first = 0.0, True
+        while not ended.wait(check):
+            if heard.anything_new():
+                silent, is_first = 0.0, False
+                continue
+            silent += check
+            own = _going_on[-1:]
+            if silent >= (first if is_first and own else longest):
+                text, since = (own[0].text, own[0].began) if own else (script, began)
+                logging.info("%s: %d s so far", text, time.monotonic() - since, extra=PROGRESS)
 
-    logger.addHandler(last)
+    logger = logging.get_absl_logger()
+    logger.addHandler(heard)
     thread = threading.Thread(target=tell, name="told_when_silent", daemon=True)
     thread.start()
     try:
         yield
     finally:
         ended.set()
-        logger.removeHandler(last)
+        logger.removeHandler(heard)

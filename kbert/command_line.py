@@ -24,10 +24,13 @@ from pathlib import Path
 
 from absl import app, flags, logging
 
-from kbert.activity import told_when_silent
+from kbert.activity import activity, told_when_silent
 from kbert.command_flags.flag_errors import parse_flags
+from kbert.command_flags.help_page import program
+from kbert.log_lines import LineFormatter
 from kbert.pipeline_error import error_inside
 from kbert.stop_signal import StoppedBySignal
+from kbert.terminal_line import progress_on_one_line
 
 _LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 _MENDABLE = (ValueError, OSError, FloatingPointError)
@@ -53,13 +56,13 @@ def run(main, *config_classes):
     def guarded_main(argv):
         try:
             interrupt.raise_at_interrupt()
-            _show_own_lines()
+            handler = _show_own_lines()
             if len(argv) > 1:
                 raise ValueError(
                     f"unexpected argument {argv[1]!r}; flags are written --name=value, and globs in "
                     "quotes: --input_files='corpus/*.txt'."
                 )
-            with told_when_silent():
+            with told_when_silent(script=program()), progress_on_one_line(handler):
                 return main(argv)
         except StoppedBySignal as stop:
             print(stop, file=sys.stderr)
@@ -118,13 +121,20 @@ def _show_own_lines():
     """Shows this project's log lines without a prefix, and those of other packages only if they are errors.
 
     TensorFlow uses the same logger for lines that no user needs ("Sharding callback duration").
+
+    Returns:
+      The handler that writes the lines.
     """
-    if flags.FLAGS["verbosity"].present:
-        return
-    logging.set_verbosity(logging.INFO)
-    handler = logging.get_absl_handler()
-    handler.setFormatter(standard_logging.Formatter("%(message)s"))
-    handler.addFilter(_is_worth_showing)
+    shown = logging.get_absl_handler()
+    if not flags.FLAGS["verbosity"].present:
+        logging.set_verbosity(logging.INFO)
+        shown.setFormatter(LineFormatter())
+        shown.addFilter(_is_worth_showing)
+    handler = shown.python_handler
+    if sys.stderr is not None:
+        # Its own way to standard error, for the time in which that is set aside.
+        handler.setStream(os.fdopen(os.dup(2), "w", encoding=sys.stderr.encoding, errors="backslashreplace"))
+    return handler
 
 
 def _is_worth_showing(record):
@@ -153,7 +163,7 @@ class _QuietTensorFlowImport:
             execute = spec.loader.exec_module
 
             def execute_quietly(module):
-                with _standard_error_set_aside():
+                with activity("loading TensorFlow"), _standard_error_set_aside():
                     execute(module)
 
             spec.loader.exec_module = execute_quietly  # type: ignore[method-assign]  # this module's only

@@ -16,6 +16,7 @@ from absl import flags, logging
 
 from kbert import command_line
 from kbert.features import PRETRAINING_RECORDS
+from kbert.log_lines import SHORTENED
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.corpus.corpus_files import input_files as find_input_files
@@ -220,7 +221,7 @@ def create_pretraining_data(
         )
         for number, example in enumerate(statistics.examples[:EXAMPLES_TO_LOG]):
             text = describe_record(example, vocabulary.tokens, manifest.settings)
-            logging.info("example %d: %s", number, text)
+            logging.info("example %d: %s", number, text, extra=SHORTENED)
         finish(job, finished, output_dir, manifest, statistics, overwrite)
     return manifest
 

@@ -10,8 +10,8 @@ from absl import flags
 from kbert import commands
 from kbert.command_flags.groups import grouped
 from kbert.interrupt import PACKAGES_OF_SCRIPTS
+from kbert.log_lines import WIDTH
 
-_WIDTH = 100
 _INDENT = 4  # of a flag's explanation, below its name
 NOT_GIVEN = "must have a value other than None."  # absl/flags/_validators.py, mark_flag_as_required
 _REPEATED = "repeat this option to specify a list of values"  # absl/flags/_flag.py, MultiFlag
@@ -63,7 +63,7 @@ def help_page() -> str:
     """The whole page."""
     summary, examples, rest = _parts_of(_docstring())
     known = own_flags()
-    lines = [textwrap.fill(f"{program()}: {summary}", _WIDTH), ""]
+    lines = [textwrap.fill(f"{program()}: {summary}", WIDTH), ""]
     if examples:
         lines += ["example:", "", textwrap.indent(examples[0], "  "), ""]
     for heading, names in grouped(known).items():
@@ -112,7 +112,7 @@ def example_of_script() -> str | None:
 def _flag_lines(flag):
     shown = f"--[no]{flag.name}" if flag.boolean else f"--{flag.name}"
     space = " " * _INDENT
-    body = textwrap.fill(_explained(flag), _WIDTH, initial_indent=space, subsequent_indent=space)
+    body = textwrap.fill(_explained(flag), WIDTH, initial_indent=space, subsequent_indent=space)
     return f"  {shown}\n{body}"
 
 

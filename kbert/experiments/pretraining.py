@@ -12,6 +12,7 @@ from kbert.experiments.starting_point import Start, find_starting_point, started
 from kbert.experiments.teaching import Teaching
 from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.log_lines import SHORTENED
 from kbert.tasks import TASKS
 
 
@@ -228,7 +229,7 @@ def _log_examples(task, records, vocabulary):
     batch = next(records.evaluation_batches(2).as_numpy_iterator())
     for number in range(len(batch["input_ids"])):
         for line in task.describe({name: values[number] for name, values in batch.items()}, vocabulary):
-            logging.info("%s", line)
+            logging.info("%s", line, extra=SHORTENED)
 
 
 def _plan(config, strategy, phases, initialize):

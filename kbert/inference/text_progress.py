@@ -4,6 +4,8 @@ import time
 
 from absl import logging
 
+from kbert.log_lines import PROGRESS
+
 _SECONDS_BETWEEN_LINES = 5.0
 
 
@@ -39,7 +41,9 @@ class TextProgress:
     def _log(self, seconds):
         done, rate = f"{self._done:,}", self._done / seconds
         if not self._total:
-            logging.info("%s texts, %.1f a second", done, rate)
+            logging.info("%s texts, %.1f a second", done, rate, extra=PROGRESS)
             return
         percent, left = 100 * self._done // self._total, (self._total - self._done) / rate
-        logging.info("%s texts, %.1f a second, %d %%, about %.0f s left", done, rate, percent, left)
+        logging.info(
+            "%s texts, %.1f a second, %d %%, about %.0f s left", done, rate, percent, left, extra=PROGRESS
+        )

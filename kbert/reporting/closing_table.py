@@ -4,7 +4,8 @@ import textwrap
 from collections.abc import Mapping
 from numbers import Integral, Real
 
-WIDTH = 100  # columns of what a script prints
+from kbert.log_lines import WIDTH
+
 _GAP = 2
 _SMALL = 1e-3  # below, four places after the point would show nothing
 

@@ -4,7 +4,7 @@ import statistics
 from pathlib import Path
 
 from kbert.files.whole_file import write_json
-from kbert.reporting.closing_table import WIDTH
+from kbert.log_lines import WIDTH
 from kbert.reporting.text_table import text_table
 
 FILE_NAME = "summary.json"

@@ -1121,6 +1121,16 @@ _OUTPUT = (
         "break_long_words=False", "break_long_words=True",
         "kbert/reporting/test_closing_table.py",
     ),
+    _fault(
+        "what is printed stands behind the line of progress", "kbert/terminal_line.py",
+        "            self._line.clear(nolock=True)\n", "",
+        "kbert/test_log_lines.py::test_progress_stands_on_one_line_of_a_terminal_and_the_rest_above_it",
+    ),
+    _fault(
+        "work without a name is not told", "kbert/activity.py",
+        "if silent >= (first", "if own and silent >= (first",
+        "kbert/test_activity.py::test_work_without_a_name_is_told_by_the_script",
+    ),
 )  # fmt: skip
 
 _QUICKSTART = (

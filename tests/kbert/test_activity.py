@@ -41,6 +41,30 @@ def test_other_lines_and_no_activity_keep_it_quiet(caplog):
     assert set(lines(caplog)) == {"own"}
 
 
+def test_the_first_line_comes_sooner_where_work_has_a_name(caplog):
+    caplog.set_level("INFO", logger="absl")
+    with told_when_silent(1000.0, first_seconds=0.1), activity("loading"):
+        wait_for(caplog, 1)
+    assert lines(caplog) == ["loading"] and caplog.records[0].is_progress
+
+
+def test_work_without_a_name_is_told_by_the_script(caplog):
+    caplog.set_level("INFO", logger="absl")
+    with told_when_silent(0.05, first_seconds=0.01, script="kbert finetune"):
+        wait_for(caplog, 2)
+    assert set(lines(caplog)) == {"kbert finetune"}
+
+
+def test_seconds_in_which_the_process_stood_still_are_not_counted(caplog, monkeypatch):
+    """One look at the clock an hour later is one look."""
+    caplog.set_level("INFO", logger="absl")
+    hours = iter(range(0, 10**9, 3600))
+    monkeypatch.setattr(time, "monotonic", lambda: next(hours))
+    with told_when_silent(1000.0), activity("work"):
+        time.sleep(0.6)
+    assert lines(caplog) == []
+
+
 def test_a_program_that_only_imports_hears_nothing(caplog):
     caplog.set_level("INFO", logger="absl")
     with activity("work"):

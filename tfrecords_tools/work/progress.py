@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 from absl import logging
 
+from kbert.log_lines import PROGRESS
+
 SECONDS_BETWEEN_LINES = 5.0
 
 
@@ -49,7 +51,8 @@ class Progress:
             ahead = f" of {self._amount(self._total)} ({percent} %), about {seconds_left:.0f} s left"
         else:
             ahead = ""
-        logging.info("%s %s%s, %s/s.", self._what, self._amount(done), ahead, self._amount(speed))
+        speed = self._amount(speed)
+        logging.info("%s %s%s, %s/s.", self._what, self._amount(done), ahead, speed, extra=PROGRESS)
 
     def report_end(self):
         """Logs the last line."""

@@ -6,6 +6,7 @@ import time
 
 from absl import logging
 
+from kbert.log_lines import PROGRESS
 from kbert.runs.metrics_file import read_metrics
 
 # Fields that depend on the machine and the time. All other fields of metrics.jsonl are the same when a run is
@@ -117,7 +118,7 @@ class TrainingProgress:
         logging.info(
             "step %d/%d  %s  lr %.3g  %s  %s left",
             step, self._num_steps, _readable_metrics(metrics), learning_rate, _readable_rates(rates),
-            readable_seconds(left),
+            readable_seconds(left), extra=PROGRESS if step < self._num_steps else None,
         )  # fmt: skip
 
     def evaluate(self, step: int, metrics: dict, split: str = "eval"):
