@@ -9,7 +9,8 @@ import contextlib
 import logging as standard_logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from absl import logging
 
@@ -17,6 +18,9 @@ from kbert.log_lines import PROGRESS
 
 FIRST_SECONDS, SILENT_SECONDS = 1.0, 5.0
 _CHECK_SECONDS = 0.25
+_AT_REST = "at rest"
+
+Item = TypeVar("Item")
 
 
 class _Activity:
@@ -38,6 +42,25 @@ def activity(text: str) -> Iterator[_Activity]:
         yield own
     finally:
         _going_on.remove(own)
+
+
+@contextlib.contextmanager
+def at_rest() -> Iterator[None]:
+    """Inside, nothing is told: the script waits for others, as a server does for requests."""
+    with activity(_AT_REST):
+        yield
+
+
+def awaited(items: Iterable[Item]) -> Iterator[Item]:
+    """The items, at rest while the next one is not there yet: for lines of standard input."""
+    items = iter(items)
+    while True:
+        with at_rest():
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
 
 
 class _Heard(standard_logging.Handler):
@@ -80,11 +103,11 @@ def told_when_silent(
     def tell():
         silent, is_first = 0.0, True
         while not ended.wait(check):
-            if heard.anything_new():
+            own = _going_on[-1:]
+            if heard.anything_new() or (own and own[0].text is _AT_REST):
                 silent, is_first = 0.0, False
                 continue
             silent += check
-            own = _going_on[-1:]
             if silent >= (first if is_first and own else longest):
                 text, since = (own[0].text, own[0].began) if own else (script, began)
                 logging.info("%s: %d s so far", text, time.monotonic() - since, extra=PROGRESS)

@@ -15,6 +15,7 @@ from itertools import islice
 from absl import flags, logging
 
 from kbert import command_line
+from kbert.activity import awaited
 from kbert.files.json_file import parse_json
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -58,7 +59,7 @@ def read_texts(stream: Iterable[bytes], file_format: str) -> Iterator[str]:
     Raises:
       ValueError: naming the line that is not such an object.
     """
-    for number, line in enumerate(stream, start=1):
+    for number, line in enumerate(awaited(stream), start=1):
         line = line.removesuffix(b"\n").decode("utf-8", errors="ignore")
         if file_format == "text":
             yield line

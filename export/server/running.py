@@ -9,6 +9,8 @@ import threading
 
 from absl import logging
 
+from kbert.activity import at_rest
+
 from .composition import Server, ServerOptions
 from .models.model_settings import ModelSettings
 
@@ -71,7 +73,8 @@ def serve_until_signal(models: list[ModelSettings], options: ServerOptions) -> N
             flush=True,
         )
     print(f"a page to try them: http://localhost:{server.rest_api_port}/", flush=True)
-    ended.wait()
+    with at_rest():
+        ended.wait()
     if not server.stop():
         # A kernel that does not end would crash where TensorFlow is taken apart below it.
         logging.warning("Some requests did not end within the grace period.")

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from kbert.activity import awaited
 from kbert.files.compression import compression_of
 from kbert.files.json_file import parse_json
 
@@ -51,7 +52,7 @@ def holds_json_lines(path: str | Path) -> bool:
 
 def lines_of_standard_input() -> Iterator[str]:
     """The lines of standard input, read as UTF-8 whatever the encoding of the system is."""
-    for number, line in enumerate(sys.stdin.buffer, start=1):
+    for number, line in enumerate(awaited(sys.stdin.buffer), start=1):
         try:
             yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
         except UnicodeDecodeError as error:

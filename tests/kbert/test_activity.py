@@ -4,7 +4,7 @@ import time
 
 from absl import logging
 
-from kbert.activity import activity, told_when_silent
+from kbert.activity import activity, at_rest, awaited, told_when_silent
 
 
 def lines(caplog):
@@ -53,6 +53,23 @@ def test_work_without_a_name_is_told_by_the_script(caplog):
     with told_when_silent(0.05, first_seconds=0.01, script="kbert finetune"):
         wait_for(caplog, 2)
     assert set(lines(caplog)) == {"kbert finetune"}
+
+
+def test_who_waits_for_others_is_quiet(caplog):
+    caplog.set_level("INFO", logger="absl")
+
+    def slow_lines():
+        for line in "ab":
+            time.sleep(0.3)
+            yield line
+
+    with told_when_silent(0.1, first_seconds=0.1), activity("work"):
+        assert list(awaited(slow_lines())) == ["a", "b"]
+        with at_rest():
+            time.sleep(0.3)
+        assert lines(caplog) == []
+        wait_for(caplog, 1)
+    assert set(lines(caplog)) == {"work"}
 
 
 def test_seconds_in_which_the_process_stood_still_are_not_counted(caplog, monkeypatch):
