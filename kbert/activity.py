@@ -87,8 +87,8 @@ def told_when_silent(
 ):
     """Logs what goes on whenever nothing was logged for so many seconds, by a thread of its own.
 
-    The seconds are those in which this process could run: while the machine stands still, nobody could be
-    told anything.
+    Of the seconds in which the machine stands still, and this process with it, few are counted: nobody could
+    be told anything.
 
     Args:
       silent_seconds: the longest silence; by default SILENT_SECONDS.
@@ -101,16 +101,17 @@ def told_when_silent(
     check = min(_CHECK_SECONDS, longest / 4)
 
     def tell():
-        silent, is_first = 0.0, True
+        silent, is_first, looked = 0.0, True, began
         while not ended.wait(check):
+            looked, before = time.monotonic(), looked
             own = _going_on[-1:]
             if heard.anything_new() or (own and own[0].text is _AT_REST):
                 silent, is_first = 0.0, False
                 continue
-            silent += check
-            if silent >= (first if is_first and own else longest):
+            silent += min(looked - before, 2 * check)
+            if silent + check > (first if is_first and own else longest):  # the next look would be too late
                 text, since = (own[0].text, own[0].began) if own else (script, began)
-                logging.info("%s: %d s so far", text, time.monotonic() - since, extra=PROGRESS)
+                logging.info("%s: %d s so far", text, looked - since, extra=PROGRESS)
 
     logger = logging.get_absl_logger()
     logger.addHandler(heard)

@@ -21,6 +21,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
+from kbert.activity import activity
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder
 from tfrecords_tools.corpus import embedded_text
@@ -53,7 +54,8 @@ def write_embedded_text(library: Path, output_dir: Path, overwrite: bool = False
     """
     check_output_folder(output_dir, [library])
     _check_output_dir(output_dir, overwrite)
-    documents = embedded_text.documents(library)
+    with activity("reading Python's documentation"):
+        documents = embedded_text.documents(library)
     train, heldout = embedded_text.split_documents(documents)
     rows_by_split = embedded_text.labelled_rows(documents)
     summary = _summary({"train": train, "heldout": heldout}, rows_by_split)

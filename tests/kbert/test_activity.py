@@ -77,7 +77,7 @@ def test_seconds_in_which_the_process_stood_still_are_not_counted(caplog, monkey
     caplog.set_level("INFO", logger="absl")
     hours = iter(range(0, 10**9, 3600))
     monkeypatch.setattr(time, "monotonic", lambda: next(hours))
-    with told_when_silent(1000.0), activity("work"):
+    with told_when_silent(1000.0, first_seconds=1000.0), activity("work"):
         time.sleep(0.6)
     assert lines(caplog) == []
 

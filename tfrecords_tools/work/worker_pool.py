@@ -13,6 +13,8 @@ from concurrent.futures.process import BrokenProcessPool
 
 from absl import logging
 
+from kbert.activity import activity
+
 # Items per worker that are handed out before the next answer in order is there: enough to keep all workers
 # busy while one item takes long, few enough that answers do not pile up.
 _ITEMS_AHEAD = 4
@@ -67,7 +69,7 @@ class WorkerPool:
         if self._executor is None:
             yield from map(function, items)
             return
-        waiting = deque()
+        waiting, doing = deque(), f"starting {self.num_workers} worker processes"
         items = iter(items)
         try:
             while True:
@@ -79,7 +81,10 @@ class WorkerPool:
                     waiting.append(self._executor.submit(function, item))
                 if not waiting:
                     return
-                yield waiting.popleft().result()
+                with activity(doing):
+                    answer = waiting.popleft().result()
+                yield answer
+                doing = f"waiting for {self.num_workers} worker processes"
         except BrokenProcessPool:
             raise ChildProcessError(
                 "a worker process was killed, perhaps because memory ran out; run the same command again, "
