@@ -6,7 +6,10 @@ import sys
 import time
 from pathlib import Path
 
+from kbert.log_lines import WIDTH, shortened
+
 _MARKER = ".kbert_quickstart"  # a folder with this file is an earlier quickstart and may be replaced
+_INDENT = "     "  # of what a step prints
 
 
 def prepare_folder(directory: Path):
@@ -49,9 +52,9 @@ class CommandSequence:
           ValueError: when the command fails; the message names its log.
         """
         number = len(self.steps) + 1
-        shown = f"python -m {module} {' '.join(_quoted(argument) for argument in arguments)}"
+        words = ["python", "-m", module, *map(_quoted, arguments)]
         log = self.logs / f"{number:02d}_{module.rpartition('.')[2]}.log"
-        print(f"\n[{number:2d}] {title}\n     $ {shown}", flush=True)
+        print(f"\n[{number:2d}] {title}\n{_INDENT}$ {_typed(words)}", flush=True)
         began = time.monotonic()
         exit_code, output = _run([sys.executable, "-m", module, *arguments], log)
         seconds = time.monotonic() - began
@@ -60,12 +63,12 @@ class CommandSequence:
         self.steps.append(
             {
                 "title": title,
-                "command": shown,
+                "command": " ".join(words),
                 "seconds": round(seconds, 1),
                 "log": str(log.relative_to(self.directory)),
             }
         )
-        print(f"     {seconds:.1f} s, {self.total_seconds:.0f} s so far", flush=True)
+        print(f"{_INDENT}{seconds:.1f} s, {self.total_seconds:.0f} s so far", flush=True)
         return output
 
     @property
@@ -84,8 +87,17 @@ def _run(command, log):
         for line in process.stdout:
             file.write(line)
             lines.append(line)
-            print("     " + line.rstrip("\n")[:130], flush=True)
+            print(_INDENT + shortened(line.rstrip("\n"), WIDTH - len(_INDENT)), flush=True)
     return process.returncode, "".join(lines)
+
+
+def _typed(words):
+    """A command in lines that a shell takes as one; no word is broken."""
+    room, lines = WIDTH - len(_INDENT) - len("$  \\"), [words[0]]
+    for word in words[1:]:
+        fits = len(lines[-1]) + 1 + len(word) <= room
+        lines[-1:] = [f"{lines[-1]} {word}"] if fits else [lines[-1], word]
+    return f" \\\n{_INDENT}  ".join(lines)
 
 
 def _quoted(argument):

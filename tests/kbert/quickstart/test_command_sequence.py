@@ -1,5 +1,7 @@
 """The steps of the quickstart: shown, logged, timed; a failed one ends it and names its log."""
 
+import shlex
+
 import pytest
 
 from kbert.quickstart.command_sequence import CommandSequence
@@ -21,6 +23,15 @@ def test_a_step_is_shown_logged_and_noted(sequence, capsys):
     shown = capsys.readouterr().out
     assert "[ 1] What this module says\n     $ python -m this '--text=two words'\n     The Zen" in shown
     assert 0 <= step["seconds"] <= sequence.total_seconds + 0.1
+
+
+def test_no_line_is_wider_than_a_hundred_columns(sequence, capsys):
+    arguments = [f"--text={'two words ' * number}" for number in range(1, 8)]
+    sequence.step("Long", "json.tool", "--help", *arguments)
+    shown = capsys.readouterr().out
+    assert all(len(line) <= 100 for line in shown.splitlines())
+    typed = shown.split("$ ", 1)[1].split("\n     usage")[0]
+    assert shlex.split(typed.replace("\\\n", " ")) == ["python", "-m", "json.tool", "--help", *arguments]
 
 
 def test_a_failed_step_names_its_log(sequence):
