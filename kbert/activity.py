@@ -18,6 +18,7 @@ from kbert.log_lines import PROGRESS
 
 FIRST_SECONDS, SILENT_SECONDS = 1.0, 5.0
 _CHECK_SECONDS = 0.25
+_EARLY = 0.8  # a line is due after this share of the longest silence: a call into C++ may hold it up
 _AT_REST = "at rest"
 
 Item = TypeVar("Item")
@@ -109,9 +110,11 @@ def told_when_silent(
                 silent, is_first = 0.0, False
                 continue
             silent += min(looked - before, 2 * check)
-            if silent + check > (first if is_first and own else longest):  # the next look would be too late
+            if silent + check > (first if is_first and own else _EARLY * longest):
                 text, since = (own[0].text, own[0].began) if own else (script, began)
-                logging.info("%s: %d s so far", text, looked - since, extra=PROGRESS)
+                seconds = int(looked - since)
+                lasts = f"{text}: {seconds} s so far" if seconds else f"{text} ..."
+                logging.info("%s", lasts, extra=PROGRESS)
 
     logger = logging.get_absl_logger()
     logger.addHandler(heard)

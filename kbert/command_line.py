@@ -146,32 +146,42 @@ def _is_worth_showing(record):
     return record.levelno > standard_logging.WARNING or ours
 
 
-class _QuietTensorFlowImport:
-    """An import finder that hides what TensorFlow's C++ prints while it is first imported.
+class _ToldImport:
+    """An import finder that names the seconds in which a package is first imported.
 
-    TensorFlow 2.21 prints some lines (oneDNN, CUDA drivers) before it reads its log level. Standard error
-    itself is therefore redirected to /dev/null during the import. Python exceptions are still raised. To see
-    the C++ lines, for example when the import aborts on an old processor, set TF_CPP_MIN_LOG_LEVEL=0.
+    Args:
+      name: of the package.
+      text: what goes on.
+      around: makes a context around the import.
     """
 
+    def __init__(self, name: str, text: str, around=contextlib.nullcontext):
+        self._name, self._text, self._around = name, text, around
+
     def find_spec(self, name, path=None, target=None):
-        if name != "tensorflow":
+        if name != self._name:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None:
             execute = spec.loader.exec_module
 
-            def execute_quietly(module):
-                with activity("loading TensorFlow"), _standard_error_set_aside():
+            def execute_and_tell(module):
+                with activity(self._text), self._around():
                     execute(module)
 
-            spec.loader.exec_module = execute_quietly  # type: ignore[method-assign]  # this module's only
+            spec.loader.exec_module = execute_and_tell  # type: ignore[method-assign]  # this module's only
         return spec
 
 
 @contextlib.contextmanager
 def _standard_error_set_aside():
+    """Hides what TensorFlow's C++ prints while it is first imported.
+
+    TensorFlow 2.21 prints some lines (oneDNN, CUDA drivers) before it reads its log level. Standard error
+    itself is therefore redirected to /dev/null during the import. Python exceptions are still raised. To see
+    the C++ lines, for example when the import aborts on an old processor, set TF_CPP_MIN_LOG_LEVEL=0.
+    """
     sys.stderr.flush()
     kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -188,4 +198,6 @@ def _standard_error_set_aside():
 # that the user has set is kept. A level of 3 may also be inherited from a kbert script that started this
 # process.
 if os.environ.setdefault(_LOG_LEVEL, "3") == "3" and "tensorflow" not in sys.modules:
-    sys.meta_path.insert(0, _QuietTensorFlowImport())
+    sys.meta_path.insert(0, _ToldImport("tensorflow", "loading TensorFlow", _standard_error_set_aside))
+if "keras" not in sys.modules:
+    sys.meta_path.insert(0, _ToldImport("keras", "loading Keras"))

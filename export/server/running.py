@@ -9,7 +9,7 @@ import threading
 
 from absl import logging
 
-from kbert.activity import at_rest
+from kbert.activity import activity, at_rest
 
 from .composition import Server, ServerOptions
 from .models.model_settings import ModelSettings
@@ -65,7 +65,8 @@ def serve_until_signal(models: list[ModelSettings], options: ServerOptions) -> N
         signal.signal(number, lambda *unused: ended.set())
 
     print(banner(models), flush=True)
-    server = Server(models, options)
+    with activity("loading the models"):
+        server = Server(models, options)
     for model in models:
         print(
             f"serving {model.name} version {server.models.newest_version(model.name)}: "

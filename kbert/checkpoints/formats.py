@@ -4,6 +4,7 @@ import dataclasses
 import errno
 from pathlib import Path
 
+from kbert.activity import activity
 from kbert.checkpoints import google_tf1, kbert_run
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
@@ -81,6 +82,7 @@ def detect_format(path) -> str:
     )
 
 
+@activity("reading the checkpoint")
 def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=()) -> BertCheckpoint:
     """Reads a checkpoint; its files show the format. Tensors are read when they are asked for.
 
@@ -108,6 +110,7 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
     return checkpoint
 
 
+@activity("writing the checkpoint")
 def write_checkpoint(
     checkpoint: BertCheckpoint, path, format: str, allow_unmatched=(), overwrite: bool = False
 ) -> Report:

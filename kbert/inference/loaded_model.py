@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from kbert.activity import activity
 from kbert.answering.answering_encoder import PRECISIONS, AnsweringEncoder
 from kbert.answering.answering_model import answering_model
 from kbert.article import with_article
@@ -26,6 +27,7 @@ from kbert.tokenization.text_inputs import TextInputs
 _TEXTS_AT_ONCE = 32
 
 
+@activity("reading the model")
 def load(
     path,
     do_lower_case: bool | None = None,

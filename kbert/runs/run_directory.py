@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from absl import logging
 
+from kbert.activity import activity
 from kbert.article import with_article
 from kbert.config import TrainingConfig, from_dict, to_dict
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
@@ -276,6 +277,7 @@ class RunDirectory:
             )
         return there[steps.index(int(which))]
 
+    @activity("reading the model")
     def load_model(self, which: str | int | None = None):
         """Task and model with a checkpoint's weights, in float32.
 

@@ -1,8 +1,8 @@
-"""When a command says something: the time of each of its lines, by the clock and by the work in between."""
+"""When a command says something: the time of each of its lines, but for what the machine stood still."""
 
-import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -16,13 +16,11 @@ class Line(NamedTuple):
     """A line of standard output or error.
 
     Fields:
-      seconds: since the command was started, by the clock.
-      work: seconds of CPU that the process and its children had used by then.
+      seconds: since the command was started.
       text: what it says; "" for the end of the command.
     """
 
     seconds: float
-    work: float
     text: str
 
 
@@ -37,17 +35,44 @@ class Heard(NamedTuple):
     exit_code: int
     lines: list[Line]
 
-    def gaps(self) -> list[tuple[float, float, str]]:
-        """(seconds of silence, the same by the clock, the line before) for each line and the end.
+    def silences(self) -> list[float]:
+        """The seconds before each line, and before the end."""
+        times = [0.0, *(line.seconds for line in self.lines)]
+        return [after - before for before, after in zip(times, times[1:], strict=False)]
 
-        A silence counts as long as it was by the clock and by the work done in it, whichever is shorter: a
-        machine that stands still, or works for others, makes the first longer, several threads the second.
-        """
-        start = Line(0.0, 0.0, "the start")
-        pairs = zip([start, *self.lines], self.lines, strict=False)
-        return [
-            (min(b.seconds - a.seconds, b.work - a.work), b.seconds - a.seconds, a.text) for a, b in pairs
-        ]
+
+class RunningSeconds:
+    """The seconds in which this machine ran, for a `with` block.
+
+    A thread that only sleeps is woken late when the whole machine stands still, also where others wait for a
+    core: it needs none. What it slept too long is not counted.
+    """
+
+    _PERIOD, _LATE = 0.1, 0.3
+
+    def __init__(self):
+        self._lost, self._ended = 0.0, threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self):
+        self._began = time.monotonic()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._ended.set()
+        self._thread.join()
+
+    def now(self) -> float:
+        """Seconds since the block began."""
+        return time.monotonic() - self._began - self._lost
+
+    def _watch(self):
+        looked = time.monotonic()
+        while not self._ended.wait(self._PERIOD):
+            looked, before = time.monotonic(), looked
+            late = looked - before - self._PERIOD
+            self._lost += late if late > self._LATE else 0.0
 
 
 def listen(command: list[str], stdin: str = "", until: str | None = None) -> Heard:
@@ -58,42 +83,23 @@ def listen(command: list[str], stdin: str = "", until: str | None = None) -> Hea
       stdin: the text on its standard input.
       until: the process is ended (SIGTERM) at a line that has this in it.
     """
-    began, lines = time.monotonic(), []
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kbert", *command], cwd=REPOSITORY, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    with process:
-        process.stdin.write(stdin)
-        process.stdin.close()
-        for text in process.stdout:
-            lines.append(Line(time.monotonic() - began, work_of(process.pid), text.rstrip("\n")))
-            if until and until in text:
-                process.terminate()
-        # The work of children that nobody waited for is lost with them.
-        work = max([work_of(process.pid), *(line.work for line in lines)])
-        lines.append(Line(time.monotonic() - began, work, ""))
+    lines = []
+    with RunningSeconds() as clock:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kbert", *command], cwd=REPOSITORY, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        with process:
+            process.stdin.write(stdin)
+            process.stdin.close()
+            for text in process.stdout:
+                lines.append(Line(clock.now(), text.rstrip("\n")))
+                if until and until in text:
+                    process.terminate()
+            lines.append(Line(clock.now(), ""))
     return Heard(process.returncode, lines)
-
-
-def work_of(root: int) -> float:
-    """Seconds of CPU of a process, of its children, and so on; what has ended counts with its parent."""
-    parents, ticks = {}, {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended
-            continue
-        number = int(path.parent.name)
-        # proc(5): state, parent, ... and from the 12th on utime, stime, cutime, cstime.
-        parents[number], ticks[number] = int(fields[1]), sum(map(int, fields[11:15]))
-    own, found = {root}, ticks.get(root, 0)
-    while below := {number for number, parent in parents.items() if parent in own} - own:
-        own |= below
-        found += sum(ticks[number] for number in below)
-    return found / os.sysconf("SC_CLK_TCK")
 
 
 def told(heard: Heard) -> str:
     """The lines with their times, for a test that failed."""
-    return "\n".join(f"{one.seconds:7.2f} s {one.work:7.2f} s  {shortened(one.text)}" for one in heard.lines)
+    return "\n".join(f"{one.seconds:7.2f} s  {shortened(one.text)}" for one in heard.lines)

@@ -1,7 +1,5 @@
 """No command is silent: the first line comes after a second of work, the next ones within five."""
 
-import sys
-
 import pytest
 
 from kbert.activity import FIRST_SECONDS, SILENT_SECONDS
@@ -12,12 +10,11 @@ from tests.end_to_end.smallest_work import LEFT_OUT, arguments_of, write_inputs
 from tests.made_once import made_once
 
 ALL = [command for commands in COMMANDS.values() for command in commands]
-# Python starts and the flags are read before the first second, and a call into C++ may hold up the thread
-# that tells what goes on.
-ALLOWANCE = 2.0
+# For Python's start and the flags, for calls into C++ that hold up the thread which tells what goes on, and
+# for others at work on the same machine. What is silent for good is silent for longer.
+ALLOWANCE = 3.0
 # Their servers and models are made by the tests below.
 _SERVED = ("label-versions", "serve", "client")
-_ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads the work of processes from /proc")
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +40,6 @@ def test_every_command_is_listened_to_or_left_out_for_a_reason(work):
     assert all(len(reason) > 20 for reason in LEFT_OUT.values())
 
 
-@_ON_LINUX
 @pytest.mark.long
 @pytest.mark.parametrize("command", [name for name in ALL if name not in (*_SERVED, *LEFT_OUT)])
 def test_no_silence(work, command):
@@ -51,7 +47,6 @@ def test_no_silence(work, command):
     check(listen([command, *work[command]], stdin), command)
 
 
-@_ON_LINUX
 @pytest.mark.long
 def test_no_silence_around_a_served_model(served, tmp_path):
     base = f"--model_base_path={served}"
@@ -66,9 +61,9 @@ def test_no_silence_around_a_served_model(served, tmp_path):
 def check(heard, command):
     """The command succeeded, and no silence was too long; prints the longest for docs/watching.md."""
     assert heard.exit_code == 0, told(heard)
-    (first, first_by_clock, _), *others = heard.gaps()
-    longest = max(others, default=(0.0, 0.0, ""))
+    first, *others = heard.silences()
+    longest = max(others, default=0.0)
     print(told(heard))
-    print(f"| `{command}` | {first_by_clock:.1f} | {longest[1]:.1f} | {heard.lines[-1].seconds:.1f} |")
+    print(f"| `{command}` | {first:.1f} | {longest:.1f} | {heard.lines[-1].seconds:.0f} |")
     assert first <= FIRST_SECONDS + ALLOWANCE, told(heard)
-    assert longest[0] <= SILENT_SECONDS + ALLOWANCE, f"after {longest[2]!r}\n{told(heard)}"
+    assert longest <= SILENT_SECONDS + ALLOWANCE, told(heard)

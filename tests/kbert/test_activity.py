@@ -1,5 +1,6 @@
 """Long work is told while nothing else is logged, and only then."""
 
+import re
 import time
 
 from absl import logging
@@ -8,7 +9,7 @@ from kbert.activity import activity, at_rest, awaited, told_when_silent
 
 
 def lines(caplog):
-    return [record.getMessage().rpartition(":")[0] for record in caplog.records]
+    return [re.sub(r":.*| \.\.\.$", "", record.getMessage()) for record in caplog.records]
 
 
 def wait_for(caplog, number):

@@ -1,6 +1,7 @@
 """Work on all cores: runs a function over many items in worker processes; answers come in order."""
 
 import contextlib
+import itertools
 import multiprocessing
 import os
 import signal
@@ -73,15 +74,12 @@ class WorkerPool:
         items = iter(items)
         try:
             while True:
-                while len(waiting) < _ITEMS_AHEAD * self.num_workers:
-                    try:
-                        item = next(items)
-                    except StopIteration:
-                        break
-                    waiting.append(self._executor.submit(function, item))
-                if not waiting:
-                    return
                 with activity(doing):
+                    room = _ITEMS_AHEAD * self.num_workers - len(waiting)
+                    for item in itertools.islice(items, room):
+                        waiting.append(self._executor.submit(function, item))
+                    if not waiting:
+                        return
                     answer = waiting.popleft().result()
                 yield answer
                 doing = f"waiting for {self.num_workers} worker processes"
