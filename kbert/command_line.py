@@ -199,5 +199,6 @@ def _standard_error_set_aside():
 # process.
 if os.environ.setdefault(_LOG_LEVEL, "3") == "3" and "tensorflow" not in sys.modules:
     sys.meta_path.insert(0, _ToldImport("tensorflow", "loading TensorFlow", _standard_error_set_aside))
-if "keras" not in sys.modules:
-    sys.meta_path.insert(0, _ToldImport("keras", "loading Keras"))
+for name, text in (("keras", "loading Keras"), ("tensorflow_text", "loading TensorFlow Text")):
+    if name not in sys.modules:
+        sys.meta_path.insert(0, _ToldImport(name, text))

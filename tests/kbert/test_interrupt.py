@@ -58,7 +58,7 @@ def test_at_every_early_moment_it_is_one_line(tmp_path, script, module):
     result = run(tmp_path, module, "-m", script, *known)
     loading, stopped, rest = result.stderr.rpartition("stopped by Ctrl-C\n")
     assert (result.returncode, result.stdout, stopped, rest) == (130, "", "stopped by Ctrl-C\n", "")
-    assert re.fullmatch(r"(loading (TensorFlow|Keras)( \.\.\.|: \d+ s so far)\n)*", loading)
+    assert re.fullmatch(r"(loading (TensorFlow|Keras|TensorFlow Text)( \.\.\.|: \d+ s so far)\n)*", loading)
     assert not (tmp_path / "none").exists()
 
 
