@@ -345,7 +345,8 @@ _TRAINING = (
     ),
     _fault(
         "the linear decay after warm-up counts from step 0", "kbert/training/optimizers/schedule.py",
-        "(self.num_train_steps - step) / num_decay_steps", "(self.num_train_steps - step) / self.num_train_steps",
+        "(self.num_train_steps - step) / num_decay_steps",
+        "(self.num_train_steps - step) / self.num_train_steps",
         "kbert/training/optimizers/test_schedule.py",
     ),
     _fault(
