@@ -102,14 +102,18 @@ def _not_empty(records, path):
 def _table_records(table, dataset, columns, with_labels):
     """(place, record) of all files of a table, with the columns that the dataset names."""
     texts = (dataset.text, dataset.text_pair, *dataset.choices, *dataset.negatives)
-    wanted = dict.fromkeys(filter(None, (*columns, *texts, dataset.document, dataset.label)))
+    label = dataset.label if with_labels else None
+    wanted = dict.fromkeys(filter(None, (*columns, *texts, dataset.document, label)))
     for file in table.files:
         header = table_rows.columns_of(file, table.file_format)
         _require_columns(header, file, columns, dataset.label)
         read = [column for column in wanted if column in header]
         if with_labels and len(read) < len(wanted):  # what the file has belongs in the message
             read = table_rows.readable_columns(file, table.file_format)
-        yield from table_rows.rows_of(file, table.file_format, read)
+        # Without labels it still counts that there is such a column.
+        unread = {dataset.label: None} if not with_labels and dataset.label in header else {}
+        for place, record in table_rows.rows_of(file, table.file_format, read):
+            yield place, record | unread
 
 
 def _text_records(path, dataset, columns, skip_short):

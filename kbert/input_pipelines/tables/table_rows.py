@@ -8,7 +8,8 @@ from kbert.input_pipelines.tables.class_names import class_names, named
 
 REQUIREMENT = "pyarrow==25.0.1"
 _ROWS_AT_ONCE = 512
-_BYTES_AT_ONCE = 1 << 20  # of each column of a parquet file; without it a whole row group is read at once
+# Of a parquet file: without both of them a whole row group is read at once.
+_READ_IN_PARTS = {"buffer_size": 1 << 20, "pre_buffer": False}
 _ARROW_FILE = b"ARROW1"  # how Arrow's file format begins; the stream format of `datasets` does not
 
 
@@ -75,13 +76,14 @@ def _opened(file, file_format):
             if file_format == "parquet":
                 from pyarrow import parquet
 
-                yield stack.enter_context(parquet.ParquetFile(file, buffer_size=_BYTES_AT_ONCE))
+                yield stack.enter_context(parquet.ParquetFile(file, **_READ_IN_PARTS))
                 return
-            source = stack.enter_context(pa.OSFile(str(file)))
+            # Mapped: a batch may be the whole file, and only the rows that are asked for are then read.
+            source = stack.enter_context(pa.memory_map(str(file)))
             is_file = source.read(len(_ARROW_FILE)) == _ARROW_FILE
             source.seek(0)
             yield stack.enter_context((pa.ipc.open_file if is_file else pa.ipc.open_stream)(source))
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if getattr(error, "errno", None) is not None:  # the disk, not the file's contents
             raise
         why = str(error).splitlines()[0][:200] if str(error) else "it ends too early"
@@ -120,6 +122,7 @@ def _values(column, name, classes, file, before):
     """The values of a column of a batch, whose first row comes after `before` rows."""
     import pyarrow as pa
 
+    _validate(column)
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     try:
@@ -131,6 +134,18 @@ def _values(column, name, classes, file, before):
         places = enumerate(values, start=before + 1)
         values = [named(value, classes, f"{file} row {row}, column {name!r}") for row, value in places]
     return values
+
+
+def _validate(column):
+    """Raises ArrowInvalid for a damaged column, whose values could lie anywhere in memory: Arrow's formats
+    have no checksums, and reading such a column ends the process."""
+    import pyarrow as pa
+
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        if "UTF8" not in str(error):  # that is found again, with its row
+            raise
 
 
 def _first_not_utf8(column):
