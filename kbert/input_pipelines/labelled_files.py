@@ -1,4 +1,4 @@
-"""Labelled TSV, CSV and JSONL files -> rows. Nothing heavy is imported."""
+"""Labelled TSV, CSV and JSONL files, and tables -> rows. Nothing heavy is imported."""
 
 import contextlib
 import csv
@@ -16,6 +16,8 @@ from absl import logging
 from kbert.config import DatasetConfig
 from kbert.files.json_file import parse_json
 from kbert.input_pipelines.json_rows import name_of, why_no_text
+from kbert.input_pipelines.tables import table_rows
+from kbert.input_pipelines.tables.table_paths import find_table
 
 # In characters. The default of the csv module, 131,072, is too small for a book. Without any limit, a quote
 # that is never closed would make one cell of the whole rest of a CSV file.
@@ -42,7 +44,7 @@ def read_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True
 def stream_rows(
     path: str | Path, dataset: DatasetConfig, with_labels: bool = True, read_label=None
 ) -> Iterator[LabelledText]:
-    """Yields texts and labels row by row, with only one line in memory at a time.
+    """Yields texts and labels row by row; one line, or a few hundred rows of a table, is in memory at a time.
 
     Args:
       path: the file.
@@ -66,10 +68,10 @@ def stream_rows(
 def stream_records(
     path: str | Path, dataset: DatasetConfig, columns, with_labels: bool = True
 ) -> Iterator[tuple[str, dict]]:
-    """Yields (place, columns by name) row by row; the place is file and line, for error messages.
+    """Yields (place, columns by name) row by row; the place is file and line (or row), for error messages.
 
     Args:
-      path: the file.
+      path: a TSV, CSV or JSONL file, or a table, see `find_table`: parquet, Arrow, a folder of `datasets`.
       dataset: names its columns.
       columns: the columns that must exist, which is checked before any row is read; None entries are ignored.
       with_labels: whether the file is labelled. In a file without labels every row needs an answer, so no row
@@ -80,17 +82,48 @@ def stream_records(
         row with a wrong number of columns; the message names file and line.
     """
     path = Path(path)
+    wanted = [column for column in columns if column]
+    if table := find_table(path, dataset.file_format):
+        yield from _not_empty(_table_records(table, dataset, wanted, with_labels), path)
+        return
+    skip_short = with_labels and dataset.skip_short_rows
+    yield from _not_empty(_text_records(path, dataset, wanted, skip_short), path)
+
+
+def _not_empty(records, path):
     is_empty = True
+    for one in records:
+        is_empty = False
+        yield one
+    if is_empty:
+        raise ValueError(f"{path} holds no rows; expected labelled texts, one per line.")
+
+
+def _table_records(table, dataset, columns, with_labels):
+    """(place, record) of all files of a table, with the columns that the dataset names."""
+    texts = (dataset.text, dataset.text_pair, *dataset.choices, *dataset.negatives)
+    label = dataset.label if with_labels else None
+    wanted = dict.fromkeys(filter(None, (*columns, *texts, dataset.document, label)))
+    for file in table.files:
+        header = table_rows.columns_of(file, table.file_format)
+        _require_columns(header, file, columns, dataset.label)
+        read = [column for column in wanted if column in header]
+        if with_labels and len(read) < len(wanted):  # what the file has belongs in the message
+            read = table_rows.readable_columns(file, table.file_format)
+        # Without labels it still counts that there is such a column.
+        unread = {dataset.label: None} if not with_labels and dataset.label in header else {}
+        for place, record in table_rows.rows_of(file, table.file_format, read):
+            yield place, record | unread
+
+
+def _text_records(path, dataset, columns, skip_short):
+    """(place, record) of a file of lines."""
     try:
         with _naming_bytes_that_are_not_utf8(path):
-            wanted = [column for column in columns if column]
-            for number, record in _records(path, dataset, wanted, with_labels and dataset.skip_short_rows):
-                is_empty = False
+            for number, record in _records(path, dataset, columns, skip_short):
                 yield f"{path} line {number}", record
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{path} is not a whole gzip file ({error}); make it again.") from None
-    if is_empty:
-        raise ValueError(f"{path} holds no rows; expected labelled texts, one per line.")
 
 
 def text_of(record: dict, column: str, place: str) -> str:
@@ -233,8 +266,6 @@ def labels_of(labels: Iterable[str]) -> tuple[str, ...]:
 
 def _records(path, dataset, columns, skip_short):
     """Yields (line number, dict of columns)."""
-    if not path.is_file():
-        raise ValueError(f"labelled file {path} does not exist.")
     file_format = dataset.file_format or _format_of(path)
     # newline="": the CSV reader decides what ends a row, because a quoted cell may contain line ends.
     with _open(path)(path, "rt", encoding="utf-8-sig", newline="") as text:
@@ -328,7 +359,7 @@ def _format_of(path):
         if name.endswith("." + file_format):
             return file_format
     raise ValueError(
-        f"{path}: cannot tell the format from the name; end it in .tsv, .csv or .jsonl, or set "
+        f"{path}: cannot tell the format from the name; end it in .tsv, .csv, .jsonl or .parquet, or set "
         "dataset.file_format."
     )
 

@@ -690,6 +690,26 @@ _GLUE = (
         "kbert/experiments/test_other_dev_files.py::test_better_than_constant_is_asked_of_every_metric_with_a_baseline",
     ),
     _fault(
+        "tables: a whole row group in memory", "kbert/input_pipelines/tables/table_rows.py",
+        ', "pre_buffer": False}', "}",
+        "kbert/input_pipelines/tables/test_table_rows.py::test_rows_are_read_as_they_are_asked_for",
+    ),
+    _fault(
+        "tables: the class -1 is the last name", "kbert/input_pipelines/tables/class_names.py",
+        "value is None or value == NO_CLASS", "value is None",
+        "kbert/input_pipelines/tables/test_table_rows.py::test_a_class_without_a_name_is_told_by_its_row",
+    ),
+    _fault(
+        "tables: rows of a second batch are counted from 1", "kbert/input_pipelines/tables/table_rows.py",
+        "number += batch.num_rows", "number = 0",
+        "kbert/input_pipelines/tables/test_table_rows.py::test_rows_are_counted_in_each_file_across_batches",
+    ),
+    _fault(
+        "tables: only the first shard counts", "kbert/input_pipelines/tables/table_paths.py",
+        "for file in source_files(path)]", "for file in source_files(path)[:1]]",
+        "kbert/input_pipelines/tables/test_table_paths.py",
+    ),
+    _fault(
         "GLUE: short rows are skipped in test files", "kbert/input_pipelines/labelled_files.py",
         "with_labels and dataset.skip_short_rows", "dataset.skip_short_rows",
         "kbert/experiments/glue/test_submission.py",

@@ -181,7 +181,7 @@ REFUSED = {
     "unknown ending": (
         "a.txt",
         "x",
-        "a.txt: cannot tell the format from the name; end it in .tsv, .csv or .jsonl, or set "
+        "a.txt: cannot tell the format from the name; end it in .tsv, .csv, .jsonl or .parquet, or set "
         "dataset.file_format.",
     ),
     "no gzip": ("a.tsv.gz", b"text\tlabel\n", "a.tsv.gz is not a whole gzip file ("),
