@@ -86,7 +86,8 @@ def test_the_script_answers_quietly_and_stops_quietly_when_nobody_reads(tmp_path
     process.stdin.close()
     assert json.loads(process.stdout.readline())["pieces"] == ["play", "##ing"]
     process.stdout.close()  # as `head -1` does
-    assert re.fullmatch(rb"(loading (TensorFlow|Keras|TensorFlow Text)( \.\.\.|: \d+ s so far)\n)*", process.stderr.read())
+    loading = rb"(loading (TensorFlow|Keras|TensorFlow Text)( \.\.\.|: \d+ s so far)\n)*"
+    assert re.fullmatch(loading, process.stderr.read())
     process.stderr.close()
     assert process.wait(timeout=60) == 0
 
