@@ -51,7 +51,10 @@ def test_configs_are_there_and_every_flag_is_one_of_its_script(tmp_path, monkeyp
     sequence, at = SpokenSequence(), commands.paths_in(tmp_path)
     for steps in (commands.make_data, commands.train, commands.evaluate_pretraining, commands.export):
         steps(sequence, at)
-    shared = (REPOSITORY / "kbert" / "scripts" / "training_flags.py").read_text()
+    shared = "".join(
+        (REPOSITORY / "kbert" / name).read_text()
+        for name in ("scripts/training_flags.py", "command_flags/closing_output.py")
+    )
     for module, arguments in sequence.steps:
         source = (REPOSITORY / f"{module.replace('.', '/')}.py").read_text() + shared
         for argument in arguments:
