@@ -1160,7 +1160,7 @@ _OUTPUT = (
     ),
     _fault(
         "work without a name is not told", "kbert/activity.py",
-        "if silent >= (first", "if own and silent >= (first",
+        "if silent + check > (first", "if own and silent + check > (first",
         "kbert/test_activity.py::test_work_without_a_name_is_told_by_the_script",
     ),
 )  # fmt: skip
