@@ -25,7 +25,7 @@ def define_flag():
         "figures_file",
         None,
         "Append the closing line to this file, such as docs/figures/serving_minilm.jsonl; then "
-        "`python -m benchmarks.figures` writes the tables of the pages.",
+        "`python -m benchmarks.figures.write_tables` writes the tables of the pages.",
     )
 
 
