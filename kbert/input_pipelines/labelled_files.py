@@ -7,7 +7,7 @@ import hashlib
 import math
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -126,6 +126,22 @@ def _text_records(path, dataset, columns, skip_short):
         raise ValueError(f"{path} is not a whole gzip file ({error}); make it again.") from None
 
 
+def columns_of_lines(path: str | Path, dataset: DatasetConfig) -> list[str]:
+    """The names of the columns of a TSV or CSV file: its first line, or `dataset.column_names`.
+
+    Raises:
+      ValueError: for an empty file, bytes that are not UTF-8 in its beginning, and broken quotes.
+    """
+    if dataset.column_names:
+        return list(dataset.column_names)
+    path = Path(path)
+    with (
+        _naming_bytes_that_are_not_utf8(path),
+        _open(path)(path, "rt", encoding="utf-8-sig", newline="") as f,
+    ):
+        return _header_of(_cells(f, dataset.file_format or _format_of(path)), path)
+
+
 def text_of(record: dict, column: str, place: str) -> str:
     """The text in a column. Raises ValueError when the value is not a text."""
     require_column(record, column, place)
@@ -156,7 +172,7 @@ def class_label(record: dict, dataset: DatasetConfig, place: str) -> str:
     if why := why_no_text(record, column):
         raise ValueError(f"{place} {why}; mend the row or leave it out.")
     if not label.strip():
-        raise ValueError(f"{place} has an empty label {column!r}; give it one or leave the row out.")
+        raise ValueError(f"{place} has no label in column {column!r}; give it one or leave the row out.")
     return _listed(label, dataset, place)
 
 
@@ -257,11 +273,27 @@ def fingerprint_of(examples: Iterable[tuple]) -> str:
 
 
 def labels_of(labels: Iterable[str]) -> tuple[str, ...]:
-    """Each label once, sorted; numbers sort as numbers."""
+    """Each label once, sorted; numbers sort as numbers.
+
+    Raises:
+      ValueError: when two labels differ only in blanks at their ends.
+    """
     labels = set(labels)
+    _require_no_blank_twins(labels)
     if all(re.fullmatch(r"-?[0-9]+", label) for label in labels):
         return tuple(sorted(labels, key=lambda label: (int(label), label)))
     return tuple(sorted(labels))
+
+
+def _require_no_blank_twins(labels):
+    bare: dict[str, str] = {}
+    for label in sorted(labels):
+        twin = bare.setdefault(label.strip(), label)
+        if twin != label:
+            raise ValueError(
+                f"the labels {_cut(repr(twin))} and {_cut(repr(label))} differ only in blanks at their ends; "
+                "take the blanks out of the file, or list both in dataset.labels."
+            )
 
 
 def _records(path, dataset, columns, skip_short):
@@ -278,12 +310,10 @@ def _records(path, dataset, columns, skip_short):
 
 
 def _cells_by_column(text, file_format, path, dataset, columns, skip_short):
-    quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
-    csv.field_size_limit(_LONGEST_CELL)
-    reader = csv.reader(text, strict=True, **quoting)
+    reader = _cells(text, file_format)
     short = []  # numbers of skipped lines
     try:
-        header = list(dataset.column_names) or next(reader, [])
+        header = list(dataset.column_names) or _header_of(reader, path)
         _require_columns(header, path, columns, dataset.label)
         for cells in reader:
             if not cells:
@@ -304,13 +334,30 @@ def _cells_by_column(text, file_format, path, dataset, columns, skip_short):
         logging.warning("%s: %d row(s) with too few columns are skipped: line %s", path, len(short), shown)
 
 
+def _cells(text, file_format):
+    """A reader of the rows of a TSV or CSV file: lists of cells."""
+    quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
+    csv.field_size_limit(_LONGEST_CELL)
+    return csv.reader(text, strict=True, **quoting)
+
+
+def _header_of(reader, path) -> list[str]:
+    try:
+        header = next(reader, [])
+    except csv.Error as error:
+        raise ValueError(f"{path} line {reader.line_num}: {error}.") from None
+    if not header:
+        raise ValueError(f"{path} is empty; expected a first line with the names of the columns.")
+    return header
+
+
 def _require_columns(header, path, columns, label):
     for column in columns:
         if column not in header:
             raise ValueError(
-                f"{path} has no column {column!r}; its columns are {_cut(header)}. Name the columns "
-                "in the config (dataset.text, dataset.text_pair, dataset.label; dataset.column_names for "
-                "a file without a header line)."
+                f"{path} has no column {column!r}; its columns are {_cut(header)}.{other_separator(header)} "
+                "Name the columns in the config, or by --override=dataset.text=... (dataset.text, "
+                "dataset.text_pair, dataset.label; dataset.column_names for a file without a header line)."
             )
     for column in (*columns, label):
         if header.count(column) > 1:
@@ -318,6 +365,16 @@ def _require_columns(header, path, columns, label):
                 f"{path} has {header.count(column)} columns {column!r}; its columns are {_cut(header)}. "
                 "Give each column a different name."
             )
+
+
+def other_separator(header: Sequence[str]) -> str:
+    """A sentence for a message where all columns stand in one name, with another separator; else ""."""
+    if len(header) != 1:
+        return ""
+    found = next((mark for mark in (";", "\t", "|", ",") if mark in header[0]), None)
+    return (
+        f" They look as if {found!r} separates them: .csv files have ',', .tsv files tabs." if found else ""
+    )
 
 
 def _cut(what):

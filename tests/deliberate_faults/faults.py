@@ -339,7 +339,19 @@ _TRAINING = (
     ),
     _fault(
         "cosine over warm-up as well", "kbert/training/optimizers/schedule.py",
-        "max(self.num_train_steps - self.num_warmup_steps, 1)", "max(self.num_train_steps, 1)",
+        "progress = tf.clip_by_value((step - self.num_warmup_steps) / num_decay_steps",
+        "progress = tf.clip_by_value(step / num_decay_steps",
+        "kbert/training/optimizers/test_schedule.py",
+    ),
+    _fault(
+        "a page from elsewhere may ask the development server", "export/server/rest/http_app.py",
+        "            self._host_names.check(scope[\"headers\"])\n", "",
+        "export/server/rest/test_http.py",
+    ),
+    _fault(
+        "the linear decay after warm-up counts from step 0", "kbert/training/optimizers/schedule.py",
+        "(self.num_train_steps - step) / num_decay_steps",
+        "(self.num_train_steps - step) / self.num_train_steps",
         "kbert/training/optimizers/test_schedule.py",
     ),
     _fault(
