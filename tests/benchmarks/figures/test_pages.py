@@ -53,6 +53,26 @@ def test_the_row_of_the_readme_beside_other_libraries_is_that_of_the_record():
     ]
 
 
+def test_what_is_written_by_hand_repeats_the_records():
+    """docs/measured.md, whose table nothing writes."""
+    text = (pages.REPOSITORY / "docs" / "measured.md").read_text(encoding="utf-8")
+    said = []
+    for name, rows in (
+        ("training_step_bert_mini", ("kbert", "keras_hub", "model_garden", "hugging_face")),
+        ("training_step_bert_base", ("kbert", "model_garden", "hugging_face")),
+    ):
+        record = records.last_record(name)
+        said += [f"{formats.two(records.figure(record, f'{row}/float32', 'seconds'))} s" for row in rows]
+    for name, row in (("sst2", "float32"), ("mrpc", "float32"), ("sst2_bfloat16", "bfloat16")):
+        rate = records.figure(
+            records.last_record(f"finetuning_{name}"), f"kbert/{row}", "examples_per_second"
+        )
+        said.append(f"{formats.fixed(rate).removesuffix('.0')} examples/s")
+    served = records.figure(records.last_record("serving_minilm"), "kbert/bfloat16", "medians")
+    said.append("{} / {} / **{} ms**".format(*map(formats.fixed, served.values())))
+    assert [one for one in said if one not in text] == []
+
+
 def test_a_page_keeps_all_but_what_is_marked():
     text = "a\n\n<!-- figures: one -->\n\n| old |\n\n<!-- end -->\nb <!-- figures --> c\n"
     expected = "a\n\n<!-- figures: one -->\n\nnew of one\n\n<!-- end -->\nb <!-- figures --> c\n"
