@@ -522,6 +522,17 @@ class Task:
         """
         raise NotImplementedError
 
+    def cosines(self, outputs: dict, expected: dict) -> np.ndarray | None:
+        """Where the answers are vectors of texts, the cosine of each with the expected one.
+
+        Args:
+          outputs, expected: as for `same_answers`.
+
+        Returns:
+          float32 (answers,), in the order of `same_answers`; None where the answers are no vectors.
+        """
+        return None
+
     def answer(self, outputs: dict, inputs: dict) -> dict:
         """The answer to one example as a dict, ready for JSON.
 

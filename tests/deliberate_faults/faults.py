@@ -1036,6 +1036,17 @@ _PHONES = (
         "export/litert/test_comparison.py",
     ),
     _fault(
+        "LiteRT: the vectors of an encoder are always of length 1", "kbert/tasks/encoding.py",
+        "SequencePooling(self.pooling.mode, self.pooling.normalize)",
+        "SequencePooling(self.pooling.mode, True)",
+        "export/test_export_encoder_tflite.py",
+    ),
+    _fault(
+        "LiteRT: the highest cosine as the lowest", "export/litert/comparison.py",
+        '{"min": 0.0, "p1"', '{"min": 1.0, "p1"',
+        "export/litert/test_comparison.py",
+    ),
+    _fault(
         "MediaPipe: capitals beyond ASCII in lower case", "export/litert/from_text/mediapipe_tokenizer.py",
         ".translate(_ASCII_LOWER)", ".lower()",
         "export/litert/from_text/test_mediapipe_tokenizer.py",
