@@ -52,6 +52,13 @@ _COMMANDS = (
         "kbert/checkpoints/hugging_face/test_model_names.py",
     ),
     _fault(
+        "--help brings NumPy along",
+        "kbert/scripts/convert_checkpoint.py",
+        "from kbert.checkpoints.format_names import FORMATS",
+        "from kbert.checkpoints.formats import FORMATS",
+        "kbert/test_command_help.py",
+    ),
+    _fault(
         "a flag of a script that --help does not show",
         "kbert/command_flags/help_page.py",
         "return module == sys.argv[0] or ",
