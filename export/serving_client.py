@@ -26,6 +26,7 @@ from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
 from kbert.files.whole_file import whole_file
 from kbert.inference.text_progress import TextProgress
+from kbert.input_pipelines.unlabelled_columns import count_rows, examples_of_columns, has_columns
 from kbert.input_pipelines.unlabelled_lines import (
     examples_of_lines,
     holds_json_lines,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from .client.serving_client import ServingClient
 
 _STANDARD_INPUT = "standard input"
+_DEFAULT_SIGNATURE = "serving_default"
 _DEFAULT_SERVERS = {"grpc": "localhost:8500", "rest": "localhost:8501"}
 
 
@@ -80,7 +82,11 @@ def _check_files() -> int | None:
         raise ValueError("received --input_file beside --text; expected one of them.")
     if given.output_file:
         check_output_file(given.output_file, [given.input_file] if given.input_file else [], given.overwrite)
-    return sum(1 for _ in read_lines(given.input_file)) if given.input_file else None
+    if not given.input_file:
+        return None
+    if has_columns(given.input_file):
+        return count_rows(given.input_file)
+    return sum(1 for _ in read_lines(given.input_file))
 
 
 def _examples(client: "ServingClient") -> tuple[Iterable[dict], str | None]:
@@ -88,6 +94,9 @@ def _examples(client: "ServingClient") -> tuple[Iterable[dict], str | None]:
     if given.text is not None:
         pair = {} if given.text_pair is None else {"text_pair": given.text_pair}
         return [{"text": given.text} | pair], None
+    if given.input_file and has_columns(given.input_file):
+        inputs = tuple(client.signatures[given.signature_name or _DEFAULT_SIGNATURE].columns)
+        return examples_of_columns(given.input_file, [inputs]), given.input_file
     if given.input_file:
         lines, place = read_lines(given.input_file), given.input_file
         json_lines: bool | None = holds_json_lines(given.input_file)
@@ -101,7 +110,7 @@ def _examples(client: "ServingClient") -> tuple[Iterable[dict], str | None]:
 
 def _inputs_of_plain_lines(client: "ServingClient") -> tuple[str, ...]:
     """What a plain line holds: a text; or two with a tab between them, where the signature takes a pair."""
-    name = flags.FLAGS.signature_name or "serving_default"
+    name = flags.FLAGS.signature_name or _DEFAULT_SIGNATURE
     columns = client.signatures[name].columns
     if columns in (["text"], ["text", "text_pair"]):
         return tuple(columns)
@@ -151,7 +160,9 @@ def define_flags() -> None:
     flags.DEFINE_multi_string("setting", [], "NAME=VALUE for all texts, for signatures that take some.")
     flags.DEFINE_string("text", None, "The text; without it and --input_file, each line of stdin is a text.")
     flags.DEFINE_string("text_pair", None, "The second text, for a signature that takes a pair.")
-    flags.DEFINE_string("input_file", None, "Texts, a line each, or JSON lines (.jsonl); may be compressed.")
+    flags.DEFINE_string(
+        "input_file", None, "Texts, a line each, JSON lines (.jsonl), or columns (.csv, .tsv)."
+    )
     flags.DEFINE_bool("json_lines", False, "Lines of standard input are JSON objects.")
     flags.DEFINE_string("output_file", None, "Where to write the answers; by default standard output.")
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")

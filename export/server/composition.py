@@ -18,7 +18,7 @@ from .models.model_settings import ModelSettings
 from .models.runs import Runs
 from .models.served_models import ServedModels
 from .models.warmup import replay
-from .rest.http_server import HttpServer
+from .rest.http_server import HttpServer, require_free
 from .service import Service
 
 # After the grace period runs are cancelled; a kernel that has begun still ends first.
@@ -33,6 +33,7 @@ class ServerOptions:
         host: the address to listen on.
         port: gRPC port; 0 picks a free one.
         rest_api_port: REST port; 0 picks a free one.
+        allowed_hosts: names that REST may be asked by beside localhost, see `HostNames`.
         poll_seconds: how often to look for new versions.
         limits: what is accepted.
         batching: None runs every request alone.
@@ -42,6 +43,7 @@ class ServerOptions:
     host: str = "127.0.0.1"
     port: int = 8500
     rest_api_port: int = 8501
+    allowed_hosts: tuple[str, ...] = ()
     poll_seconds: float = 1.0
     limits: Limits = Limits()
     batching: BatchingSettings | None = None
@@ -65,6 +67,9 @@ class Server:
 
     def __init__(self, models: list[ModelSettings], options: ServerOptions):
         self._options = options
+        # Before a model is loaded.
+        require_free(options.host, "port", options.port, "gRPC")
+        require_free(options.host, "rest_api_port", options.rest_api_port, "REST")
         self._metrics = Metrics()
         self._runs = Runs(options.num_parallel_runs or os.cpu_count() or 1)
         try:
@@ -75,7 +80,9 @@ class Server:
         self._service = Service(self.models, options.limits, self._metrics)
         try:
             self._grpc_server, self.port = start_grpc_server(self._service, options.host, options.port)
-            self._rest_server = HttpServer(self._service, options.host, options.rest_api_port)
+            self._rest_server = HttpServer(
+                self._service, options.host, options.rest_api_port, options.allowed_hosts
+            )
         except ValueError:
             self._close_all()
             raise

@@ -8,6 +8,7 @@ import uvicorn
 
 from ..service import Service
 from .connection import bounded
+from .host_names import HostNames
 from .http_app import HttpApp
 
 _BACKLOG = 1024  # connections that the system holds until they are accepted
@@ -21,6 +22,7 @@ class HttpServer:
         service: the models that answer.
         host: the address to listen on.
         port: 0 picks a free one.
+        allowed_hosts: more names to be asked by, see `HostNames`.
 
     Attributes:
         port: the port that is open.
@@ -29,10 +31,10 @@ class HttpServer:
         ValueError: the port cannot be opened.
     """
 
-    def __init__(self, service: Service, host: str, port: int):
+    def __init__(self, service: Service, host: str, port: int, allowed_hosts: tuple[str, ...] = ()):
         listener = _listen(host, port)
         self.port = listener.getsockname()[1]
-        self._app = HttpApp(service)
+        self._app = HttpApp(service, HostNames(host, allowed_hosts))
         config = uvicorn.Config(
             self._app,
             http=bounded(service.limits),
@@ -63,7 +65,12 @@ class HttpServer:
         self._app.close()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def require_free(host: str, flag: str, port: int, api: str) -> None:
+    """Raises ValueError, which names the flag and the API, for a port that cannot be opened."""
+    _listen(host, port, flag, api).close()
+
+
+def _listen(host: str, port: int, flag: str = "rest_api_port", api: str = "REST") -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With the protocol named, asyncio switches Nagle's algorithm off: head and body of an answer are two
     # writes, and the second would wait 40 ms for the client's acknowledgement.
@@ -76,7 +83,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.close()
         reason = getattr(error, "strerror", None) or error
         raise ValueError(
-            f"rest_api_port={port} cannot be opened on {host} ({reason}). Expected a free "
+            f"{flag}={port} cannot be opened for {api} on {host} ({reason}). Expected a free "
             "port; pass another one, or 0 for any."
         ) from error
     return listener
