@@ -50,7 +50,7 @@ def comparison_data(source, eval_file, max_seq_length: int) -> ComparisonData:
     Args:
       source: the `LiteRTSource`; the columns are those of its dataset.
       eval_file: as for `run_evaluation`. Of a model that is not trained on labelled files, an encoder that
-        makes vectors of texts, a file with a text in each line.
+        makes vectors of texts, a file with a text in each line, or with a column `text`.
       max_seq_length: of the longest signature; longer texts are cut, or windowed, as the task does.
 
     Raises:
@@ -60,7 +60,7 @@ def comparison_data(source, eval_file, max_seq_length: int) -> ComparisonData:
 
     if eval_file is None:
         return _fixed_rows(source, max_seq_length)
-    return (_labelled_rows if reads_files(type(source.task)) else _rows_of_lines)(
+    return (_labelled_rows if reads_files(type(source.task)) else _rows_of_texts)(
         source, eval_file, max_seq_length
     )
 
@@ -81,16 +81,27 @@ def _labelled_rows(source, eval_file, length):
     return ComparisonData(str(eval_file), batches, examples, owners)
 
 
-def _rows_of_lines(source, eval_file, length):
-    """As `extract_features` reads texts: each line is one, an empty line too."""
+def _texts_of(eval_file) -> list[str]:
+    """As `extract_features` reads texts: the column `text`, or each line, an empty line too."""
+    from kbert.files.text_file import read_lines
+    from kbert.input_pipelines.unlabelled_columns import examples_of_columns, has_columns
+
+    if has_columns(eval_file):
+        return [example["text"] for example in examples_of_columns(eval_file, [("text",)])]
+    return [line.strip() for line in read_lines(eval_file)]
+
+
+def _rows_of_texts(source, eval_file, length):
     import tensorflow as tf
 
-    from kbert.files.text_file import read_lines
     from kbert.tokenization.text_inputs import TextInputs
 
-    texts = [line.strip() for line in read_lines(eval_file)]
+    texts = _texts_of(eval_file)
     if not texts:
-        raise ValueError(f"--eval_file={eval_file} is empty; give a file with a text in each line.")
+        raise ValueError(
+            f"--eval_file={eval_file} is empty; give a file with a text in each line, or with a column "
+            "`text`."
+        )
     text_inputs = TextInputs(source.vocabulary, length)
     parts = [texts[start : start + _ROWS] for start in range(0, len(texts), _ROWS)]
     rows = (text_inputs(tf.constant(part)) for part in parts)

@@ -57,3 +57,6 @@ def test_an_encoder_of_vectors_reads_a_text_in_each_line(finetuned_run, tmp_path
     assert data.texts == [(line.strip(),) for line in lines]
     assert [batch["input_ids"].shape for batch in data.batches] == [(32, 16), (3, 16)]
     assert data.batches[0]["input_mask"].sum(axis=1)[:4].tolist() == [5, 2, 3, 3]
+    (tmp_path / "texts.tsv").write_text("id\ttext\n1\tjump the a\n2\twalk\n")
+    data = comparison_data(with_task(finetuned_run, TASKS["encoder"]("mean")), tmp_path / "texts.tsv", 16)
+    assert data.texts == [("jump the a",), ("walk",)]
