@@ -16,7 +16,6 @@ Speed is not measured here: each contestant has one core, and --at_once of them 
 
 import dataclasses
 import itertools
-import json
 import statistics
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from queue import Empty, SimpleQueue
 import numpy as np
 from absl import flags, logging
 
+from benchmarks.figures import closing_line
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant
 from kbert import command_line
@@ -89,7 +89,7 @@ def main(argv):
     if FLAGS.html:
         write_page(FLAGS.html, found, noisy)
         print(f"the curves are in {FLAGS.html}")
-    print(json.dumps(closing(found)))
+    closing_line.close("loss_curve", closing(found))
 
 
 # ------------------------------------------------------------------------------ data

@@ -15,7 +15,6 @@ from absl import flags
 from kbert import command_line
 from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import PretrainingConfig, load_config
-from kbert.experiments.pretraining import run_pretraining
 from kbert.manifest import read_manifest
 from kbert.reporting.closing_table import numbers_of
 from kbert.reporting.run_page import places_of_run
@@ -49,6 +48,8 @@ def define_flags():
 
 def main(argv):
     del argv
+    from kbert.experiments.pretraining import run_pretraining  # late: it brings NumPy along
+
     size = read_manifest(FLAGS.input_dir[0]).vocabulary["size"]
     config = load_config(PretrainingConfig, FLAGS.config, config_overrides(), vocab_size=size)
     metrics = run_pretraining(
