@@ -37,7 +37,7 @@ def require_all_reduce(config, strategy):
         return
     if device_type(strategy) == "GPU":
         raise ValueError(
-            'all_reduce_dtype="bfloat16" works on CPUs and TPUs: TensorFlow sums over GPUs with NCCL, and not '
+            'all_reduce_dtype="bfloat16" works on CPUs and TPUs: TensorFlow sums over GPUs with NCCL, not '
             'in bfloat16. Choose "float32", or "float16" with precision="mixed_float16".'
         )
 
