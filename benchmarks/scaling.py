@@ -80,8 +80,8 @@ def shared_settings() -> dict:
     encoder = from_dict(EncoderConfig, {"preset": FLAGS.encoder})
     if not FLAGS.predictions < FLAGS.seq_length <= encoder.max_position_embeddings:
         raise ValueError(
-            f"--seq_length={FLAGS.seq_length} must lie above --predictions={FLAGS.predictions} and be at most "
-            f"{encoder.max_position_embeddings}, the positions of {FLAGS.encoder}."
+            f"--seq_length={FLAGS.seq_length} must lie above --predictions={FLAGS.predictions} and be at "
+            f"most {encoder.max_position_embeddings}, the positions of {FLAGS.encoder}."
         )
     return {
         "encoder": dataclasses.asdict(encoder),
@@ -116,7 +116,9 @@ def measure(settings) -> list[report.Row]:
             list(pool.map(lambda worker: worker.take_turn(most), workers.values()))
         alternate(list(workers.values()), FLAGS.rounds, most)
         return [
-            row for name, plan in planned.items() for row in report.rows(name, plan, workers[name].record)
+            row
+            for name, plan in planned.items()
+            for row in report.rows(name, plan, workers[name].record, warm_up=most)
         ]
 
 

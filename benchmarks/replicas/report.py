@@ -68,11 +68,11 @@ class Row:
         return self.batch_size / self.median
 
 
-def rows(name: str, plan: Plan, record: Record) -> list[Row]:
-    """A row for each variant; its first step, which traces it, does not count."""
+def rows(name: str, plan: Plan, record: Record, warm_up: int) -> list[Row]:
+    """A row for each variant; the first `warm_up` steps of the record do not count."""
     found = []
     for number, variant in enumerate(plan.variants()):
-        steps = [step for step in record.steps if step["variant"] == number][1:]
+        steps = [step for step in record.steps[warm_up:] if step["variant"] == number]
         dtype = variant["all_reduce_dtype"] if plan.sums_gradients else None
         found.append(
             Row(

@@ -338,6 +338,11 @@ _TRAINING = (
         "kbert/training/devices/test_gradient_all_reduce.py::test_the_dtype_reaches_the_step",
     ),
     _fault(
+        "a ring sends its bytes once", "benchmarks/replicas/on_paper.py",
+        "return 2 * (devices - 1) / devices", "return (devices - 1) / devices",
+        "benchmarks/test_scaling.py::test_a_ring_sends_what_the_formula_says",
+    ),
+    _fault(
         "good steps are counted on after the scale has grown", "kbert/training/loss_scale.py",
         "tf.where(finite & ~grows, good_steps, 0)", "tf.where(finite, good_steps, 0)",
         "kbert/training/test_loss_scale.py",
