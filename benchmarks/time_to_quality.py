@@ -6,9 +6,9 @@ r"""Benchmark: masked-LM loss by time, kbert beside Model Garden and Hugging Fac
 
 All get the same records (made by this project) in the same order, the same first weights, and AdamW with the
 same numbers, clipping, warm-up and a constant rate after it; dropout is on. Each is at its best: a short
-trial finds its faster precision (`--contestants=hugging_face+compile` has torch.compile or XLA take part instead).
-Then they take turns, with the same threads, until the steps of each have taken --minutes. The time of a
-contestant is that of its own steps; the first one, which traces or compiles, counts, and starting does not.
+trial finds its faster precision; `--contestants=kbert,hugging_face+compile` has torch.compile (or XLA) take
+part. Then they take turns, with the same threads, until the steps of each have taken --minutes. The time of
+a contestant is that of its own steps; the first one, which traces or compiles, counts; starting does not.
 """
 
 import json

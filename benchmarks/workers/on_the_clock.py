@@ -32,7 +32,8 @@ class OnTheClock:
     def take_turn(self, seconds: float):
         """Takes about as many steps as fit into `seconds`: at first one, which may compile, then a second."""
         taken = [step["seconds"] for step in self.record.steps]
-        fitting = 1 if len(taken) < 2 else max(1, round(seconds / statistics.median(taken[-20:])))
+        left = min(seconds, self._seconds - self.used)
+        fitting = 1 if len(taken) < 2 else max(1, round(left / statistics.median(taken[-20:])))
         self._contestant.take_turn(fitting)
 
     def close(self):
