@@ -38,7 +38,7 @@ def define_flags():
     flags.DEFINE_list("precisions", ["float32", "bfloat16"], "Each takes the faster of these.")
     flags.DEFINE_list("losses", ["7", "6.5", "6", "5.5", "5", "4.5"], "The table has the minutes to each.")
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
-    flags.DEFINE_integer("batches", 2000, "Batches, in their order again and again.", lower_bound=1)
+    flags.DEFINE_integer("batches", 1400, "Batches, in their order again and again.", lower_bound=1)
     flags.DEFINE_integer("warmup_steps", 100, "Steps in which the rate rises.", lower_bound=1)
     flags.DEFINE_integer("window", 50, "A loss is the mean of so many steps.", lower_bound=1)
     flags.DEFINE_integer("seed", 1, "Of dropout.", lower_bound=0)

@@ -343,6 +343,11 @@ _TRAINING = (
         "benchmarks/test_scaling.py::test_a_ring_sends_what_the_formula_says",
     ),
     _fault(
+        "one lucky step reaches a loss", "benchmarks/workers/on_the_clock.py",
+        "np.flatnonzero(self.losses[self._window - 1 :] <= loss)", "np.flatnonzero(self.losses <= loss)",
+        "benchmarks/test_time_to_quality.py",
+    ),
+    _fault(
         "good steps are counted on after the scale has grown", "kbert/training/loss_scale.py",
         "tf.where(finite & ~grows, good_steps, 0)", "tf.where(finite, good_steps, 0)",
         "kbert/training/test_loss_scale.py",
