@@ -28,6 +28,7 @@ from absl import flags, logging
 
 from benchmarks.workers import environments, text_batches
 from benchmarks.workers.contestants import Contestant
+from benchmarks.workers.text_batches import define_text_flags
 from kbert import command_line
 from kbert.files.whole_file import write_text
 from kbert.reporting.html_page import page, section, table
@@ -40,7 +41,7 @@ _STEPS_PER_REQUEST = 50
 
 
 def define_flags():
-    text_batches.define_flags(hidden_size=128, layers=2, seq_length=64)
+    define_text_flags(hidden_size=128, layers=2, seq_length=64)
     flags.DEFINE_integer("steps", 1000, "Training steps with dropout.", lower_bound=10)
     flags.DEFINE_integer("exact_steps", 100, "Training steps without dropout.", lower_bound=2)
     flags.DEFINE_integer("seeds", 3, "Dropout seeds of each system.", lower_bound=2)

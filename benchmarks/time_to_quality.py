@@ -24,6 +24,7 @@ from benchmarks import training_step
 from benchmarks.workers import environments, quality_report, text_batches
 from benchmarks.workers.contestants import Contestant, alternate
 from benchmarks.workers.on_the_clock import LossByTime, OnTheClock
+from benchmarks.workers.text_batches import define_text_flags
 from kbert import command_line
 
 FLAGS = flags.FLAGS
@@ -32,7 +33,7 @@ _TRIAL_WARM_UP, _TRIAL_STEPS = 2, 4
 
 
 def define_flags():
-    text_batches.define_flags(hidden_size=256, layers=4, seq_length=128)
+    define_text_flags(hidden_size=256, layers=4, seq_length=128)
     flags.DEFINE_float("minutes", 20.0, "Minutes of training of each contestant.", lower_bound=0.1)
     flags.DEFINE_list("contestants", list(SYSTEMS), "Who takes part; +compile after a name compiles it.")
     flags.DEFINE_list("precisions", ["float32", "bfloat16"], "Each takes the faster of these.")

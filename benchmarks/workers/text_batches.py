@@ -13,7 +13,7 @@ FLAGS = flags.FLAGS
 HEAD_WIDTH = 64
 
 
-def define_flags(hidden_size, layers, seq_length):
+def define_text_flags(hidden_size, layers, seq_length):
     """--input_files and the shape of encoder and batches, with these defaults."""
     flags.DEFINE_string("input_files", "../shared/data/eltec_eng/*.txt", "Text, a paragraph per line; globs.")
     flags.DEFINE_integer("vocab_size", 8000, "WordPieces, learned from the text.", lower_bound=100)
