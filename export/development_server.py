@@ -71,6 +71,7 @@ def _options():
         host=given.host,
         port=given.port,
         rest_api_port=given.rest_api_port,
+        allowed_hosts=tuple(given.allowed_hosts),
         poll_seconds=given.file_system_poll_wait_seconds,
         limits=Limits(
             max_message_bytes=given.max_message_bytes,
@@ -96,6 +97,9 @@ def define_flags() -> None:
         "model_config_file", None, "Instead of the two above: the real server's model config, as text."
     )
     flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0 lets other machines ask.")
+    flags.DEFINE_list(
+        "allowed_hosts", [], "More names that REST may be asked by while --host is this machine alone."
+    )
     for name, port, api in (("port", 8500, "gRPC"), ("rest_api_port", 8501, "REST")):
         text = f"{api} port; 0 picks a free one."
         flags.DEFINE_integer(name, port, text, lower_bound=0, upper_bound=_LAST_PORT)

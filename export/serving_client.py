@@ -25,6 +25,7 @@ from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
 from kbert.files.whole_file import whole_file
 from kbert.inference.text_progress import TextProgress
+from kbert.input_pipelines.unlabelled_columns import count_rows, examples_of_columns, has_columns
 from kbert.input_pipelines.unlabelled_lines import (
     examples_of_lines,
     holds_json_lines,
@@ -74,7 +75,11 @@ def _check_files() -> int | None:
         raise ValueError("received --input_file beside --text; expected one of them.")
     if given.output_file:
         check_output_file(given.output_file, [given.input_file] if given.input_file else [], given.overwrite)
-    return sum(1 for _ in read_lines(given.input_file)) if given.input_file else None
+    if not given.input_file:
+        return None
+    if has_columns(given.input_file):
+        return count_rows(given.input_file)
+    return sum(1 for _ in read_lines(given.input_file))
 
 
 def _examples(client: ServingClient) -> tuple[Iterable[dict], str | None]:
@@ -82,6 +87,8 @@ def _examples(client: ServingClient) -> tuple[Iterable[dict], str | None]:
     if given.text is not None:
         pair = {} if given.text_pair is None else {"text_pair": given.text_pair}
         return [{"text": given.text} | pair], None
+    if given.input_file and has_columns(given.input_file):
+        return examples_of_columns(given.input_file, _inputs_of_columns(client)), given.input_file
     if given.input_file:
         lines, place = read_lines(given.input_file), given.input_file
         json_lines: bool | None = holds_json_lines(given.input_file)
@@ -91,6 +98,13 @@ def _examples(client: ServingClient) -> tuple[Iterable[dict], str | None]:
     if not json_lines:
         inputs, json_lines = _inputs_of_plain_lines(client), False
     return examples_of_lines(inputs, (line.removesuffix("\r") for line in lines), place, json_lines), place
+
+
+def _inputs_of_columns(client: ServingClient) -> list[tuple[str, ...]]:
+    """The inputs of the signature that was named, or of each."""
+    name = flags.FLAGS.signature_name
+    asked = [client.signatures[name]] if name else client.signatures.values()
+    return [tuple(signature.columns) for signature in asked]
 
 
 def _inputs_of_plain_lines(client: ServingClient) -> tuple[str, ...]:
@@ -145,7 +159,9 @@ def define_flags() -> None:
     flags.DEFINE_multi_string("setting", [], "NAME=VALUE for all texts, for signatures that take some.")
     flags.DEFINE_string("text", None, "The text; without it and --input_file, each line of stdin is a text.")
     flags.DEFINE_string("text_pair", None, "The second text, for a signature that takes a pair.")
-    flags.DEFINE_string("input_file", None, "Texts, a line each, or JSON lines (.jsonl); may be compressed.")
+    flags.DEFINE_string(
+        "input_file", None, "Texts, a line each, JSON lines (.jsonl), or columns (.csv, .tsv)."
+    )
     flags.DEFINE_bool("json_lines", False, "Lines of standard input are JSON objects.")
     flags.DEFINE_string("output_file", None, "Where to write the answers; by default standard output.")
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")

@@ -19,6 +19,7 @@ from absl import flags, logging
 
 from kbert import command_line
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
+from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
@@ -45,7 +46,12 @@ def define_flags():
         [],
         "One changed setting, for example dataset.label=judgment; as often as you like.",
     )
-    flags.DEFINE_string("input_file", None, "Labelled TSV, CSV or JSONL file, or one of them with .gz.")
+    flags.DEFINE_string(
+        "input_file",
+        None,
+        "Labelled TSV, CSV or JSONL file, or one of them with .gz; or a .parquet file, a pattern in quotes "
+        "for several, or a folder of `datasets`.",
+    )
     flags.DEFINE_string("vocab_file", None, "The vocab.txt.")
     flags.DEFINE_string(
         "init_checkpoint",
@@ -149,8 +155,7 @@ def create_finetuning_data(
         raise ValueError("give either --vocab_file or --init_checkpoint, which brings its own vocabulary.")
     inputs = [config, input_file, *(path for path in (vocab_file, init_checkpoint) if path)]
     check_output_dir(output_dir, overwrite, inputs)
-    if not Path(input_file).is_file():
-        raise ValueError(f"labelled file {input_file} does not exist.")
+    source_files(input_file)  # raises where there is nothing to read
     overrides = list(overrides) + ([f"max_seq_length={max_seq_length}"] if max_seq_length else [])
     settings = load_config(FinetuningConfig, config, overrides)
     TASKS.require(settings.task)

@@ -19,7 +19,8 @@ from absl import flags, logging
 from kbert import command_line
 from kbert.config import FinetuningConfig, load_config, to_dict
 from kbert.features import STORED_DTYPES
-from kbert.manifest import Manifest, digest
+from kbert.input_pipelines.tables.table_paths import source_digest, source_files
+from kbert.manifest import Manifest
 from kbert.tasks import TASKS
 from tfrecords_tools.records.record_statistics import RecordStatistics
 from tfrecords_tools.records.record_writer import RecordWriter, check_output_dir
@@ -65,8 +66,7 @@ def define_flags():
 def main(argv):
     del argv
     check_output_dir(FLAGS.output_dir, FLAGS.overwrite, [FLAGS.config, FLAGS.input_file])
-    if not Path(FLAGS.input_file).is_file():
-        raise ValueError(f"labelled file {FLAGS.input_file} does not exist.")
+    source_files(FLAGS.input_file)  # raises where there is nothing to read
     config = load_config(FinetuningConfig, FLAGS.config, FLAGS.override)
     TASKS.require(config.task)
 
@@ -138,7 +138,7 @@ def create_layer_features(
     features = task.record_features(config.max_seq_length)
     record_settings = {
         "input_file": str(input_file),
-        "input_digest": digest(input_file),
+        "input_digest": source_digest(input_file),
         "init_checkpoint": model.source,
         "max_seq_length": config.max_seq_length,
         "dataset": to_dict(dataset),

@@ -31,6 +31,7 @@ class ServerOptions:
         host: the address to listen on.
         port: gRPC port; 0 picks a free one.
         rest_api_port: REST port; 0 picks a free one.
+        allowed_hosts: names that REST may be asked by beside localhost, see `HostNames`.
         poll_seconds: how often to look for new versions.
         limits: what is accepted.
         batching: None runs every request alone.
@@ -40,6 +41,7 @@ class ServerOptions:
     host: str = "127.0.0.1"
     port: int = 8500
     rest_api_port: int = 8501
+    allowed_hosts: tuple[str, ...] = ()
     poll_seconds: float = 1.0
     limits: Limits = Limits()
     batching: BatchingSettings | None = None
@@ -73,7 +75,9 @@ class Server:
         self._service = Service(self.models, options.limits, self._metrics)
         try:
             self._grpc_server, self.port = start_grpc_server(self._service, options.host, options.port)
-            self._rest_server = HttpServer(self._service, options.host, options.rest_api_port)
+            self._rest_server = HttpServer(
+                self._service, options.host, options.rest_api_port, options.allowed_hosts
+            )
         except ValueError:
             self._close_all()
             raise

@@ -28,7 +28,8 @@ GROUPS = {
     "estimate": "batch length predictions num_labels memory_gib",
     "server": (
         "model_base_path model_name server api version stable canary model_config_file signature_name "
-        "setting host port rest_api_port min_server_version file_system_poll_wait_seconds grace_seconds"
+        "setting host allowed_hosts port rest_api_port min_server_version file_system_poll_wait_seconds "
+        "grace_seconds"
     ),
     "requests": (
         "keep_going num_parallel timeout_seconds max_attempts enable_batching max_batch_size "

@@ -14,7 +14,8 @@ _ENCODER = FrozenConfig(embeddings=True, layers=1000)  # without pooler and head
 
 @dataclass(frozen=True)
 class DatasetConfig:
-    """How a labelled file is read: TSV, CSV or JSONL (by its ending, or `file_format`), with named columns.
+    """How a labelled file is read, with named columns: TSV, CSV, JSONL, parquet or Arrow, by its ending or
+    `file_format`.
 
     `text`, `text_pair` and `label` are names of columns. `column_names` names the columns of a file that has
     no header line. TSV files are read without quoting, as GLUE's are written; CSV files with the usual double
@@ -22,8 +23,8 @@ class DatasetConfig:
     two labels, F1 is that of `positive_label` (default: the last); with more labels F1 is the macro average.
 
     `choices` are the columns of the possible answers, for multiple choice. `label_separator` is the text
-    between the labels of one cell, for example ";", for multi-label classification; JSONL may hold lists
-    instead.
+    between the labels of one cell, for example ";", for multi-label classification; JSONL and tables may hold
+    lists instead.
 
     `negatives` are the columns of texts that are wrong for `text`, where `text_pair` is the right one, for
     `multiple_negatives_ranking`.
@@ -54,8 +55,9 @@ class DatasetConfig:
         repeated = sorted(name for name, count in collections.Counter(self.labels).items() if count > 1)
         require(not repeated, f"dataset.labels repeats {shown(repeated)}; name each label once.")
         require(
-            self.file_format in (None, "tsv", "csv", "jsonl"),
-            f"dataset.file_format={shown(self.file_format)} is not known; choose tsv, csv or jsonl.",
+            self.file_format in (None, "tsv", "csv", "jsonl", "parquet", "arrow"),
+            f"dataset.file_format={shown(self.file_format)} is not known; choose tsv, csv, jsonl, parquet or "
+            "arrow.",
         )
         require(
             self.tag_scheme in ("auto", "iob1", "iob2", "bioes", "none"),

@@ -8,7 +8,7 @@ from kbert.config.checks import check_limits, require
 from kbert.files.json_values import shown
 
 OPTIMIZERS = ("adam_weight_decay", "adamw", "lamb")
-DECAYS = ("linear", "polynomial", "cosine", "constant", "budget")
+DECAYS = ("linear", "linear_after_warmup", "polynomial", "cosine", "constant", "budget")
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class OptimizerConfig:
     rate of each layer is that of the layer above it times `layer_decay`.
 
     The rate rises linearly from 0 to `learning_rate` over the warm-up steps, then follows `decay` to
-    `end_learning_rate`: "linear", "polynomial" (with `decay_power`), "cosine", "constant", or "budget".
+    `end_learning_rate`: "linear" (counted from step 0, as the original does), "linear_after_warmup" (as
+    transformers does), "polynomial" (with `decay_power`), "cosine", "constant", or "budget".
     With "budget" it is linear in wall-clock time over `train_minutes`, and then training ends; warm-up takes
     the share `budget_warmup_proportion` of that time.
 

@@ -9,8 +9,8 @@ from absl import logging
 from kbert.config import to_dict
 from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
+from kbert.input_pipelines.tables.table_paths import source_digest
 from kbert.manifest import FILE_NAME as MANIFEST
-from kbert.manifest import digest
 from kbert.runs.metrics_file import json_ready
 
 FILE_NAME = "result.json"
@@ -34,12 +34,17 @@ def asked_for(config, arguments: dict) -> dict:
     start = {name: arguments.get(name) for name in ("init_checkpoint", "from_scratch", "do_lower_case")}
     asked = {
         "config": to_dict(config),
-        # A file that is missing is refused with a sentence where it is opened.
-        "data": {name: digest(path) for name, path in files.items() if Path(path).is_file()},
+        "data": {name: _digest_of(path) for name, path in files.items()},
         "start": {name: value if value is None else str(value) for name, value in start.items()},
         "vocabulary": vocabulary and vocabulary.describe(),
     }
     return json.loads(json.dumps(asked))
+
+
+def _digest_of(path):
+    """None for the manifest of a folder that has none, which is refused where it is opened."""
+    is_missing = Path(path).name == MANIFEST and not Path(path).is_file()
+    return None if is_missing else source_digest(path)
 
 
 def finished_metrics(run_dir, asked: dict) -> dict | None:

@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kbert.input_pipelines.tables.table_paths import source_files
+
 
 @dataclass(frozen=True)
 class LabelledPaths:
     """The training data, and optionally the development data: each a labelled file or a folder of records.
 
     Args:
-      train_file, dev_file: labelled files with the columns of `config.dataset`.
+      train_file, dev_file: labelled files with the columns of `config.dataset`; or tables, see `find_table`.
       train_dir, dev_dir: folders with records of create_finetuning_data, instead of files.
       records_errors: "fail" stops at a damaged record; "skip" finds damaged records first and leaves them
         out.
@@ -45,8 +47,8 @@ class LabelledPaths:
                     "mismatched_accuracy; choose small letters, digits and _, and not baseline."
                 )
         for path in (self.train_file, self.dev_file, *self.other_dev_files.values()):
-            if path and not Path(path).is_file():
-                raise ValueError(f"labelled file {path} does not exist.")
+            if path:
+                source_files(path)  # raises where there is nothing to read
 
     @property
     def have_dev(self) -> bool:

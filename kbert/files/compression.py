@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 _ZSTD_REQUIREMENT = "backports.zstd==1.8.0"
 # Listed so that they can be refused clearly: read as text, they would only give an error about UTF-8.
-_UNREAD_SUFFIXES = (".7z", ".br", ".lz4", ".lzma", ".parquet", ".rar", ".tar", ".tgz", ".z", ".zip")
+_UNREAD_SUFFIXES = (".7z", ".br", ".lz4", ".lzma", ".parquet", ".arrow", ".rar", ".tar", ".tgz", ".z", ".zip")
 
 
 class Compression(NamedTuple):

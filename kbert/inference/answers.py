@@ -84,6 +84,11 @@ def task_of(source):
     return source.task() if isinstance(source, RunDirectory) else source.task
 
 
+def dataset_of(source):
+    """The `DatasetConfig` of a `RunDirectory`, which names columns; None of other sources."""
+    return getattr(getattr(source, "config", None), "dataset", None)
+
+
 def require_answers(source):
     """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` does not answer texts."""
     task = task_of(source)

@@ -1,4 +1,4 @@
-"""Labelled TSV, CSV and JSONL files -> rows. Nothing heavy is imported."""
+"""Labelled TSV, CSV and JSONL files, and tables -> rows. Nothing heavy is imported."""
 
 import contextlib
 import csv
@@ -7,7 +7,7 @@ import hashlib
 import math
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,8 @@ from absl import logging
 from kbert.config import DatasetConfig
 from kbert.files.json_file import parse_json
 from kbert.input_pipelines.json_rows import name_of, why_no_text
+from kbert.input_pipelines.tables import table_rows
+from kbert.input_pipelines.tables.table_paths import find_table
 
 # In characters. The default of the csv module, 131,072, is too small for a book. Without any limit, a quote
 # that is never closed would make one cell of the whole rest of a CSV file.
@@ -42,7 +44,7 @@ def read_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True
 def stream_rows(
     path: str | Path, dataset: DatasetConfig, with_labels: bool = True, read_label=None
 ) -> Iterator[LabelledText]:
-    """Yields texts and labels row by row, with only one line in memory at a time.
+    """Yields texts and labels row by row; one line, or a few hundred rows of a table, is in memory at a time.
 
     Args:
       path: the file.
@@ -66,10 +68,10 @@ def stream_rows(
 def stream_records(
     path: str | Path, dataset: DatasetConfig, columns, with_labels: bool = True
 ) -> Iterator[tuple[str, dict]]:
-    """Yields (place, columns by name) row by row; the place is file and line, for error messages.
+    """Yields (place, columns by name) row by row; the place is file and line (or row), for error messages.
 
     Args:
-      path: the file.
+      path: a TSV, CSV or JSONL file, or a table, see `find_table`: parquet, Arrow, a folder of `datasets`.
       dataset: names its columns.
       columns: the columns that must exist, which is checked before any row is read; None entries are ignored.
       with_labels: whether the file is labelled. In a file without labels every row needs an answer, so no row
@@ -80,17 +82,64 @@ def stream_records(
         row with a wrong number of columns; the message names file and line.
     """
     path = Path(path)
+    wanted = [column for column in columns if column]
+    if table := find_table(path, dataset.file_format):
+        yield from _not_empty(_table_records(table, dataset, wanted, with_labels), path)
+        return
+    skip_short = with_labels and dataset.skip_short_rows
+    yield from _not_empty(_text_records(path, dataset, wanted, skip_short), path)
+
+
+def _not_empty(records, path):
     is_empty = True
+    for one in records:
+        is_empty = False
+        yield one
+    if is_empty:
+        raise ValueError(f"{path} holds no rows; expected labelled texts, one per line.")
+
+
+def _table_records(table, dataset, columns, with_labels):
+    """(place, record) of all files of a table, with the columns that the dataset names."""
+    texts = (dataset.text, dataset.text_pair, *dataset.choices, *dataset.negatives)
+    label = dataset.label if with_labels else None
+    wanted = dict.fromkeys(filter(None, (*columns, *texts, dataset.document, label)))
+    for file in table.files:
+        header = table_rows.columns_of(file, table.file_format)
+        _require_columns(header, file, columns, dataset.label)
+        read = [column for column in wanted if column in header]
+        if with_labels and len(read) < len(wanted):  # what the file has belongs in the message
+            read = table_rows.readable_columns(file, table.file_format)
+        # Without labels it still counts that there is such a column.
+        unread = {dataset.label: None} if not with_labels and dataset.label in header else {}
+        for place, record in table_rows.rows_of(file, table.file_format, read):
+            yield place, record | unread
+
+
+def _text_records(path, dataset, columns, skip_short):
+    """(place, record) of a file of lines."""
     try:
         with _naming_bytes_that_are_not_utf8(path):
-            wanted = [column for column in columns if column]
-            for number, record in _records(path, dataset, wanted, with_labels and dataset.skip_short_rows):
-                is_empty = False
+            for number, record in _records(path, dataset, columns, skip_short):
                 yield f"{path} line {number}", record
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{path} is not a whole gzip file ({error}); make it again.") from None
-    if is_empty:
-        raise ValueError(f"{path} holds no rows; expected labelled texts, one per line.")
+
+
+def columns_of_lines(path: str | Path, dataset: DatasetConfig) -> list[str]:
+    """The names of the columns of a TSV or CSV file: its first line, or `dataset.column_names`.
+
+    Raises:
+      ValueError: for an empty file, bytes that are not UTF-8 in its beginning, and broken quotes.
+    """
+    if dataset.column_names:
+        return list(dataset.column_names)
+    path = Path(path)
+    with (
+        _naming_bytes_that_are_not_utf8(path),
+        _open(path)(path, "rt", encoding="utf-8-sig", newline="") as f,
+    ):
+        return _header_of(_cells(f, dataset.file_format or _format_of(path)), path)
 
 
 def text_of(record: dict, column: str, place: str) -> str:
@@ -123,7 +172,7 @@ def class_label(record: dict, dataset: DatasetConfig, place: str) -> str:
     if why := why_no_text(record, column):
         raise ValueError(f"{place} {why}; mend the row or leave it out.")
     if not label.strip():
-        raise ValueError(f"{place} has an empty label {column!r}; give it one or leave the row out.")
+        raise ValueError(f"{place} has no label in column {column!r}; give it one or leave the row out.")
     return _listed(label, dataset, place)
 
 
@@ -224,17 +273,31 @@ def fingerprint_of(examples: Iterable[tuple]) -> str:
 
 
 def labels_of(labels: Iterable[str]) -> tuple[str, ...]:
-    """Each label once, sorted; numbers sort as numbers."""
+    """Each label once, sorted; numbers sort as numbers.
+
+    Raises:
+      ValueError: when two labels differ only in blanks at their ends.
+    """
     labels = set(labels)
+    _require_no_blank_twins(labels)
     if all(re.fullmatch(r"-?[0-9]+", label) for label in labels):
         return tuple(sorted(labels, key=lambda label: (int(label), label)))
     return tuple(sorted(labels))
 
 
+def _require_no_blank_twins(labels):
+    bare: dict[str, str] = {}
+    for label in sorted(labels):
+        twin = bare.setdefault(label.strip(), label)
+        if twin != label:
+            raise ValueError(
+                f"the labels {_cut(repr(twin))} and {_cut(repr(label))} differ only in blanks at their ends; "
+                "take the blanks out of the file, or list both in dataset.labels."
+            )
+
+
 def _records(path, dataset, columns, skip_short):
     """Yields (line number, dict of columns)."""
-    if not path.is_file():
-        raise ValueError(f"labelled file {path} does not exist.")
     file_format = dataset.file_format or _format_of(path)
     # newline="": the CSV reader decides what ends a row, because a quoted cell may contain line ends.
     with _open(path)(path, "rt", encoding="utf-8-sig", newline="") as text:
@@ -247,12 +310,10 @@ def _records(path, dataset, columns, skip_short):
 
 
 def _cells_by_column(text, file_format, path, dataset, columns, skip_short):
-    quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
-    csv.field_size_limit(_LONGEST_CELL)
-    reader = csv.reader(text, strict=True, **quoting)
+    reader = _cells(text, file_format)
     short = []  # numbers of skipped lines
     try:
-        header = list(dataset.column_names) or next(reader, [])
+        header = list(dataset.column_names) or _header_of(reader, path)
         _require_columns(header, path, columns, dataset.label)
         for cells in reader:
             if not cells:
@@ -273,13 +334,30 @@ def _cells_by_column(text, file_format, path, dataset, columns, skip_short):
         logging.warning("%s: %d row(s) with too few columns are skipped: line %s", path, len(short), shown)
 
 
+def _cells(text, file_format):
+    """A reader of the rows of a TSV or CSV file: lists of cells."""
+    quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
+    csv.field_size_limit(_LONGEST_CELL)
+    return csv.reader(text, strict=True, **quoting)
+
+
+def _header_of(reader, path) -> list[str]:
+    try:
+        header = next(reader, [])
+    except csv.Error as error:
+        raise ValueError(f"{path} line {reader.line_num}: {error}.") from None
+    if not header:
+        raise ValueError(f"{path} is empty; expected a first line with the names of the columns.")
+    return header
+
+
 def _require_columns(header, path, columns, label):
     for column in columns:
         if column not in header:
             raise ValueError(
-                f"{path} has no column {column!r}; its columns are {_cut(header)}. Name the columns "
-                "in the config (dataset.text, dataset.text_pair, dataset.label; dataset.column_names for "
-                "a file without a header line)."
+                f"{path} has no column {column!r}; its columns are {_cut(header)}.{other_separator(header)} "
+                "Name the columns in the config, or by --override=dataset.text=... (dataset.text, "
+                "dataset.text_pair, dataset.label; dataset.column_names for a file without a header line)."
             )
     for column in (*columns, label):
         if header.count(column) > 1:
@@ -287,6 +365,16 @@ def _require_columns(header, path, columns, label):
                 f"{path} has {header.count(column)} columns {column!r}; its columns are {_cut(header)}. "
                 "Give each column a different name."
             )
+
+
+def other_separator(header: Sequence[str]) -> str:
+    """A sentence for a message where all columns stand in one name, with another separator; else ""."""
+    if len(header) != 1:
+        return ""
+    found = next((mark for mark in (";", "\t", "|", ",") if mark in header[0]), None)
+    return (
+        f" They look as if {found!r} separates them: .csv files have ',', .tsv files tabs." if found else ""
+    )
 
 
 def _cut(what):
@@ -328,7 +416,7 @@ def _format_of(path):
         if name.endswith("." + file_format):
             return file_format
     raise ValueError(
-        f"{path}: cannot tell the format from the name; end it in .tsv, .csv or .jsonl, or set "
+        f"{path}: cannot tell the format from the name; end it in .tsv, .csv, .jsonl or .parquet, or set "
         "dataset.file_format."
     )
 

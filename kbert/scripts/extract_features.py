@@ -5,7 +5,8 @@ r"""Script: a model + a file with one text per line -> vectors of tokens or text
   python -m kbert.scripts.extract_features --run_dir=runs/phase1 --input_file=texts.txt \
       --output_file=vectors.npz --format=npz --pooling=mean
 
-" ||| " in a line separates the two texts of a pair. The JSON lines have the format of the original
+" ||| " in a line separates the two texts of a pair. A .csv, .tsv or .parquet file has a column `text`, and
+for pairs `text_pair`. The JSON lines have the format of the original
 extract_features.py; docs/api.md describes the other formats.
 """
 
@@ -21,6 +22,7 @@ from kbert.checkpoints.formats import detect_format, local_path
 from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
 from kbert.inference.text_progress import TextProgress
+from kbert.input_pipelines.unlabelled_columns import count_rows, examples_of_columns, has_columns
 
 FLAGS = flags.FLAGS
 _LONGEST = 128  # tokens, the default of the original extract_features.py
@@ -84,7 +86,7 @@ def extract_features(
     progress = TextProgress(num_texts)
     done = 0
     with feature_file(output_file, format, extractor) as write:
-        texts = map(_text_and_pair, read_lines(input_file))
+        texts = _texts_and_pairs(input_file)
         while batch := list(itertools.islice(texts, batch_size)):
             for features in extractor([text for text, _ in batch], [pair for _, pair in batch]):
                 write(done, features)
@@ -96,7 +98,15 @@ def extract_features(
 
 def count_texts(input_file) -> int:
     """The number of lines. Reads the whole file, so that an error in it is found before other work begins."""
-    return sum(1 for _ in read_lines(input_file))
+    return count_rows(input_file) if has_columns(input_file) else sum(1 for _ in read_lines(input_file))
+
+
+def _texts_and_pairs(input_file):
+    """(text, second text or None) of each line or row."""
+    if not has_columns(input_file):
+        return map(_text_and_pair, read_lines(input_file))
+    examples = examples_of_columns(input_file, [("text",), ("text", "text_pair")])
+    return ((example["text"], example.get("text_pair")) for example in examples)
 
 
 def _text_and_pair(line):

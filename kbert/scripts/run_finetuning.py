@@ -48,7 +48,12 @@ FLAGS = flags.FLAGS
 
 def define_flags():
     define_training_flags()
-    flags.DEFINE_string("train_file", None, "Labelled TSV, CSV or JSONL file.")
+    flags.DEFINE_string(
+        "train_file",
+        None,
+        "Labelled TSV, CSV or JSONL file; or a .parquet file, a pattern in quotes for several, or a folder "
+        "of `datasets`.",
+    )
     flags.DEFINE_string("dev_file", None, "Labelled file for evaluation.")
     flags.DEFINE_multi_string(
         "other_dev_file",

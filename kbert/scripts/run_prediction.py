@@ -18,7 +18,8 @@ Without --text, --question and --input_file, texts are read from standard input.
 is a text; two texts with a tab between them for a run on pairs; or a JSON object if an example has other
 parts, for example {"text": "...", "choices": ["...", "..."]} for multiple choice, or {"question": "...",
 "context": "..."} for a question about a text. In a file whose name ends in .jsonl every line is a JSON
-object; an "id" is kept.
+object; an "id" is kept. A .csv, .tsv or .parquet file, a pattern of the last in quotes, or a folder of
+`datasets` has columns: those that the run was trained on, or columns with these names.
 
 A classification run answers with label and probabilities, a regression run with a number, a question
 answering run with the answer and where it stands in the context, a token classification run with a label for
@@ -36,7 +37,8 @@ from kbert import command_line
 from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
 from kbert.files.whole_file import whole_file
-from kbert.inference.answers import answers, require_answers, require_inputs, task_of
+from kbert.inference.answers import answers, dataset_of, require_answers, require_inputs, task_of
+from kbert.input_pipelines.unlabelled_columns import count_rows, examples_of_columns, has_columns
 from kbert.input_pipelines.unlabelled_lines import (
     examples_of_lines,
     holds_json_lines,
@@ -63,7 +65,8 @@ def define_flags():
     flags.DEFINE_string(
         "input_file",
         None,
-        "Texts, a line each, or JSON lines (.jsonl); may be compressed: .gz, .bz2, .xz, .zst.",
+        "Texts, a line each, JSON lines (.jsonl), or columns: .csv, .tsv, .parquet, a pattern in "
+        "quotes, a folder of `datasets`. Lines may be compressed: .gz, .bz2, .xz, .zst.",
     )
     flags.DEFINE_string("output_file", None, "Where to write the answers; by default standard output.")
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
@@ -125,7 +128,7 @@ def _check_files():
     """Finds errors in the flags of files, and in the input file, before a model is read.
 
     Returns:
-      the number of lines of --input_file, or None without one.
+      the number of lines of --input_file; None without one, and for one with columns, which the run may name.
     """
     if FLAGS.output_file:
         inputs = [FLAGS.input_file] if FLAGS.input_file else []
@@ -136,11 +139,12 @@ def _check_files():
         return None
     if FLAGS.text or FLAGS.question:
         raise ValueError("--input_file beside --text or --question; give one of them.")
-    return sum(1 for _ in read_lines(FLAGS.input_file))
+    return None if has_columns(FLAGS.input_file) else sum(1 for _ in read_lines(FLAGS.input_file))
 
 
-def _examples(source, inputs, num_lines):
+def _examples(source, task, num_lines):
     """(the examples, how many there are or None, how many to read ahead or None)."""
+    inputs = task.inputs
     given = _examples_of_flags(source)
     one_by_one = 1 if FLAGS.batch_size == 1 else None
     if given:
@@ -148,6 +152,11 @@ def _examples(source, inputs, num_lines):
     if not FLAGS.input_file:
         alone = 1 if sys.stdin.isatty() else one_by_one  # a person waits for the answer to each line
         return examples_of_lines(inputs, lines_of_standard_input(), "standard input"), None, alone
+    if has_columns(FLAGS.input_file):
+        dataset = dataset_of(source)
+        number = count_rows(FLAGS.input_file, dataset)
+        answered_inputs = (inputs, *task.other_inputs.values())
+        return examples_of_columns(FLAGS.input_file, answered_inputs, dataset), number, one_by_one
     lines = (line.removesuffix("\r") for line in read_lines(FLAGS.input_file))
     json_lines = holds_json_lines(FLAGS.input_file)
     return examples_of_lines(inputs, lines, FLAGS.input_file, json_lines), num_lines, one_by_one
@@ -185,7 +194,7 @@ def main(argv):
     num_lines = _check_files()
     source = _model()
     require_answers(source)
-    examples, total, read_ahead = _examples(source, task_of(source).inputs, num_lines)
+    examples, total, read_ahead = _examples(source, task_of(source), num_lines)
     answered = answers(
         source,
         examples,

@@ -359,7 +359,19 @@ _TRAINING = (
     ),
     _fault(
         "cosine over warm-up as well", "kbert/training/optimizers/schedule.py",
-        "max(self.num_train_steps - self.num_warmup_steps, 1)", "max(self.num_train_steps, 1)",
+        "progress = tf.clip_by_value((step - self.num_warmup_steps) / num_decay_steps",
+        "progress = tf.clip_by_value(step / num_decay_steps",
+        "kbert/training/optimizers/test_schedule.py",
+    ),
+    _fault(
+        "a page from elsewhere may ask the development server", "export/server/rest/http_app.py",
+        "            self._host_names.check(scope[\"headers\"])\n", "",
+        "export/server/rest/test_http.py",
+    ),
+    _fault(
+        "the linear decay after warm-up counts from step 0", "kbert/training/optimizers/schedule.py",
+        "(self.num_train_steps - step) / num_decay_steps",
+        "(self.num_train_steps - step) / self.num_train_steps",
         "kbert/training/optimizers/test_schedule.py",
     ),
     _fault(
@@ -696,6 +708,26 @@ _GLUE = (
         "GLUE: rounding hides the majority class", "kbert/experiments/constant_answer.py",
         "_ROUNDING = 5e-7", "_ROUNDING = 0.0",
         "kbert/experiments/test_other_dev_files.py::test_better_than_constant_is_asked_of_every_metric_with_a_baseline",
+    ),
+    _fault(
+        "tables: a whole row group in memory", "kbert/input_pipelines/tables/table_rows.py",
+        ', "pre_buffer": False}', "}",
+        "kbert/input_pipelines/tables/test_table_rows.py::test_rows_are_read_as_they_are_asked_for",
+    ),
+    _fault(
+        "tables: the class -1 is the last name", "kbert/input_pipelines/tables/class_names.py",
+        "value is None or value == NO_CLASS", "value is None",
+        "kbert/input_pipelines/tables/test_table_rows.py::test_a_class_without_a_name_is_told_by_its_row",
+    ),
+    _fault(
+        "tables: rows of a second batch are counted from 1", "kbert/input_pipelines/tables/table_rows.py",
+        "number += batch.num_rows", "number = 0",
+        "kbert/input_pipelines/tables/test_table_rows.py::test_rows_are_counted_in_each_file_across_batches",
+    ),
+    _fault(
+        "tables: only the first shard counts", "kbert/input_pipelines/tables/table_paths.py",
+        "for file in source_files(path)]", "for file in source_files(path)[:1]]",
+        "kbert/input_pipelines/tables/test_table_paths.py",
     ),
     _fault(
         "GLUE: short rows are skipped in test files", "kbert/input_pipelines/labelled_files.py",

@@ -12,6 +12,7 @@ from .. import metrics
 from ..deadline import late
 from ..page import model_list, page_files, vocabulary
 from ..service import Service
+from .host_names import HostNames
 from .rest_api import HTTP_STATUS, answer, error_body
 
 _JSON, _TEXT = b"application/json", b"text/plain; version=0.0.4; charset=utf-8"
@@ -28,10 +29,11 @@ class HttpApp:
 
     Args:
         service: the models that answer.
+        host_names: the names that it may be asked by.
     """
 
-    def __init__(self, service: Service):
-        self._service = service
+    def __init__(self, service: Service, host_names: HostNames):
+        self._service, self._host_names = service, host_names
         self._page_files = page_files.read_page_files()
         self._bytes_being_read = 0  # of the event loop's thread alone
         self._threads = futures.ThreadPoolExecutor(service.limits.max_pending, thread_name_prefix="rest")
@@ -46,6 +48,7 @@ class HttpApp:
             body = await self._body(scope, receive)
             if body is None:
                 return  # the client has gone
+            self._host_names.check(scope["headers"])
             reply = await self._reply(scope["method"], path, body)
         except _TooLarge as error:
             # The rest of the body is not read, so the connection cannot go on.

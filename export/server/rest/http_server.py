@@ -8,6 +8,7 @@ import uvicorn
 
 from ..service import Service
 from .connection import bounded
+from .host_names import HostNames
 from .http_app import HttpApp
 
 _BACKLOG = 1024  # connections that the system holds until they are accepted
@@ -21,6 +22,7 @@ class HttpServer:
         service: the models that answer.
         host: the address to listen on.
         port: 0 picks a free one.
+        allowed_hosts: more names to be asked by, see `HostNames`.
 
     Attributes:
         port: the port that is open.
@@ -29,10 +31,10 @@ class HttpServer:
         ValueError: the port cannot be opened.
     """
 
-    def __init__(self, service: Service, host: str, port: int):
+    def __init__(self, service: Service, host: str, port: int, allowed_hosts: tuple[str, ...] = ()):
         listener = _listen(host, port)
         self.port = listener.getsockname()[1]
-        self._app = HttpApp(service)
+        self._app = HttpApp(service, HostNames(host, allowed_hosts))
         config = uvicorn.Config(
             self._app,
             http=bounded(service.limits),

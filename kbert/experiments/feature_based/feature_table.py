@@ -12,6 +12,7 @@ from kbert.experiments.devices import Devices
 from kbert.experiments.feature_based.layer_records import layer_records
 from kbert.experiments.seeds import run_seeds
 from kbert.files.whole_file import write_json
+from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.reporting.feature_table_report import write_page
 from kbert.reporting.seed_summary import summarize_seeds
 from kbert.runs.metrics_file import json_ready
@@ -109,8 +110,7 @@ def run_feature_table(settings: TableSettings, places: TablePlaces, write_featur
         `run_seeds` and `evaluate` do.
     """
     for path in (places.train_file, places.dev_file):
-        if not Path(path).is_file():
-            raise ValueError(f"labelled file {path} does not exist.")
+        source_files(path)  # raises where there is nothing to read
     _make_devices(places.start)
     config = settings.load()
     finetuned = _finetuned_runs(places.finetuned_run_dir)

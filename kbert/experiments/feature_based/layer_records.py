@@ -6,7 +6,8 @@ from pathlib import Path
 from absl import logging
 
 from kbert.config import FinetuningConfig, to_dict
-from kbert.manifest import FILE_NAME, digest, read_manifest
+from kbert.input_pipelines.tables.table_paths import source_digest
+from kbert.manifest import FILE_NAME, read_manifest
 from kbert.tasks import TASKS
 
 
@@ -35,7 +36,7 @@ def layer_records(
         return folder
     task_class = TASKS[config.task]
     asked = {
-        "input_digest": digest(input_file),
+        "input_digest": source_digest(input_file),
         "init_checkpoint": source,
         "max_seq_length": config.max_seq_length,
         "task_settings": _of_rows(task_class, to_dict(task_class.read_settings(config.task_settings))),

@@ -82,7 +82,7 @@ class MultipleChoice(OneLabelLoss, Task):
 
     @classmethod
     def read_examples(cls, path, dataset, with_labels=True):
-        """`Choices` of a TSV, CSV or JSONL file.
+        """`Choices` of a TSV, CSV or JSONL file or a table.
 
         Raises:
           ValueError: when the config names fewer than two columns of choices, or a label does not name one of

@@ -76,7 +76,7 @@ class SequenceTask(Task):
 
     @classmethod
     def read_examples(cls, path, dataset, with_labels=True):
-        """`LabelledText`s of a TSV, CSV or JSONL file; see `labelled_files.stream_rows`."""
+        """`LabelledText`s of a TSV, CSV or JSONL file or a table; see `labelled_files.stream_rows`."""
         return labelled_files.stream_rows(path, dataset, with_labels, cls.read_label)
 
     def texts_of(self, example):

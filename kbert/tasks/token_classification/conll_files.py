@@ -16,13 +16,13 @@ class FileSentence(NamedTuple):
     Args:
       words: its words.
       tags: the tag of each word, as the file has it; empty where they are not read.
-      lines: the line of the file that each word stands on.
+      places: where each word stands, for messages: file and line, or file and row.
       document: what tells its document from those before and after.
     """
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
-    lines: tuple[int, ...]
+    places: tuple[str, ...]
     document: int | str
 
 
@@ -49,18 +49,19 @@ def read_conll(path: str | Path, dataset: DatasetConfig, with_tags: bool = True)
         `column_names`), an empty word or tag, bytes that are not UTF-8, and a file without sentences.
     """
     columns, document, is_marked, is_empty = None, 0, False, True
-    rows: list[tuple[str, str, int]] = []  # word, tag, line
+    rows: list[tuple[str, str, str]] = []  # word, tag, place
     for number, line in _lines_and_an_end(path):
         line = line.rstrip("\r")
         is_mark = line.startswith(DOCUMENT_MARK)
         if line.strip(" \t") and not is_mark:
             columns = columns or _columns_of(line, dataset, with_tags)
-            rows.append((*_cells(line, columns, f"{path} line {number}"), number))
+            place = f"{path} line {number}"
+            rows.append((*_cells(line, columns, place), place))
             continue
         if rows:
             is_empty = False
-            words, tags, lines = zip(*rows, strict=True)
-            yield FileSentence(words, tags if with_tags else (), lines, document)
+            words, tags, places = zip(*rows, strict=True)
+            yield FileSentence(words, tags if with_tags else (), places, document)
             document, rows = document + (not is_marked), []
         if is_mark:
             document, is_marked = document + 1, True

@@ -1,4 +1,4 @@
-"""JSON lines of words and labels, or of a text and its spans -> words and tags."""
+"""JSON lines, or rows of a table, of words and labels, or of a text and its spans -> words and tags."""
 
 import itertools
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _ROWS_AT_ONCE = 256
 def read_json_sentences(
     path: str | Path, dataset: DatasetConfig, with_tags: bool = True
 ) -> Iterator[FileSentence]:
-    """Yields a sentence for each line.
+    """Yields a sentence for each line of JSON, or each row of a table.
 
     `dataset.text` holds a list of words, and `dataset.label` the list of their tags; or it holds a text, and
     `dataset.label` the spans of its entities, see `parse_spans`. The words of a text are those of
@@ -27,7 +27,7 @@ def read_json_sentences(
       ValueError: naming file and line, for words and labels of different lengths, a label that is no string,
         a line without words, and for spans as `tags_of_spans` does.
     """
-    records = stream_records(path, dataset, ())
+    records = stream_records(path, dataset, (dataset.text,), with_tags)
     while rows := list(itertools.islice(records, _ROWS_AT_ONCE)):
         words_of_texts = iter(_words_of_texts([record.get(dataset.text) for _, record in rows]))
         for place, record in rows:
@@ -38,9 +38,7 @@ def read_json_sentences(
                 words, tags = _tagged_words(record, dataset, place, with_tags)
             else:
                 words, tags = _tagged_text(record, dataset, place, with_tags, words_of_texts)
-            line = int(place.rpartition(" ")[2])
-            document = _document_of(record, dataset, place, line)
-            yield FileSentence(words, tags, (line,) * len(words), document)
+            yield FileSentence(words, tags, (place,) * len(words), _document_of(record, dataset, place))
 
 
 def _words_of_texts(cells) -> list[list[Word]]:
@@ -99,8 +97,8 @@ def _tagged_text(record, dataset, place, with_tags, words_of_texts):
     return words, tags_of_spans(record[dataset.text], found, spans, dataset.tag_scheme, place)
 
 
-def _document_of(record, dataset, place, line):
+def _document_of(record, dataset, place):
     if dataset.document is None:
-        return line
+        return place
     require_column(record, dataset.document, place)
     return repr(record[dataset.document])

@@ -76,7 +76,7 @@ def _wrong_in_bioes(before, tag, after):
 _WRONG = {"iob1": lambda *_: None, "iob2": _wrong_in_iob2, "bioes": _wrong_in_bioes}
 
 
-def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[int]]], path) -> str:
+def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) -> str:
     """The scheme that all sentences of a file are in; iob2 where no sentence has an entity.
 
     Any entity decides: each scheme begins an entity after O in a way that the others do not have. Of IOB1 at
@@ -84,27 +84,27 @@ def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[int]]], path) 
     mixture of IOB1 and IOB2, of which nobody knows what it means.
 
     Args:
-      sentences: the tags of each, and the line of the file that each tag stands on.
+      sentences: the tags of each, and where each tag stands, such as "train.conll line 3".
       path: the file, for errors.
 
     Raises:
       ValueError: when they are in none, with what breaks each scheme first.
     """
     broken: dict[str, str] = {}
-    needless, num_entities = [], 0  # the lines of every B that IOB1 would not write
-    for tags, lines in sentences:
+    needless, num_entities = [], 0  # the places of every B that IOB1 would not write
+    for tags, places in sentences:
         for scheme in SCHEMES:
             if scheme not in broken and (problem := scheme_problem(tags, scheme)):
                 place, why = problem
-                broken[scheme] = f"line {lines[place]}: {why}"
-        for line, (before, tag, _) in zip(lines, _with_neighbours(tags), strict=True):
+                broken[scheme] = f"{places[place]}: {why}"
+        for where, (before, tag, _) in zip(places, _with_neighbours(tags), strict=True):
             prefix, kind = split_tag(tag)
             is_new = bool(kind) and before[1] != kind
             num_entities += is_new or prefix == "B"
             if is_new and prefix == "B":
-                needless.append(line)
+                needless.append(where)
     if len(needless) * _ENTITIES_FOR_A_NEEDLESS_B > num_entities:
-        broken.setdefault("iob1", f"line {needless[0]}: {len(needless)} entities begin with a needless B")
+        broken.setdefault("iob1", f"{needless[0]}: {len(needless)} entities begin with a needless B")
     able = [scheme for scheme in ("iob2", "bioes", "iob1") if scheme not in broken]
     if not able:
         breaks = "; ".join(f"{scheme} breaks at {where}" for scheme, where in broken.items())
@@ -114,7 +114,7 @@ def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[int]]], path) 
         )
     if able[0] == "iob1" and needless:
         logging.warning(
-            "%s is in iob1, but line %d%s with a B that iob1 would not write; read as what it says.",
+            "%s is in iob1, but %s%s with a B that iob1 would not write; read as what it says.",
             path, needless[0], f" and {len(needless) - 1} more begin" if needless[1:] else " begins",
         )  # fmt: skip
     return able[0]

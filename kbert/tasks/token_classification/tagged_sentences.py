@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import labels_of
+from kbert.input_pipelines.tables.table_paths import find_table
 from kbert.tasks.token_classification.conll_files import FileSentence, read_conll
 from kbert.tasks.token_classification.json_sentences import read_json_sentences
 from kbert.tasks.token_classification.tag_schemes import (
@@ -56,9 +57,9 @@ def read_tagged_sentences(
 ) -> Iterator[TaggedSentence]:
     """Yields the sentences of a file, a document in memory at a time.
 
-    Names that end in .jsonl (or .jsonl.gz), and `dataset.file_format = "jsonl"`, are JSON lines; everything
-    else is CoNLL columns. With `dataset.tag_scheme = "auto"` the tags are read once more before, to find
-    their scheme.
+    Names that end in .jsonl (or .jsonl.gz), and `dataset.file_format = "jsonl"`, are JSON lines; tables
+    (`find_table`) have the same columns; everything else is CoNLL columns. With `dataset.tag_scheme = "auto"`
+    the tags are read once more before, to find their scheme.
 
     Raises:
       ValueError: naming file and line, for whatever does not fit: see `read_conll`, `read_json_sentences` and
@@ -68,14 +69,14 @@ def read_tagged_sentences(
     read = _reader_of(path, dataset)
     scheme = dataset.tag_scheme
     if with_labels and scheme == "auto":
-        scheme = find_scheme(((one.tags, one.lines) for one in read(path, dataset, True)), path)
+        scheme = find_scheme(((one.tags, one.places) for one in read(path, dataset, True)), path)
     sentences = read(path, dataset, with_labels)
     documents = itertools.groupby(sentences, key=lambda one: one.document)
     for number, (_, group) in enumerate(documents):
         together = list(group)
         document = Document(number, [one.words for one in together])
         for place, one in enumerate(together):
-            labels = _labels_of(one, scheme, dataset, path) if with_labels else None
+            labels = _labels_of(one, scheme, dataset) if with_labels else None
             yield TaggedSentence(one.words, document, place, labels)
 
 
@@ -83,29 +84,26 @@ def _reader_of(path, dataset):
     name = path.name.removesuffix(".gz")
     if dataset.file_format == "csv" or (name.endswith(".csv") and not dataset.file_format):
         raise ValueError(
-            f"{path}: token classification reads CoNLL columns or JSON lines, no CSV; set "
+            f"{path}: token classification reads CoNLL columns, JSON lines or tables, no CSV; set "
             'dataset.file_format = "tsv" if the file holds one word a line.'
         )
     is_json = dataset.file_format == "jsonl" or (name.endswith(".jsonl") and not dataset.file_format)
-    return read_json_sentences if is_json else read_conll
+    return read_json_sentences if is_json or find_table(path, dataset.file_format) else read_conll
 
 
-def _labels_of(sentence: FileSentence, scheme, dataset, path):
+def _labels_of(sentence: FileSentence, scheme, dataset):
     """The labels of a sentence, checked."""
-    tags, lines = sentence.tags, sentence.lines
+    tags, places = sentence.tags, sentence.places
     if scheme != "none":
         if problem := scheme_problem(tags, scheme):
             place, why = problem
             raise ValueError(
-                f"{path} line {lines[place]}: {why}. Mend the file, or set dataset.tag_scheme to the scheme "
-                "it is in."
+                f"{places[place]}: {why}. Mend the file, or set dataset.tag_scheme to the scheme it is in."
             )
         tags = to_iob2(tags, scheme)
-    for tag, line in zip(tags, lines, strict=True):
+    for tag, where in zip(tags, places, strict=True):
         if dataset.labels and tag not in dataset.labels:
-            raise ValueError(
-                f"{path} line {line}: label {tag[:200]!r} is not in the label list {list(dataset.labels)}."
-            )
+            raise ValueError(f"{where}: label {tag[:200]!r} is not in the label list {list(dataset.labels)}.")
     return tags
 
 

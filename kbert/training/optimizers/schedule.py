@@ -102,6 +102,18 @@ class PolynomialDecay(LinearWarmupDecay):
         return tf.pow(super().decayed_share(step), self.power)
 
 
+class LinearDecayAfterWarmup(Schedule):
+    """Linear decay that counts from the end of warm-up, so that the rate never jumps.
+
+    The same training by `LinearWarmupDecay` has a rate that is lower by the share of the warm-up. Source:
+    transformers, optimization.py, `get_linear_schedule_with_warmup`.
+    """
+
+    def decayed_share(self, step):
+        num_decay_steps = max(self.num_train_steps - self.num_warmup_steps, 1)
+        return tf.maximum((self.num_train_steps - step) / num_decay_steps, 0.0)
+
+
 class CosineDecay(Schedule):
     """Half a cosine wave from the end of warm-up to the last step (arXiv 1608.03983, one cycle)."""
 
@@ -141,6 +153,8 @@ def make_schedule(
         return LinearWarmupDecay(*steps, config.end_learning_rate)
     if config.decay == "polynomial":
         return PolynomialDecay(*steps, config.end_learning_rate, power=config.decay_power)
+    if config.decay == "linear_after_warmup":
+        return LinearDecayAfterWarmup(*steps, config.end_learning_rate)
     if config.decay == "cosine":
         return CosineDecay(*steps, config.end_learning_rate)
     return ConstantRate(*steps)

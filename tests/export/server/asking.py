@@ -66,7 +66,7 @@ def received(connection) -> bytes:
 
 def post(body: bytes, signature: str = "", more_headers: bytes = b"") -> bytes:
     """A whole predict request."""
-    head = f"POST /v1/models/{MODEL}:predict HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n"
+    head = f"POST /v1/models/{MODEL}:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
     return head.encode() + more_headers + b"\r\n" + body
 
 

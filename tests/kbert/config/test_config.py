@@ -226,8 +226,8 @@ REFUSED = {
     "unknown decay": (
         PretrainingConfig,
         {"optimizer": {"decay": "exponential"}},
-        "optimizer.decay='exponential' is not known; choose one of linear, polynomial, cosine, constant, "
-        "budget.",
+        "optimizer.decay='exponential' is not known; choose one of linear, linear_after_warmup, polynomial, "
+        "cosine, constant, budget.",
     ),
     "power of a linear decay": (
         PretrainingConfig,

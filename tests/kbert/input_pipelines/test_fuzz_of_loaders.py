@@ -11,8 +11,10 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import tensorflow as tf
+from pyarrow import parquet
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import fingerprint_of, labels_of, read_rows
@@ -74,6 +76,8 @@ def table(kind, rng):
         rows[rng.randrange(len(rows))][rng.choice(("text", "pair", "label"))] = rng.choice(NASTY_VALUES)
         content = "\n".join(json.dumps(row, ensure_ascii=rng.random() < 0.5) for row in rows)
         return content.encode("utf-8", "surrogatepass")
+    if kind in ("parquet", "arrow"):
+        return packed_table(kind)
     separator = {"tsv": "\t", "csv": ","}[kind[:3]]
     cells = [("text", "pair", "label"), *TABLE]
     if kind.startswith("csv"):
@@ -81,7 +85,18 @@ def table(kind, rng):
     return "\n".join(separator.join(row) for row in cells).encode("utf-8")
 
 
-@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "tsv.gz", "jsonl.gz"])
+def packed_table(kind):
+    columns = dict(zip(("text", "pair", "label"), zip(*TABLE, strict=True), strict=True))
+    rows, sink = pa.table({name: list(values) for name, values in columns.items()}), io.BytesIO()
+    if kind == "parquet":
+        parquet.write_table(rows, sink)
+    else:
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_table(rows, max_chunksize=4)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "tsv.gz", "jsonl.gz", "parquet", "arrow"])
 def test_labelled_files(tmp_path, kind):
     rng = random.Random(f"labelled {kind}")
     path, num_read = tmp_path / f"rows.{kind}", 0

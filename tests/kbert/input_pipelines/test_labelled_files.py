@@ -122,8 +122,8 @@ REFUSED = {
     "no column": (
         "a.tsv",
         "sentence\tlabel\nx\t1\n",
-        "a.tsv has no column 'text'; its columns are ['sentence', 'label']. Name the columns in the config "
-        "(dataset.text, ",
+        "a.tsv has no column 'text'; its columns are ['sentence', 'label']. Name the columns in the config, "
+        "or by --override=dataset.text=... (dataset.text, ",
     ),
     "no label column": (
         "a.tsv",
@@ -142,7 +142,13 @@ REFUSED = {
         b"text\tlabel\nx\t1\ncaf\xe9\t0\n",
         "a.tsv line 3 is not UTF-8; convert it, for example with iconv.",
     ),
-    "empty": ("a.tsv", "", "a.tsv has no column 'text'; its columns are []."),
+    "empty": ("a.tsv", "", "a.tsv is empty; expected a first line with the names of the columns."),
+    "semicolons": (
+        "a.csv",
+        "text;label\na;b\n",
+        "a.csv has no column 'text'; its columns are ['text;label']. They look as if ';' separates them: "
+        ".csv files have ',', .tsv files tabs. Name the columns in the config",
+    ),
     "header only": ("a.tsv", "text\tlabel\n", "a.tsv holds no rows; expected labelled texts, one per line."),
     "not JSON": ("a.jsonl", '{"text": "x", "label": "1"}\n{"text": \n', "a.jsonl line 2 is not valid JSON: "),
     "JSON list": ("a.jsonl", "[1]\n", "a.jsonl line 1: expected an object of columns, received [1]."),
@@ -175,13 +181,17 @@ REFUSED = {
     "an empty label": (
         "a.tsv",
         "text\tlabel\nx\t1\ny\t\n",
-        "a.tsv line 3 has an empty label 'label'; give it one or leave the row out.",
+        "a.tsv line 3 has no label in column 'label'; give it one or leave the row out.",
     ),
-    "a blank label": ("a.csv", "text,label\nx, \n", "a.csv line 2 has an empty label 'label'; give it one"),
+    "a blank label": (
+        "a.csv",
+        "text,label\nx, \n",
+        "a.csv line 2 has no label in column 'label'; give it one",
+    ),
     "unknown ending": (
         "a.txt",
         "x",
-        "a.txt: cannot tell the format from the name; end it in .tsv, .csv or .jsonl, or set "
+        "a.txt: cannot tell the format from the name; end it in .tsv, .csv, .jsonl or .parquet, or set "
         "dataset.file_format.",
     ),
     "no gzip": ("a.tsv.gz", b"text\tlabel\n", "a.tsv.gz is not a whole gzip file ("),
@@ -242,7 +252,7 @@ NO_LABELS = {
     "NaN": "has the number nan as its label 'label', a number, which is a label for regression",
     "[1, 2]": "has the list [1, 2] as its label 'label', which is for multi-label classification",
     '{"a": 1}': "has the object {'a': 1} as its label 'label', an object; classification expects a string",
-    '""': "has an empty label 'label'; give it one",
+    '""': "has no label in column 'label'; give it one",
     '"\\ud800"': "has text with half a surrogate pair (U+D800) as 'label', which UTF-8 cannot encode",
 }
 
@@ -310,3 +320,9 @@ def test_a_missing_file_is_named(tmp_path):
 )
 def test_labels_are_sorted_numbers_as_numbers(labels, expected):
     assert labels_of(labels) == expected
+
+
+def test_labels_that_differ_only_in_blanks_are_a_mistake():
+    with pytest.raises(ValueError, match=r"labels 'ham' and 'ham ' differ only in blanks"):
+        labels_of(["ham ", "spam", "ham"])
+    assert labels_of([" ham", "spam ", " ham"]) == (" ham", "spam ")  # one spelling of each

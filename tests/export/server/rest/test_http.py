@@ -19,9 +19,27 @@ def status_of(answer: bytes) -> int:
 
 
 def test_a_body_of_a_get_does_not_spoil_the_next_request(asked):
-    get = f"GET /v1/models/{MODEL} HTTP/1.1\r\nHost: a\r\nContent-Length: 7\r\n\r\nGET /v1".encode()
+    get = f"GET /v1/models/{MODEL} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 7\r\n\r\nGET /v1".encode()
     answer = asked.raw(get, GOOD, seconds=1)
     assert answer.count(b"HTTP/1.1 200") == 2 and b'"label": "short"' in answer
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:8501", "10.0.0.7", ""])
+def test_the_machine_s_own_names_and_addresses_are_answered(asked, host):
+    answer = asked.raw(f"GET /v1/models/{MODEL} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode(), seconds=1)
+    assert status_of(answer) == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8501", "127.0.0.1.evil.example"])
+def test_a_page_that_resolved_its_name_to_this_machine_is_refused(asked, host):
+    for request in (
+        f"GET /v1/models/{MODEL} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode(),
+        GOOD.replace(b"Host: localhost", f"Host: {host}".encode()),
+        f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode(),
+    ):
+        answer = asked.raw(request, GOOD, seconds=1)
+        assert status_of(answer) == 403 and b"--allowed_hosts" in answer
+        assert answer.count(b"HTTP/1.1 200") == 1  # the next request, by the right name
 
 
 def test_requests_that_follow_at_once_are_answered_in_order(asked):
@@ -45,14 +63,14 @@ def test_an_answer_does_not_wait_for_acknowledgements(asked):
 
 @pytest.mark.parametrize("length", ["1048577", "10000000000000", "9" * 30])
 def test_a_body_that_is_too_large_is_refused_before_it_is_read(asked, length):
-    head = f"POST {PREDICT} HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n".encode()
+    head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n".encode()
     answer = asked.raw(head)
     assert status_of(answer) in (413, 400) and b'"error"' in answer
     assert not answer.endswith(b"(still open)")
 
 
 def test_a_body_that_grows_too_large_is_refused(asked):
-    head = f"POST {PREDICT} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
     with socket.create_connection(("localhost", asked.port), timeout=10) as connection:
         connection.sendall(head)
         try:
@@ -69,7 +87,7 @@ def test_a_body_that_grows_too_large_is_refused(asked):
 
 @pytest.mark.parametrize(
     "sent",
-    [b"GET", b"POST /v1 HTTP/1.1\r\nHost: a\r\nX: ", b"", post(b"x" * 100)[:-50]],
+    [b"GET", b"POST /v1 HTTP/1.1\r\nHost: localhost\r\nX: ", b"", post(b"x" * 100)[:-50]],
     ids=["line", "head", "nothing", "body"],
 )
 def test_half_a_request_is_given_up(asked, sent):
@@ -86,7 +104,7 @@ def test_what_is_not_http_is_answered_with_400(asked, sent):
 
 
 def test_a_broken_body_is_answered_with_400(asked):
-    head = f"POST {PREDICT} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
     answer = asked.raw(head + b"zz\r\n")
     assert status_of(answer) == 400 and not answer.endswith(b"(still open)")
 

@@ -133,7 +133,7 @@ def test_without_labels(tmp_path):
         ("EU\tB-ORG\nsaid\t\n", "line 2 has an empty tag"),
         ("EU\tB-ORG\n\tO\n", "line 2 has an empty word"),
         ("EU\n", "line 1: 1 columns between spaces where 2 were expected"),
-        ("EU B-ORG\n\nPeter I-PER\n", "iob2 breaks at line 3: 'I-PER' goes on"),
+        ("EU B-ORG\n\nPeter I-PER\n", "file.conll line 3: 'I-PER' goes on"),
         ("EU NNP\n", "'NNP' is no tag of an entity"),
         ("-DOCSTART- O\n\n", "holds no sentences"),
     ],
@@ -151,7 +151,7 @@ def test_what_is_wrong_with_columns(tmp_path, content, message):
         ({"tag_scheme": "iob2"}, "line 3: 'I-ORG' goes on with an entity that has not begun"),
         ({"tag_scheme": "bioes"}, "line 3: 'I-ORG' goes on"),
         ({"labels": ("O", "B-ORG")}, "line 5: label 'B-MISC' is not in the label list ['O', 'B-ORG']"),
-        ({"file_format": "csv"}, "reads CoNLL columns or JSON lines, no CSV"),
+        ({"file_format": "csv"}, "reads CoNLL columns, JSON lines or tables, no CSV"),
     ],
 )
 def test_a_file_that_is_not_what_the_config_says(tmp_path, dataset, message):

@@ -26,6 +26,14 @@ def cosine_rate(init, step, num_train_steps, num_warmup_steps, end=0.0):
     return end + (init - end) * (1.0 + math.cos(math.pi * progress)) / 2.0
 
 
+def linear_rate_after_warmup(init, step, num_train_steps, num_warmup_steps, end=0.0):
+    """As a multiplier of the highest rate, as transformers' `get_linear_schedule_with_warmup` has it."""
+    if step < num_warmup_steps:
+        return init * step / max(1, num_warmup_steps)
+    left = max(0.0, (num_train_steps - step) / max(1, num_train_steps - num_warmup_steps))
+    return end + (init - end) * left
+
+
 def constant_rate(init, step, num_train_steps, num_warmup_steps):
     return init * min(1.0, step / num_warmup_steps) if num_warmup_steps else init
 
@@ -38,6 +46,12 @@ RATES = {
         {"decay": "polynomial", "decay_power": 2.0, "end_learning_rate": 1e-5},
         original_rate,
         {"power": 2.0, "end": 1e-5},
+    ),
+    "linear after warm-up": ({"decay": "linear_after_warmup"}, linear_rate_after_warmup, {}),
+    "linear after warm-up to an end": (
+        {"decay": "linear_after_warmup", "end_learning_rate": 1e-5},
+        linear_rate_after_warmup,
+        {"end": 1e-5},
     ),
     "cosine": ({"decay": "cosine"}, cosine_rate, {}),
     "cosine to an end": ({"decay": "cosine", "end_learning_rate": 1e-5}, cosine_rate, {"end": 1e-5}),

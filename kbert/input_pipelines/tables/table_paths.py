@@ -1,0 +1,129 @@
+"""A path -> the files of a table. Standard library only: what is missing is said before anything is read."""
+
+import glob
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+from kbert.files.json_file import read_json_object
+from kbert.manifest import digest
+
+FORMATS = ("parquet", "arrow")
+# What `datasets` writes beside its Arrow files: one folder is a split, or holds a folder for each split.
+_SPLIT, _SPLITS = "state.json", "dataset_dict.json"
+
+
+class Table(NamedTuple):
+    """The files of a table, in their order, all of one format: "parquet" or "arrow"."""
+
+    file_format: str
+    files: tuple[Path, ...]
+
+
+def find_table(path: str | Path, file_format: str | None = None) -> Table | None:
+    """The table at a path; None for a file that is no table, such as TSV.
+
+    Args:
+      path: a `.parquet` or `.arrow` file; a pattern such as `data/train-*.parquet`, whose files are read by
+        name in order; or a folder that `Dataset.save_to_disk` of Hugging Face's `datasets` wrote.
+      file_format: `dataset.file_format` of a config, which stands above the name of a file.
+
+    Raises:
+      ValueError: when there is no such file, for a folder that is no split of a dataset, and for a pattern
+        of other files than tables.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return Table("arrow", _files_of_split(path))
+    if path.is_file():
+        kind = _format_of(path, file_format)
+        return Table(kind, (path,)) if kind else None
+    if glob.has_magic(str(path)):
+        return _matching(path, file_format)
+    if (path.parent / _SPLITS).is_file():
+        raise ValueError(f"{path.parent} holds no split {path.name!r}; {_splits_of(path.parent)}.")
+    raise ValueError(f"labelled file {path} does not exist.")
+
+
+def source_files(path: str | Path) -> tuple[Path, ...]:
+    """The files that a path of labelled examples stands for: those of a table, or the file itself.
+
+    Raises:
+      ValueError: as `find_table` does.
+    """
+    table = find_table(path)
+    return table.files if table else (Path(path),)
+
+
+def source_digest(path: str | Path) -> str:
+    """The SHA-256 of a labelled file, in hexadecimal; of several files, that of their digests in their order.
+
+    Raises:
+      ValueError: as `find_table` does.
+    """
+    digests = [digest(file) for file in source_files(path)]
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def _format_of(path, file_format):
+    kind = file_format or path.suffix.removeprefix(".").lower()
+    return kind if kind in FORMATS else None
+
+
+def _matching(pattern, file_format):
+    files = tuple(sorted(Path(name) for name in glob.glob(str(pattern), recursive=True)))
+    if not files:
+        raise ValueError(f"no file matches {pattern}; in a shell, put the pattern into quotes.")
+    first = _format_of(files[0], file_format)
+    if first is None or any(not one.is_file() or _format_of(one, file_format) != first for one in files):
+        raise ValueError(
+            f"{pattern} matches {', '.join(file.name for file in files[:5])}; a pattern is for .parquet "
+            "files or for .arrow files. Put others into one file."
+        )
+    return Table(first, files)
+
+
+def _files_of_split(folder):
+    if (folder / _SPLITS).is_file():
+        raise ValueError(f"{folder} holds several splits; {_splits_of(folder)}.")
+    if not (folder / _SPLIT).is_file():
+        raise ValueError(_no_split(folder))
+    state = read_json_object(folder / _SPLIT)
+    if state.get("_indices_data_files"):
+        raise ValueError(
+            f"{folder} keeps its rows by a list of indices, which `datasets` wrote before 1.18; load it with "
+            "`datasets` and write it again with save_to_disk."
+        )
+    try:
+        files = tuple(folder / entry["filename"] for entry in state["_data_files"])
+    except (KeyError, TypeError):
+        raise ValueError(
+            f'{folder / _SPLIT} names no files; expected "_data_files": [{{"filename": ...}}], as '
+            "save_to_disk writes it."
+        ) from None
+    for file in files:
+        if not file.is_file():
+            raise ValueError(f"{file} is missing, but {folder / _SPLIT} names it; write the folder again.")
+    if not files:
+        raise ValueError(f"{folder} holds no rows: {_SPLIT} names no files.")
+    return files
+
+
+def _splits_of(folder):
+    splits = read_json_object(folder / _SPLITS).get("splits")
+    names = splits if isinstance(splits, list) else []
+    return f"name one of them: {', '.join(str(folder / str(name)) for name in names) or 'it lists none'}"
+
+
+def _no_split(folder):
+    shards = sorted(folder.rglob("*.parquet"))
+    if not shards:
+        return (
+            f"{folder} is a folder, but no dataset: expected a labelled file, or a folder with {_SPLIT} that "
+            "save_to_disk of `datasets` wrote."
+        )
+    stem = shards[0].name.partition("-")[0].removesuffix(".parquet")
+    return (
+        f"{folder} is a folder with {len(shards)} .parquet file(s); name those of one split by a pattern in "
+        f"quotes, such as '{shards[0].parent / stem}*.parquet'."
+    )

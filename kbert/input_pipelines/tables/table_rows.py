@@ -1,0 +1,186 @@
+"""The rows of a parquet or Arrow file, a few hundred in memory at a time. Only this file reads pyarrow."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from kbert.input_pipelines.tables.class_names import class_names, named
+
+REQUIREMENT = "pyarrow==25.0.1"
+_ROWS_AT_ONCE = 512
+# Of a parquet file: without both of them a whole row group is read at once.
+_READ_IN_PARTS = {"buffer_size": 1 << 20, "pre_buffer": False}
+_ARROW_FILE = b"ARROW1"  # how Arrow's file format begins; the stream format of `datasets` does not
+
+
+def columns_of(file: Path, file_format: str) -> list[str]:
+    """The names of all columns of a file, in their order.
+
+    Raises:
+      ValueError: when the file is damaged, or pyarrow is not installed.
+    """
+    with _opened(file, file_format) as table:
+        return list(_schema(table).names)
+
+
+def count_rows(file: Path, file_format: str) -> int:
+    """The number of rows of a file. Raises as `columns_of` does."""
+    with _opened(file, file_format) as table:
+        if file_format == "parquet":
+            return table.metadata.num_rows
+        return sum(batch.num_rows for batch in _arrow_batches(table))
+
+
+def rows_of(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[tuple[str, dict]]:
+    """Yields (place, columns by name) row by row, as plain Python values; the place is file and row, from 1.
+
+    Integers with names of classes in the schema become these names.
+
+    Args:
+      file: the file.
+      file_format: "parquet" or "arrow".
+      columns: those to read; each must be there.
+
+    Raises:
+      ValueError: naming the file, when it is damaged, a column holds other things than texts, numbers, true
+        and false, or lists and objects of them, or pyarrow is not installed; naming the row too for text that
+        is not UTF-8 and for a class without a name.
+    """
+    with _opened(file, file_format) as table:
+        schema = _schema(table)
+        for column in columns:
+            _require_plain(schema.field(column), file)
+        names = class_names(schema.metadata, file)
+        number = 0
+        for batch in _batches(table, file_format, list(columns)):
+            cells = [_values(batch.column(name), name, names.get(name), file, number) for name in columns]
+            for row in range(batch.num_rows):
+                record = {name: values[row] for name, values in zip(columns, cells, strict=True)}
+                yield f"{file} row {number + row + 1}", record
+            number += batch.num_rows
+
+
+def readable_columns(file: Path, file_format: str) -> list[str]:
+    """The names, each of one column, whose values `rows_of` reads. Raises as `columns_of` does."""
+    with _opened(file, file_format) as table:
+        schema = _schema(table)
+        return [one.name for one in schema if _is_readable(one.type) and schema.names.count(one.name) == 1]
+
+
+@contextlib.contextmanager
+def _opened(file, file_format):
+    """A `ParquetFile`, or a reader of Arrow's stream or file format; damage as one sentence."""
+    pa = _import_pyarrow(file)
+    try:
+        with contextlib.ExitStack() as stack:
+            if file_format == "parquet":
+                from pyarrow import parquet
+
+                yield stack.enter_context(parquet.ParquetFile(file, **_READ_IN_PARTS))
+                return
+            # Mapped: a batch may be the whole file, and only the rows that are asked for are then read.
+            source = stack.enter_context(pa.memory_map(str(file)))
+            is_file = source.read(len(_ARROW_FILE)) == _ARROW_FILE
+            source.seek(0)
+            yield stack.enter_context((pa.ipc.open_file if is_file else pa.ipc.open_stream)(source))
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if getattr(error, "errno", None) is not None:  # the disk, not the file's contents
+            raise
+        why = str(error).splitlines()[0][:200] if str(error) else "it ends too early"
+        raise ValueError(f"{file} is not a whole {file_format} file ({why}); make or get it again.") from None
+
+
+def _import_pyarrow(file):
+    try:
+        import pyarrow
+    except ImportError:
+        raise ValueError(f"{file} is a table, which needs a package: pip install {REQUIREMENT}") from None
+    return pyarrow
+
+
+def _schema(table):
+    return getattr(table, "schema_arrow", None) or table.schema
+
+
+def _batches(table, file_format, columns):
+    """Record batches with the columns, of at most `_ROWS_AT_ONCE` rows."""
+    if file_format == "parquet":
+        yield from table.iter_batches(_ROWS_AT_ONCE, columns=columns, use_threads=False)
+        return
+    for batch in _arrow_batches(table):
+        for start in range(0, batch.num_rows, _ROWS_AT_ONCE):
+            yield batch.slice(start, _ROWS_AT_ONCE)
+
+
+def _arrow_batches(table):
+    if hasattr(table, "num_record_batches"):  # the file format has a table of contents, a stream has none
+        return (table.get_batch(place) for place in range(table.num_record_batches))
+    return iter(table)
+
+
+def _values(column, name, classes, file, before):
+    """The values of a column of a batch, whose first row comes after `before` rows."""
+    import pyarrow as pa
+
+    _validate(column)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    try:
+        values = column.to_pylist()
+    except UnicodeDecodeError:
+        place = f"{file} row {before + _first_not_utf8(column) + 1}"
+        raise ValueError(f"{place} has text in {name!r} that is not UTF-8; write it again.") from None
+    if classes:
+        places = enumerate(values, start=before + 1)
+        values = [named(value, classes, f"{file} row {row}, column {name!r}") for row, value in places]
+    return values
+
+
+def _validate(column):
+    """Raises ArrowInvalid for a damaged column, whose values could lie anywhere in memory: Arrow's formats
+    have no checksums, and reading such a column ends the process."""
+    import pyarrow as pa
+
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        if "UTF8" not in str(error):  # that is found again, with its row
+            raise
+
+
+def _first_not_utf8(column):
+    for row, value in enumerate(column):
+        try:
+            value.as_py()
+        except UnicodeDecodeError:
+            return row
+    return 0
+
+
+def _require_plain(field, file):
+    if not _is_readable(field.type):
+        raise ValueError(
+            f"{file}: the column {field.name!r} holds {field.type}; expected texts, numbers, or lists of "
+            "them. Turn it into texts, or name another column in the config."
+        )
+
+
+def _is_readable(kind) -> bool:
+    from pyarrow import types
+
+    return types.is_decimal(kind) or _is_plain(kind)  # decimals are cast, but not inside of lists
+
+
+def _is_plain(kind) -> bool:
+    """Whether the values are those that JSON has as well."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return _is_plain(kind.value_type)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return _is_plain(kind.value_type)
+    if types.is_struct(kind):
+        return all(_is_plain(kind.field(place).type) for place in range(kind.num_fields))
+    texts = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    numbers = types.is_integer(kind) or types.is_floating(kind)
+    return texts or numbers or types.is_boolean(kind) or types.is_null(kind)

@@ -1,0 +1,113 @@
+"""What is to be answered: files with named columns -> examples. Nothing heavy is imported."""
+
+import dataclasses
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from kbert.config import DatasetConfig
+from kbert.input_pipelines.labelled_files import columns_of_lines, other_separator, stream_records
+from kbert.input_pipelines.tables import table_rows
+from kbert.input_pipelines.tables.table_paths import find_table
+
+_KEPT = "id"  # what answers give back
+_OF_LINES = (".csv", ".tsv")
+
+
+def has_columns(path: str | Path) -> bool:
+    """Whether a file has named columns: a table (see `find_table`), or one whose name ends in .csv or .tsv,
+    before .gz. Raises ValueError as `find_table` does."""
+    return bool(find_table(path)) or str(path).lower().removesuffix(".gz").endswith(_OF_LINES)
+
+
+def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:
+    """The number of rows of a file with columns. Raises ValueError where it cannot be read."""
+    if table := find_table(path):
+        return sum(table_rows.count_rows(file, table.file_format) for file in table.files)
+    return sum(1 for _ in _records_of_lines(path, _by_name(dataset)))
+
+
+def examples_of_columns(
+    path: str | Path, inputs: Collection[tuple[str, ...]], dataset: DatasetConfig | None = None
+) -> Iterator[dict]:
+    """The examples of a file with columns; other columns than those of inputs and `id` are not read.
+
+    `text`, `text_pair` and `choices` stand in the columns that the dataset names, else in columns of these
+    names, as all other inputs do. A cell of a table without a value is left out of its example.
+
+    Args:
+      path: of a file that `has_columns`.
+      inputs: the inputs of each signature of the task that answers texts.
+      dataset: of the run's config, whose files had such columns.
+
+    Raises:
+      ValueError: at once, for a file that has the columns of no signature; while it is read, as
+        `stream_records` and `rows_of` do.
+    """
+    dataset = _by_name(dataset)
+    table = find_table(path)
+    if not table:
+        columns = _columns_of(columns_of_lines(path, dataset), path, inputs, dataset)
+        records = _records_of_lines(path, dataset, _names_in(columns))
+        return (_example(record, columns) for record in records)
+    read = []
+    for file in table.files:
+        header = table_rows.columns_of(file, table.file_format)
+        read.append((file, _columns_of(header, file, inputs, dataset)))
+    return (
+        _example(record, columns)
+        for file, columns in read
+        for _, record in table_rows.rows_of(file, table.file_format, _names_in(columns))
+    )
+
+
+def _by_name(dataset):
+    """The dataset without its format: that is said by the name of the file."""
+    return dataclasses.replace(dataset or DatasetConfig(), file_format=None)
+
+
+def _records_of_lines(path, dataset, columns=()):
+    return (record for _, record in stream_records(path, dataset, columns, with_labels=False))
+
+
+def _columns_of(header, file, inputs, dataset) -> dict[str, str | tuple[str, ...]]:
+    """input -> its column, or its columns, for all that the file has."""
+    named = {"text": dataset.text, "text_pair": dataset.text_pair, "choices": dataset.choices}
+    columns: dict[str, str | tuple[str, ...]] = {}
+    for name in dict.fromkeys(name for names in inputs for name in names):
+        for column in (named.get(name), name):
+            wanted = column if isinstance(column, tuple) else (column,)
+            if column and set(wanted) <= set(header):
+                columns[name] = column
+                break
+    if not any(set(names) <= set(columns) for names in inputs):
+        raise ValueError(
+            f"{file} has the columns {', '.join(header)[:500]}; expected {_expected(inputs, named)}."
+            f"{other_separator(header)} Name its columns so. A file with a text in each line, and no "
+            "columns, has another ending, such as .txt."
+        )
+    return columns | ({_KEPT: _KEPT} if _KEPT in header else {})
+
+
+def _expected(inputs, named) -> str:
+    def shown(name):
+        column = named.get(name) or name
+        return " and ".join(column) if isinstance(column, tuple) else column
+
+    return ", or ".join(" and ".join(map(shown, names)) for names in inputs)
+
+
+def _names_in(columns) -> list[str]:
+    return [
+        name for column in columns.values() for name in (column if isinstance(column, tuple) else (column,))
+    ]
+
+
+def _example(record, columns) -> dict:
+    """The inputs of a row that have a value; several columns are a list."""
+    example = {}
+    for name, column in columns.items():
+        if isinstance(column, tuple):
+            example[name] = [record[one] for one in column]
+        elif record[column] is not None:
+            example[name] = record[column]
+    return example

@@ -1,0 +1,260 @@
+"""Tables give what JSON lines of the same rows give, for every task, and their errors name file and row."""
+
+import itertools
+import os
+import random
+import sys
+import tomllib
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from kbert.config import DatasetConfig
+from kbert.input_pipelines.labelled_files import LabelledText, read_rows, stream_records, stream_rows
+from kbert.input_pipelines.tables.table_rows import REQUIREMENT
+from kbert.tasks import TASKS
+from tests.kbert.input_pipelines.tables.written_tables import (
+    every_kind,
+    with_features,
+    write_lines,
+    write_parquet,
+    write_shards,
+    write_stream,
+)
+
+TEXT = DatasetConfig()
+NAMES = {"label": {"names": ["neg", "pos"], "_type": "ClassLabel"}, "text": {"_type": "Value"}}
+
+# For each task: how its file is read, and rows.
+TASK_ROWS = {
+    "sequence_classification": (
+        DatasetConfig(text="a", text_pair="b", label="y"),
+        [{"a": f"one {n} é😀", "b": "" if n == 2 else "two", "y": n % 2} for n in range(5)],
+    ),
+    "sequence_regression": (
+        DatasetConfig(text_pair="other"),
+        [{"text": f"{n}", "other": "o", "label": n / 4} for n in range(5)],
+    ),
+    "multi_label_classification": (
+        TEXT,
+        [{"text": f"{n}", "label": [["a"], [], ["b", "a"], ["c"]][n]} for n in range(4)],
+    ),
+    "multiple_choice": (
+        DatasetConfig(choices=("x", "y"), text_pair="start"),
+        [{"text": f"{n}", "start": "so", "x": "jumps", "y": "walks", "label": n % 2} for n in range(4)],
+    ),
+    "multiple_negatives_ranking": (
+        DatasetConfig(text_pair="right", negatives=("wrong",)),
+        [{"text": f"{n}", "right": f"r {n}", "wrong": f"w {n}"} for n in range(4)],
+    ),
+    "cosine_similarity": (
+        DatasetConfig(text_pair="other"),
+        [{"text": f"{n}", "other": f"{n + 1}", "label": n * 0.5} for n in range(4)],
+    ),
+    "token_classification": (
+        DatasetConfig(document="doc"),
+        [{"text": ["EU", f"said{n}"], "label": ["B-ORG", "O"], "doc": "ab"[n > 1]} for n in range(4)],
+    ),
+}
+
+
+def plain(example):
+    """An example without objects that are equal only to themselves."""
+    return [repr(cell) for cell in example]
+
+
+@pytest.mark.parametrize("task", TASK_ROWS)
+def test_every_task_reads_of_a_table_what_it_reads_of_json_lines(tmp_path, task):
+    dataset, rows = TASK_ROWS[task]
+    read = TASKS[task].read_examples
+    expected = [plain(one) for one in read(write_lines(tmp_path / "rows.jsonl", rows), dataset)]
+    assert len(expected) == len(rows)
+    for kind, path in every_kind(tmp_path, pa.Table.from_pylist(rows)).items():
+        assert [plain(one) for one in read(path, dataset)] == expected, kind
+
+
+def test_spans_of_a_text_and_sentences_that_are_documents_of_their_own(tmp_path):
+    rows = [{"text": "Peter went", "label": [{"start": 0, "end": 5, "type": "PER"}]}] * 3
+    read = TASKS["token_classification"].read_examples
+    path = write_shards(tmp_path / "hub", pa.Table.from_pylist(rows))
+    sentences = list(read(path, TEXT))
+    assert [one.labels for one in sentences] == [("B-PER", "O")] * 3
+    # Row 1 of the first shard, and rows 1 and 2 of the second.
+    assert len({id(one.document) for one in sentences}) == 3
+    (without, *_) = read(path, TEXT, with_labels=False)
+    assert without.words == ("Peter", "went") and without.labels is None
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["a", "b", "a"]).dictionary_encode(),
+        pa.array(["a", "b", "a"], pa.large_string()),
+        pa.array(["a", "b", "a"], pa.string_view()),
+    ],
+    ids=["categories", "large", "view"],
+)
+def test_texts_of_any_arrow_type(tmp_path, column):
+    table = pa.table({"text": column, "label": pa.array([1, 0, 1], pa.uint8())})
+    path = write_stream(tmp_path / "a.arrow", table)
+    assert read_rows(path, TEXT) == [
+        LabelledText("a", None, "1"),
+        LabelledText("b", None, "0"),
+        LabelledText("a", None, "1"),
+    ]
+
+
+def test_decimals_are_numbers(tmp_path):
+    scores = pa.array([1.5, 2.25, 0.0]).cast(pa.decimal128(5, 2))
+    path = write_parquet(tmp_path / "a.parquet", pa.table({"text": ["a", "b", "c"], "label": scores}))
+    read = TASKS["sequence_regression"].read_examples
+    assert [one.label for one in read(path, TEXT)] == [1.5, 2.25, 0.0]
+
+
+def test_integers_with_names_in_the_schema_are_these_names(tmp_path):
+    table = with_features(pa.table({"text": ["a", "b", "c"], "label": [1, 0, 1]}), NAMES)
+    for kind, path in every_kind(tmp_path, table).items():
+        assert [row.label for row in read_rows(path, TEXT)] == ["pos", "neg", "pos"], kind
+
+
+@pytest.mark.parametrize("kind", ["List", "LargeList", "Sequence", "once"])
+def test_names_of_the_classes_in_lists(tmp_path, kind):
+    inside = {"names": ["O", "B-PER"], "_type": "ClassLabel"}
+    feature = [inside] if kind == "once" else {"feature": inside, "_type": kind}
+    table = pa.table({"text": [["Peter", "ran"]], "label": [[1, 0]]})
+    path = write_parquet(tmp_path / "a.parquet", with_features(table, {"label": feature}))
+    (sentence,) = TASKS["token_classification"].read_examples(path, TEXT)
+    assert sentence.labels == ("B-PER", "O")
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ([0, 1, -1], "a.parquet row 3 has null as its label 'label', so it has no label"),
+        ([0, None, 1], "a.parquet row 2 has null as its label 'label', so it has no label"),
+        ([0, 2, 1], "a.parquet row 2, column 'label' has the class 2, but the schema names 2, from 0 on."),
+    ],
+)
+def test_a_class_without_a_name_is_told_by_its_row(tmp_path, classes, message):
+    table = with_features(pa.table({"text": ["a", "b", "c"], "label": classes}), NAMES)
+    path = write_parquet(tmp_path / "a.parquet", table)
+    with pytest.raises(ValueError) as error:
+        read_rows(path, TEXT)
+    assert message in str(error.value)
+    assert len(read_rows(path, TEXT, with_labels=False)) == 3
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"[]", b'{"info": {"features": []}}', b'{"info": {"features": 3}}']
+)
+def test_features_that_cannot_be_read_name_the_file_or_name_no_classes(tmp_path, content):
+    table = pa.table({"text": ["a"], "label": ["x"]}).replace_schema_metadata({b"huggingface": content})
+    path = write_parquet(tmp_path / "a.parquet", table)
+    if content in (b"[]", b'{"info": {"features": []}}'):
+        assert read_rows(path, TEXT) == [LabelledText("a", None, "x")]
+        return
+    with pytest.raises(ValueError, match="a.parquet: the features in its schema "):
+        read_rows(path, TEXT)
+
+
+def test_only_the_columns_of_the_config_are_read(tmp_path):
+    table = pa.table(
+        {"text": ["a"], "label": ["x"], "picture": [b"\xff"], "when": pa.array([0], pa.date32())}
+    )
+    path = write_parquet(tmp_path / "a.parquet", table)
+    ((_, record),) = stream_records(path, TEXT, ("text",))
+    assert record == {"text": "a", "label": "x"}
+    with pytest.raises(ValueError, match=r"a.parquet: the column 'picture' holds binary; expected texts"):
+        read_rows(path, DatasetConfig(text="picture"))
+    with pytest.raises(ValueError, match=r"a.parquet: the column 'when' holds date32\[day\]; expected"):
+        read_rows(path, DatasetConfig(label="when"))
+
+
+REFUSED = {
+    "no column": (
+        {"sentence": ["a"], "label": ["x"]},
+        "a.parquet has no column 'text'; its columns are ['sen",
+    ),
+    "no label": ({"text": ["a"], "y": ["x"]}, "a.parquet row 1 has no column 'label'; it has ['text', 'y']."),
+    "null text": ({"text": ["a", None], "label": ["x", "y"]}, "a.parquet row 2 has a JSON null as 'text'"),
+    "a number": ({"text": ["a", "b"], "label": [0.5, 1]}, "a.parquet row 1 has the number 0.5 as its label"),
+    "blank": ({"text": ["a", "b"], "label": ["x", " "]}, "a.parquet row 2 has an empty label 'label'"),
+    "no rows": ({"text": pa.array([], pa.string())}, "a.parquet holds no rows; expected labelled texts"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_wrong_is_named_with_file_and_row(tmp_path, case):
+    columns, message = REFUSED[case]
+    with pytest.raises(ValueError) as error:
+        read_rows(write_parquet(tmp_path / "a.parquet", pa.table(columns)), TEXT)
+    assert message in str(error.value)
+
+
+def test_a_column_twice(tmp_path):
+    table = pa.Table.from_arrays([pa.array(["a"])] * 3, names=["text", "text", "label"])
+    path = write_stream(tmp_path / "a.arrow", table)
+    with pytest.raises(ValueError, match="a.arrow has 2 columns 'text'; its columns are"):
+        read_rows(path, TEXT)
+
+
+def test_rows_are_counted_in_each_file_across_batches(tmp_path):
+    texts = [f"{n}" for n in range(1500)]
+    texts[1300] = None
+    path = write_shards(tmp_path / "hub", pa.table({"text": texts, "label": ["x"] * 1500}))
+    with pytest.raises(ValueError, match=r"train-00001-of-00002.parquet row 551 has a JSON null as 'text'"):
+        read_rows(path, TEXT)
+
+
+def test_text_that_is_not_utf8_is_told_by_its_row(tmp_path):
+    texts = pa.array([b"good"] * 600 + [b"caf\xe9"]).view(pa.string())
+    path = write_parquet(tmp_path / "a.parquet", pa.table({"text": texts, "label": ["x"] * 601}))
+    with pytest.raises(ValueError, match=r"a.parquet row 601 has text in 'text' that is not UTF-8"):
+        read_rows(path, TEXT)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "stream", "file"])
+def test_damaged_files_are_one_sentence(tmp_path, kind):
+    noise = random.Random(3)
+    table = pa.table({"text": [noise.randbytes(40).hex() for _ in range(200)], "label": ["x"] * 200})
+    path = every_kind(tmp_path, table)[kind]
+    whole = path.read_bytes()
+    word = "parquet" if kind == "parquet" else "arrow"
+    for end in (0, 3, 7, 100, len(whole) // 2):
+        path.write_bytes(whole[:end])
+        with pytest.raises(
+            ValueError, match=rf"is not a whole {word} file \(.*\); make or get it again"
+        ) as error:
+            read_rows(path, TEXT)
+        assert "\n" not in str(error.value)
+
+
+def test_rows_are_read_as_they_are_asked_for(tmp_path):
+    """What is wrong with the next shard is not known yet, and a row group is never in memory as a whole."""
+    size = 20_000
+    texts = [os.urandom(200).hex() for _ in range(size)]  # 8 MB that do not compress, in one row group
+    table = pa.table({"text": texts, "label": ["x"] * size})
+    folder = tmp_path / "hub"
+    folder.mkdir()
+    write_parquet(folder / "a-0.parquet", table, row_group_size=size, use_dictionary=False)
+    (folder / "a-1.parquet").write_bytes(b"broken")
+    before, most, rows = pa.total_allocated_bytes(), 0, stream_rows(folder / "a-*.parquet", TEXT)
+    for number, row in enumerate(itertools.islice(rows, size)):
+        assert number % 5000 or row.text == texts[number]
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert most < 4_000_000
+    with pytest.raises(ValueError, match="a-1.parquet is not a whole parquet file"):
+        next(rows)
+
+
+def test_a_missing_package_is_named_with_the_version_of_the_extra(tmp_path, monkeypatch):
+    path = write_parquet(tmp_path / "a.parquet", pa.table({"text": ["a"], "label": ["x"]}))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(
+        ValueError, match=r"a.parquet is a table, which needs a package: pip install pyarrow=="
+    ):
+        read_rows(path, TEXT)
+    project = Path(__file__).resolve().parents[4] / "pyproject.toml"
+    extras = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert extras["tables"] == [REQUIREMENT]

@@ -1,0 +1,99 @@
+"""What is to be answered, from files with named columns."""
+
+import csv
+import gzip
+
+import pyarrow as pa
+import pytest
+
+from kbert.config import DatasetConfig
+from kbert.input_pipelines.unlabelled_columns import count_rows, examples_of_columns, has_columns
+from tests.kbert.input_pipelines.tables.written_tables import every_kind, write_parquet
+
+INPUTS = (("text",), ("text", "text_pair"))
+ROWS = [("7", 'one, "two"', "ham"), ("8", "a line\nand another", "spam")]
+
+
+def write_csv(path, header, rows):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+def test_texts_of_a_csv_file_lose_quotes_header_and_labels(tmp_path):
+    path = write_csv(tmp_path / "a.csv", ("id", "text", "label"), ROWS)
+    assert has_columns(path) and count_rows(path) == 2
+    assert list(examples_of_columns(path, INPUTS)) == [{"text": text, "id": id} for id, text, _ in ROWS]
+
+
+def test_columns_are_those_of_the_run_and_else_those_of_the_inputs(tmp_path):
+    dataset = DatasetConfig(text="body", text_pair="title", label="stars", file_format="jsonl")
+    own = write_csv(tmp_path / "own.csv", ("title", "body"), [("t", "b")])
+    assert list(examples_of_columns(own, INPUTS, dataset)) == [{"text": "b", "text_pair": "t"}]
+    plain = write_csv(tmp_path / "plain.csv", ("text", "text_pair"), [("b", "t")])
+    assert list(examples_of_columns(plain, INPUTS, dataset)) == [{"text": "b", "text_pair": "t"}]
+    table = write_parquet(tmp_path / "a.parquet", pa.table({"body": ["b"], "stars": [1]}))
+    assert list(examples_of_columns(table, INPUTS, dataset)) == [{"text": "b"}]
+
+
+def test_choices_stand_in_several_columns(tmp_path):
+    dataset = DatasetConfig(text="context", choices=("end0", "end1"))
+    path = tmp_path / "a.tsv.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write('end1\tcontext\tend0\nB\t"C\tA\n')
+    assert list(examples_of_columns(path, [("text", "choices")], dataset)) == [
+        {"text": '"C', "choices": ["A", "B"]}
+    ]
+
+
+def test_a_file_without_a_header_has_the_columns_of_the_run(tmp_path):
+    dataset = DatasetConfig(column_names=("label", "text"))
+    (tmp_path / "a.tsv").write_text("ham\tgood\nspam\tbad\n")
+    assert list(examples_of_columns(tmp_path / "a.tsv", INPUTS, dataset)) == [
+        {"text": "good"}, {"text": "bad"},
+    ]  # fmt: skip
+    (tmp_path / "b.tsv").write_text("good\n")
+    with pytest.raises(ValueError, match=r"b.tsv line 1: 1 columns where 2 were expected \(label, text\)"):
+        list(examples_of_columns(tmp_path / "b.tsv", INPUTS, dataset))
+
+
+def test_files_of_lines_and_of_objects_have_no_columns(tmp_path):
+    for name in ("a.txt", "a.jsonl", "a.csv.txt", "csv"):
+        (tmp_path / name).write_text("text\n")
+        assert not has_columns(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "a.csv is empty; expected a first line with the names of the columns"),
+        ("text;label\na;b\n", "has the columns text;label; expected text, or text and text_pair"),
+        ("a wonderful film\n", "A file with a text in each line, and no columns, has another ending"),
+        ("text,text\na,b\n", "2 columns 'text'"),
+        ("text\n", "a.csv holds no rows"),
+        ('text\n"open\n', "a.csv line"),
+    ],
+)
+def test_what_cannot_be_read_is_said(tmp_path, content, message):
+    (tmp_path / "a.csv").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        list(examples_of_columns(tmp_path / "a.csv", INPUTS))
+
+
+def test_inputs_and_id_are_read_of_tables_and_cells_without_a_value_left_out(tmp_path):
+    table = pa.table(
+        {"id": [7, 8, 9], "text": ["a", "b", "c"], "text_pair": ["x", None, "z"], "label": [0, 1, 0]}
+    )
+    for kind, path in every_kind(tmp_path, table).items():
+        assert count_rows(path) == 3, kind
+        assert list(examples_of_columns(path, INPUTS)) == [
+            {"text": "a", "text_pair": "x", "id": 7},
+            {"text": "b", "id": 8},
+            {"text": "c", "text_pair": "z", "id": 9},
+        ]
+
+
+def test_a_table_without_the_inputs_says_which_are_expected_before_it_is_read(tmp_path):
+    path = write_parquet(tmp_path / "a.parquet", pa.table({"sentence": ["a"], "label": [1]}))
+    with pytest.raises(ValueError, match="columns sentence, label; expected text, or text and text_pair"):
+        examples_of_columns(path, INPUTS)
