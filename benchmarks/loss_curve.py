@@ -26,9 +26,10 @@ from queue import Empty, SimpleQueue
 import numpy as np
 from absl import flags, logging
 
-from benchmarks.workers import environments, text_batches
+from benchmarks.learning import text_batches
+from benchmarks.learning.text_batches import define_text_flags
+from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant
-from benchmarks.workers.text_batches import define_text_flags
 from kbert import command_line
 from kbert.files.whole_file import write_text
 from kbert.reporting.html_page import page, section, table

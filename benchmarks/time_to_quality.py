@@ -21,10 +21,11 @@ from pathlib import Path
 from absl import flags, logging
 
 from benchmarks import training_step
-from benchmarks.workers import environments, quality_report, text_batches
+from benchmarks.learning import quality_report, text_batches
+from benchmarks.learning.on_the_clock import LossByTime, OnTheClock
+from benchmarks.learning.text_batches import define_text_flags
+from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
-from benchmarks.workers.on_the_clock import LossByTime, OnTheClock
-from benchmarks.workers.text_batches import define_text_flags
 from kbert import command_line
 
 FLAGS = flags.FLAGS

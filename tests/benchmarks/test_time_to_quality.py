@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from benchmarks import time_to_quality
-from benchmarks.workers import quality_report
+from benchmarks.learning import quality_report
+from benchmarks.learning.on_the_clock import LossByTime, OnTheClock
 from benchmarks.workers.contestants import Record, alternate
-from benchmarks.workers.on_the_clock import LossByTime, OnTheClock
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 KBERT, PEER = ("kbert", False, "bfloat16"), ("hugging_face", True, "float32")

@@ -343,7 +343,7 @@ _TRAINING = (
         "benchmarks/test_scaling.py::test_a_ring_sends_what_the_formula_says",
     ),
     _fault(
-        "one lucky step reaches a loss", "benchmarks/workers/on_the_clock.py",
+        "one lucky step reaches a loss", "benchmarks/learning/on_the_clock.py",
         "np.flatnonzero(self.losses[self._window - 1 :] <= loss)", "np.flatnonzero(self.losses <= loss)",
         "benchmarks/test_time_to_quality.py",
     ),
