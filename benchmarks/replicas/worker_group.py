@@ -23,14 +23,15 @@ class WorkerGroup:
         self.name = name
         addresses = [f"localhost:{port}" for port in _free_ports(number)]
         self._pool = ThreadPoolExecutor(number)
-        self._workers: list[Contestant] = []
+        self._started: dict[int, Contestant] = {}
 
         def start(index):
             task = {"type": "worker", "index": index}
             own = {"tf_config": json.dumps({"cluster": {"worker": addresses}, "task": task})}
             name_of_one = f"{name}, worker {index}"
-            worker = Contestant(name_of_one, command, settings | own, threads=1, cwd=cwd, first_core=index)
-            self._workers.append(worker)
+            self._started[index] = Contestant(
+                name_of_one, command, settings | own, threads=1, cwd=cwd, first_core=index
+            )
 
         try:
             # Each is ready only when all have met.
@@ -38,6 +39,11 @@ class WorkerGroup:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def _workers(self) -> list[Contestant]:
+        """In the order of their numbers, whichever was ready first."""
+        return [self._started[index] for index in sorted(self._started)]
 
     @property
     def is_done(self) -> bool:

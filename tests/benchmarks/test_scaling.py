@@ -60,6 +60,7 @@ def test_a_group_is_as_slow_as_its_slowest_worker():
     group = WorkerGroup("two", _FAKE, {"last_step": 6}, 2)
     try:
         alternate([group], None, 2)
+        assert [worker.name for worker in group._workers] == ["two, worker 0", "two, worker 1"]
         first, second = (worker.record for worker in group._workers)
         assert len(group.record.steps) == 6
         for step, *both in zip(group.record.steps, first.steps, second.steps, strict=True):
