@@ -28,6 +28,7 @@ def results(curves, records, seconds, levels) -> dict:
         key: {
             "steps": len(records[key].steps),
             "seconds_per_step": statistics.median(step["seconds"] for step in records[key].steps),
+            "cpu_seconds": statistics.median(step["cpu_seconds"] for step in records[key].steps),
             "first_step": records[key].steps[0]["seconds"],
             "losses": [curve.at(share * seconds) for share in _SHARES],
             "seconds_to": [curve.seconds_to(level) for level in levels],
@@ -38,14 +39,22 @@ def results(curves, records, seconds, levels) -> dict:
 
 def _heads(minutes, levels) -> list[str]:
     times = [f"loss at {share * minutes:g} min" for share in _SHARES]
-    return ["", "steps", "s/step", "first step, s", *times, *(f"min to {level:g}" for level in levels)]
+    return [
+        "",
+        "steps",
+        "s/step",
+        "CPU s/step",
+        "first step, s",
+        *times,
+        *(f"min to {level:g}" for level in levels),
+    ]
 
 
 def _cells(key, facts) -> list[str]:
     losses = ["-" if loss is None else f"{loss:.3f}" for loss in facts["losses"]]
     minutes = ["-" if seconds is None else f"{seconds / 60:.2f}" for seconds in facts["seconds_to"]]
     return [
-        label(key), f"{facts['steps']:,}", f"{facts['seconds_per_step']:.3f}", f"{facts['first_step']:.1f}",
+        label(key), f"{facts['steps']:,}", f"{facts['seconds_per_step']:.3f}", f"{facts['cpu_seconds']:.2f}", f"{facts['first_step']:.1f}",
         *losses, *minutes,
     ]  # fmt: skip
 

@@ -18,7 +18,10 @@ KBERT, PEER = ("kbert", False, "bfloat16"), ("hugging_face", True, "float32")
 
 
 def steps(seconds, losses):
-    return [{"seconds": s, "masked_lm_loss": v} for s, v in zip(seconds, losses, strict=True)]
+    return [
+        {"seconds": s, "cpu_seconds": 2 * s, "masked_lm_loss": v}
+        for s, v in zip(seconds, losses, strict=True)
+    ]
 
 
 def curve(seconds_of_step, number=40, window=4):
@@ -69,7 +72,7 @@ def test_the_table_and_the_ratio_are_those_of_the_curves():
     assert found[KBERT]["seconds_to"] == [13.0, 33.0] and found[PEER]["seconds_to"] == [26.0, None]
     lines = quality_report.table(found, 40 / 60, [9.0, 7.0]).splitlines()
     assert len(lines) == 4 and len({line.count("|") for line in lines}) == 1
-    assert lines[3].startswith("| Hugging Face (compiled), float32 | 20 | 2.000 | 2.0 | 9.750 |")
+    assert lines[3].startswith("| Hugging Face (compiled), float32 | 20 | 2.000 | 4.00 | 2.0 | 9.750 |")
     assert lines[3].endswith("| 0.43 | - |")
     closing = quality_report.closing(curves, found, 40.0)
     assert closing["ratio"] == 2.0 and closing["at_loss"] == 8.25
