@@ -54,8 +54,8 @@ def _cells(key, facts) -> list[str]:
     losses = ["-" if loss is None else f"{loss:.3f}" for loss in facts["losses"]]
     minutes = ["-" if seconds is None else f"{seconds / 60:.2f}" for seconds in facts["seconds_to"]]
     return [
-        label(key), f"{facts['steps']:,}", f"{facts['seconds_per_step']:.3f}", f"{facts['cpu_seconds']:.2f}", f"{facts['first_step']:.1f}",
-        *losses, *minutes,
+        label(key), f"{facts['steps']:,}", f"{facts['seconds_per_step']:.3f}", f"{facts['cpu_seconds']:.2f}",
+        f"{facts['first_step']:.1f}", *losses, *minutes,
     ]  # fmt: skip
 
 
