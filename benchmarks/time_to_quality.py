@@ -12,7 +12,6 @@ a contestant is that of its own steps; the first one, which traces or compiles, 
 """
 
 import json
-import statistics
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -107,7 +106,7 @@ def schedule_settings() -> dict:
 
 
 def find_faster(contestant, settings, pythons) -> tuple[str, bool, str]:
-    """(system, whether it is compiled, its faster precision), by a few steps in each precision."""
+    """(system, whether it is compiled, its faster precision), by the fastest of a few steps in each."""
     system, compiled = contestant
     if len(FLAGS.precisions) == 1:
         return system, compiled, FLAGS.precisions[0]
@@ -118,7 +117,7 @@ def find_faster(contestant, settings, pythons) -> tuple[str, bool, str]:
         }
         alternate(list(trials.values()), _TRIAL_WARM_UP + _TRIAL_STEPS, 1)
         seconds = {
-            precision: statistics.median(step["seconds"] for step in trial.record.steps[_TRIAL_WARM_UP:])
+            precision: min(step["seconds"] for step in trial.record.steps[_TRIAL_WARM_UP:])
             for precision, trial in trials.items()
         }
     said = ", ".join(f"{precision} {value:.3f} s" for precision, value in seconds.items())
