@@ -36,6 +36,7 @@ from .client.answered_lines import LineAnswers
 from .client.serving_client import ServingClient
 
 _STANDARD_INPUT = "standard input"
+_DEFAULT_SIGNATURE = "serving_default"
 _DEFAULT_SERVERS = {"grpc": "localhost:8500", "rest": "localhost:8501"}
 
 
@@ -88,7 +89,8 @@ def _examples(client: ServingClient) -> tuple[Iterable[dict], str | None]:
         pair = {} if given.text_pair is None else {"text_pair": given.text_pair}
         return [{"text": given.text} | pair], None
     if given.input_file and has_columns(given.input_file):
-        return examples_of_columns(given.input_file, _inputs_of_columns(client)), given.input_file
+        inputs = tuple(client.signatures[given.signature_name or _DEFAULT_SIGNATURE].columns)
+        return examples_of_columns(given.input_file, [inputs]), given.input_file
     if given.input_file:
         lines, place = read_lines(given.input_file), given.input_file
         json_lines: bool | None = holds_json_lines(given.input_file)
@@ -100,16 +102,9 @@ def _examples(client: ServingClient) -> tuple[Iterable[dict], str | None]:
     return examples_of_lines(inputs, (line.removesuffix("\r") for line in lines), place, json_lines), place
 
 
-def _inputs_of_columns(client: ServingClient) -> list[tuple[str, ...]]:
-    """The inputs of the signature that was named, or of each."""
-    name = flags.FLAGS.signature_name
-    asked = [client.signatures[name]] if name else client.signatures.values()
-    return [tuple(signature.columns) for signature in asked]
-
-
 def _inputs_of_plain_lines(client: ServingClient) -> tuple[str, ...]:
     """What a plain line holds: a text; or two with a tab between them, where the signature takes a pair."""
-    name = flags.FLAGS.signature_name or "serving_default"
+    name = flags.FLAGS.signature_name or _DEFAULT_SIGNATURE
     columns = client.signatures[name].columns
     if columns in (["text"], ["text", "text_pair"]):
         return tuple(columns)

@@ -36,9 +36,9 @@ def mendable(failure: RequestFailed, server: str, api: str, model_name: str, ask
         return ConnectionError(f"The server at {server} takes no more requests ({details}). Try again later.")
     if failure.status == UNAVAILABLE:
         return ConnectionError(
-            f"No server answers over {api} at {server} ({details}). Start one "
-            "(python -m export.development_server --help), or correct --server and --api: TF Serving "
-            "listens for gRPC on port 8500 and for REST on port 8501."
+            f"No server answers over {api} at {server} ({details}). Start one (kbert serve --help); if it "
+            "was started just now, wait for its line 'serving ...'; or correct --server and --api: TF "
+            "Serving listens for gRPC on port 8500 and for REST on port 8501."
         )
     if failure.status == DEADLINE_EXCEEDED:
         return TimeoutError(

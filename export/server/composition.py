@@ -16,7 +16,7 @@ from .models.model_settings import ModelSettings
 from .models.runs import Runs
 from .models.served_models import ServedModels
 from .models.warmup import replay
-from .rest.http_server import HttpServer
+from .rest.http_server import HttpServer, require_free
 from .service import Service
 
 # After the grace period runs are cancelled; a kernel that has begun still ends first.
@@ -65,6 +65,9 @@ class Server:
 
     def __init__(self, models: list[ModelSettings], options: ServerOptions):
         self._options = options
+        # Before a model is loaded.
+        require_free(options.host, "port", options.port, "gRPC")
+        require_free(options.host, "rest_api_port", options.rest_api_port, "REST")
         self._metrics = Metrics()
         self._runs = Runs(options.num_parallel_runs or os.cpu_count() or 1)
         try:

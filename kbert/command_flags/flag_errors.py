@@ -54,9 +54,9 @@ def _as_setting(name, value, config_classes):
     """The sentence for a flag that is a setting of the config; None for any other."""
     if not config_classes:
         return None
-    from kbert.config.setting_paths import path_of_setting
+    from kbert.config.setting_paths import suggested_setting
 
-    setting = path_of_setting(name, config_classes)
+    setting = suggested_setting(name, config_classes)
     if setting is None:
         return None
     override = shlex.quote(f"--override={setting}={'VALUE' if value is None else value}")

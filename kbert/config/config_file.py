@@ -1,15 +1,16 @@
 """Reads a config file, TOML or JSON by its suffix, applies overrides and checks the result."""
 
+import difflib
 from pathlib import Path
 
 from kbert.config.checks import require
 from kbert.config.overrides import apply_override
 from kbert.config.plain_values import from_dict
-from kbert.config.setting_paths import path_of_setting
+from kbert.config.setting_paths import suggested_setting
 from kbert.files.json_file import read_json
 from kbert.files.json_values import shown
 from kbert.files.toml_file import read_toml
-from kbert.shipped_configs import find_config
+from kbert.shipped_configs import FOLDER, configs_directory, find_config
 
 _READERS = {".toml": read_toml, ".json": read_json}
 
@@ -83,7 +84,7 @@ def _wrong_override(config_class, path, overrides, vocab_size):
 def _blaming(override, sentence, where, config_class):
     """The error of a config, as that of an override."""
     name, _, value = override.partition("=")
-    path = path_of_setting(name, [config_class])
+    path = suggested_setting(name, [config_class])
     if path not in (None, name):
         return f"--override={name} is no setting by itself; write --override={path}={value[:100]}."
     return f"--override={shown(override)}: {sentence.removeprefix(where + ': ')}"
@@ -104,8 +105,16 @@ def _require_file(path):
     if path.is_file():
         return
     others = [path.with_suffix(suffix) for suffix in _READERS] if path.name else []
-    hint = next((f" Did you mean {other}?" for other in others if other.is_file()), "")
+    near = next((str(other) for other in others if other.is_file()), None) or _shipped_like(path)
+    hint = f" Did you mean {near}?" if near else ""
     raise ValueError(
-        f"config file {path} does not exist; give the path of a TOML or JSON file, for example "
-        f"configs/pretraining/smoke.toml.{hint}"
+        f"config file {path} does not exist; give the path of a TOML or JSON file.{hint} `kbert configs` "
+        "shows those that come with kbert."
     )
+
+
+def _shipped_like(path):
+    """The config that comes with kbert and has nearly this name; None where none has."""
+    shipped = {file.name: file for file in configs_directory().rglob("*.toml")}
+    near = difflib.get_close_matches(path.name[:100], shipped, n=1)
+    return FOLDER + "/" + shipped[near[0]].relative_to(configs_directory()).as_posix() if near else None

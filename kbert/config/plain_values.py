@@ -10,6 +10,7 @@ import typing
 from kbert.config.checks import require
 from kbert.config.encoder_config import EncoderConfig
 from kbert.config.presets import expand_encoder
+from kbert.config.setting_paths import suggested_setting
 from kbert.files.json_values import is_unicode, shown
 
 
@@ -30,8 +31,9 @@ def from_dict(config_class, values, where: str = "config"):
     hints = typing.get_type_hints(config_class)
     for key in values:
         if key not in hints:
-            close = difflib.get_close_matches(key[:100], hints, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
+            close = suggested_setting(key, [config_class])
+            close = close or next(iter(difflib.get_close_matches(key[:100], hints, n=1)), None)
+            hint = f" Did you mean {close!r}?" if close else ""
             raise ValueError(
                 f"{where}: unknown key {shown(key)} for {config_class.__name__}.{hint} "
                 f"Known keys: {', '.join(hints)}."

@@ -4,6 +4,22 @@ import dataclasses
 import types
 import typing
 
+# What other libraries call a setting: transformers, Keras, and what people type.
+_OTHER_NAMES = {
+    "lr": "learning_rate",
+    "epochs": "num_train_epochs",
+    "batch_size": "train_batch_size",
+    "per_device_train_batch_size": "train_batch_size",
+    "per_device_eval_batch_size": "eval_batch_size",
+    "max_length": "max_seq_length",
+    "max_len": "max_seq_length",
+    "max_steps": "num_train_steps",
+    "warmup_ratio": "warmup_proportion",
+    "warmup_steps": "num_warmup_steps",
+    "max_grad_norm": "global_clipnorm",
+    "metric_for_best_model": "best_metric",
+}
+
 
 def setting_paths(config_class) -> list[str]:
     """The settings that `--override` can change, each with the groups that it lies in, separated by dots."""
@@ -30,3 +46,10 @@ def path_of_setting(name: str, config_classes) -> str | None:
     paths = [path for config_class in config_classes for path in setting_paths(config_class)]
     ending = [path for path in paths if path == name or path.endswith(f".{name}")]
     return min(ending, key=lambda path: path.count("."), default=None)
+
+
+def suggested_setting(name: str, config_classes) -> str | None:
+    """As `path_of_setting`, for messages: also for the name that other libraries have for a setting."""
+    return path_of_setting(name, config_classes) or path_of_setting(
+        _OTHER_NAMES.get(name, name), config_classes
+    )

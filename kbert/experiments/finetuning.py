@@ -208,8 +208,8 @@ def _complete_config(config, point: StartingPoint):
     """The config with the encoder to train."""
     if point.vocabulary is None or point.encoder is None:
         raise ValueError(
-            "no weights or encoder to start from: give --init_checkpoint, or give --vocab_file and an "
-            "encoder in the config."
+            "no weights or encoder to start from: give --init_checkpoint, for example "
+            "--init_checkpoint=bert-base-uncased, or give --vocab_file and an encoder in the config."
         )
     encoder = point.encoder
     if config.dropout_prob is not None:
@@ -238,8 +238,8 @@ def _num_train_steps(config, train_data):
     if not number:
         raise ValueError(
             f"{train_data.num_examples} examples in batches of {config.train_batch_size} over "
-            f"{config.num_train_epochs} epochs are less than one step; lower train_batch_size or raise "
-            "num_train_epochs."
+            f"{config.num_train_epochs} epochs are less than one step; lower train_batch_size "
+            "(--override=train_batch_size=8) or raise num_train_epochs."
         )
     return number
 

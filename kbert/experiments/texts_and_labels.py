@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kbert.config import FinetuningConfig, load_config
-from kbert.config.setting_paths import path_of_setting
+from kbert.config.setting_paths import path_of_setting, suggested_setting
 from kbert.inference.texts import text_batch
 
 CONFIG = "configs/finetuning/small_data.toml"
@@ -84,7 +84,11 @@ def _overrides(settings, has_pairs, has_dev):
     for name, value in settings.items():
         path = path_of_setting(name, [FinetuningConfig])
         if path is None:
-            raise ValueError(f"{name}={value!r:.60} is no setting of a fine-tuning (docs/finetuning.md).")
+            near = suggested_setting(name, [FinetuningConfig])
+            hint = f" Did you mean {near.rpartition('.')[2]}?" if near else ""
+            raise ValueError(
+                f"{name}={value!r:.60} is no setting of a fine-tuning (docs/finetuning.md).{hint}"
+            )
         overrides.append(f"{path}={json.dumps(value)}")
     return overrides
 

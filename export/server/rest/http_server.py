@@ -65,7 +65,12 @@ class HttpServer:
         self._app.close()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def require_free(host: str, flag: str, port: int, api: str) -> None:
+    """Raises ValueError, which names the flag and the API, for a port that cannot be opened."""
+    _listen(host, port, flag, api).close()
+
+
+def _listen(host: str, port: int, flag: str = "rest_api_port", api: str = "REST") -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With the protocol named, asyncio switches Nagle's algorithm off: head and body of an answer are two
     # writes, and the second would wait 40 ms for the client's acknowledgement.
@@ -78,7 +83,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.close()
         reason = getattr(error, "strerror", None) or error
         raise ValueError(
-            f"rest_api_port={port} cannot be opened on {host} ({reason}). Expected a free "
+            f"{flag}={port} cannot be opened for {api} on {host} ({reason}). Expected a free "
             "port; pass another one, or 0 for any."
         ) from error
     return listener

@@ -208,6 +208,15 @@ def test_the_command_answers_lines_and_files(address, tmp_path):
     assert result.returncode == 0, result.stderr
     assert [json.loads(line)["label"] for line in result.stdout.splitlines()] == ["short", "long"]
 
+    (tmp_path / "in.csv").write_text('label,text\nlong,"a, b"\nshort,a much longer text\n')
+    result = ask(f"--server={address['grpc']}", f"--input_file={tmp_path}/in.csv")
+    assert result.returncode == 0, result.stderr
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(one["text"], one["label"]) for one in answers] == [
+        ("a, b", "short"),
+        ("a much longer text", "long"),
+    ]
+
     rows = [{"text": "a", "text_pair": letter} for letter in "ab"]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     files = [f"--input_file={tmp_path}/in.jsonl", f"--output_file={tmp_path}/out.jsonl"]

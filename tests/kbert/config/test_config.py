@@ -339,7 +339,7 @@ REFUSED = {
     "unknown file format": (
         FinetuningConfig,
         {"dataset": {"file_format": "xml"}},
-        "dataset.file_format='xml' is not known; choose tsv, csv or jsonl.",
+        "dataset.file_format='xml' is not known; choose tsv, csv, jsonl, parquet or ",
     ),
 }
 
@@ -375,8 +375,29 @@ def test_a_missing_file_is_named(tmp_path):
             load_config(PretrainingConfig, nothing)
 
 
+@pytest.mark.parametrize("path", ["configs/finetuning/small_dat.toml", "smal_data.toml"])
+def test_the_shipped_config_of_nearly_this_name_is_proposed(path):
+    with pytest.raises(
+        ValueError, match="Did you mean configs/finetuning/small_data.toml\\? `kbert configs`"
+    ):
+        load_config(FinetuningConfig, path)
+
+
+@pytest.mark.parametrize(
+    ("other", "own"),
+    [("lr", "optimizer.learning_rate"), ("epochs", "num_train_epochs"), ("batch_size", "train_batch_size")],
+)
+def test_the_names_of_other_libraries_are_known_to_messages(tmp_path, other, own):
+    (tmp_path / "a.toml").write_text('task = "sequence_classification"\n')
+    with pytest.raises(ValueError, match=f"write --override={own}=1"):
+        load_config(FinetuningConfig, tmp_path / "a.toml", [f"{other}=1"])
+    (tmp_path / "a.toml").write_text(f'task = "sequence_classification"\n{other} = 1\n')
+    with pytest.raises(ValueError, match=f"unknown key {other!r} .* Did you mean '{own}'"):
+        load_config(FinetuningConfig, tmp_path / "a.toml")
+
+
 def test_a_missing_file_of_another_suffix_is_proposed():
-    with pytest.raises(ValueError, match="does not exist; .* Did you mean .*smoke.toml?"):
+    with pytest.raises(ValueError, match="does not exist; .* Did you mean .*smoke.toml\\?"):
         load_config(PretrainingConfig, CONFIGS / "pretraining" / "smoke.json")
 
 

@@ -67,11 +67,11 @@ REFUSED = {
     ),
     "large batch": (
         {"train_batch_size": 64},
-        "has 40 rows, fewer than one batch of 64; lower train_batch_size.",
+        "has 40 rows, fewer than one batch of 64; lower train_batch_size (",
     ),
     "no step": (
         {"num_train_epochs": 0.1},
-        "epochs are less than one step; lower train_batch_size or raise num_train_ep",
+        "epochs are less than one step; lower train_batch_size (--override=train_batch_size=8) or raise num",
     ),
     "unlisted label": (
         {"dataset": DatasetConfig(text="sentence", labels=("a", "b"))},
@@ -110,7 +110,7 @@ def test_a_label_only_the_dev_file_has_is_refused(pretraining_run, tmp_path):
 def test_nothing_to_start_from(labelled_files, tmp_path, vocabulary):
     for encoder, words in ((None, vocabulary), (tiny_encoder_config(), None)):
         with pytest.raises(
-            ValueError, match="no weights or encoder to start from: give --init_checkpoint, or give --voc"
+            ValueError, match="no weights or encoder to start from: give --init_checkpoint, for example "
         ):
             config = tiny_finetuning_config(encoder=encoder)
             run_finetuning(config, tmp_path / "run", labelled_files[0], vocabulary=words)
