@@ -10,9 +10,10 @@ The rules of a comparison:
   or calls are timed, each contestant first runs some that are not timed; whole processes have no warm-up.
 - Medians, usually with the slowest and the fastest run beside them.
 
-Every benchmark prints a readable table. Those of tokenization, vocabulary, training_step, finetuning,
-loss_curve and time_to_quality end with one JSON line that has the keys "benchmark", "kbert", "peers" and
-"ratio": what kbert reached, what each peer reached, and kbert's speed as a multiple of the peer named in
-"ratio_to" (loss_curve and time_to_quality define their own ratio). That of scaling, which has no peers, has
-its rows. The numbers are those of the machine it ran on.
+Every benchmark prints a readable table and ends with one JSON line (benchmarks/figures/closing_line.py): its
+name, date, machine, commit, command, and its figures. Where these are rows of one table, `--figures_file`
+appends the line to a file of docs/figures/, from which `python -m benchmarks.figures.write_tables` writes
+the tables of the pages. Those of tokenization, vocabulary, training_step, finetuning, loss_curve and
+time_to_quality also have "kbert", "peers" and "ratio": what kbert reached, what each peer reached, and
+kbert's speed as a multiple of the peer named in "ratio_to" (the last two define their own ratio).
 """

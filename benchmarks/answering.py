@@ -8,12 +8,12 @@ of the process are shown too: on a machine with other work they say more than th
 line.
 """
 
-import json
 import statistics
 import time
 
 from absl import flags
 
+from benchmarks.figures import closing_line
 from kbert import command_line
 from kbert.config import DatasetConfig
 
@@ -52,7 +52,7 @@ def main(argv):
             f"smaller), {result['texts_per_second']:.0f} texts/s ({result['times_faster']:.2f} times), "
             f"{result['texts_per_cpu_second']:.0f} texts a CPU second ({result['times_less_cpu']:.2f})"
         )
-    print(json.dumps(results))
+    closing_line.close("answering", {"results": results})
 
 
 class Answering:

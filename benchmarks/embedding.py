@@ -12,7 +12,6 @@ and works while the others wait. The first round is not timed.
 The table has texts a second, of the median round, and how the vectors differ from Hugging Face's in float32.
 """
 
-import json
 import statistics
 import sys
 from contextlib import ExitStack
@@ -20,9 +19,10 @@ from contextlib import ExitStack
 import numpy as np
 from absl import flags
 
+from benchmarks.figures import closing_line
+from benchmarks.figures.machine import processor
 from benchmarks.finetuning import find_minilm
 from benchmarks.serving import mixed_texts
-from benchmarks.training_step import processor
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
@@ -50,6 +50,7 @@ def define_flags():
     flags.DEFINE_integer("rounds", 5, "Times that the texts are timed.", lower_bound=1)
     flags.DEFINE_integer("max_seq_length", 128, "Tokens of a text at most.", lower_bound=4)
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
+    closing_line.define_flag()
     environments.define_flags("hugging_face")
 
 
@@ -66,7 +67,7 @@ def main(argv):
     print(processor(), flush=True)
     results = measure(names, texts, pythons)
     print(table(results))
-    print(json.dumps({"benchmark": "embedding", "processor": processor(), "results": results}))
+    closing_line.close("embedding", {}, results)
 
 
 def measure(names, texts, pythons) -> dict:

@@ -23,7 +23,9 @@ from pathlib import Path
 
 from absl import flags
 
-from benchmarks.training_step import PRECISIONS, processor
+from benchmarks.figures import closing_line
+from benchmarks.figures.machine import processor
+from benchmarks.training_step import PRECISIONS
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
@@ -70,6 +72,7 @@ def define_flags():
     flags.DEFINE_integer("batch_size", 32, "Texts or pairs of a batch.", lower_bound=1)
     flags.DEFINE_integer("seed", 1, "Seed of the order, the head's first weights and dropout.")
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
+    closing_line.define_flag()
     environments.define_flags("hugging_face")
 
 
@@ -95,7 +98,7 @@ def main(argv):
         records = measure(DATASETS[name], contestants, pythons, init_checkpoint)
         results[name] = {key: figures(record) for key, record in records.items()}
         print(table(results[name]))
-    print(json.dumps({"benchmark": "finetuning", "processor": processor()} | summary(results)))
+    closing_line.close("finetuning", summary(results), rows(results))
 
 
 def find_minilm(pythons) -> str:
@@ -235,6 +238,14 @@ def table(results) -> str:
             f"{facts['megabytes']:,.0f} |"
         )
     return "\n".join(rows)
+
+
+def rows(results) -> dict | None:
+    """The closing line's rows: "kbert/float32" -> figures; None for several sets."""
+    if len(results) > 1:
+        return None
+    (found,) = results.values()
+    return {f"{name}/{precision}": facts for (name, precision), facts in found.items()}
 
 
 def summary(results) -> dict:

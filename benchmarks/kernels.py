@@ -12,6 +12,7 @@ import time
 
 from absl import flags
 
+from benchmarks.figures import closing_line
 from kbert import command_line
 
 FLAGS = flags.FLAGS
@@ -85,6 +86,7 @@ def main(argv):
     tf.config.threading.set_intra_op_parallelism_threads(FLAGS.threads)
     print("| forward and backward | TensorFlow ms | kernel ms | times |")
     print("|---|---:|---:|---:|")
+    results = {}
     for name, (kernel, plain, tensors) in cases(tf).items():
         sides = [_with_gradient(tf, function, tensors) for function in (plain, kernel)]
         seconds = ([], [])
@@ -96,6 +98,8 @@ def main(argv):
                     side.append(time.perf_counter() - start)
         before, after = (1000 * statistics.median(side) for side in seconds)
         print(f"| {name} | {before:.1f} | {after:.1f} | {before / after:.1f} |", flush=True)
+        results[name] = {"tensorflow_ms": before, "kernel_ms": after}
+    closing_line.close("kernels", {"results": results})
 
 
 def _with_gradient(tf, function, tensors):

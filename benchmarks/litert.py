@@ -18,7 +18,6 @@ are those of Keras, and what a file weighs. The line of JSON has the processor's
 work goes on they say more than the clock's.
 """
 
-import json
 import statistics
 import sys
 import tempfile
@@ -28,7 +27,8 @@ from pathlib import Path
 import numpy as np
 from absl import flags
 
-from benchmarks.training_step import processor
+from benchmarks.figures import closing_line
+from benchmarks.figures.machine import processor
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
@@ -57,6 +57,7 @@ def define_flags():
     flags.DEFINE_integer("num_rows", 20, "Full rows of each length.", lower_bound=1)
     flags.DEFINE_integer("rounds", 5, "Times that each row is timed.", lower_bound=1)
     flags.DEFINE_list("threads", ["1", "2"], "Threads of each contestant; all take part for each number.")
+    closing_line.define_flag()
     environments.define_flags(_PEER)
     flags.mark_flags_as_required(["init_checkpoint", "config", "eval_file"])
 
@@ -82,7 +83,7 @@ def main(argv):
                 name: figures(record, classifier, FLAGS.rounds) for name, record in records.items()
             }
             print(table(results[threads], lengths), flush=True)
-    print(json.dumps({"benchmark": "litert", "processor": processor(), "threads": results}))
+    closing_line.close("litert", {}, rows(results))
 
 
 def checked(name: str) -> str:
@@ -210,6 +211,13 @@ def figures(record, classifier, rounds: int) -> dict:
         "agreement": float((found.argmax(-1) == expected.argmax(-1)).mean()),
         "max_difference": float(np.abs(found - expected).max()),
         "megabytes": record.facts["bytes"] / 1e6,
+    }
+
+
+def rows(results: dict) -> dict:
+    """The closing line's rows: "kbert/float32, 1" -> figures with one thread."""
+    return {
+        f"{name}, {threads}": facts for threads, found in results.items() for name, facts in found.items()
     }
 
 

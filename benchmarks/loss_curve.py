@@ -15,7 +15,6 @@ Speed is not measured here: each contestant has one core, and --at_once of them 
 """
 
 import itertools
-import json
 import statistics
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from queue import Empty, SimpleQueue
 import numpy as np
 from absl import flags, logging
 
+from benchmarks.figures import closing_line
 from benchmarks.learning import text_batches
 from benchmarks.learning.text_batches import define_text_flags
 from benchmarks.workers import environments
@@ -86,7 +86,7 @@ def main(argv):
     if FLAGS.html:
         write_page(FLAGS.html, found, noisy)
         print(f"the curves are in {FLAGS.html}")
-    print(json.dumps(closing(found)))
+    closing_line.close("loss_curve", closing(found))
 
 
 # ------------------------------------------------------------------------------ training

@@ -16,12 +16,12 @@ programs share the cores.
 - kbert LAMB: as kbert, with norms of every variable and update.
 """
 
-import json
 import statistics
 import time
 
 from absl import flags
 
+from benchmarks.figures import closing_line
 from kbert import command_line
 from kbert.config import EncoderConfig, OptimizerConfig, encoder_presets, from_dict
 
@@ -61,7 +61,7 @@ def main(argv):
             "fastest_ms": round(fastest * 1e3, 2),
             "median_cpu_ms": round(cpu * 1e3, 2),
         }
-    print(json.dumps(summary))
+    closing_line.close("optimizer_update", {"results": summary})
 
 
 def _updates(encoder_config):

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from absl import flags
 
+from benchmarks.figures import closing_line
 from benchmarks.tokenization import corpus_lines, draw_lines, learned_vocabulary
 from kbert import command_line
 from kbert.tokenization.vocabulary import Vocabulary
@@ -146,7 +147,8 @@ def _print(number, repetitions, speeds, starts):
     for name, speed in speeds.items():
         start = f"{starts[name]:8.2f} CPU s to start" if name in starts else ""
         print(f"{name:20}{speed:10,.0f} texts / CPU s{start}")
-    print(json.dumps({"texts_per_cpu_second": speeds, "cpu_seconds_to_start": starts}))
+    facts = {"texts_per_cpu_second": speeds, "cpu_seconds_to_start": starts}
+    closing_line.close("plain_tokenizers", facts)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ and the marginal speed, that of the text which came on top, leaves out what a st
 """
 
 import itertools
-import json
 import os
 import statistics
 import sys
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from absl import flags
 
+from benchmarks.figures import closing_line
 from benchmarks.workers import process_tree
 from kbert import command_line
 from tfrecords_tools.corpus.documents import input_files
@@ -43,6 +43,7 @@ def define_flags():
     flags.DEFINE_string("vocab_file", None, "An uncased vocab.txt; by default one learned from the text.")
     flags.DEFINE_string("bert_checkout", None, "Folder with the original create_pretraining_data.py.")
     flags.DEFINE_string("peers_python", None, "Python with tests/peers/requirements.txt installed.")
+    closing_line.define_flag()
     flags.DEFINE_integer("dupe_factor", 5, "Passes over the corpus.", lower_bound=1)
     flags.DEFINE_integer("max_seq_length", 128, "Length of the sequences.", lower_bound=8)
     flags.DEFINE_integer("cores", 2, "Cores for each contestant.", lower_bound=1)
@@ -77,7 +78,19 @@ def main(argv):
     seconds += [costs[f"kbert, {number} copies of the corpus"][0].seconds for number in copies]
     for number, speed in zip(copies, marginal_speeds(num_bytes, [1, *copies], seconds), strict=True):
         print(f"marginal speed up to {number} copies: {speed / FLAGS.cores / 1e6:.2f} MB/s per core")
-    print(json.dumps({name: [cost._asdict() for cost in found] for name, found in costs.items()}))
+    runs = {name: [cost._asdict() for cost in found] for name, found in costs.items()}
+    closing_line.close("pretraining_data", {"runs": runs}, rows(costs))
+
+
+def rows(costs) -> dict:
+    """The closing line's rows: contestant -> medians."""
+    return {
+        name: {
+            "seconds": statistics.median(cost.seconds for cost in found),
+            "megabytes": statistics.median(cost.megabytes for cost in found),
+        }
+        for name, found in costs.items()
+    }
 
 
 def _complete_flags(folder):

@@ -8,7 +8,6 @@ should be many times faster than training, so that training never waits for it. 
 is CPython's documentation; without --vocab_file the vocabulary is learned from the text.
 """
 
-import json
 import statistics
 import tempfile
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from absl import flags
 
+from benchmarks.figures import closing_line
 from benchmarks.tokenization import learned_vocabulary
 from kbert import command_line
 from kbert.manifest import read_manifest
@@ -69,7 +69,7 @@ def main(argv):
                 speeds[name].append(reading_speed(directories[name], CONTESTANTS[name][1]))
         step = training_speed(directories["static"])
     print(table(speeds, step))
-    print(json.dumps(summary(speeds, step, num_examples)))
+    closing_line.close("record_reading", summary(speeds, step, num_examples))
 
 
 def _write_embedded_text(path):

@@ -14,7 +14,6 @@ process on one core.
 """
 
 import dataclasses
-import json
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -22,9 +21,10 @@ from contextlib import ExitStack
 
 from absl import flags
 
+from benchmarks.figures import closing_line
+from benchmarks.figures.machine import processor
 from benchmarks.replicas import on_paper, report
 from benchmarks.replicas.worker_group import WorkerGroup
-from benchmarks.training_step import processor
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
@@ -43,6 +43,7 @@ def define_flags():
     flags.DEFINE_integer("predictions", 20, "Masked tokens of an example.", lower_bound=1)
     flags.DEFINE_enum("precision", "float32", PRECISIONS, "Of the arithmetic.")
     flags.DEFINE_integer("rounds", 4, "Timed turns of every contestant.", lower_bound=1)
+    closing_line.define_flag()
     flags.DEFINE_boolean("on_paper", False, "Only the calculation for many devices.")
     flags.DEFINE_float("device_flops", 100e12, "--on_paper: FLOP/s of a device in training.", lower_bound=1.0)
 
@@ -59,9 +60,7 @@ def main(argv):
     print(f"{title}; two cores, medians of {FLAGS.rounds} turns", flush=True)
     rows = measure(shared_settings())
     print(report.table(rows))
-    print(
-        json.dumps({"benchmark": "scaling", "processor": processor(), "shape": title} | report.closing(rows))
-    )
+    closing_line.close("scaling", {"shape": title}, report.figures(rows))
 
 
 def require_two_cores(batch_size):

@@ -19,7 +19,6 @@ while the others wait.
 The table has medians in milliseconds, and how the answers of each differ from Hugging Face's in float32.
 """
 
-import json
 import pydoc_data.topics
 import random
 import statistics
@@ -31,8 +30,9 @@ from pathlib import Path
 import numpy as np
 from absl import flags
 
+from benchmarks.figures import closing_line
+from benchmarks.figures.machine import processor
 from benchmarks.finetuning import find_minilm
-from benchmarks.training_step import processor
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
@@ -65,6 +65,7 @@ def define_flags():
     flags.DEFINE_integer("rounds", 8, "Times that each request is timed.", lower_bound=1)
     flags.DEFINE_integer("max_seq_length", 128, "Tokens of a text at most.", lower_bound=4)
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
+    closing_line.define_flag()
     environments.define_flags(*_PEERS)
 
 
@@ -92,7 +93,7 @@ def main(argv):
         results = {name: figures(worker.record, sizes) for name, worker in workers.items()}
     compare(results)
     print(table(results, sizes))
-    print(json.dumps({"benchmark": "serving", "processor": processor(), "milliseconds": results}))
+    closing_line.close("serving", {}, results)
 
 
 def checked(name: str) -> str:

@@ -10,7 +10,6 @@ cores, so figures say less about the server than a run from another machine woul
 exits with code 1 when an answer was wrong, lost or late, or a malformed request was not refused.
 """
 
-import json
 import math
 import os
 import random
@@ -23,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from absl import flags
 
+from benchmarks.figures import closing_line
 from kbert import command_line
 
 FLAGS = flags.FLAGS
@@ -60,7 +60,7 @@ def main(argv):
         f"{result['swaps']} swaps, {result['malformed_rounds']} rounds of malformed requests; "
         f"MB resident: {result['megabytes_at_start']:.0f} -> {result['megabytes_at_end']:.0f}"
     )
-    print(json.dumps(result))
+    closing_line.close("serving_load", result)
     if result["wrong"] or result["lost"] or result["hung"] or result["not_refused"]:
         raise ValueError("not every answer was right and in time; see the figures above.")
 

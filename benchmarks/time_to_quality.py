@@ -11,7 +11,6 @@ part. Then they take turns, with the same threads, until the steps of each have 
 a contestant is that of its own steps; the first one, which traces or compiles, counts; starting does not.
 """
 
-import json
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -20,6 +19,8 @@ from pathlib import Path
 from absl import flags, logging
 
 from benchmarks import training_step
+from benchmarks.figures import closing_line
+from benchmarks.figures.machine import processor
 from benchmarks.learning import quality_report, text_batches
 from benchmarks.learning.on_the_clock import LossByTime, OnTheClock
 from benchmarks.learning.text_batches import define_text_flags
@@ -44,6 +45,7 @@ def define_flags():
     flags.DEFINE_integer("window", 50, "A loss is the mean of so many steps.", lower_bound=1)
     flags.DEFINE_integer("seed", 1, "Of dropout.", lower_bound=0)
     flags.DEFINE_float("turn_seconds", 10.0, "About how long a turn lasts.", lower_bound=0.1)
+    closing_line.define_flag()
     flags.DEFINE_string("html", None, "Where to write a page with the curves.")
     environments.define_flags("model_garden", "hugging_face")
 
@@ -57,7 +59,7 @@ def main(argv):
     pythons = {"kbert": sys.executable} | environments.pythons(*peers)
     contestants = [(system, compiled) for system, compiled in contestants if system in pythons]
     logging.set_verbosity(logging.WARNING)  # leaves out what the tools log while they make the records
-    print(training_step.processor(), flush=True)
+    print(processor(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         made = text_batches.prepare(Path(folder), FLAGS.batches, (FLAGS.dropout,))
         settings = made["shared"] | made["weights"][FLAGS.dropout] | schedule_settings()
@@ -70,7 +72,7 @@ def main(argv):
         quality_report.write_page(FLAGS.html, curves, results, FLAGS.minutes, levels, FLAGS.window)
         print(f"the curves are in {FLAGS.html}")
     closing = quality_report.closing(curves, results, FLAGS.minutes * 60)
-    print(json.dumps({"benchmark": "time_to_quality", "processor": training_step.processor()} | closing))
+    closing_line.close("time_to_quality", closing, quality_report.figures(results, levels))
 
 
 def checked_contestants(names, precisions) -> list[tuple[str, bool]]:

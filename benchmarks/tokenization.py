@@ -11,7 +11,6 @@ masks as well; `encode_batch_fast` leaves the offsets out.
 """
 
 import functools
-import json
 import multiprocessing
 import os
 import random
@@ -23,6 +22,7 @@ from pathlib import Path
 
 from absl import flags
 
+from benchmarks.figures import closing_line
 from kbert import command_line
 from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.corpus.documents import input_files, read_lines
@@ -81,7 +81,7 @@ def main(argv):
             for name, facts in measured.items()
         }
     print(table(results, len(lines)))
-    print(json.dumps(summary(results)))
+    closing_line.close("tokenization", summary(results))
 
 
 def corpus_lines(patterns) -> list[str]:

@@ -16,8 +16,6 @@ of large matrix products on this machine, measured in the same rounds.
 """
 
 import dataclasses
-import json
-import platform
 import statistics
 import sys
 import tempfile
@@ -27,6 +25,8 @@ from pathlib import Path
 import numpy as np
 from absl import flags
 
+from benchmarks.figures import closing_line
+from benchmarks.figures.machine import processor
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
@@ -58,6 +58,7 @@ def define_flags():
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
     flags.DEFINE_integer("rounds", 10, "Timed turns of every contestant.", lower_bound=1)
     flags.DEFINE_integer("steps_per_turn", 2, "Steps of a turn.", lower_bound=1)
+    closing_line.define_flag()
     environments.define_flags(*_PEERS)
 
 
@@ -89,7 +90,8 @@ def main(argv):
         results, peaks = summarize(records, flops)
         print(table(results, peaks, flops))
         summaries.append({"shape": title} | summary(results, peaks, flops))
-    print(json.dumps({"benchmark": "training_step", "processor": processor()} | joined(summaries)))
+    one_table = rows(results, peaks, flops) if len(shapes) == 1 else None
+    closing_line.close("training_step", joined(summaries), one_table)
 
 
 def checked_contestants(names, precisions) -> list[tuple[str, bool]]:
@@ -111,20 +113,6 @@ def checked_contestants(names, precisions) -> list[tuple[str, bool]]:
         if precision not in PRECISIONS:
             raise ValueError(f"--precisions names {precision!r}; choose among {', '.join(PRECISIONS)}.")
     return parsed
-
-
-def processor() -> str:
-    """The processor's name, and whether it has bfloat16 instructions: without them bfloat16 is slow."""
-    name, has_bfloat16 = platform.processor() or platform.machine(), False
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.is_file():
-        for line in cpuinfo.read_text().splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == "model name":
-                name = value.strip()
-            elif key.strip() in ("flags", "Features"):
-                has_bfloat16 = bool({"avx512_bf16", "amx_bf16", "bf16"} & set(value.split()))
-    return f"{name}, {'with' if has_bfloat16 else 'without'} bfloat16 instructions"
 
 
 # ------------------------------------------------------------------------------ measuring
@@ -239,6 +227,7 @@ def summarize(records, flops) -> tuple[dict, dict]:
             "share": flops / median / 1e9 / peaks[key[2]],
             "megabytes": records[key].peak_megabytes,
             "losses": [step["masked_lm_loss"] for step in records[key].steps[:2]],
+            "versions": records[key].facts,
         }
     return results, peaks
 
@@ -263,6 +252,19 @@ def table(results, peaks, flops) -> str:
             "| 100% | | |"
         )
     return "\n".join(rows)
+
+
+def rows(results, peaks, flops) -> dict:
+    """The closing line's rows: "kbert/float32" or "hugging_face+compile/bfloat16" -> figures; the floors."""
+    found = {
+        f"{system}{'+compile' * compiled}/{precision}": facts
+        for (system, compiled, precision), facts in results.items()
+    }
+    floors = {
+        f"floor/{precision}": {"seconds": flops / 1e9 / peak, "gigaflops_per_second": peak}
+        for precision, peak in peaks.items()
+    }
+    return found | floors
 
 
 def summary(results, peaks, flops) -> dict:

@@ -10,7 +10,6 @@ text of another kind. Without --input_files the text is the documentation that c
 vocabularies have exactly the same size, special tokens included (so kbert's [unused] tokens are left out).
 """
 
-import json
 import statistics
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from typing import NamedTuple
 
 from absl import flags
 
+from benchmarks.figures import closing_line
 from benchmarks.workers import process_tree
 from kbert import command_line
 from tfrecords_tools.corpus.documents import input_files
@@ -77,7 +77,7 @@ def main(argv):
             fits = vocabulary_fits(vocabularies, counts)
             results[vocab_size] = {name: result(found, fits[name]) for name, found in costs.items()}
     print(table(results))
-    print(json.dumps(summary(results)))
+    closing_line.close("vocabulary", summary(results))
 
 
 def documentation_files(folder) -> list[Path]:

@@ -22,6 +22,7 @@ from absl import flags
 from kbert import command_line
 from kbert.config import FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
+from kbert.input_pipelines.tables.table_paths import names_table, source_files
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders
 from tfrecords_tools.corpus.documents import Problems, TextFormat, plan_units, read_lines_of_unit
@@ -40,7 +41,11 @@ def define_flags():
     flags.DEFINE_string(
         "input_files", None, "Texts: text or JSONL files, directories and globs, separated by commas."
     )
-    flags.DEFINE_list("labelled_files", [], "Instead: labelled TSV, CSV or JSONL files; needs --config.")
+    flags.DEFINE_list(
+        "labelled_files",
+        [],
+        "Instead: labelled TSV, CSV, JSONL or .parquet files, or folders of `datasets`; needs --config.",
+    )
     flags.DEFINE_list(
         "heldout_files", [], "Files of the same kind: how many of their texts are cut into other pieces."
     )
@@ -135,8 +140,16 @@ def _files():
         raise ValueError("give either --input_files (texts) or --labelled_files (with --config).")
     if bool(FLAGS.labelled_files) != bool(FLAGS.config):
         raise ValueError("--labelled_files needs a --config, whose [dataset] names the columns of texts.")
-    found = input_files(FLAGS.labelled_files or FLAGS.input_files)
-    return found, input_files(FLAGS.heldout_files) if FLAGS.heldout_files else []
+    find = labelled_texts if FLAGS.labelled_files else input_files
+    found = find(FLAGS.labelled_files or FLAGS.input_files)
+    return found, find(FLAGS.heldout_files) if FLAGS.heldout_files else []
+
+
+def labelled_texts(paths: list[str]) -> list[Path]:
+    """The files of labelled texts: those of tables, and what `input_files` finds."""
+    tables = [file for path in paths if names_table(path) for file in source_files(path)]
+    others = [path for path in paths if not names_table(path)]
+    return tables + (input_files(others) if others else [])
 
 
 @contextlib.contextmanager

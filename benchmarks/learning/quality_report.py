@@ -66,6 +66,16 @@ def table(found, minutes, levels) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
+def figures(found, levels) -> dict[str, dict]:
+    """The closing line's rows: "hugging_face+compile/bfloat16" -> figures."""
+    names = {"losses": [f"{share:g}" for share in _SHARES], "seconds_to": [f"{level:g}" for level in levels]}
+    return {
+        f"{system}{'+compile' * compiled}/{precision}": facts
+        | {key: dict(zip(of, facts[key], strict=True)) for key, of in names.items()}
+        for (system, compiled, precision), facts in found.items()
+    }
+
+
 def closing(curves, found, seconds) -> dict:
     """The keys of the closing JSON: final losses, and how much sooner kbert has the best peer's final loss.
 

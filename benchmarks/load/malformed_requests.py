@@ -28,10 +28,10 @@ def bodies() -> list[bytes]:
 
 def rest_heads(path: str) -> list[bytes]:
     """Bytes on a socket, each wrong in its own way; the last is only half a request."""
-    start = f"POST {path} HTTP/1.1\r\nHost: a\r\n".encode()
+    start = f"POST {path} HTTP/1.1\r\nHost: localhost\r\n".encode()
     return [
         b"\x16\x03\x01\x02\x00\x01\xfc\x03\x03",
-        b"PUT /v1/models/a:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
+        b"PUT /v1/models/a:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n",
         start + b"Content-Length: 99999999999999\r\n\r\n",
         start + b"Content-Length: -1\r\n\r\n",
         start + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
@@ -60,7 +60,7 @@ def send_all(grpc_address: str, rest_address: str, model_name: str) -> list[str]
     host, port = rest_address.split(":")
     path, faults = f"/v1/models/{model_name}:predict", []
     for body in bodies():
-        head = f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         status = _status(host, int(port), head + body)
         if status not in (400, 413, 503):
             faults.append(f"{status} for the body {body[:60]!r}")

@@ -112,19 +112,20 @@ def table(found: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def closing(found: list[Row]) -> dict:
-    """The keys of the closing JSON: a dict for each row."""
+def figures(found: list[Row]) -> dict[str, dict]:
+    """The closing line's rows: "mirrored, two devices/64/bfloat16" -> figures."""
     alone = found[0]
     return {
-        "rows": [
-            {
-                "name": row.name,
-                "batch_size": row.batch_size,
-                "all_reduce_dtype": row.dtype,
-                "gradient_bytes": row.gradient_bytes,
-                "seconds": round(row.median, 4),
-                "efficiency": round(efficiency(row, alone), 3),
-            }
-            for row in found
-        ]
+        "/".join([row.name, str(row.batch_size), *([row.dtype] if row.dtype else [])]): {
+            "batch_size": row.batch_size,
+            "all_reduce_dtype": row.dtype,
+            "gradient_bytes": row.gradient_bytes,
+            "seconds": row.median,
+            "fastest": row.seconds[0],
+            "slowest": row.seconds[-1],
+            "cpu_seconds": row.cpu_seconds,
+            "examples_per_second": row.examples_per_second,
+            "efficiency": efficiency(row, alone),
+        }
+        for row in found
     }

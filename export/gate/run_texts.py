@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kbert.features import ENCODER_INPUTS
+from kbert.input_pipelines.tables.table_paths import names_table
 from kbert.runs.run_directory import RunDirectory
 
 MOST_TEXTS = 64
@@ -38,9 +39,10 @@ def texts_of_run(source, task) -> RunTexts:
     recorded = source.details.get("train_file")
     if not recorded:
         return RunTexts([], "fixed texts alone: the run does not record where its training data are")
-    if not Path(recorded).exists():
+    is_table = names_table(recorded)
+    if not is_table and not Path(recorded).exists():
         return RunTexts([], f"fixed texts alone: the run's training data, {recorded}, are no longer there")
-    of_records = Path(recorded).is_dir()
+    of_records = Path(recorded).is_dir() and not is_table
     try:
         examples = (_of_records if of_records else _of_file)(source, task, recorded)
     except (ValueError, OSError) as error:  # the data are not what they were: the export does not need them

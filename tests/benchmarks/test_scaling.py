@@ -56,6 +56,12 @@ def test_the_table_names_scaling_and_dtype():
     ]
 
 
+def test_the_closing_line_has_a_row_for_each_variant():
+    figures = report.figures(rows())
+    assert list(figures)[:2] == ["one process, one core/32", "mirrored, two devices/32/float32"]
+    assert len(figures) == 5 and figures["mirrored, two devices/64/bfloat16"]["seconds"] == 1.2
+
+
 def test_a_group_is_as_slow_as_its_slowest_worker():
     group = WorkerGroup("two", _FAKE, {"last_step": 6}, 2)
     try:

@@ -74,6 +74,8 @@ def test_the_table_and_the_ratio_are_those_of_the_curves():
     assert len(lines) == 4 and len({line.count("|") for line in lines}) == 1
     assert lines[3].startswith("| Hugging Face (compiled), float32 | 20 | 2.000 | 4.00 | 2.0 | 9.750 |")
     assert lines[3].endswith("| 0.43 | - |")
+    row = quality_report.figures(found, [9.0, 7.0])["hugging_face+compile/float32"]
+    assert row["seconds_to"] == {"9": 26.0, "7": None} and row["losses"]["1"] == pytest.approx(8.25)
     closing = quality_report.closing(curves, found, 40.0)
     assert closing["ratio"] == 2.0 and closing["at_loss"] == 8.25
     assert closing["ratio_to"] == "Hugging Face (compiled), float32"

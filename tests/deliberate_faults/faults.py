@@ -710,6 +710,16 @@ _GLUE = (
         "kbert/experiments/test_other_dev_files.py::test_better_than_constant_is_asked_of_every_metric_with_a_baseline",
     ),
     _fault(
+        "figures: the first line of a file counts, not the last", "benchmarks/figures/records.py",
+        "return chosen[-1]", "return chosen[0]",
+        "benchmarks/figures",
+    ),
+    _fault(
+        "figures: the slowest is bold", "benchmarks/figures/grids.py",
+        '"min": min(numbers)', '"min": max(numbers)',
+        "benchmarks/figures/test_pages.py",
+    ),
+    _fault(
         "tables: a whole row group in memory", "kbert/input_pipelines/tables/table_rows.py",
         ', "pre_buffer": False}', "}",
         "kbert/input_pipelines/tables/test_table_rows.py::test_rows_are_read_as_they_are_asked_for",

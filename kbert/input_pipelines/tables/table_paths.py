@@ -45,6 +45,13 @@ def find_table(path: str | Path, file_format: str | None = None) -> Table | None
     raise ValueError(f"labelled file {path} does not exist.")
 
 
+def names_table(path: str | Path) -> bool:
+    """Whether a path is meant as a table, by its ending or as a folder of `datasets`, be it there or not."""
+    path = Path(path)
+    by_ending = path.suffix.removeprefix(".").lower() in FORMATS
+    return by_ending or any((path / name).is_file() for name in (_SPLIT, _SPLITS))
+
+
 def source_files(path: str | Path) -> tuple[Path, ...]:
     """The files that a path of labelled examples stands for: those of a table, or the file itself.
 

@@ -3,6 +3,7 @@ from collections import namedtuple
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import tensorflow as tf
 
@@ -10,6 +11,7 @@ from export.gate import run_texts
 from export.gate.run_texts import inputs_of, texts_of_run
 from kbert.config import to_dict
 from kbert.tokenization.text_inputs import TextInputs
+from tests.kbert.input_pipelines.tables.written_tables import write_folder, write_shards
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 Pair = namedtuple("Pair", ["text", "text_pair", "label"])
@@ -76,6 +78,14 @@ def test_records_give_the_texts_that_their_pieces_make(changed, labelled_files, 
         for examples in (of_file, found.examples)
     ]
     np.testing.assert_array_equal(*ids)
+
+
+@pytest.mark.parametrize("write", [write_shards, write_folder])
+def test_tables_are_data_and_no_records(changed, tmp_path, write):
+    rows = [{"sentence": f"text {number}", "other": "o", "label": "quiet"} for number in range(4)]
+    run = changed(str(write(tmp_path / "data", pa.Table.from_pylist(rows))))
+    found = texts_of_run(run, run.task())
+    assert [one["text"] for one in found.examples] == [row["sentence"] for row in rows]
 
 
 def test_a_checkpoint_has_no_data():
