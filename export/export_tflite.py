@@ -4,6 +4,8 @@ r"""Script: a run or any checkpoint -> LiteRT (.tflite) files that answer on pho
       --quantization=float32,float16,dynamic_int8 --max_seq_length=16,32,64,128 --eval_file=sst2/dev.tsv
   python -m export.export_tflite --init_checkpoint=hf://org/name --output_dir=litert/name \
       --config=configs/finetuning/sst2.toml --eval_file=sst2/dev.tsv
+  python -m export.export_tflite --init_checkpoint=all-MiniLM-L6-v2 --output_dir=litert/minilm \
+      --eval_file=texts.txt
 
 Writes model_<quantization>.tflite, whose inputs are token ids, with model_<quantization>.json beside it
 (size, ops, speed, scores, agreement with Keras), report.html, vocab.txt, labels.txt and kbert.json (task,
@@ -41,7 +43,8 @@ def define_flags():
     flags.DEFINE_string(
         "config",
         None,
-        "For checkpoints: a config of fine-tuning, whose [dataset] says how --eval_file is read.",
+        "For checkpoints: a config of fine-tuning, whose [dataset] says how --eval_file is read. An "
+        "encoder of vectors needs none, or takes one for pairs of texts, such as stsb_embeddings.toml.",
     )
     flags.DEFINE_string("output_dir", None, "Folder for the .tflite files.")
     flags.DEFINE_list("quantization", ["float32", "dynamic_int8"], f"Of {', '.join(requests.QUANTIZATIONS)}.")
@@ -49,7 +52,10 @@ def define_flags():
         "max_seq_length", None, "Lengths, a signature each on shared weights; by default the run's alone."
     )
     flags.DEFINE_string(
-        "eval_file", None, "Labelled file to compare on; without it, a few fixed texts without labels."
+        "eval_file",
+        None,
+        "Labelled file to compare on, or, of an encoder of vectors without --config, a text in each line; "
+        "without it, a few fixed texts without labels.",
     )
     flags.DEFINE_float(
         "min_agreement", MIN_AGREEMENT, "Least share of a file's answers that are those of Keras."
@@ -79,11 +85,13 @@ def export_tflite(
     """Exports a fine-tuned model to LiteRT files.
 
     Args:
-      model: the `RunDirectory`, or the `LoadedModel`, of a model that was fine-tuned on labelled files.
+      model: the `RunDirectory`, or the `LoadedModel`, of a model that was fine-tuned on labelled files; or
+        the `LoadedModel` of an encoder that says how a text becomes one vector.
       output_dir: must not exist, unless `overwrite` is given and it holds an earlier export.
       quantizations: one or more of "float32", "float16", "dynamic_int8".
       max_seq_lengths: the lengths of the signatures, by default the model's.
-      eval_file: labelled file in the form of the run, or of `config`; None compares on a few fixed texts.
+      eval_file: labelled file in the form of the run, or of `config`; of an encoder without `config` a file
+        with a text in each line; None compares on a few fixed texts.
       min_agreement: the least share of answers, by `Task.same_answers`, that are those of Keras.
       mediapipe: also write mediapipe_<quantization>.tflite, see docs/mobile.md.
       tokenizer_inside: also write text_<quantization>.tflite, which takes texts.

@@ -17,6 +17,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from absl import flags
 
@@ -32,8 +33,8 @@ from kbert.input_pipelines.unlabelled_lines import (
     lines_of_standard_input,
 )
 
-from .client.answered_lines import LineAnswers
-from .client.serving_client import ServingClient
+if TYPE_CHECKING:
+    from .client.serving_client import ServingClient
 
 _STANDARD_INPUT = "standard input"
 _DEFAULT_SIGNATURE = "serving_default"
@@ -45,6 +46,11 @@ def main(argv: list[str]) -> None:
     given = flags.FLAGS
     settings = _settings(given.setting)
     num_lines = _check_files()
+
+    # Late: gRPC and NumPy take longer to import than all before.
+    from .client.answered_lines import LineAnswers
+    from .client.serving_client import ServingClient
+
     client = ServingClient(
         given.server or _DEFAULT_SERVERS[given.api],
         given.model_name,
@@ -83,7 +89,7 @@ def _check_files() -> int | None:
     return sum(1 for _ in read_lines(given.input_file))
 
 
-def _examples(client: ServingClient) -> tuple[Iterable[dict], str | None]:
+def _examples(client: "ServingClient") -> tuple[Iterable[dict], str | None]:
     given = flags.FLAGS
     if given.text is not None:
         pair = {} if given.text_pair is None else {"text_pair": given.text_pair}
@@ -102,7 +108,7 @@ def _examples(client: ServingClient) -> tuple[Iterable[dict], str | None]:
     return examples_of_lines(inputs, (line.removesuffix("\r") for line in lines), place, json_lines), place
 
 
-def _inputs_of_plain_lines(client: ServingClient) -> tuple[str, ...]:
+def _inputs_of_plain_lines(client: "ServingClient") -> tuple[str, ...]:
     """What a plain line holds: a text; or two with a tab between them, where the signature takes a pair."""
     name = flags.FLAGS.signature_name or _DEFAULT_SIGNATURE
     columns = client.signatures[name].columns

@@ -16,14 +16,14 @@ from absl import flags, logging
 from kbert import command_line
 from kbert.files.output_path import check_output_file
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
-from tfrecords_tools.corpus.corpus_files import input_files, input_folders
+from tfrecords_tools.corpus.corpus_files import input_files, input_folders, text_bytes
 from tfrecords_tools.corpus.documents import TextFormat
 from tfrecords_tools.vocabulary import wordpiece_learner
 from tfrecords_tools.vocabulary.greedy_match import coverage
 from tfrecords_tools.vocabulary.user_defined_tokens import check_tokens, is_marker, read_tokens
 from tfrecords_tools.vocabulary.vocabulary_merge import fill_unused_slots, unused_slots
 from tfrecords_tools.vocabulary.word_counter import DEFAULT_MAX_WORDS, WordCounts, count_words
-from tfrecords_tools.work.worker_pool import WorkerPool
+from tfrecords_tools.work.worker_pool import WorkerPool, workers_worth
 
 FLAGS = flags.FLAGS
 
@@ -53,7 +53,8 @@ def define_flags():
     flags.DEFINE_integer(
         "num_workers",
         0,
-        "Number of processes; 0 means one per core. The vocabulary does not depend on it.",
+        "Number of processes; 0 means one per core, fewer for small corpora. The vocabulary does not depend "
+        "on it.",
         lower_bound=0,
     )
     flags.DEFINE_bool("overwrite", False, "Replace an output file that exists.")
@@ -116,9 +117,9 @@ def main(argv):
         room = room_in(base, FLAGS.merge_slots, FLAGS.vocab_size, len(own_tokens))
     output_file.parent.mkdir(parents=True, exist_ok=True)
 
-    with WorkerPool(FLAGS.num_workers) as pool:
+    with WorkerPool(FLAGS.num_workers or workers_worth(sum(map(text_bytes, files)))) as pool:
         if own_tokens:
-            # In a worker, so that this process needs no TensorFlow.
+            # Where there are workers, in one of them: this process then needs no TensorFlow.
             list(pool.map(functools.partial(check_tokens, do_lower_case=FLAGS.do_lower_case), [own_tokens]))
         words = count_words(
             files, FLAGS.do_lower_case, FLAGS.max_words_in_memory, text_format=text_format, pool=pool

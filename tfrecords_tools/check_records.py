@@ -13,7 +13,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
-from kbert.input_pipelines.records import damaged_records, shard_digests
+from kbert.input_pipelines.records import shard_digests
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
 
@@ -31,6 +31,8 @@ def check_records(input_dir: str | Path) -> int:
     Raises:
       ValueError: when `input_dir` holds no finished set.
     """
+    from kbert.input_pipelines.records import damaged_records  # late: it brings NumPy along
+
     manifest = read_manifest(input_dir)
     start, num_records = time.monotonic(), 0
     num_problems = _told(_problems_of_the_set(input_dir, manifest))

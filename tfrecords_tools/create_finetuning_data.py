@@ -12,9 +12,8 @@ import dataclasses
 import functools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from absl import flags, logging
 
 from kbert import command_line
@@ -23,11 +22,12 @@ from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
-from tfrecords_tools.records.record_statistics import RecordStatistics
-from tfrecords_tools.records.record_writer import RecordWriter, check_output_dir, encode_examples
 from tfrecords_tools.work.progress import Progress
 from tfrecords_tools.work.stored_vocabulary import StoredVocabulary
 from tfrecords_tools.work.worker_pool import WorkerPool
+
+if TYPE_CHECKING:
+    from tfrecords_tools.records.record_statistics import RecordStatistics
 
 FLAGS = flags.FLAGS
 
@@ -151,6 +151,10 @@ def create_finetuning_data(
         `output_dir` that may not be written. Nothing is left behind.
       OSError: when the disk is full. Nothing is left behind then either.
     """
+    # Late: they bring NumPy along, which --help and a wrong flag do not need.
+    from tfrecords_tools.records.record_statistics import RecordStatistics
+    from tfrecords_tools.records.record_writer import RecordWriter, check_output_dir
+
     if bool(vocab_file) == bool(init_checkpoint):
         raise ValueError("give either --vocab_file or --init_checkpoint, which brings its own vocabulary.")
     inputs = [config, input_file, *(path for path in (vocab_file, init_checkpoint) if path)]
@@ -197,7 +201,7 @@ def create_finetuning_data(
         counted = _write(job, input_file, pool, writer, RecordStatistics(features, vocabulary))
         values = counted.to_json(vocabulary)
         _warn_of_unknown(values["unknown_share"])
-        num_examples = int(counted.counts.get(_SOURCE_EXAMPLES, np.zeros(1))[0])
+        num_examples = int(counted.counts.get(_SOURCE_EXAMPLES, [0])[0])
         return writer.finish(_statistics(values, dataset, num_examples), counted)
 
 
@@ -255,8 +259,13 @@ class Job:
     max_seq_length: int
 
 
-def encode_rows(job: Job, rows: list) -> tuple[list[bytes], RecordStatistics]:
+def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     """Rows -> serialized examples in the same order, and their statistics."""
+    import numpy as np
+
+    from tfrecords_tools.records.record_statistics import RecordStatistics
+    from tfrecords_tools.records.record_writer import encode_examples
+
     task, vocabulary, features, text_inputs = _tools(job)
     columns = task.examples_to_features(rows, text_inputs).features
     counted = RecordStatistics(features, vocabulary)

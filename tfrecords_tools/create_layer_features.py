@@ -12,8 +12,8 @@ anything is written. `kbert feature-ner` does all this for training and developm
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
 from absl import flags, logging
 
 from kbert import command_line
@@ -22,9 +22,10 @@ from kbert.features import STORED_DTYPES
 from kbert.input_pipelines.tables.table_paths import source_digest, source_files
 from kbert.manifest import Manifest
 from kbert.tasks import TASKS
-from tfrecords_tools.records.record_statistics import RecordStatistics
-from tfrecords_tools.records.record_writer import RecordWriter, check_output_dir
 from tfrecords_tools.work.progress import Progress
+
+if TYPE_CHECKING:
+    import numpy as np
 
 FLAGS = flags.FLAGS
 
@@ -65,6 +66,8 @@ def define_flags():
 
 def main(argv):
     del argv
+    from tfrecords_tools.records.record_writer import check_output_dir
+
     check_output_dir(FLAGS.output_dir, FLAGS.overwrite, [FLAGS.config, FLAGS.input_file])
     source_files(FLAGS.input_file)  # raises where there is nothing to read
     config = load_config(FinetuningConfig, FLAGS.config, FLAGS.override)
@@ -121,6 +124,10 @@ def create_layer_features(
         that do not fit, and a disk without room; later for a number that `stored` cannot hold. Nothing is
         left behind.
     """
+    # Late: they bring NumPy along, which --help and a wrong flag do not need.
+    from tfrecords_tools.records.record_statistics import RecordStatistics
+    from tfrecords_tools.records.record_writer import RecordWriter, check_output_dir
+
     check_output_dir(output_dir, overwrite, [input_file])
     task_class = TASKS[config.task]
     if task_class.has_encoder:
@@ -166,7 +173,7 @@ def create_layer_features(
         return writer.finish(statistics, counted)
 
 
-def _parts(task, examples, length, model, batch_size) -> Iterator[dict[str, np.ndarray]]:
+def _parts(task, examples, length, model, batch_size) -> Iterator["dict[str, np.ndarray]"]:
     from kbert.inference.layer_vectors import LayerVectors
     from kbert.tokenization.text_inputs import TextInputs
 

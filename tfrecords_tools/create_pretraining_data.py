@@ -19,28 +19,14 @@ from kbert.features import PRETRAINING_RECORDS
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.corpus.corpus_files import input_files as find_input_files
-from tfrecords_tools.corpus.corpus_files import input_folders
+from tfrecords_tools.corpus.corpus_files import input_folders, text_bytes
 from tfrecords_tools.pretraining import pretraining_settings
-from tfrecords_tools.pretraining.assembly import assemble, finish
-from tfrecords_tools.pretraining.pretraining_job import PretrainingJob
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
-from tfrecords_tools.pretraining.stage_runner import (
-    require_two_documents_to_begin_with,
-    sample_corpus,
-    text_bytes,
-    text_groups,
-    tokenize_corpus,
-    total_of,
-    write_parts,
-)
-from tfrecords_tools.records.record_text import describe_record
-from tfrecords_tools.records.record_writer import check_output_dir
-from tfrecords_tools.work.worker_pool import WorkerPool, num_cores
+from tfrecords_tools.work.worker_pool import WorkerPool, workers_worth
 
 FLAGS = flags.FLAGS
 
 EXAMPLES_TO_LOG = 3
-BYTES_WORTH_A_WORKER = 4 << 20
 
 
 def define_flags():
@@ -128,7 +114,10 @@ def _define_output_flags(defaults):
         "Compression of the TFRecord files.",
     )
     flags.DEFINE_integer(
-        "num_workers", 0, "Number of processes; 0 means one per core. The records do not depend on it."
+        "num_workers",
+        0,
+        "Number of processes; 0 means one per core, fewer for small corpora. The records do not depend on "
+        "it.",
     )
     flags.DEFINE_enum("runner", "local", ["local", "beam"], "This machine, or an Apache Beam pipeline.")
     flags.DEFINE_string(
@@ -184,6 +173,18 @@ def create_pretraining_data(
         a file are found late; all others are reported before the work begins.
       OSError: when the disk is full, a worker was killed, or another process works on the same records.
     """
+    # Late: they bring NumPy along, which --help and a wrong flag do not need.
+    from tfrecords_tools.pretraining.assembly import assemble, finish
+    from tfrecords_tools.pretraining.pretraining_job import PretrainingJob
+    from tfrecords_tools.pretraining.stage_runner import (
+        require_two_documents_to_begin_with,
+        sample_corpus,
+        text_groups,
+        tokenize_corpus,
+        write_parts,
+    )
+    from tfrecords_tools.records.record_writer import check_output_dir
+
     settings = PretrainingSettings(**settings)
     files = find_input_files(input_files)
     check_output_dir(output_dir, overwrite, [*files, *input_folders(input_files), vocab_file])
@@ -218,9 +219,7 @@ def create_pretraining_data(
             statistics=_corpus_statistics(blocks, problems, num_dropped)
             | _record_statistics(statistics.to_json(vocabulary)),
         )
-        for number, example in enumerate(statistics.examples[:EXAMPLES_TO_LOG]):
-            text = describe_record(example, vocabulary.tokens, manifest.settings)
-            logging.info("example %d: %s", number, text)
+        _log_examples(statistics.examples, vocabulary, manifest)
         finish(job, finished, output_dir, manifest, statistics, overwrite)
     return manifest
 
@@ -232,14 +231,21 @@ def _worker_pool(runner, num_workers, beam_options, files):
         return BeamPool(beam_options)
     if beam_options:
         raise ValueError("--beam_options has no effect without --runner=beam; pass both, or leave it out.")
-    if num_workers == 0:  # no more than the text is worth: each first imports TensorFlow for seconds
-        num_bytes = sum(text_bytes(file) for file in files)
-        num_workers = min(num_cores(), 1 + num_bytes // BYTES_WORTH_A_WORKER)
-    return WorkerPool(num_workers)
+    return WorkerPool(num_workers or workers_worth(sum(map(text_bytes, files))))
+
+
+def _log_examples(examples, vocabulary, manifest):
+    from tfrecords_tools.records.record_text import describe_record
+
+    for number, example in enumerate(examples[:EXAMPLES_TO_LOG]):
+        text = describe_record(example, vocabulary.tokens, manifest.settings)
+        logging.info("example %d: %s", number, text)
 
 
 def _corpus_statistics(blocks, problems, num_dropped) -> dict:
     """The manifest's statistics of the corpus; shares are rounded to six digits."""
+    from tfrecords_tools.pretraining.stage_runner import total_of
+
     tokens = total_of(blocks, "tokens")
     return {
         "documents": total_of(blocks, "documents") - num_dropped,

@@ -7,6 +7,7 @@ statistics.json is missing, all records are read and counted.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from absl import flags
 
@@ -14,16 +15,19 @@ from kbert import command_line
 from kbert.files.json_file import read_json_object
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import Manifest, read_manifest
-from tfrecords_tools.records.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME, RecordStatistics
-from tfrecords_tools.records.statistics_page import write_page, write_statistics
-from tfrecords_tools.records.stored_records import read_batches
 from tfrecords_tools.work.progress import Progress
+
+if TYPE_CHECKING:
+    from tfrecords_tools.records.record_statistics import RecordStatistics
 
 _RECORDS_AT_ONCE = 2048
 
 
-def count_records(input_dir: str | Path, manifest: Manifest) -> RecordStatistics:
+def count_records(input_dir: str | Path, manifest: Manifest) -> "RecordStatistics":
     """Reads all records of a folder and counts what they hold."""
+    from tfrecords_tools.records.record_statistics import RecordStatistics
+    from tfrecords_tools.records.stored_records import read_batches
+
     statistics = RecordStatistics(manifest.features, read_vocabulary(input_dir, manifest))
     progress = Progress("Counted", "examples", manifest.num_examples)
     for batch in read_batches(input_dir, manifest, _RECORDS_AT_ONCE):
@@ -46,6 +50,10 @@ def draw_statistics(input_dir: str | Path, recount: bool = False) -> Path:
     Raises:
       ValueError: when the folder holds no finished set of records, or files that contradict one another.
     """
+    # Late: they bring NumPy along, which --help and a wrong flag do not need.
+    from tfrecords_tools.records.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME
+    from tfrecords_tools.records.statistics_page import write_page, write_statistics
+
     manifest = read_manifest(input_dir)
     counted = Path(input_dir) / STATISTICS_FILE_NAME
     if recount or not counted.is_file():

@@ -17,8 +17,6 @@ from kbert import command_line
 from kbert.features import PRETRAINING_RECORDS
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
-from tfrecords_tools.records.record_text import describe_record
-from tfrecords_tools.records.stored_records import read_records
 
 _MASKS_LEGEND = (
     "Places to predict: [shown->answer]. [MASK->word] is masked, [other->word] replaced, [word->word] kept."
@@ -43,6 +41,10 @@ def show_records(
     Raises:
       ValueError: when the folder holds no finished set of records, a damaged one, or no such record.
     """
+    # Late: they bring NumPy along, which --help and a wrong flag do not need.
+    from tfrecords_tools.records.record_text import describe_record
+    from tfrecords_tools.records.stored_records import read_records
+
     if num_records is None:
         num_records = 3 if record is None else 1
     if num_records < 1:

@@ -14,6 +14,7 @@ from .comparison_data import ComparisonData
 # largest of their output, as for SavedModels (docs/serving.md).
 FLOAT32_TOLERANCE = 1e-5
 _QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
+_COSINE_QUANTILES = {"min": 0.0, "p1": 0.01, "p10": 0.1, "median": 0.5}  # the lower, the further apart
 
 
 class Answered(NamedTuple):
@@ -67,14 +68,11 @@ def compare(task, answered: Answered, expected: Answered, data: ComparisonData) 
     Returns:
       A dict ready for JSON: `num_answers`; `agreement`, the share of answers that `Task.same_answers` calls
       the same; `max_difference`, over all outputs; `differences`, output -> quantiles over the rows of the
-      largest difference in each; `relative_difference`, see `FLOAT32_TOLERANCE`.
+      largest difference in each; `relative_difference`, see `FLOAT32_TOLERANCE`; and of vectors `cosine`,
+      the lowest quantiles of `Task.cosines`.
     """
-    same = np.concatenate(
-        [
-            task.same_answers(*pair, batch)
-            for *pair, batch in zip(answered.outputs, expected.outputs, data.batches, strict=True)
-        ]
-    )
+    asked = zip(answered.outputs, expected.outputs, data.batches, strict=True)
+    same = np.concatenate([task.same_answers(*pair, batch) for *pair, batch in asked])
     apart, relative = {}, 0.0
     for name, values in expected.by_ids.items():
         by_row = _by_row(answered.by_ids[name], values)
@@ -87,7 +85,17 @@ def compare(task, answered: Answered, expected: Answered, data: ComparisonData) 
         "max_difference": max(one["max"] for one in apart.values()),
         "relative_difference": relative,
         "differences": apart,
-    }
+    } | _cosines(task, answered, expected)
+
+
+def _cosines(task, answered, expected) -> dict:
+    """`cosine`, the quantiles over all vectors; nothing where the answers are no vectors."""
+    pairs = zip(answered.outputs, expected.outputs, strict=True)
+    found = [cosines for pair in pairs if (cosines := task.cosines(*pair)) is not None]
+    if not found:
+        return {}
+    every = np.concatenate(found)
+    return {"cosine": {key: float(np.quantile(every, share)) for key, share in _COSINE_QUANTILES.items()}}
 
 
 def metrics_of(task, answered: Answered, data: ComparisonData) -> dict:

@@ -1,4 +1,4 @@
-"""The rows on which LiteRT files are compared with Keras: of a labelled file, or of a few fixed texts."""
+"""The rows on which LiteRT files are compared with Keras: of a file, or of a few fixed texts."""
 
 from typing import NamedTuple
 
@@ -30,12 +30,14 @@ class ComparisonData(NamedTuple):
       name: what they are, for the report.
       batches: dicts of arrays: the features of rows, labels among them where there are any.
       examples, owners: as for `Task.score`; both None without labels.
+      texts: without labels the texts of each row, as many as `Task.row_texts` says; None with them.
     """
 
     name: str
     batches: list[dict]
     examples: list | None
     owners: np.ndarray | None
+    texts: list[tuple[str, ...]] | None = None
 
     @property
     def labelled(self) -> bool:
@@ -43,24 +45,33 @@ class ComparisonData(NamedTuple):
 
 
 def comparison_data(source, eval_file, max_seq_length: int) -> ComparisonData:
-    """The rows of a labelled file; without one (None), those of FIXED_TEXTS, which have no labels.
+    """The rows of a file; without one (None), those of FIXED_TEXTS. These have no labels.
 
     Args:
       source: the `LiteRTSource`; the columns are those of its dataset.
-      eval_file: as for `run_evaluation`.
+      eval_file: as for `run_evaluation`. Of a model that is not trained on labelled files, an encoder that
+        makes vectors of texts, a file with a text in each line, or with a column `text`.
       max_seq_length: of the longest signature; longer texts are cut, or windowed, as the task does.
 
     Raises:
       ValueError: when the file does not match the model or has no example.
     """
+    from kbert.tasks.task import reads_files
+
     if eval_file is None:
         return _fixed_rows(source, max_seq_length)
+    return (_labelled_rows if reads_files(type(source.task)) else _rows_of_texts)(
+        source, eval_file, max_seq_length
+    )
+
+
+def _labelled_rows(source, eval_file, length):
     from kbert.experiments.labelled_file import LabelledFile
     from kbert.tokenization.text_inputs import TextInputs
 
     data = LabelledFile(eval_file, type(source.task), source.dataset)
-    data.check_with(source.task, max_seq_length)
-    data.tokenize_with(source.task, TextInputs(source.vocabulary, max_seq_length))
+    data.check_with(source.task, length)
+    data.tokenize_with(source.task, TextInputs(source.vocabulary, length))
     if not data.num_examples:
         raise ValueError(f"--eval_file={eval_file} has no example; give a file of labelled examples.")
     examples, owners = data.evaluated_examples()
@@ -68,6 +79,34 @@ def comparison_data(source, eval_file, max_seq_length: int) -> ComparisonData:
     whole = data.evaluation_batches(_ROWS, pad_to_longest=False)
     batches = [_real_rows(batch) for batch in whole.as_numpy_iterator()]
     return ComparisonData(str(eval_file), batches, examples, owners)
+
+
+def _texts_of(eval_file) -> list[str]:
+    """As `extract_features` reads texts: the column `text`, or each line, an empty line too."""
+    from kbert.files.text_file import read_lines
+    from kbert.input_pipelines.unlabelled_columns import examples_of_columns, has_columns
+
+    if has_columns(eval_file):
+        return [example["text"] for example in examples_of_columns(eval_file, [("text",)])]
+    return [line.strip() for line in read_lines(eval_file)]
+
+
+def _rows_of_texts(source, eval_file, length):
+    import tensorflow as tf
+
+    from kbert.tokenization.text_inputs import TextInputs
+
+    texts = _texts_of(eval_file)
+    if not texts:
+        raise ValueError(
+            f"--eval_file={eval_file} is empty; give a file with a text in each line, or with a column "
+            "`text`."
+        )
+    text_inputs = TextInputs(source.vocabulary, length)
+    parts = [texts[start : start + _ROWS] for start in range(0, len(texts), _ROWS)]
+    rows = (text_inputs(tf.constant(part)) for part in parts)
+    batches = [{name: one[name].numpy() for name in ENCODER_INPUTS} for one in rows]
+    return ComparisonData(f"{len(texts)} texts of {eval_file}", batches, None, None, [(t,) for t in texts])
 
 
 def _real_rows(batch):
@@ -92,4 +131,7 @@ def _fixed_rows(source, length):
         name: rows[name].numpy()[: count * task.texts_per_example].reshape(count, *shape)
         for name in ENCODER_INPUTS
     }
-    return ComparisonData(f"{len(FIXED_TEXTS)} fixed texts (no --eval_file was given)", [batch], None, None)
+    given = list(zip(FIXED_TEXTS, FIXED_TEXTS[::-1], strict=True))[: count * task.texts_per_example]
+    texts = [pair[: max(1, len(task.row_texts))] for pair in given]
+    name = f"{len(FIXED_TEXTS)} fixed texts (no --eval_file was given)"
+    return ComparisonData(name, [batch], None, None, texts)

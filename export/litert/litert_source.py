@@ -83,6 +83,11 @@ def _of_checkpoint(loaded, config) -> LiteRTSource:
         dataset = _dataset_of(loaded, config)
         settings = TASKS[config.task].read_settings(config.task_settings)
         task = TASKS[config.task].of_dataset(dataset, settings).with_pooling(loaded.own_pooling)
+
+    def load():
+        own = task.name == loaded.task.name
+        return task, loaded.model if own else task.build_model(loaded.encoder)
+
     return LiteRTSource(
         path=loaded.source,
         task=task,
@@ -92,13 +97,13 @@ def _of_checkpoint(loaded, config) -> LiteRTSource:
         dataset=dataset,
         best_metric=(config and config.best_metric) or task.best_metric,
         files=(Path(loaded.source),),
-        load=lambda: (task, loaded.model),
+        load=load,
     )
 
 
 def _dataset_of(loaded, config) -> DatasetConfig:
     """The config's dataset with the checkpoint's labels."""
-    if config.task != loaded.task.name:
+    if config.task != loaded.task.name and not _needs_no_more_weights(TASKS[config.task], loaded.task):
         raise ValueError(
             f"--config is for the task {config.task}, but {loaded.source} is "
             f"{with_article(loaded.task.name)} model; "
@@ -111,3 +116,13 @@ def _dataset_of(loaded, config) -> DatasetConfig:
             f"{list(labels)}; give a config with its labels."
         )
     return dataclasses.replace(config.dataset, labels=labels)
+
+
+def _needs_no_more_weights(task_class, own) -> bool:
+    """Whether a kind of task answers a text as the checkpoint does, with its encoder alone.
+
+    Tasks on pairs of vectors do: they have no head, so any encoder of vectors can be measured on their files.
+    """
+    return own.one_text_output is not None and (
+        task_class.one_text_output == own.one_text_output and task_class.parts == ()
+    )

@@ -25,7 +25,7 @@ def report_page(title: str, reports: dict[str, dict], keras_metrics: dict, best_
     sections = [
         section("Files", _files(reports, keras_metrics, best_metric)),
         section("Speed", f"<p>{_XNNPACK}</p>{_speed(reports)}"),
-        section("Differences from Keras", _differences(reports)),
+        section("Differences from Keras", _differences(reports) + _cosines(reports)),
     ]
     if keras_metrics:
         sections.append(section("Scores", _scores(reports, keras_metrics)))
@@ -88,6 +88,19 @@ def _differences(reports):
     ]
     text = "<p>Of each row the largest difference in an output; over all rows:</p>"
     return text + table(["file", "output", *keys], rows, num_text_columns=2)
+
+
+def _cosines(reports):
+    """Of vectors how near each is to Keras's; nothing for other answers."""
+    rows = [[name, *map(_cosine, one["cosine"].values())] for name, one in reports.items() if "cosine" in one]
+    if not rows:
+        return ""
+    keys = next(one["cosine"] for one in reports.values() if "cosine" in one)
+    return "<p>The cosine of each vector with Keras's, over all texts:</p>" + table(["file", *keys], rows)
+
+
+def _cosine(value) -> str:
+    return f"{value:.6f}"
 
 
 def _scores(reports, keras_metrics):

@@ -85,16 +85,18 @@ def check_agreement(least: float):
 def check_task(source):
     """Raises ValueError unless a LiteRT file can answer as the model of a `LiteRTSource` does.
 
-    Its examples must come from labelled files, and its task must say which answers are the same.
+    Its examples must come from labelled files, or it must answer a text by itself; and its task must say
+    which answers are the same.
     """
     from kbert.tasks.task import Task, reads_files
 
     task = source.task
-    if not reads_files(type(task)):
+    if not reads_files(type(task)) and task.one_text_output is None:
         raise ValueError(
             f"{source.path} is {with_article(task.name)} model; LiteRT files are for models that were "
-            "fine-tuned on labelled files: labels of texts, pairs and words, numbers, spans, choices, "
-            "vectors."
+            "fine-tuned on labelled files (labels of texts, pairs and words, numbers, spans, choices, "
+            "vectors), and for encoders that say how a text becomes one vector, as sentence-transformers "
+            "folders do."
         )
     if type(task).same_answers is Task.same_answers:
         raise ValueError(

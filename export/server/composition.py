@@ -7,6 +7,8 @@ import time
 
 from absl import logging
 
+from kbert.activity import activity
+
 from ..gate.saved_model_session import RequestError
 from .grpc_api import start_grpc_server
 from .limits import Limits
@@ -112,15 +114,20 @@ class Server:
 
     def _load(self, name: str, version: int, folder) -> LoadedVersion:
         """Loads one version, and warms it up."""
-        loaded = LoadedVersion(name, version, folder, self._runs, self._metrics, self._options.batching)
+        with activity(f"{name} version {version}: reading it") as now:
+            loaded = LoadedVersion(name, version, folder, self._runs, self._metrics, self._options.batching)
+            now.text = f"{name} version {version}: warm-up requests"
+            number = self._warm_up(loaded, folder)
+        if number:
+            logging.info("%s version %d: %d warm-up requests replayed", name, version, number)
+        return loaded
+
+    def _warm_up(self, loaded: LoadedVersion, folder) -> int:
         began, status = time.perf_counter(), "OK"
         try:
-            number = replay(loaded, folder, self._options.limits)
+            return replay(loaded, folder, self._options.limits)
         except RequestError as error:
             status = error.status
             raise
         finally:
             self._metrics.warmed_up(str(folder), status, time.perf_counter() - began)
-        if number:
-            logging.info("%s version %d: %d warm-up requests replayed", name, version, number)
-        return loaded

@@ -7,6 +7,7 @@ from pathlib import Path
 from kbert.checkpoints import google_tf1, kbert_run
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.format_names import FORMATS
 from kbert.checkpoints.hugging_face import folder as hugging_face
 from kbert.checkpoints.hugging_face import hub, model_names, sentence_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
@@ -26,7 +27,6 @@ _WRITERS = {
     hugging_face.FORMAT: sentence_checkpoint.write_folder,
     keras_hub.FORMAT: keras_hub.write_keras_hub,
 }
-FORMATS = tuple(_WRITERS)
 # The start of a name that is not a path -> function that downloads the model and returns its local folder.
 _DOWNLOADS = {
     hub.SCHEME: hub.download,

@@ -14,6 +14,7 @@ from kbert.checkpoints.conversion.matching import Stored, match
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.checkpoints.conversion.own_keys import own_keys, take_own_keys
 from kbert.checkpoints.conversion.vocabulary_checks import check_sizes, decide_casing
+from kbert.checkpoints.format_names import GOOGLE as FORMAT
 from kbert.checkpoints.model_variables import body_shapes, parts_of, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
@@ -25,7 +26,6 @@ from kbert.heads.parts import MASKED_LM, POOLER
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
 
-FORMAT = "google"
 CONFIG_FILE = "bert_config.json"
 CHECKPOINT_NAME = "bert_model.ckpt"
 _INDEX = ".index"

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.format_names import KBERT as FORMAT
 from kbert.checkpoints.model_loading import task_of
 from kbert.checkpoints.report import Report
 from kbert.config import DatasetConfig, PretrainingConfig
 from kbert.tasks import TASKS
 
-FORMAT = "kbert"
 RUN_FILE = "run.json"
 
 

@@ -41,8 +41,9 @@ class TextClassifier:
         loaded = load_answering(run, ("label", "labels"), _NEED)
         self.takes_pairs = loaded.takes_pairs
         self.task, self._source = loaded.task, loaded.source
-        signature = loaded.task.signatures(loaded.answering_model, loaded.text_inputs)["serving_default"]
-        self._run = tf.function(signature.function, reduce_retracing=True, autograph=False)
+        signatures = loaded.task.signatures(loaded.answering_model, loaded.text_inputs)
+        # Nothing is traced before it is first asked.
+        self._graphs = {name: signature.as_graph() for name, signature in signatures.items()}
 
     def __call__(self, texts, text_pairs=None):
         batch = text_batch(texts, text_pairs)
@@ -67,5 +68,6 @@ class TextClassifier:
         if self.takes_pairs is not None and (batch.pairs is not None) != self.takes_pairs:
             expected = "pairs of texts" if self.takes_pairs else "single texts"
             raise ValueError(f"this run was trained on {expected}, and answers only those.")
-        pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
-        return self._run(tf.constant(batch.texts, tf.string), pairs)
+        columns = {"text": batch.texts} | ({} if batch.pairs is None else {"text_pair": batch.pairs})
+        run = self._graphs[self.task.signature_for(columns)]
+        return run(*(tf.constant(column, tf.string) for column in columns.values()))

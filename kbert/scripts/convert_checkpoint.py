@@ -16,9 +16,7 @@ import dataclasses
 from absl import flags
 
 from kbert import command_line
-from kbert.checkpoints.conversion.layer_picking import with_layers
-from kbert.checkpoints.conversion.resizing import with_positions, with_vocabulary
-from kbert.checkpoints.formats import FORMATS, read_checkpoint, require_free, write_checkpoint
+from kbert.checkpoints.format_names import FORMATS
 from kbert.tokenization.vocabulary import Vocabulary
 
 FLAGS = flags.FLAGS
@@ -71,6 +69,11 @@ def convert_checkpoint(
     Raises:
       ValueError, OSError: when the conversion fails; `target` is then unchanged.
     """
+    # Late: they bring NumPy along, which --help and a wrong flag do not need.
+    from kbert.checkpoints.conversion.layer_picking import with_layers
+    from kbert.checkpoints.conversion.resizing import with_positions, with_vocabulary
+    from kbert.checkpoints.formats import read_checkpoint, require_free, write_checkpoint
+
     require_free(target, overwrite, inputs=[path for path in (source, vocab_file) if path is not None])
     checkpoint = read_checkpoint(source, do_lower_case, allow_unmatched)
     if encoder_only:

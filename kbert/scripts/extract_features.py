@@ -18,7 +18,6 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
-from kbert.checkpoints.formats import detect_format, local_path
 from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
 from kbert.inference.text_progress import TextProgress
@@ -142,6 +141,8 @@ def main(argv):
         raise ValueError(
             f"--input_file={FLAGS.input_file} does not exist; give a file of texts, one per line."
         )
+    from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
+
     check_output_file(FLAGS.output_file, [FLAGS.input_file, *_model_files(FLAGS.run_dir)], FLAGS.overwrite)
     if not Path(FLAGS.output_file).absolute().parent.is_dir():
         raise ValueError(f"--output_file={FLAGS.output_file}: its folder does not exist; create it first.")

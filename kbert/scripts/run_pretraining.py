@@ -16,7 +16,6 @@ from absl import flags
 
 from kbert import command_line
 from kbert.config import PretrainingConfig, load_config
-from kbert.experiments.pretraining import run_pretraining
 from kbert.manifest import read_manifest
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import (
@@ -48,6 +47,8 @@ def define_flags():
 
 def main(argv):
     del argv
+    from kbert.experiments.pretraining import run_pretraining  # late: it brings NumPy along
+
     size = read_manifest(FLAGS.input_dir[0]).vocabulary["size"]
     config = load_config(PretrainingConfig, FLAGS.config, config_overrides(), vocab_size=size)
     metrics = run_pretraining(

@@ -1,9 +1,11 @@
 """An encoder without a head: it has no loss, and its answers are vectors of texts."""
 
 from kbert.config.pooling_config import PoolingConfig
+from kbert.features import encoder_features
 from kbert.heads.parts import POOLER
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
+from kbert.tasks.similarity.vectors import SAME_VECTOR, cosines_of_answers
 from kbert.tasks.task import Task
 
 
@@ -32,12 +34,23 @@ class Encoding(Task):
     def answers(self):
         return () if self.pooling is None else ("embedding",)
 
+    @property
+    def row_texts(self):
+        return self.inputs
+
+    @property
+    def one_text_output(self):
+        return None if self.pooling is None else "embedding"
+
     def get_config(self):
         pooling = self.pooling
         return {} if pooling is None else {"pooling": pooling.mode, "normalize": pooling.normalize}
 
     def with_pooling(self, pooling):
         return self if pooling is None else Encoding(pooling.mode, pooling.normalize)
+
+    def features(self, max_seq_length):
+        return encoder_features(max_seq_length)
 
     def build_model(self, encoder):
         """The encoder itself: encoder inputs -> its own outputs."""
@@ -61,6 +74,13 @@ class Encoding(Task):
             "serving_default": texts_signature(self.inputs, embed),
             "ids": ids_signature(embed_ids, model, text_inputs),
         }
+
+    def same_answers(self, outputs, expected, batch):
+        """For each text whether the cosine of both vectors is at least `SAME_VECTOR`."""
+        return self.cosines(outputs, expected) >= SAME_VECTOR
+
+    def cosines(self, outputs, expected):
+        return cosines_of_answers(outputs["embedding"], expected["embedding"])
 
     def answer(self, outputs, inputs):
         """The vector of the text, a list of numbers."""

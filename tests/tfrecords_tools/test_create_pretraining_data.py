@@ -31,7 +31,7 @@ from tfrecords_tools.pretraining import pretraining_stages, stage_runner
 from tfrecords_tools.pretraining.pretraining_job import PretrainingJob
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 from tfrecords_tools.records.record_text import inconsistencies
-from tfrecords_tools.show_records import read_records
+from tfrecords_tools.records.stored_records import read_records
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED_DATA = REPOSITORY.parent / "shared" / "data"

@@ -12,6 +12,7 @@ from typing import Any
 from kbert.files.compression import compression_of, require_read_kind
 
 CHUNK_BYTES = 1 << 17
+_COMPRESSED_TO_TEXT = 4
 
 
 class DamagedFile(ValueError):
@@ -85,6 +86,11 @@ def _check_readable(file: Path):
 def is_compressed(path: str | Path) -> bool:
     """Whether the name says that the file is compressed, so that it can only be read from its beginning."""
     return compression_of(path) is not None
+
+
+def text_bytes(file: Path) -> int:
+    """About how much text a file holds; of a compressed one a guess, for planning only."""
+    return file.stat().st_size * (_COMPRESSED_TO_TEXT if is_compressed(file) else 1)
 
 
 def is_json_lines(path: str | Path) -> bool:

@@ -14,7 +14,7 @@ from absl import logging
 
 from kbert.files.json_file import read_json
 from tfrecords_tools.corpus import duplicates
-from tfrecords_tools.corpus.corpus_files import is_compressed
+from tfrecords_tools.corpus.corpus_files import text_bytes
 from tfrecords_tools.corpus.documents import plan_units, read_documents
 from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.pretraining.example_buckets import count_examples
@@ -34,7 +34,6 @@ from tfrecords_tools.work.progress import Progress
 # Planned bytes of pieces in a bucket. It is shuffled in memory, where it takes about three times as much.
 BUCKET_BYTES = 32 << 20
 HIGH_UNKNOWN_SHARE = 0.05
-_COMPRESSED_TO_TEXT = 4  # a guess, for planning only
 
 
 def text_groups(files: list[Path]) -> list[TextGroup]:
@@ -49,11 +48,6 @@ def text_groups(files: list[Path]) -> list[TextGroup]:
     if units:
         groups.append(units)
     return [TextGroup(f"{number:06d}", tuple(units)) for number, units in enumerate(groups)]
-
-
-def text_bytes(file) -> int:
-    """About how much text a file holds."""
-    return file.stat().st_size * (_COMPRESSED_TO_TEXT if is_compressed(file) else 1)
 
 
 def tokenize_corpus(job, pool, groups):

@@ -16,6 +16,7 @@ from absl import logging
 # Items per worker that are handed out before the next answer in order is there: enough to keep all workers
 # busy while one item takes long, few enough that answers do not pile up.
 _ITEMS_AHEAD = 4
+BYTES_WORTH_A_WORKER = 4 << 20  # of text: each worker takes seconds to start, see `_context`
 
 
 class WorkerPool:
@@ -102,6 +103,11 @@ def _context():
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["kbert.command_line", "kbert.tokenization.wordpiece_tokenizer"])
     return context
+
+
+def workers_worth(num_bytes: int) -> int:
+    """How many workers so much text is worth, at most one for each core: a small corpus needs one alone."""
+    return min(num_cores(), 1 + num_bytes // BYTES_WORTH_A_WORKER)
 
 
 def num_cores() -> int:

@@ -10,7 +10,7 @@ from absl import logging
 from kbert.features import ENCODER_INPUTS
 
 from ..comparison import answers_to, compare, metrics_of
-from ..comparison_data import FIXED_TEXTS, ComparisonData
+from ..comparison_data import ComparisonData
 from .measured import Measured
 
 MOST_LISTED = 200  # texts in a report
@@ -39,11 +39,10 @@ def rows_of_texts(task, data: ComparisonData) -> list[tuple[str, ...]]:
     Raises:
       ValueError: where the rows have more or fewer texts than the task says.
     """
+    if data.texts is not None:
+        return data.texts
     rows = sum(int(np.prod(batch["input_ids"].shape[:-1])) for batch in data.batches)
     each = len(task.row_texts)
-    if data.examples is None:
-        pairs = zip(FIXED_TEXTS, FIXED_TEXTS[::-1], strict=True)
-        return [texts[:each] for texts in pairs][:rows]
     texts = [text for example in data.examples for text in task.texts_of(example)]
     if len(texts) != rows * each:
         raise ValueError(
@@ -114,7 +113,8 @@ def quality_of_reading(task, measured: Measured, reading: OtherReading) -> dict:
       reading: of the same rows.
 
     Returns:
-      `agreement`, the share of answers that are Keras's, and the task's `metrics`.
+      `agreement`, the share of answers that are Keras's, and the task's `metrics`; of vectors their `cosine`
+      with Keras's, see `compare`.
     """
     calls = iter(enumerate(reading.changed))
 
@@ -128,8 +128,9 @@ def quality_of_reading(task, measured: Measured, reading: OtherReading) -> dict:
         return known
 
     there = answers_to(task, answer, reading.data)
-    agreement = compare(task, there, measured.expected, reading.data)["agreement"]
-    return {"agreement": agreement, "metrics": metrics_of(task, there, reading.data)}
+    found = compare(task, there, measured.expected, reading.data)
+    kept = {key: found[key] for key in ("agreement", "cosine") if key in found}
+    return kept | {"metrics": metrics_of(task, there, reading.data)}
 
 
 def _counted(reasons: Iterable[str]) -> dict[str, int]:

@@ -13,14 +13,33 @@ def about_export(folder: pathlib.Path) -> dict:
     return about if isinstance(about, dict) else {}
 
 
+def has_vocabulary(folder: pathlib.Path, about: dict) -> bool:
+    """Whether the export has what a tokenizer needs: a vocab.txt, which is not read, and its casing.
+
+    Args:
+        folder: of the version.
+        about: its `about_export`.
+    """
+    return _casing(about) is not None and _vocab_file(folder).is_file()
+
+
 def vocabulary_of(folder: pathlib.Path) -> dict | None:
     """What a tokenizer needs: `{"do_lower_case", "vocab_txt"}`; None where the export does not tell both."""
-    recorded = about_export(folder).get("vocabulary")
-    casing = recorded.get("do_lower_case") if isinstance(recorded, dict) else None
-    if not isinstance(casing, bool):
+    casing = _casing(about_export(folder))
+    if casing is None:
         return None
     try:
-        vocab_txt = (folder / "assets.extra" / "vocab.txt").read_bytes().decode("utf-8")
+        vocab_txt = _vocab_file(folder).read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return None
     return {"do_lower_case": casing, "vocab_txt": vocab_txt}
+
+
+def _casing(about: dict) -> bool | None:
+    recorded = about.get("vocabulary")
+    casing = recorded.get("do_lower_case") if isinstance(recorded, dict) else None
+    return casing if isinstance(casing, bool) else None
+
+
+def _vocab_file(folder: pathlib.Path) -> pathlib.Path:
+    return folder / "assets.extra" / "vocab.txt"

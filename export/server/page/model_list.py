@@ -6,7 +6,7 @@ from tensorflow_serving.apis import model_pb2
 
 from ...gate.saved_model_session import RequestError
 from ..models.served_models import ServedModels
-from .export_files import about_export, vocabulary_of
+from .export_files import about_export, has_vocabulary
 
 PATH = "/page/models.json"
 
@@ -18,7 +18,7 @@ def model_list(models: ServedModels) -> bytes:
     requests without a number, null while there is none. `labels` names the columns of `probabilities`,
     `thresholds` says from which probability a label is given (label -> number). Both stand in the export's
     kbert.json. They are null where it has none, as in SavedModels of other programs. `has_vocabulary` says
-    whether `vocabulary.py` has one of it.
+    whether the export came with one, for `vocabulary.py` to read.
     """
     return json.dumps({"models": [_described(models, name) for name in models.names()]}).encode()
 
@@ -36,5 +36,5 @@ def _described(models: ServedModels, name: str) -> dict:
         "version": loaded.version,
         "labels": about.get("labels") or None,
         "thresholds": thresholds,
-        "has_vocabulary": vocabulary_of(loaded.folder) is not None,
+        "has_vocabulary": has_vocabulary(loaded.folder, about),
     }

@@ -9,6 +9,7 @@ from kbert.checkpoints.conversion.masked_lm_settings import require_encoder_sett
 from kbert.checkpoints.conversion.matching import Stored, match
 from kbert.checkpoints.conversion.names import DISTILBERT, HUGGING_FACE, rows
 from kbert.checkpoints.conversion.vocabulary_checks import check_sizes
+from kbert.checkpoints.format_names import HUGGING_FACE as FORMAT
 from kbert.checkpoints.hugging_face.config import (
     BARE_ENCODER,
     build_config,
@@ -27,7 +28,6 @@ from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
 
-FORMAT = "hugging_face"
 CONFIG_FILE = "config.json"
 WEIGHT_FILES = (
     "model.safetensors",

@@ -18,6 +18,7 @@ from kbert.checkpoints.conversion.masked_lm_settings import require_settings
 from kbert.checkpoints.conversion.matching import Stored, match
 from kbert.checkpoints.conversion.names import KERAS_HUB, rows
 from kbert.checkpoints.conversion.vocabulary_checks import check_sizes
+from kbert.checkpoints.format_names import KERAS_HUB as FORMAT
 from kbert.checkpoints.keras_hub.arrays import stored_shapes
 from kbert.checkpoints.keras_hub.config import (
     CLASSIFICATION,
@@ -45,7 +46,6 @@ __all__ = [
     "write_keras_hub",
 ]
 
-FORMAT = "keras_hub"
 PRESET_SCHEME, KAGGLE_SCHEME = "keras_hub://", "kaggle://"
 BACKBONE_WEIGHTS, TASK_WEIGHTS = "model.weights.h5", "task.weights.h5"
 _HDF5_OVERHEAD = 8192  # bytes for an array and its groups, at most

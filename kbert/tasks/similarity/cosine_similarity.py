@@ -7,9 +7,10 @@ from kbert.features import TARGET_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks.correlations import correlations
 from kbert.tasks.pages.numbers import number_sections
-from kbert.tasks.similarity.embedding_task import EmbeddingTask, cosine
+from kbert.tasks.similarity.embedding_task import EmbeddingTask
 from kbert.tasks.similarity.settings import CosineSettings
 from kbert.tasks.similarity.text_groups import read_scored_pairs
+from kbert.tasks.similarity.vectors import cosine
 from kbert.tasks.task import NUM_TOKENS, example_weights
 
 

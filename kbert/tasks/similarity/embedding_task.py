@@ -11,10 +11,9 @@ from kbert.layers.grouped_vectors import GroupedVectors
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
 from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
+from kbert.tasks.similarity.vectors import SAME_VECTOR, cosine, cosines_of_answers
 from kbert.tasks.task import ExampleFeatures, Task
 from kbert.tasks.task_model import TaskModel
-
-SAME_VECTOR = 0.99  # cosine of two vectors that stand for the same text, see `EmbeddingTask.same_answers`
 
 
 class EmbeddingTask(Task):
@@ -149,20 +148,13 @@ class EmbeddingTask(Task):
 
     def same_answers(self, outputs, expected, batch):
         """For each text whether the cosine of both vectors is at least `SAME_VECTOR`."""
-        return np.asarray(cosine(outputs["embeddings"], expected["embeddings"])).reshape(-1) >= SAME_VECTOR
+        return self.cosines(outputs, expected) >= SAME_VECTOR
+
+    def cosines(self, outputs, expected):
+        return cosines_of_answers(outputs["embeddings"], expected["embeddings"])
 
     def answer(self, outputs, inputs):
         """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""
         if "text_pair" in inputs:
             return {"cosine": float(outputs["cosine"])}
         return {"embedding": [float(value) for value in outputs["embedding"]]}
-
-
-def unit(vectors):
-    """Vectors of shape (..., width) brought to length 1, in float32."""
-    return ops.normalize(ops.cast(vectors, "float32"), axis=-1, order=2)
-
-
-def cosine(first, second):
-    """The cosines of two tensors of vectors of shape (..., width): float32 of shape (...)."""
-    return ops.sum(unit(first) * unit(second), axis=-1)

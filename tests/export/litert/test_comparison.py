@@ -45,6 +45,22 @@ def test_agreement_and_differences_by_hand():
     assert same["agreement"] == 1.0 and same["max_difference"] == 0.0
 
 
+def test_of_vectors_the_lowest_cosines_are_told():
+    task, data = TASKS["encoder"]("mean"), rows([[0, 1], [2, 3]])
+    vectors = np.array([[1.0, 0.0], [3.0, 4.0], [0.0, -2.0], [1.0, 1.0]], np.float32)
+    turned = np.array([[5.0, 0.0], [4.0, 3.0], [0.0, -2.0], [1.0, -1.0]], np.float32)  # cosines 1, .96, 1, 0
+
+    def said(values):
+        return answers_to(task, lambda ids: {"embedding": values[ids["input_ids"][:, 0]]}, data)
+
+    found = compare(task, said(turned), said(vectors), data)
+    assert found["agreement"] == 0.5  # .96 is not the same vector
+    assert found["cosine"] == pytest.approx(
+        {"min": 0.0, "p1": 0.03 * 0.96, "p10": 0.3 * 0.96, "median": 0.98}, abs=1e-6
+    )
+    assert "cosine" not in compare(TASK, answered(LOGITS, data), answered(LOGITS, data), data)
+
+
 def test_answers_are_kept_in_order():
     data = rows([[3, 1], [0]])
     kept = answered(LOGITS, data)

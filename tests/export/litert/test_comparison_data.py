@@ -43,3 +43,20 @@ def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
         assert batch["input_ids"].shape == shape, task.name
         assert bool(batch["segment_ids"].any()) == in_pairs, task.name
         assert (batch["input_mask"][..., 0] == 1).all()
+        rows, alone = np.prod(shape[:-1]), [(text,) for text in FIXED_TEXTS]
+        if task.row_texts:  # else no text answers by itself
+            texts = list(zip(FIXED_TEXTS, FIXED_TEXTS[::-1], strict=True)) if in_pairs else alone
+            assert data.texts == texts[:rows], task.name
+
+
+def test_an_encoder_of_vectors_reads_a_text_in_each_line(finetuned_run, tmp_path):
+    lines = ["jump the a", "", " walk ", *["play"] * 32]
+    (tmp_path / "texts.txt").write_text("\n".join(lines) + "\n")
+    data = comparison_data(with_task(finetuned_run, TASKS["encoder"]("mean")), tmp_path / "texts.txt", 16)
+    assert not data.labelled and data.name == f"35 texts of {tmp_path / 'texts.txt'}"
+    assert data.texts == [(line.strip(),) for line in lines]
+    assert [batch["input_ids"].shape for batch in data.batches] == [(32, 16), (3, 16)]
+    assert data.batches[0]["input_mask"].sum(axis=1)[:4].tolist() == [5, 2, 3, 3]
+    (tmp_path / "texts.tsv").write_text("id\ttext\n1\tjump the a\n2\twalk\n")
+    data = comparison_data(with_task(finetuned_run, TASKS["encoder"]("mean")), tmp_path / "texts.tsv", 16)
+    assert data.texts == [("jump the a",), ("walk",)]

@@ -4,15 +4,10 @@ from pathlib import Path
 
 from kbert.config import DatasetConfig
 from kbert.encoder import BertEncoder
-from kbert.runs.checkpoint import save_checkpoint
-from kbert.runs.run_directory import RunDirectory, trained_weights
+from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
-from tests.conftest import (
-    MAX_SEQ_LENGTH,
-    tiny_encoder_config,
-    tiny_finetuning_config,
-    tiny_pretraining_config,
-)
+from tests.conftest import tiny_encoder_config
+from tests.kbert.runs.written_run import written_run
 from tests.kbert.tasks.test_task_model import make_task
 from tests.kbert.test_encoder import randomize
 from tests.tfrecords_tools import small_corpus
@@ -34,13 +29,8 @@ def untrained_run(name: str, folder: Path, vocabulary=None, **changes) -> RunDir
     task = make_task(name)
     if settings:
         task = TASKS[name].of_dataset(DatasetConfig(), TASKS[name].read_settings(settings))
-    is_finetuned = "Finetuning" in task.config_class.__name__
     vocabulary = vocabulary or small_corpus.vocabulary()
     encoder = tiny_encoder_config(**{"vocab_size": len(vocabulary)} | changes)
-    config = (tiny_finetuning_config if is_finetuned else tiny_pretraining_config)(task=name, encoder=encoder)
-    details = TASKS.record_of(task) | {"max_seq_length": MAX_SEQ_LENGTH, "data": {"train": "none"}}
-    run = RunDirectory.create_or_resume(folder, config, details, vocabulary)
-    model = task.build_model(BertEncoder(config.encoder, dtype="float32"))
+    model = task.build_model(BertEncoder(encoder, dtype="float32"))
     randomize(model)
-    save_checkpoint(run.checkpoints, 1, trained_weights(model), {}, {}, keep=1)
-    return run
+    return written_run(folder, task, model, vocabulary)

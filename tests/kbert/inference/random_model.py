@@ -13,10 +13,10 @@ from tests.tfrecords_tools import small_corpus
 TEXTS = ["jump the a", "", "walked and talked, opening the play. " * 4, "turn", "ask the looks"]
 
 
-def random_model(max_seq_length=24, **changes) -> tuple[LoadedModel, dict]:
-    """(a bare encoder of three layers as `load` would give it, its weights by name)."""
+def random_model(max_seq_length=24, num_hidden_layers=3, **changes) -> tuple[LoadedModel, dict]:
+    """(a bare encoder as `load` would give it, its weights by name)."""
     task = TASKS["encoder"]()
-    model = task.build_model(BertEncoder(tiny_encoder_config(num_hidden_layers=3)))
+    model = task.build_model(BertEncoder(tiny_encoder_config(num_hidden_layers=num_hidden_layers)))
     weights = randomize(model)
     return LoadedModel("random", task, model, small_corpus.vocabulary(), max_seq_length, **changes), weights
 

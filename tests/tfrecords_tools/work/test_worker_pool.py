@@ -4,7 +4,14 @@ import signal
 
 import pytest
 
-from tfrecords_tools.work.worker_pool import WorkerPool, num_cores
+from tfrecords_tools.work import worker_pool
+from tfrecords_tools.work.worker_pool import BYTES_WORTH_A_WORKER, WorkerPool, num_cores, workers_worth
+
+
+def test_a_small_corpus_is_worth_no_second_process(monkeypatch):
+    monkeypatch.setattr(worker_pool, "num_cores", lambda: 3)
+    sizes = [0, BYTES_WORTH_A_WORKER - 1, BYTES_WORTH_A_WORKER, 2 * BYTES_WORTH_A_WORKER, 1 << 40]
+    assert [workers_worth(size) for size in sizes] == [1, 1, 2, 3, 3]
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import os
 import shutil
 import threading
+import time
 
 import pytest
 import tensorflow as tf
@@ -15,10 +16,12 @@ from tensorflow_serving.apis import (
 from tensorflow_serving.config import model_server_config_pb2
 
 from export.gate.saved_model_session import RequestError
+from export.server import composition
 from export.server.composition import Server, ServerOptions
 from export.server.models.model_settings import ModelSettings, read_config_file, settings_of
 from export.server.models.served_model import ServedModel
 from export.server.models.warmup import MAX_RECORDS, WARMUP_FILE
+from kbert.activity import told_when_silent
 from tests.export.server.asked_model import save_asked_model
 from tests.export.server.asking import MODEL, Asked, request_of, wait_until
 
@@ -188,6 +191,24 @@ def classify_log():
     request.model_spec.signature_name = "classify"
     request.input.example_list.examples.add().features.feature["text"].bytes_list.value.append(b"a")
     return prediction_log_pb2.PredictionLog(classify_log={"request": request})
+
+
+def test_a_person_who_waits_is_told_of_the_warm_up(asked_model_dir, tmp_path, serve, monkeypatch, caplog):
+    def slowly(loaded, folder, limits):
+        while not any("warm-up" in record.getMessage() for record in caplog.records):
+            assert time.monotonic() < end, "nothing was told"
+            time.sleep(0.01)
+        return 0
+
+    caplog.set_level("INFO", logger="absl")
+    monkeypatch.setattr(composition, "replay", slowly)
+    shutil.copytree(asked_model_dir, tmp_path / "7")
+    end = time.monotonic() + 20
+    with told_when_silent(0.05):
+        serve(tmp_path)
+    assert any(
+        record.getMessage().startswith(f"{MODEL} version 7: warm-up requests: ") for record in caplog.records
+    )
 
 
 def test_warm_up_requests_are_replayed_before_a_version_is_served(asked_model_dir, tmp_path, serve):

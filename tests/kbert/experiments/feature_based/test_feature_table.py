@@ -17,16 +17,14 @@ from kbert.features import layer_feature
 from kbert.files.safetensors_file import read_safetensors
 from kbert.inference.loaded_model import load
 from kbert.reporting.feature_table_report import feature_table
-from kbert.runs.checkpoint import save_checkpoint
-from kbert.runs.run_directory import RunDirectory, trained_weights
+from kbert.runs.run_directory import RunDirectory
 from kbert.stop_signal import StoppedBySignal
-from kbert.tasks import TASKS
 from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.entity_scores import EntityCounts
 from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences
-from tests.conftest import tiny_finetuning_config
 from tests.html_checks import read_page
 from tests.kbert.experiments.glue.test_glue_benchmark import signal_in_call
+from tests.kbert.runs.written_run import written_run
 from tests.kbert.tasks.feature_based import small_features
 from tests.kbert.tasks.feature_based.test_layer_features import expected_vectors
 from tests.made_once import made_once
@@ -148,15 +146,9 @@ def test_scores_of_records_are_those_of_the_sentences_of_the_file(table):
 
 def write_tagger(model, places, folder):
     """A token classification run of 0 steps with random weights."""
-    config = tiny_finetuning_config(
-        task="token_classification", encoder=model.config, dataset=DatasetConfig(labels=LABELS)
-    )
     task = TokenClassification(LABELS)
-    details = TASKS.record_of(task) | {"max_seq_length": config.max_seq_length}
-    run = RunDirectory.create_or_resume(folder, config, details, model.vocabulary)
     tagger = task.build_model(model.encoder)
-    save_checkpoint(run.checkpoints, 0, trained_weights(tagger), {}, {"examples_consumed": 0}, keep=1)
-    return run
+    return written_run(folder, task, tagger, model.vocabulary, dataset=DatasetConfig(labels=LABELS))
 
 
 @pytest.mark.slow

@@ -1,0 +1,97 @@
+"""LiteRT files of an encoder that says how a text becomes one vector, as sentence-transformers folders do."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from export.export_tflite import export_tflite
+from export.litert.litert_model import LiteRTModel
+from kbert.config import DatasetConfig
+from kbert.config.pooling_config import PoolingConfig
+from kbert.tasks.encoding import Encoding
+from tests.conftest import tiny_finetuning_config
+from tests.html_checks import read_page
+from tests.kbert.inference.random_model import random_task_model
+
+TEXTS = ["jump the a", "Walks, and JUMPED.", "", "an unknown word", "play " * 40, "ask the looks"]
+SCORES = [0.5, 4.0, 1.0, 2.5, 3.0]
+
+
+def encoder_of_vectors(mode, normalize):
+    return random_task_model(Encoding(mode, normalize), own_pooling=PoolingConfig(mode, normalize))
+
+
+@pytest.fixture
+def text_file(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.slow  # conversions
+@pytest.mark.parametrize(
+    ("mode", "normalize", "lengths", "mediapipe"),
+    [("cls", False, (24,), True), pytest.param("mean", True, (8, 24), False, marks=pytest.mark.long)],
+)
+def test_a_file_embeds_as_the_loaded_model(tmp_path, text_file, mode, normalize, lengths, mediapipe):
+    loaded, folder = encoder_of_vectors(mode, normalize), tmp_path / "litert"
+    options = {"eval_file": text_file, "mediapipe": mediapipe}
+    report = export_tflite(loaded, folder, ["float32"], lengths, **options)["float32"]
+    model = LiteRTModel(folder / "model_float32.tflite", loaded.vocabulary)
+    assert model.lengths == lengths
+    answered = model(TEXTS)["embedding"]
+    np.testing.assert_allclose(answered, loaded.embed(TEXTS), atol=1e-5)
+    assert np.allclose(np.linalg.norm(answered, axis=1), 1.0, atol=1e-5) == normalize
+    assert (report["compared_on"], report["num_answers"]) == (f"6 texts of {text_file}", 6)
+    assert report["agreement"] == 1.0 and report["metrics"] == {}
+    assert 1 - 1e-6 < report["cosine"]["min"] <= report["cosine"]["median"] <= 1 + 1e-6
+    assert f"{report['cosine']['min']:.6f}" in read_page(folder / "report.html")
+    about = json.loads((folder / "kbert.json").read_text())
+    assert about["task_config"] == {"pooling": mode, "normalize": normalize}
+    if mediapipe:
+        found = report["mediapipe"]
+        assert found["task"] == "TextEmbedder" and (found["num_texts"], found["read_alike"]) == (6, 6)
+        assert found["cosine"] == report["cosine"]
+
+
+@pytest.mark.slow
+def test_a_config_for_pairs_of_texts_measures_the_vectors_on_scores(tmp_path):
+    """No head is missing: the cosine of two vectors is the answer to a pair."""
+    loaded = encoder_of_vectors("mean", False)
+    pairs = zip(TEXTS[:-1], TEXTS[1:], strict=True)
+    rows = [f"{one}\t{other}\t{score}\n" for (one, other), score in zip(pairs, SCORES, strict=True)]
+    (tmp_path / "dev.tsv").write_text("".join(["a\tb\tscore\n", *rows]))
+    config = tiny_finetuning_config(
+        task="cosine_similarity",
+        dataset=DatasetConfig(text="a", text_pair="b", label="score"),
+        task_settings={"highest_score": 5.0},
+    )
+    options = {"eval_file": tmp_path / "dev.tsv", "config": config}
+    report = export_tflite(loaded, tmp_path / "litert", ["float32"], (24,), **options)["float32"]
+    vectors = loaded.embed(TEXTS, normalize=True)
+    cosines = (vectors[:-1] * vectors[1:]).sum(axis=1)
+    assert report["num_answers"] == 10 and report["agreement"] == 1.0
+    assert report["metrics"]["spearman"] == pytest.approx(spearmanr(cosines, SCORES).statistic)
+    about = json.loads((tmp_path / "litert" / "kbert.json").read_text())
+    assert about["task"] == "cosine_similarity"
+    assert (about["task_config"]["pooling"], about["task_config"]["normalize"]) == ("mean", False)
+
+
+def test_what_is_refused(tmp_path, text_file):
+    (tmp_path / "empty.txt").write_text("")
+    vectors = encoder_of_vectors("mean", True)
+    for loaded, options, sentence in (
+        (random_task_model(Encoding()), {}, "random is an encoder model; .* encoders that say how a text"),
+        (vectors, {"eval_file": tmp_path / "empty.txt"}, "empty.txt is empty; give a file with a text in"),
+        (vectors, {"eval_file": tmp_path / "no.txt"}, "no.txt does not exist"),
+        (
+            vectors,
+            {"config": tiny_finetuning_config()},
+            "for the task sequence_classification, but random is",
+        ),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            export_tflite(loaded, tmp_path / "litert", ["float32"], (24,), **options)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.txt", "texts.txt"]
