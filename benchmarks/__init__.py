@@ -13,7 +13,7 @@ The rules of a comparison:
 Every benchmark prints a readable table and ends with one JSON line (benchmarks/figures/closing_line.py): its
 name, date, machine, commit, command, and its figures. Where these are rows of one table, `--figures_file`
 appends the line to a file of docs/figures/, from which `python -m benchmarks.figures.write_tables` writes
-the tables of the pages. Those of tokenization, vocabulary, training_step, finetuning and loss_curve also
-have "kbert", "peers" and "ratio": what kbert reached, what each peer reached, and kbert's speed as a multiple
-of the peer named in "ratio_to" (loss_curve defines its own ratio).
+the tables of the pages. Those of tokenization, vocabulary, training_step, finetuning, loss_curve and
+time_to_quality also have "kbert", "peers" and "ratio": what kbert reached, what each peer reached, and
+kbert's speed as a multiple of the peer named in "ratio_to" (the last two define their own ratio).
 """

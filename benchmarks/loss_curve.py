@@ -14,7 +14,6 @@ same numbers, clipping, warm-up and decay, in float32. Two questions:
 Speed is not measured here: each contestant has one core, and --at_once of them train at a time.
 """
 
-import dataclasses
 import itertools
 import statistics
 import sys
@@ -27,13 +26,13 @@ import numpy as np
 from absl import flags, logging
 
 from benchmarks.figures import closing_line
+from benchmarks.learning import text_batches
+from benchmarks.learning.text_batches import define_text_flags
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant
 from kbert import command_line
-from kbert.config import EncoderConfig
 from kbert.files.whole_file import write_text
 from kbert.reporting.html_page import page, section, table
-from tfrecords_tools.corpus.documents import input_files
 
 FLAGS = flags.FLAGS
 
@@ -43,18 +42,11 @@ _STEPS_PER_REQUEST = 50
 
 
 def define_flags():
-    flags.DEFINE_string("input_files", "../shared/data/eltec_eng/*.txt", "Text, a paragraph per line; globs.")
-    flags.DEFINE_integer("vocab_size", 8000, "WordPieces, learned from the text.", lower_bound=100)
-    flags.DEFINE_integer("hidden_size", 128, "Width of the encoder; heads are 64 wide.", lower_bound=64)
-    flags.DEFINE_integer("layers", 2, "Layers of the encoder.", lower_bound=1)
-    flags.DEFINE_integer("batch_size", 32, "Examples of a batch.", lower_bound=1)
-    flags.DEFINE_integer("seq_length", 64, "Tokens of an example.", lower_bound=16)
+    define_text_flags(hidden_size=128, layers=2, seq_length=64)
     flags.DEFINE_integer("steps", 1000, "Training steps with dropout.", lower_bound=10)
     flags.DEFINE_integer("exact_steps", 100, "Training steps without dropout.", lower_bound=2)
     flags.DEFINE_integer("seeds", 3, "Dropout seeds of each system.", lower_bound=2)
     flags.DEFINE_integer("window", 50, "A point of the curves is a mean of so many steps.", lower_bound=1)
-    flags.DEFINE_float("learning_rate", 1e-3, "The highest, after the warm-up.", lower_bound=0.0)
-    flags.DEFINE_float("dropout", 0.1, "All dropout rates.", lower_bound=0.01, upper_bound=0.9)
     flags.DEFINE_integer("at_once", 2, "Contestants that train at the same time, a core each.", lower_bound=1)
     flags.DEFINE_string("html", None, "Where to write a page with the curves.")
     environments.define_flags("hugging_face")
@@ -62,8 +54,7 @@ def define_flags():
 
 def main(argv):
     del argv
-    if FLAGS.hidden_size % 64:
-        raise ValueError(f"--hidden_size={FLAGS.hidden_size} must be a multiple of 64, the width of a head.")
+    text_batches.require_whole_heads()
     if FLAGS.steps < 2 * FLAGS.window:
         raise ValueError(f"--steps={FLAGS.steps} must be at least two windows of {FLAGS.window}.")
     pythons = environments.pythons("hugging_face")
@@ -71,7 +62,13 @@ def main(argv):
         raise ValueError("there is nothing to compare with; `make bench-peers` installs Hugging Face.")
     logging.set_verbosity(logging.WARNING)  # leaves out what the tools log while they make the records
     with tempfile.TemporaryDirectory() as folder:
-        settings = prepare(Path(folder))
+        longest = max(FLAGS.steps, FLAGS.exact_steps)
+        settings = text_batches.prepare(Path(folder), longest, (0.0, FLAGS.dropout))
+        settings["shared"] |= {
+            "precision": "float32",
+            "num_train_steps": FLAGS.steps,
+            "num_warmup_steps": FLAGS.steps // 10,
+        }
         jobs = [(system, 0.0, 1, FLAGS.exact_steps) for system in SYSTEMS]
         jobs += [
             (system, FLAGS.dropout, seed, FLAGS.steps)
@@ -90,120 +87,6 @@ def main(argv):
         write_page(FLAGS.html, found, noisy)
         print(f"the curves are in {FLAGS.html}")
     closing_line.close("loss_curve", closing(found))
-
-
-# ------------------------------------------------------------------------------ data
-
-
-def prepare(folder: Path) -> dict:
-    """Makes vocabulary, records, batches and first weights; returns the settings of the contestants."""
-    vocabulary = learn_vocabulary(folder)
-    manifest = write_records(folder)
-    if manifest.num_examples < FLAGS.steps * FLAGS.batch_size:
-        print(f"{manifest.num_examples:,} examples: some are seen more than once", flush=True)
-    encoder = encoder_config(len(vocabulary))
-    settings = {
-        "weights": {
-            dropout: write_weights(folder / f"weights_{dropout}", encoder, dropout, vocabulary)
-            for dropout in (0.0, FLAGS.dropout)
-        },
-        "shared": shared_settings(write_batches(folder, manifest)),
-    }
-    print(
-        f"{manifest.num_examples:,} examples of {FLAGS.seq_length} tokens, {len(vocabulary):,} pieces; "
-        f"{encoder.num_hidden_layers} layers of {encoder.hidden_size}",
-        flush=True,
-    )
-    return settings
-
-
-def learn_vocabulary(folder: Path):
-    """The `Vocabulary` of the text, which is written to vocab.txt as well."""
-    from benchmarks.tokenization import learned_vocabulary
-
-    lines = [
-        line
-        for file in input_files(FLAGS.input_files)
-        for line in file.read_text(encoding="utf-8").splitlines()
-        if line
-    ]
-    vocabulary = learned_vocabulary(lines, FLAGS.vocab_size)
-    vocabulary.write(folder / "vocab.txt")
-    return vocabulary
-
-
-def write_records(folder: Path):
-    """Makes the records of the text by vocab.txt; returns their manifest."""
-    from kbert.manifest import read_manifest
-    from tfrecords_tools.create_pretraining_data import create_pretraining_data
-
-    create_pretraining_data(
-        FLAGS.input_files,
-        folder / "vocab.txt",
-        folder / "records",
-        max_seq_length=FLAGS.seq_length,
-        max_predictions_per_seq=predictions(),
-        dupe_factor=1,
-    )
-    return read_manifest(folder / "records")
-
-
-def write_batches(folder: Path, manifest) -> Path:
-    """The batches of all steps in their order: name -> array [steps, batch, ...], as an .npz file."""
-    from kbert.input_pipelines.records import record_reader
-
-    read = record_reader.training_batches(folder / "records", manifest, FLAGS.batch_size, seed=1)
-    batches = list(read.take(max(FLAGS.steps, FLAGS.exact_steps)).as_numpy_iterator())
-    path = folder / "batches.npz"
-    np.savez(path, **{name: np.stack([b[name] for b in batches]) for name in batches[0]})
-    return path
-
-
-def write_weights(folder: Path, encoder: EncoderConfig, dropout: float, vocabulary) -> dict:
-    """The same first weights for both systems; returns where they are, and the encoder with its dropout."""
-    from benchmarks.workers import starting_point
-
-    folder.mkdir()
-    with_dropout = dataclasses.replace(
-        encoder, hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout
-    )
-    written = starting_point.write_weights(folder, with_dropout, vocabulary, keras_hub=False)
-    return written | {"encoder": dataclasses.asdict(with_dropout)}
-
-
-def shared_settings(batches: Path) -> dict:
-    """What all contestants have in common."""
-    return {
-        "batches": str(batches),
-        "optimizer": {
-            "learning_rate": FLAGS.learning_rate,
-            "weight_decay": 0.01,
-            "beta_1": 0.9,
-            "beta_2": 0.999,
-            "epsilon": 1e-6,
-            "global_clipnorm": 1.0,
-        },
-        "precision": "float32",
-        "num_train_steps": FLAGS.steps,
-        "num_warmup_steps": FLAGS.steps // 10,
-    }
-
-
-def predictions() -> int:
-    """15 % of the tokens, as in the original's example: 20 of 128."""
-    return round(0.15 * FLAGS.seq_length)
-
-
-def encoder_config(vocab_size) -> EncoderConfig:
-    hidden = FLAGS.hidden_size
-    return EncoderConfig(
-        vocab_size=vocab_size,
-        hidden_size=hidden,
-        num_hidden_layers=FLAGS.layers,
-        num_attention_heads=hidden // 64,
-        intermediate_size=4 * hidden,
-        max_position_embeddings=FLAGS.seq_length,
-    )
 
 
 # ------------------------------------------------------------------------------ training

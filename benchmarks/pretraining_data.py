@@ -6,11 +6,11 @@ r"""Benchmark: text -> masked pretraining records, kbert beside the original scr
 Contestants are whole processes on the same number of cores. They run in turn, several times; the table has
 medians. The original (github.com/google-research/bert) runs in this environment on tensorflow.compat.v1,
 Hugging Face in its own environment (tests/peers/requirements.txt). A peer that is not given is left out, with
-a message. At the end kbert alone runs on four copies of the corpus: its memory should not grow with the
-corpus.
+a message. At the end kbert alone runs on --copies of the corpus: its memory should not grow with the corpus,
+and the marginal speed, that of the text which came on top, leaves out what a start costs.
 """
 
-import glob
+import itertools
 import os
 import statistics
 import sys
@@ -47,11 +47,13 @@ def define_flags():
     flags.DEFINE_integer("dupe_factor", 5, "Passes over the corpus.", lower_bound=1)
     flags.DEFINE_integer("max_seq_length", 128, "Length of the sequences.", lower_bound=8)
     flags.DEFINE_integer("cores", 2, "Cores for each contestant.", lower_bound=1)
+    flags.DEFINE_list("copies", ["4"], "At the end kbert runs on so many copies of the corpus; ascending.")
     flags.DEFINE_integer("repetitions", 3, "Timed runs of every contestant.", lower_bound=1)
 
 
 def main(argv):
     del argv
+    copies = checked_copies(FLAGS.copies)
     with tempfile.TemporaryDirectory() as folder:
         _complete_flags(folder)
         num_bytes = sum(file.stat().st_size for file in input_files(FLAGS.input_files))
@@ -69,8 +71,13 @@ def main(argv):
             for name, contestant in contestants.items():
                 costs[name].append(contestant())
                 print(f"  {name}: {costs[name][-1].seconds:.1f} s", flush=True)
-        costs["kbert, 4 copies of the corpus"] = [_kbert(folder, _four_copies(folder))]
+        for number in copies:
+            costs[f"kbert, {number} copies of the corpus"] = [_kbert(folder, write_copies(folder, number))]
     print(_table(costs))
+    seconds = [statistics.median(cost.seconds for cost in costs["kbert"])]
+    seconds += [costs[f"kbert, {number} copies of the corpus"][0].seconds for number in copies]
+    for number, speed in zip(copies, marginal_speeds(num_bytes, [1, *copies], seconds), strict=True):
+        print(f"marginal speed up to {number} copies: {speed / FLAGS.cores / 1e6:.2f} MB/s per core")
     runs = {name: [cost._asdict() for cost in found] for name, found in costs.items()}
     closing_line.close("pretraining_data", {"runs": runs}, rows(costs))
 
@@ -130,13 +137,28 @@ def _hugging_face(folder):
     return process_tree.run(command, FLAGS.cores, env={"TOKENIZERS_PARALLELISM": "true"})
 
 
-def _four_copies(folder):
-    copies = Path(folder, "copies")
+def checked_copies(texts) -> list[int]:
+    """The numbers of copies; ValueError unless they ascend from 2."""
+    numbers = [int(text) if text.isdecimal() else 0 for text in texts]
+    if any(number <= before for before, number in itertools.pairwise([1, *numbers])):
+        raise ValueError(f"--copies={','.join(texts)} must be ascending numbers above 1, such as 4,16.")
+    return numbers
+
+
+def write_copies(folder, number) -> str:
+    """A glob of `number` links to each file of the corpus."""
+    copies = Path(folder, f"copies_{number}")
     copies.mkdir()
-    for file in glob.glob(FLAGS.input_files):
-        for number in range(4):
-            os.symlink(os.path.abspath(file), copies / f"{number}-{Path(file).name}")
+    for place, file in enumerate(input_files(FLAGS.input_files)):
+        for copy in range(number):
+            os.symlink(file.absolute(), copies / f"{copy}-{place}-{file.name}")
     return f"{copies}/*"
+
+
+def marginal_speeds(num_bytes, copies, seconds) -> list[float]:
+    """Bytes a second of the text that each number of copies has more than the one before."""
+    steps = itertools.pairwise(zip(copies, seconds, strict=True))
+    return [(more - less) * num_bytes / (longer - shorter) for (less, shorter), (more, longer) in steps]
 
 
 def _table(costs) -> str:

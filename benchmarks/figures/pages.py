@@ -19,6 +19,8 @@ TABLES = {
         speed_tables.serving_minilm,
         speed_tables.serving_bert_base,
         speed_tables.litert,
+        speed_tables.litert_two_threads,
+        speed_tables.litert_sms_spam,
         result_tables.results,
         readme_tables.readme_scores,
         readme_tables.readme_speed,

@@ -40,9 +40,12 @@ _ANSWERS = (
     Column("labels agree", percent, (("agreement",),)),
     Column("largest difference", difference, (("max_difference",),)),
 )
+_LITERT_SPEED = tuple(
+    Column(head, fixed, (("milliseconds", length),), best="min") for head, length in
+    (("16 tokens", "16"), ("32", "32"), ("64", "64"), ("128", "128"), ("a text of the file", "0"))
+)  # fmt: skip
 _LITERT_COLUMNS = (
-    *(Column(head, fixed, (("cpu_milliseconds", length),), best="min") for head, length in
-      (("16 tokens", "16"), ("32", "32"), ("64", "64"), ("128", "128"), ("a text of the file", "0"))),
+    *_LITERT_SPEED,
     Column("accuracy", lambda value: bare(value, 4), (("accuracy",),)),
     Column("answers of Keras", percent2, (("agreement",),)),
     Column("largest difference", difference, (("max_difference",),)),
@@ -113,10 +116,23 @@ def serving_bert_base():
 
 
 def litert():
-    record = last_record("litert")
-    own = {f"kbert `{kind}`": f"kbert/{kind}, 1" for kind in ("float32", "float16", "dynamic_int8")}
-    peers = {f"ONNX Runtime {kind}": f"onnx_runtime/{kind}, 1" for kind in ("float32", "int8")}
-    return grid("the processor's ms, 1 thread", _LITERT_COLUMNS, _rows(record, own | peers), "---"), [record]
+    return _litert("litert", 1, _LITERT_COLUMNS)
+
+
+def litert_two_threads():
+    return _litert("litert", 2, _LITERT_SPEED)
+
+
+def litert_sms_spam():
+    return _litert("litert_sms_spam", 1, _LITERT_COLUMNS)
+
+
+def _litert(name, threads, columns):
+    record = last_record(name)
+    own = {f"kbert `{kind}`": f"kbert/{kind}, {threads}" for kind in ("float32", "float16", "dynamic_int8")}
+    peers = {f"ONNX Runtime {kind}": f"onnx_runtime/{kind}, {threads}" for kind in ("float32", "int8")}
+    head = f"ms, {threads} thread{'s' * (threads > 1)}"
+    return grid(head, columns, _rows(record, own | peers), "---"), [record]
 
 
 def _label(name):

@@ -75,10 +75,10 @@ def learning_rate(step):
     return adam["learning_rate"] * max(0.0, 1 - step / last)
 
 
-arrays = np.load(settings["batches"])
+with np.load(settings["batches"]) as file:
+    arrays = dict(file)  # read once: the file decodes a whole array at every access
 batches = [
-    as_tensors({name: arrays[name][index] for name in arrays.files})
-    for index in range(len(arrays["input_ids"]))
+    as_tensors({name: arrays[name][index] for name in arrays}) for index in range(len(arrays["input_ids"]))
 ]
 turns.ready(torch=torch.__version__, transformers=transformers.__version__)
 step = 0

@@ -50,10 +50,10 @@ def as_arguments(batch):
     return inputs, batch["masked_lm_ids"], batch["masked_lm_weights"]
 
 
-arrays = np.load(settings["batches"])
+with np.load(settings["batches"]) as file:
+    arrays = dict(file)  # read once: the file decodes a whole array at every access
 batches = [
-    as_arguments({name: arrays[name][index] for name in arrays.files})
-    for index in range(len(arrays["input_ids"]))
+    as_arguments({name: arrays[name][index] for name in arrays}) for index in range(len(arrays["input_ids"]))
 ]
 turns.ready(tensorflow=tf.__version__, keras=keras.__version__, keras_hub=keras_hub.__version__)
 step = 0

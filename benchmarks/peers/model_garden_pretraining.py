@@ -21,6 +21,7 @@ if settings["precision"] == "bfloat16":
 
 
 from official.modeling.optimization.legacy_adamw import AdamWeightDecay  # noqa: E402
+from official.modeling.optimization.lr_schedule import LinearWarmup  # noqa: E402
 from official.nlp.configs import bert, encoders  # noqa: E402
 from official.nlp.data.pretrain_dataloader import BertPretrainDataConfig  # noqa: E402
 from official.nlp.tasks.masked_lm import MaskedLMConfig, MaskedLMTask  # noqa: E402
@@ -50,8 +51,11 @@ task = MaskedLMTask(
 model = task.build_model()
 metrics = task.build_metrics(training=True)
 adam = settings["optimizer"]
+learning_rate = adam["learning_rate"]  # constant after the warm-up
+if settings["num_warmup_steps"]:
+    learning_rate = LinearWarmup(learning_rate, settings["num_warmup_steps"], warmup_learning_rate=0.0)
 optimizer = AdamWeightDecay(
-    learning_rate=adam["learning_rate"],
+    learning_rate=learning_rate,
     beta_1=adam["beta_1"],
     beta_2=adam["beta_2"],
     epsilon=adam["epsilon"],
@@ -114,10 +118,10 @@ def train_step(batch):
     return task.train_step(batch, model, optimizer, metrics)
 
 
-arrays = np.load(settings["batches"])
+with np.load(settings["batches"]) as file:
+    arrays = dict(file)  # read once: the file decodes a whole array at every access
 batches = [
-    as_tensors({name: arrays[name][index] for name in arrays.files})
-    for index in range(len(arrays["input_ids"]))
+    as_tensors({name: arrays[name][index] for name in arrays}) for index in range(len(arrays["input_ids"]))
 ]
 model(batches[0])
 with np.load(settings["weights"]) as weights:

@@ -78,7 +78,9 @@ def thin(steps, values, most: int = _MOST_POINTS):
     return *means, np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
 
 
-def chart(title: str, series: list[Series], kind: Kind, last_step: int, phases=()) -> str:
+def chart(
+    title: str, series: list[Series], kind: Kind, last_step: int, phases=(), along: str = "step"
+) -> str:
     """A chart of one metric by step, for one or several runs, as HTML.
 
     Args:
@@ -87,6 +89,7 @@ def chart(title: str, series: list[Series], kind: Kind, last_step: int, phases=(
       kind: how to show the values.
       last_step: the step at the right edge; the left edge is step 0.
       phases: a pair (step, name) for each step where a new phase begins.
+      along: what a step is, for the texts: "second" where the values are drawn over time.
     """
     lines = [thin(one.steps, one.values) for one in series]
     low, high, ticks = _scale(series, lines, kind)
@@ -119,11 +122,12 @@ def chart(title: str, series: list[Series], kind: Kind, last_step: int, phases=(
     return (
         f"<figure class='chart'><figcaption>{escape(title)}</figcaption><div>"
         f"<svg class='scale' width='{_SCALE}' height='{height}' aria-hidden='true'>{scale}</svg>"
-        f"<svg class='curve' role='img' aria-label='{escape(title, quote=True)} by step' "
+        f"<svg class='curve' role='img' aria-label='{escape(title, quote=True)} by {along}' "
         f"width='100%' height='{height}'>{''.join(grid)}"
         f"<svg y='{_READING}' width='100%' height='{_PLOT}' viewBox='0 0 {_UNITS} {_UNITS}' "
         f"preserveAspectRatio='none'>{''.join(inner)}</svg>{_phase_lines(phases, x, kind)}"
-        f"{''.join(points)}{''.join(steps_below)}{_readings(series, lines, kind, x)}</svg></div></figure>\n"
+        f"{''.join(points)}{''.join(steps_below)}{_readings(series, lines, kind, x, along)}</svg></div>"
+        "</figure>\n"
     )
 
 
@@ -203,7 +207,7 @@ def _phase_lines(phases, x, kind):
     return "".join(parts)
 
 
-def _readings(series, lines, kind, x):
+def _readings(series, lines, kind, x, along):
     """Columns that show their values while the pointer is in them; otherwise the last values are shown."""
     steps = sorted({int(step) for line in lines for step in line[0]} | _point_steps(series))
     if len(steps) > _MOST_COLUMNS:
@@ -212,14 +216,17 @@ def _readings(series, lines, kind, x):
     middles = [(x(a) + x(b)) / 2 for a, b in zip(steps, steps[1:], strict=False)]
     edges = [0.0, *middles, 100.0]
     whole = [(one.steps, one.values) for one in series]
-    parts = [f"<text class='rest' y='14'>{_reading(series, whole, kind, _newest(series), None)}</text>"]
+    parts = [
+        f"<text class='rest' y='14'>{_reading(series, whole, kind, _newest(series), None, along)}</text>"
+    ]
     for index, step in enumerate(steps):
         left, right = edges[index], edges[index + 1]
         reach = max(b - a for a, b in zip(steps, steps[1:], strict=False)) if len(steps) > 1 else 1
         parts.append(
             f"<g class='column'><rect x='{left:.2f}%' y='0' width='{right - left:.2f}%' "
             f"height='{_READING + _PLOT}'/><line x1='{x(step):.2f}%' x2='{x(step):.2f}%' y1='{_READING}' "
-            f"y2='{_READING + _PLOT}'/><text y='14'>{_reading(series, lines, kind, step, reach)}</text></g>"
+            f"y2='{_READING + _PLOT}'/><text y='14'>"
+            f"{_reading(series, lines, kind, step, reach, along)}</text></g>"
         )
     return "".join(parts)
 
@@ -234,9 +241,9 @@ def _point_steps(series):
     return {step for one in series for step in one.point_steps}
 
 
-def _reading(series, lines, kind, step, reach):
+def _reading(series, lines, kind, step, reach, along):
     """ "step 1,000  5.31  ● 5.40", with the values in the colours of their runs; "●": an evaluation."""
-    parts = [f"step {step:,}"]
+    parts = [f"{along} {step:,}"]
     for one, line in zip(series, lines, strict=True):
         for steps, values, sign in ((line[0], line[1], ""), (one.point_steps, one.point_values, "● ")):
             value = _nearest(steps, values, step, reach)

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from kbert.runs.run_directory import trained_weights
 from kbert.training.coupled_rows import with_coupled_rows
+from kbert.training.devices.gradient_all_reduce import all_reduce_gradients
 from kbert.training.evaluation_step import model_inputs
 from kbert.training.gradient_accumulation import summed_over_parts
 from kbert.training.loss_scale import SMALLEST_SCALE, DynamicLossScale
@@ -36,6 +37,8 @@ class TrainStep:
       gradient_accumulation_steps: the number of parts of a batch, which are worked on one after the other.
       precision: the model's; "mixed_float16" scales the loss, see `DynamicLossScale`.
       first_update: the step at which the optimizer's moments were 0; it counts its updates from there.
+      all_reduce_dtype: in which the gradients are summed over replicas, see `all_reduce_gradients`. The parts
+        of a batch are summed before, in float32.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class TrainStep:
         gradient_accumulation_steps=1,
         precision="float32",
         first_update=0,
+        all_reduce_dtype="float32",
     ):
         self._task = task
         self._model = model
@@ -61,6 +65,7 @@ class TrainStep:
         self._seed = seed
         self._num_parts = gradient_accumulation_steps
         self._first_update = first_update
+        self._all_reduce_dtype = all_reduce_dtype
         self._updated = optimizer.variables
         self._training_only = {
             name: variable.value
@@ -135,9 +140,9 @@ class TrainStep:
     def _updating_step(self, batch, step, replica_id):
         weights = self._over_replicas(self._task.training_loss_weights(batch))
         scale = self._loss_scale.read() if self._loss_scale else None
-        gradients, sums = self._over_replicas(
-            self._gradients_of_batch(batch, weights, step, replica_id, scale)
-        )
+        gradients, sums = self._gradients_of_batch(batch, weights, step, replica_id, scale)
+        if not self._alone:
+            gradients, sums = all_reduce_gradients(gradients, sums, self._all_reduce_dtype)
         records = {name: (sums["losses"][name], weights[name]) for name in weights} | sums["metrics"]
         return records | self._update(gradients, step, scale)
 

@@ -28,6 +28,7 @@ from kbert.training.devices.distribution import (
     require_whole_shares,
     wait_for_all,
 )
+from kbert.training.devices.gradient_all_reduce import resolve_all_reduce_dtype
 from kbert.training.devices.jit import resolve_jit
 from kbert.training.devices.stop_agreement import StopAgreement
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches, means
@@ -100,6 +101,7 @@ class _Training:
     def __init__(self, task, config, plan, run, strategy, stop):
         for phase in plan.phases:
             require_whole_shares(phase.config, strategy)
+        self._all_reduce_dtype = resolve_all_reduce_dtype(config, strategy)
         self._task, self._config, self._plan, self._run = task, config, plan, run
         self._strategy, self._stop = strategy, stop
         self._chief = is_chief(strategy)
@@ -198,6 +200,7 @@ class _Training:
             self._task, self._model, self._optimizer, self._learning_rate, self._global_step, strategy,
             self._jit_compile, self._config.seed, phase.config.gradient_accumulation_steps,
             self._config.precision, first_update=self._plan.first_update_of(self._number),
+            all_reduce_dtype=self._all_reduce_dtype,
         )  # fmt: skip
 
     def _restore_optimizer(self, path, before):

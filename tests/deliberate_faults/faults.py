@@ -335,6 +335,26 @@ _TRAINING = (
         "kbert/training/test_gradient_accumulation.py",
     ),
     _fault(
+        "counts are summed in bfloat16 as well", "kbert/training/devices/gradient_all_reduce.py",
+        ', all_reduce("sum", sums)', ', all_reduce("sum", {k: tf.cast(v, dtype) for k, v in sums.items()})',
+        "kbert/training/devices/test_gradient_all_reduce.py",
+    ),
+    _fault(
+        "the dtype of the all-reduce is forgotten", "kbert/training/trainer.py",
+        "all_reduce_dtype=self._all_reduce_dtype", 'all_reduce_dtype="float32"',
+        "kbert/training/devices/test_gradient_all_reduce.py::test_the_dtype_reaches_the_step",
+    ),
+    _fault(
+        "a ring sends its bytes once", "benchmarks/replicas/on_paper.py",
+        "return 2 * (devices - 1) / devices", "return (devices - 1) / devices",
+        "benchmarks/test_scaling.py::test_a_ring_sends_what_the_formula_says",
+    ),
+    _fault(
+        "one lucky step reaches a loss", "benchmarks/learning/on_the_clock.py",
+        "np.flatnonzero(self.losses[self._window - 1 :] <= loss)", "np.flatnonzero(self.losses <= loss)",
+        "benchmarks/test_time_to_quality.py",
+    ),
+    _fault(
         "good steps are counted on after the scale has grown", "kbert/training/loss_scale.py",
         "tf.where(finite & ~grows, good_steps, 0)", "tf.where(finite, good_steps, 0)",
         "kbert/training/test_loss_scale.py",

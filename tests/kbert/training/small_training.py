@@ -79,6 +79,7 @@ class SmallTraining:
         recompute=False,
         lora=None,
         with_teacher=False,
+        all_reduce_dtype="float32",
     ):
         strategy = strategy or tf.distribute.get_strategy()
         encoder = tiny_encoder_config(
@@ -110,6 +111,7 @@ class SmallTraining:
             seed,
             gradient_accumulation_steps,
             precision or dtype,
+            all_reduce_dtype=all_reduce_dtype,
         )
         self._dataset = distribute(strategy, lambda share: parts_of(batches, share))
         self._start = self.snapshot()

@@ -12,6 +12,8 @@ import sys
 import kbert.command_line  # noqa: F401  a quiet start
 from kbert.training.devices.distribution import is_chief, make_strategy, wait_for_all
 
+IN_PARTS = {"gradient_accumulation_steps": 2, "all_reduce_dtype": "bfloat16"}
+
 
 def main():
     orders = json.loads(sys.argv[1])
@@ -36,10 +38,57 @@ def losses(strategy, cases):
             case["lora"] = LoraConfig(**case["lora"])
         training = SmallTraining(batches, strategy, **case)
         answer[name] = training.losses(num_steps)
+    if strategy.num_replicas_in_sync > 1:
+        answer["sums"] = {dtype: sums_in(strategy, dtype) for dtype in ("float32", "bfloat16")}
+        answer["collectives"] = collectives(SmallTraining(batches, strategy, **IN_PARTS), strategy)
     if len(strategy.experimental_local_results(training.global_step)) > 1:  # replicas in this process
         answer["replicas_agree"] = replicas_agree(training, strategy)
         answer["dropout"] = dropout_of_replicas(SmallTraining(batches, strategy, dropout=0.3), strategy)
     return answer
+
+
+def gradients_of_replica(number):
+    """Two gradients that need more digits than bfloat16 has; NumPy can make them as well."""
+    import tensorflow as tf
+
+    places = tf.cast(tf.range(7), tf.float32) + 1.0 + tf.cast(number, tf.float32)
+    return [tf.sqrt(places), -100.0 / places]
+
+
+def sums_in(strategy, dtype):
+    """What `all_reduce_gradients` makes of two gradients and of a count that bfloat16 cannot hold."""
+    import tensorflow as tf
+
+    from kbert.training.devices.gradient_all_reduce import all_reduce_gradients
+
+    @tf.function
+    def summed():
+        def replica():
+            number = tf.distribute.get_replica_context().replica_id_in_sync_group
+            count = 1001.0 + tf.cast(number, tf.float32)
+            return all_reduce_gradients(gradients_of_replica(number), {"count": count}, dtype)
+
+        return strategy.experimental_local_results(strategy.run(replica))[0]
+
+    gradients, others = summed()
+    return {"gradients": [g.numpy().tolist() for g in gradients], "count": float(others["count"])}
+
+
+def collectives(training, strategy):
+    """What one replica sends in a step: the dtype of each sum over replicas -> its numbers.
+
+    Only sums outside of the loop over the parts of a batch are found.
+    """
+    iterator = training._batches
+    graph = training.step._global_step_on.get_concrete_function(iterator.element_spec).graph
+    sums = [op.inputs[0] for op in graph.get_operations() if op.type.startswith("CollectiveReduce")]
+    here = len(strategy.experimental_local_results(training.global_step))
+    sizes = {}
+    for tensor in sums:
+        name = tensor.dtype.name
+        sizes[name] = sizes.get(name, 0) + tensor.shape.num_elements() // here
+    weights = sum(v.shape.num_elements() for v in training.optimizer.variables)
+    return {"sizes": sizes, "parameters": weights}
 
 
 def replicas_agree(training, strategy):

@@ -2,6 +2,7 @@
 
 import json
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -13,6 +14,8 @@ STRATEGIES = {"one_device": (0, 1), "mirrored": (2, 1), "multi_worker": (0, 2)}
 CLIPPED = {"dropout": 0.0, "clipnorm": 0.1, "learning_rate": 5e-3}
 WHOLE = CLIPPED | {"num_steps": 50}
 ADAPTED = CLIPPED | {"num_steps": 5, "lora": {"rank": 2}}
+HALVED = CLIPPED | {"num_steps": 5, "all_reduce_dtype": "bfloat16"}
+SCALED = CLIPPED | {"num_steps": 4, "dtype": "mixed_float16", "all_reduce_dtype": "float16"}
 TAUGHT = CLIPPED | {"num_steps": 5, "with_teacher": True}
 
 
@@ -33,7 +36,7 @@ def one_process():
     parts = WHOLE | {"gradient_accumulation_steps": 4}
     on_one = {"whole": WHOLE, "parts": parts, "lora": ADAPTED, "taught": TAUGHT}
     # Groups of replicas of several sizes do not go together in one process.
-    on_two = {"whole": WHOLE, "lora": ADAPTED, "taught": TAUGHT}
+    on_two = {"whole": WHOLE, "lora": ADAPTED, "taught": TAUGHT, "halved": HALVED, "scaled": SCALED}
     two, one = losses(1, ("mirrored", 2, on_two), ("one_device", 0, on_one))
     return {2: two, 1: one}
 
@@ -66,17 +69,54 @@ def test_replicas_learn_from_a_teacher_as_one_does(one_process):
     np.testing.assert_allclose(one_process[2]["taught"], taught, atol=1e-4)
 
 
+def assert_gradients_alone_are_rounded(answer):
+    """The sums of `gradients_of_replica` over two replicas, by NumPy's bfloat16."""
+    places = [np.arange(1, 8, dtype=np.float32) + number for number in (0, 1)]
+    both = [[np.sqrt(p), np.float32(-100) / p] for p in places]
+    for dtype, kind in (("float32", np.float32), ("bfloat16", ml_dtypes.bfloat16)):
+        found = answer["sums"][dtype]
+        assert found["count"] == 2003.0  # more digits than bfloat16 has
+        for first, second, total in zip(*both, found["gradients"], strict=True):
+            expected = (first.astype(kind) + second.astype(kind)).astype(np.float32)
+            np.testing.assert_allclose(total, expected, rtol=1e-6, err_msg=dtype)
+
+
+def assert_half_the_bytes_are_sent(answer):
+    """Each gradient once in bfloat16, also with parts; in float32 only losses, weights and counts."""
+    sizes = answer["collectives"]["sizes"]
+    assert sizes["bfloat16"] == answer["collectives"]["parameters"]
+    assert set(sizes) == {"bfloat16", "float32"} and sizes["float32"] < 40
+
+
+@pytest.mark.slow
+def test_gradients_summed_in_bfloat16_take_nearly_the_same_steps(one_process):
+    assert_gradients_alone_are_rounded(one_process[2])
+    assert_half_the_bytes_are_sent(one_process[2])
+    whole, halved = one_process[2]["whole"][:5], one_process[2]["halved"]
+    assert halved[0] == whole[0] and halved[1:] != whole[1:]
+    np.testing.assert_allclose(halved, whole, atol=5e-3)
+
+
+@pytest.mark.slow
+def test_scaled_gradients_are_summed_in_float16(one_process):
+    np.testing.assert_allclose(one_process[2]["scaled"], one_process[2]["whole"][:4], atol=0.03)
+
+
 @pytest.mark.slow
 @pytest.mark.long
 def test_workers_take_the_steps_of_one(one_process):
     cases = {
         "whole": WHOLE,
         "parts": CLIPPED | {"num_steps": 10, "gradient_accumulation_steps": 2},
+        "halved": HALVED,
     }
     (answer,) = losses(2, ("multi_worker", 0, cases))
     assert answer["num_replicas"] == 2
     np.testing.assert_allclose(answer["whole"], one_process[1]["whole"], atol=1e-4)
     np.testing.assert_allclose(answer["parts"], one_process[1]["whole"][:10], atol=1e-4)
+    assert_gradients_alone_are_rounded(answer)
+    assert_half_the_bytes_are_sent(answer)
+    np.testing.assert_allclose(answer["halved"], one_process[2]["halved"], atol=1e-4)
 
 
 @pytest.mark.exhaustive

@@ -1,0 +1,1 @@
+"""What benchmarks/scaling.py is made of: groups of processes, a table, a model on paper."""
