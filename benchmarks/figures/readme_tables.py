@@ -10,11 +10,11 @@ _SCORES = (
     ("SST-2, all rows, accuracy", "sst2", "{k[accuracy]}", "{h[accuracy]}"),
     ("MRPC, accuracy / F1", "mrpc", "{k[accuracy]} / {k[f1]} (mean of 3 seeds)", "{h[accuracy]} / {h[f1]}"),
     ("CoLA, Matthews", "cola", "{k[matthews]} (mean of 3 seeds)", "{h[matthews_1]}, {h[matthews_2]}"),
-    ("STS-B, Pearson / Spearman", "stsb", "{k[pearson]} / {k[spearman]}",
+    ("STS-B, Pearson / Spearman", "stsb", "{k[pearson]} / {k[spearman]} (mean of 3 seeds)",
      "{h[pearson_1]} / {h[spearman_1]}, {h[pearson_2]} / {h[spearman_2]}"),
     ("CoNLL-2003, entity F1", "conll2003", "{k[f1]}", "{h[f1]}"),
-    ("SQuAD v1.1, 6,000 questions, EM / F1", "squad_v1", "{k[exact_match]} / {k[f1]}, **behind**",
-     "{h[exact_match]} / {h[f1]}"),
+    ("SQuAD v1.1, 6,000 questions, EM / F1", "squad_v1",
+     "{k[exact_match_1]} / {k[f1_1]}, {k[exact_match_2]} / {k[f1_2]}", "{h[exact_match]} / {h[f1]}"),
 )  # fmt: skip
 _SERVING = "[serving speed](docs/serving_speed.md)"
 _BEHIND = ", **behind**"

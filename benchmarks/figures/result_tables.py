@@ -5,6 +5,7 @@ from benchmarks.figures.grids import table_row
 from benchmarks.figures.records import last_record
 
 _BOTH = "`--config=configs/finetuning/sst2.toml --override=num_train_epochs=1`"
+_SCHEDULE = "and its schedule (below)"
 _NER = "[words on frozen features](feature_based_ner.md)"
 
 # Task of the record: label, recipe, kbert (k), Hugging Face (h), command.
@@ -46,9 +47,10 @@ ROWS = {
     ),
     "stsb": (
         "STS-B (5,749 pairs)", "4 epochs, batch 32, length 128",
-        "Pearson {k[pearson]}, Spearman {k[spearman]}",
+        "Pearson {k[pearson]} ± {k[pearson_deviation]}, Spearman {k[spearman]} ± {k[spearman_deviation]} "
+        "(three seeds)",
         "{h[pearson_1]} and {h[spearman_1]}, {h[pearson_2]} and {h[spearman_2]} (two seeds)",
-        "`--config=configs/finetuning/stsb.toml`",
+        f"`--config=configs/finetuning/stsb.toml` {_SCHEDULE}",
     ),
     "codah": (
         "CODAH (1,665 questions)", "3 epochs, batch 8, length 128",
@@ -69,9 +71,9 @@ ROWS = {
     "squad_v1": (
         "SQuAD v1.1 (6,000 questions of `squad_v1` and SQuADShifts' new Wikipedia)",
         "2 epochs, batch 16, length 384",
-        "EM {k[exact_match]}, F1 {k[f1]}; with `--override=padding=keep` {k[exact_match_padded]}, "
-        "{k[f1_padded]} (one seed each): **behind**",
-        "EM {h[exact_match]}, F1 {h[f1]}", "`--config=configs/finetuning/squad_v1_minilm.toml`",
+        "EM {k[exact_match_1]} and {k[exact_match_2]}, F1 {k[f1_1]} and {k[f1_2]} (two seeds); with the "
+        "original's schedule {k[exact_match_linear]}, {k[f1_linear]} (one seed)",
+        "EM {h[exact_match]}, F1 {h[f1]} (one seed)", "`--config=configs/finetuning/squad_v1_minilm.toml`",
     ),
     "squad_v2": (
         "SQuAD v2.0 (3,200 questions, 348 of them unanswerable)", "2 epochs, batch 16, length 384",
