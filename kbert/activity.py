@@ -8,8 +8,8 @@ without a name is told as well, by the name of the script. A program that only i
 import contextlib
 import logging as standard_logging
 import threading
-import time
 from collections.abc import Iterable, Iterator
+from time import monotonic
 from typing import TypeVar
 
 from absl import logging
@@ -28,7 +28,7 @@ class _Activity:
     """Attributes: `text`, which may be changed while it goes on; `began`, by time.monotonic."""
 
     def __init__(self, text: str):
-        self.text, self.began = text, time.monotonic()
+        self.text, self.began = text, monotonic()
 
 
 _going_on: list[_Activity] = []
@@ -98,13 +98,13 @@ def told_when_silent(
     """
     first = FIRST_SECONDS if first_seconds is None else first_seconds
     longest = SILENT_SECONDS if silent_seconds is None else silent_seconds
-    heard, ended, began = _Heard(), threading.Event(), time.monotonic()
+    heard, ended, began = _Heard(), threading.Event(), monotonic()
     check = min(_CHECK_SECONDS, longest / 4)
 
     def tell():
         silent, is_first, looked = 0.0, True, began
         while not ended.wait(check):
-            looked, before = time.monotonic(), looked
+            looked, before = monotonic(), looked
             own = _going_on[-1:]
             if heard.anything_new() or (own and own[0].text is _AT_REST):
                 silent, is_first = 0.0, False
