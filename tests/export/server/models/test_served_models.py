@@ -207,7 +207,7 @@ def test_a_person_who_waits_is_told_of_the_warm_up(asked_model_dir, tmp_path, se
     with told_when_silent(0.05):
         serve(tmp_path)
     assert any(
-        record.getMessage().startswith(f"{MODEL} version 7: warm-up requests: ") for record in caplog.records
+        record.getMessage().startswith(f"{MODEL} version 7: warm-up requests") for record in caplog.records
     )
 
 
