@@ -38,7 +38,7 @@ def losses(strategy, cases):
             case["lora"] = LoraConfig(**case["lora"])
         training = SmallTraining(batches, strategy, **case)
         answer[name] = training.losses(num_steps)
-    if strategy.num_replicas_in_sync > 1:
+    if "halved" in cases:
         answer["sums"] = {dtype: sums_in(strategy, dtype) for dtype in ("float32", "bfloat16")}
         answer["collectives"] = collectives(SmallTraining(batches, strategy, **IN_PARTS), strategy)
     if len(strategy.experimental_local_results(training.global_step)) > 1:  # replicas in this process

@@ -36,9 +36,16 @@ def one_process():
     parts = WHOLE | {"gradient_accumulation_steps": 4}
     on_one = {"whole": WHOLE, "parts": parts, "lora": ADAPTED, "taught": TAUGHT}
     # Groups of replicas of several sizes do not go together in one process.
-    on_two = {"whole": WHOLE, "lora": ADAPTED, "taught": TAUGHT, "halved": HALVED, "scaled": SCALED}
+    on_two = {"whole": WHOLE, "lora": ADAPTED, "taught": TAUGHT}
     two, one = losses(1, ("mirrored", 2, on_two), ("one_device", 0, on_one))
     return {2: two, 1: one}
+
+
+@pytest.fixture(scope="module")
+def with_fewer_bits():
+    """Steps of two replicas whose gradients are summed in 16 bits."""
+    (two,) = losses(1, ("mirrored", 2, {"halved": HALVED, "scaled": SCALED}))
+    return two
 
 
 @pytest.mark.slow
@@ -89,22 +96,24 @@ def assert_half_the_bytes_are_sent(answer):
 
 
 @pytest.mark.slow
-def test_gradients_summed_in_bfloat16_take_nearly_the_same_steps(one_process):
-    assert_gradients_alone_are_rounded(one_process[2])
-    assert_half_the_bytes_are_sent(one_process[2])
-    whole, halved = one_process[2]["whole"][:5], one_process[2]["halved"]
+@pytest.mark.long
+def test_gradients_summed_in_bfloat16_take_nearly_the_same_steps(one_process, with_fewer_bits):
+    assert_gradients_alone_are_rounded(with_fewer_bits)
+    assert_half_the_bytes_are_sent(with_fewer_bits)
+    whole, halved = one_process[2]["whole"][:5], with_fewer_bits["halved"]
     assert halved[0] == whole[0] and halved[1:] != whole[1:]
     np.testing.assert_allclose(halved, whole, atol=5e-3)
 
 
 @pytest.mark.slow
-def test_scaled_gradients_are_summed_in_float16(one_process):
-    np.testing.assert_allclose(one_process[2]["scaled"], one_process[2]["whole"][:4], atol=0.03)
+@pytest.mark.long
+def test_scaled_gradients_are_summed_in_float16(one_process, with_fewer_bits):
+    np.testing.assert_allclose(with_fewer_bits["scaled"], one_process[2]["whole"][:4], atol=0.03)
 
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_workers_take_the_steps_of_one(one_process):
+def test_workers_take_the_steps_of_one(one_process, with_fewer_bits):
     cases = {
         "whole": WHOLE,
         "parts": CLIPPED | {"num_steps": 10, "gradient_accumulation_steps": 2},
@@ -116,7 +125,7 @@ def test_workers_take_the_steps_of_one(one_process):
     np.testing.assert_allclose(answer["parts"], one_process[1]["whole"][:10], atol=1e-4)
     assert_gradients_alone_are_rounded(answer)
     assert_half_the_bytes_are_sent(answer)
-    np.testing.assert_allclose(answer["halved"], one_process[2]["halved"], atol=1e-4)
+    np.testing.assert_allclose(answer["halved"], with_fewer_bits["halved"], atol=1e-4)
 
 
 @pytest.mark.exhaustive
