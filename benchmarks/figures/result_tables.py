@@ -54,7 +54,8 @@ ROWS = {
     ),
     "codah": (
         "CODAH (1,665 questions)", "3 epochs, batch 8, length 128",
-        "accuracy {k[accuracy]}", "{h[accuracy]}", "`--config=configs/finetuning/codah.toml`",
+        "accuracy {k[accuracy_1]} and {k[accuracy_2]} (two seeds)", "{h[accuracy]}",
+        f"`--config=configs/finetuning/codah.toml` {_SCHEDULE}",
     ),
     "conll2003": (
         "CoNLL-2003 (14,041 sentences)", "3 epochs, batch 32, length 128",
