@@ -57,6 +57,12 @@ def define_flags():
         "Labelled file to compare on, or, of an encoder of vectors without --config, a text in each line; "
         "without it, a few fixed texts without labels.",
     )
+    flags.DEFINE_enum(
+        "split",
+        "all",
+        ["all", "dev"],
+        "dev: of the training file as --eval_file only the examples that dev_split held out.",
+    )
     flags.DEFINE_float(
         "min_agreement", MIN_AGREEMENT, "Least share of a file's answers that are those of Keras."
     )
@@ -82,6 +88,7 @@ def export_tflite(
     mediapipe=False,
     tokenizer_inside=False,
     config: FinetuningConfig | None = None,
+    held_out=False,
 ) -> dict:
     """Exports a fine-tuned model to LiteRT files.
 
@@ -97,6 +104,7 @@ def export_tflite(
       mediapipe: also write mediapipe_<quantization>.tflite, see docs/mobile.md.
       tokenizer_inside: also write text_<quantization>.tflite, which takes texts.
       config: how labelled files are read, for a `LoadedModel`; see `source_of`.
+      held_out: compare only on the part of `eval_file`, the run's training file, that `dev_split` held out.
 
     Returns:
       dict: path, and for each quantization the report of its file: bytes, lengths, ops, latency_ms (length
@@ -123,7 +131,7 @@ def export_tflite(
         check_mediapipe(source, lengths)
     if tokenizer_inside:
         check_tokenizer_inside(source, lengths)
-    export = MeasuredExport(source, lengths, eval_file, min_agreement, mediapipe, tokenizer_inside)
+    export = MeasuredExport(source, lengths, eval_file, min_agreement, mediapipe, tokenizer_inside, held_out)
     with whole_folder(output_dir, replace=overwrite) as aside:
         reports = {}
         for name in quantizations:
@@ -196,6 +204,7 @@ def main(argv):
         FLAGS.mediapipe,
         FLAGS.tokenizer_inside,
         config,
+        FLAGS.split == "dev",
     )
     from .closing_tables import litert_table
 

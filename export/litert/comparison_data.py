@@ -44,7 +44,7 @@ class ComparisonData(NamedTuple):
         return self.examples is not None
 
 
-def comparison_data(source, eval_file, max_seq_length: int) -> ComparisonData:
+def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = False) -> ComparisonData:
     """The rows of a file; without one (None), those of FIXED_TEXTS. These have no labels.
 
     Args:
@@ -52,24 +52,30 @@ def comparison_data(source, eval_file, max_seq_length: int) -> ComparisonData:
       eval_file: as for `run_evaluation`. Of a model that is not trained on labelled files, an encoder that
         makes vectors of texts, a file with a text in each line, or with a column `text`.
       max_seq_length: of the longest signature; longer texts are cut, or windowed, as the task does.
+      held_out: take only the part of `eval_file`, the run's training file, that `dev_split` held out.
 
     Raises:
       ValueError: when the file does not match the model or has no example.
     """
+    from kbert.experiments.evaluation import not_held_out
     from kbert.tasks.task import reads_files
 
+    if held_out and (eval_file is None or source.held_out is None):
+        raise ValueError(not_held_out(source))
     if eval_file is None:
         return _fixed_rows(source, max_seq_length)
-    return (_labelled_rows if reads_files(type(source.task)) else _rows_of_texts)(
-        source, eval_file, max_seq_length
-    )
+    if not reads_files(type(source.task)):
+        return _rows_of_texts(source, eval_file, max_seq_length)
+    return _labelled_rows(source, eval_file, max_seq_length, source.held_out if held_out else None)
 
 
-def _labelled_rows(source, eval_file, length):
+def _labelled_rows(source, eval_file, length, part_of):
     from kbert.experiments.labelled_file import LabelledFile
     from kbert.tokenization.text_inputs import TextInputs
 
     data = LabelledFile(eval_file, type(source.task), source.dataset)
+    if part_of:
+        data = part_of(data)
     data.check_with(source.task, length)
     data.tokenize_with(source.task, TextInputs(source.vocabulary, length))
     if not data.num_examples:

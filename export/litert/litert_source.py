@@ -1,12 +1,14 @@
 """What an export to LiteRT needs of its model, whether it comes from a run or from any checkpoint."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kbert.article import with_article
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
+from kbert.experiments.evaluation import held_out_part
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
@@ -31,6 +33,8 @@ class LiteRTSource(NamedTuple):
       best_metric: the metric that a report shows first.
       files: what is read of it; nothing may be written there.
       load: function to (task with what evaluations chose, Keras model).
+      held_out: of a run with `dev_split`: function from the `LabelledFile` of its training file to the part
+        that it was not trained on.
     """
 
     path: Path | str
@@ -42,6 +46,7 @@ class LiteRTSource(NamedTuple):
     best_metric: str
     files: tuple[Path, ...]
     load: Callable[[], tuple["Task", Any]]
+    held_out: Callable[[Any], Any] | None = None
 
 
 def source_of(model: RunDirectory | LoadedModel, config: FinetuningConfig | None = None) -> LiteRTSource:
@@ -74,6 +79,7 @@ def _of_run(run, config) -> LiteRTSource:
         best_metric=run.config.best_metric or task.best_metric,
         files=tuple(run.path / name for name in _FILES_OF_A_RUN),
         load=run.load_model,
+        held_out=functools.partial(held_out_part, run) if "held_out" in run.details else None,
     )
 
 

@@ -27,7 +27,7 @@ class MeasuredExport:
     Args:
       source: the `LiteRTSource`.
       lengths: of the signatures, ascending.
-      eval_file: see `comparison_data`.
+      eval_file, held_out: see `comparison_data`.
       min_agreement: the least share of answers that are those of Keras.
       mediapipe, tokenizer_inside: whether each file gets one for MediaPipe beside it, and one that takes
         texts.
@@ -39,10 +39,19 @@ class MeasuredExport:
       ValueError: when the file does not match the model, or weights or answers are not finite.
     """
 
-    def __init__(self, source, lengths, eval_file, min_agreement, mediapipe=False, tokenizer_inside=False):
+    def __init__(
+        self,
+        source,
+        lengths,
+        eval_file,
+        min_agreement,
+        mediapipe=False,
+        tokenizer_inside=False,
+        held_out=False,
+    ):
         self._source, self._lengths, self._min_agreement = source, lengths, min_agreement
         self._vocabulary = source.vocabulary
-        self._data = comparison_data(source, eval_file, lengths[-1])
+        self._data = comparison_data(source, eval_file, lengths[-1], held_out)
         self.task, model = source.load()
         text_inputs = TextInputs(self._vocabulary, lengths[-1])
         self._signature = self.task.signatures(model, text_inputs)["ids"]

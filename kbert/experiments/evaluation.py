@@ -51,10 +51,7 @@ def evaluate(
 
     _require_examples(run, eval_file, predictions_dir, keep_chosen)
     if held_out and not (eval_file and "held_out" in run.details):
-        raise ValueError(
-            f"--split=dev is for a run that was trained with dev_split, on its training file as --eval_file; "
-            f"{run.path} was not trained so, or --eval_file is missing."
-        )
+        raise ValueError(not_held_out(run))
     if bool(eval_file) == bool(input_dir):
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
     open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else labelled_data
@@ -120,9 +117,27 @@ def _require_finite_losses(run, metrics):
             )
 
 
-def _held_out_part(run, data):
-    """The examples that a run has not been trained on, of the file that it was trained on."""
-    recorded = run.details["held_out"]
+def not_held_out(model) -> str:
+    """The sentence for `--split=dev` where nothing was held out; `model` has a `path`."""
+    return (
+        "--split=dev is for a run that was trained with dev_split, on its training file as --eval_file; "
+        f"{model.path} was not trained so, or --eval_file is missing."
+    )
+
+
+def held_out_part(run, data):
+    """The examples that a run has not been trained on, of the file that it was trained on.
+
+    Args:
+      run: the `RunDirectory`.
+      data: the `LabelledFile` of its training file.
+
+    Raises:
+      ValueError: when the run was trained without `dev_split`, or on other examples.
+    """
+    recorded = run.details.get("held_out")
+    if not recorded:
+        raise ValueError(not_held_out(run))
     _, part = data.split(run.config.dev_split, run.config.dev_split_seed)
     if part.digest != recorded["digest"]:
         raise ValueError(
@@ -158,7 +173,7 @@ def labelled_data(run, eval_file, input_dir=None, records_errors="fail", held_ou
     if eval_file:
         data = LabelledFile(eval_file, type(task), run.config.dataset)
         if held_out:
-            data = _held_out_part(run, data)
+            data = held_out_part(run, data)
     else:
         settings = task.read_settings(run.config.task_settings)
         data = LabelledRecords(input_dir, type(task), length, records_errors, settings)
