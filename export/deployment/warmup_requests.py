@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
+from kbert.input_pipelines.without_autotune import without_autotune
 from kbert.tasks.signatures.signature import Signature
 
 from ..gate.signature_inputs import inputs_of
@@ -82,7 +83,7 @@ def write_warmup_requests(folder: Path, model_name: str, requests) -> int:
 
 def read_warmup_requests(folder: Path) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
     """Yields (signature, inputs) of a file in a folder, in its order."""
-    for record in tf.data.TFRecordDataset(str(folder / FILE)).as_numpy_iterator():
+    for record in without_autotune(tf.data.TFRecordDataset(str(folder / FILE))).as_numpy_iterator():
         request = prediction_log_pb2.PredictionLog.FromString(record).predict_log.request
         inputs = {name: tf.make_ndarray(tensor) for name, tensor in request.inputs.items()}
         yield request.model_spec.signature_name, inputs

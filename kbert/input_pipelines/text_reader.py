@@ -7,6 +7,7 @@ from kbert.features import ENCODER_INPUTS
 from kbert.input_pipelines.distinct_batches import DistinctBatches
 from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
 from kbert.input_pipelines.records.record_shares import WHOLE, require_share
+from kbert.input_pipelines.without_autotune import without_autotune
 
 _ROWS_AT_ONCE = 2048
 # Lengths are rounded up to a multiple of this, so that few shapes occur: each new shape needs a compilation.
@@ -71,7 +72,7 @@ def training_batches(
     batches = endless_epochs(epoch, in_epoch, seed, start_example).batch(batch_size, drop_remainder=True)
     if share.num_input_pipelines > 1:
         batches = batches.map(lambda rows: own_rows(rows, batch_size, share))
-    return _gather(batches, features, pad_to_longest).prefetch(tf.data.AUTOTUNE)
+    return without_autotune(_gather(batches, features, pad_to_longest).prefetch(tf.data.AUTOTUNE))
 
 
 def _epochs_of(distinct: DistinctBatches):
@@ -109,12 +110,14 @@ def evaluation_batches(
     batches = tf.data.Dataset.range(num_examples).batch(batch_size)
     batches = _gather(batches, features, pad_to_longest)
     if share.num_input_pipelines == 1:
-        return pad_last_batch(batches, batch_size, with_fill).prefetch(tf.data.AUTOTUNE)
+        filled = pad_last_batch(batches, batch_size, with_fill)
+        return without_autotune(filled.prefetch(tf.data.AUTOTUNE))
 
     def own(batch):
         return {name: own_rows(value, batch_size, share) for name, value in batch.items()}
 
-    return pad_last_batch(batches, batch_size, with_fill=True).map(own).prefetch(tf.data.AUTOTUNE)
+    parts = pad_last_batch(batches, batch_size, with_fill=True).map(own)
+    return without_autotune(parts.prefetch(tf.data.AUTOTUNE))
 
 
 def own_rows(value, batch_size: int, share):

@@ -31,6 +31,13 @@ def _fault(name, file, old, new, *tests):
 
 _COMMANDS = (
     _fault(
+        "an iterator that ends waits for its tuner",
+        "kbert/input_pipelines/without_autotune.py",
+        "options.autotune.enabled = False",
+        "options.autotune.enabled = True",
+        "kbert/input_pipelines/test_without_autotune.py",
+    ),
+    _fault(
         "a string is taken apart into characters",
         "kbert/inference/predictor.py",
         " and not isinstance(values, str | bytes)",

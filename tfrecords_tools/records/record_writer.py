@@ -13,6 +13,7 @@ from kbert import manifest
 from kbert.features import Feature
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_file, whole_folder
+from kbert.input_pipelines.without_autotune import without_autotune
 from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.records.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME, RecordStatistics
 from tfrecords_tools.records.statistics_page import write_statistics
@@ -203,7 +204,8 @@ class RecordWriter:
         import tensorflow as tf
 
         compression = "GZIP" if self._compression == "gzip" else None
-        records = list(tf.data.TFRecordDataset(str(path), compression).as_numpy_iterator())
+        dataset = without_autotune(tf.data.TFRecordDataset(str(path), compression))
+        records = list(dataset.as_numpy_iterator())
         with whole_file(path) as aside, naming_full_disks():
             with open_tfrecord(aside, self._compression) as writer:
                 for index in generator.permutation(len(records)):

@@ -12,6 +12,7 @@ import numpy as np
 
 from kbert.features import Feature
 from kbert.input_pipelines.records import damaged_records
+from kbert.input_pipelines.without_autotune import without_autotune
 from kbert.manifest import Manifest
 
 
@@ -83,7 +84,8 @@ def read_batches(
 def _dataset(path):
     import tensorflow as tf
 
-    return tf.data.TFRecordDataset(str(path), compression_type="GZIP" if path.suffix == ".gz" else None)
+    compression = "GZIP" if path.suffix == ".gz" else None
+    return without_autotune(tf.data.TFRecordDataset(str(path), compression))
 
 
 @contextlib.contextmanager

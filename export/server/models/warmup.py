@@ -11,6 +11,8 @@ import tensorflow as tf
 from google.protobuf.message import DecodeError
 from tensorflow_serving.apis import prediction_log_pb2
 
+from kbert.input_pipelines.without_autotune import without_autotune
+
 from ...gate.saved_model_session import RequestError
 from ..answers.examples import classify, multi_inference, regress
 from ..answers.predict import predict
@@ -46,7 +48,7 @@ def replay(loaded, folder: pathlib.Path, limits: Limits) -> int:
     if not path.exists():
         return 0
     number = 0
-    for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator():
+    for record in without_autotune(tf.data.TFRecordDataset(str(path))).as_numpy_iterator():
         number += 1
         if number > MAX_RECORDS:
             raise RequestError(

@@ -19,6 +19,7 @@ from kbert.input_pipelines.records.record_shares import (
     require_share,
 )
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.without_autotune import without_autotune
 from kbert.manifest import Manifest
 
 SHUFFLE_BUFFER = 10_000
@@ -99,7 +100,7 @@ def training_batches(
     if has_dynamic_masks(manifest):
         masks = DynamicMasks(manifest, read_vocabulary(directory, manifest), (seed, share.input_pipeline_id))
         batches = masks(batches, first, step, deterministic)
-    return batches.prefetch(tf.data.AUTOTUNE)
+    return without_autotune(batches.prefetch(tf.data.AUTOTUNE))
 
 
 def shuffle_buffer(manifest: Manifest) -> int:
@@ -159,7 +160,7 @@ def evaluation_batches(
         missing = -(-largest_share // own_batch_size) - -(-(end - start) // own_batch_size)
         filling = pad_last_batch(batches_of(0, 1), own_batch_size, True).map(_weightless)
         batches = batches.concatenate(filling.repeat(missing))
-    return batches.take(max_batches).prefetch(tf.data.AUTOTUNE)
+    return without_autotune(batches.take(max_batches).prefetch(tf.data.AUTOTUNE))
 
 
 @contextlib.contextmanager

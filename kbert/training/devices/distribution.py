@@ -7,6 +7,7 @@ import re
 import tensorflow as tf
 from absl import logging
 
+from kbert.input_pipelines.without_autotune import without_autotune
 from kbert.training.devices import cluster as clusters
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
@@ -217,7 +218,7 @@ def distribute(strategy, make_batches, for_replica=None):
             batches = batches.rebatch(size // replicas, drop_remainder=True)
         if for_replica:
             batches = for_replica(batches).prefetch(tf.data.AUTOTUNE)
-        return batches.with_options(options)
+        return without_autotune(batches).with_options(options)
 
     return strategy.distribute_datasets_from_function(of_pipeline)
 
