@@ -1,6 +1,6 @@
 r"""A development server: the TensorFlow Serving API on a machine without Docker.
 
-    python -m export.development_server --model_base_path=served/sst2 --model_name=sst2
+    kbert serve --model_base_path=served/sst2 --model_name=sst2
 
 It loads models as the real server does (graph and session, op names checked first), and answers with the
 real server's paths, codes and words: Predict, Classify, Regress, MultiInference, metadata, status and

@@ -1,7 +1,7 @@
 r"""Script: a run or any checkpoint -> a SavedModel that stock TensorFlow Serving loads, text in, answer out.
 
-  python -m export.export_savedmodel --run_dir=runs/sst2 --model_base_path=serving/sst2
-  python -m export.export_savedmodel --init_checkpoint=hf://org/name --model_base_path=serving/name
+  kbert export --run_dir=runs/sst2 --model_base_path=serving/sst2
+  kbert export --init_checkpoint=hf://org/name --model_base_path=serving/name
 
 Writes model_base_path/<version>/. The folder gets this name only after its checks: the op gate (all ops are
 known to the TensorFlow Servings in use), the session loader, which must give the Keras model's answers for

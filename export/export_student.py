@@ -1,6 +1,6 @@
 r"""Script: a teacher and labelled texts -> a small student, measured, as LiteRT (.tflite) files for phones.
 
-  python -m export.export_student --config=configs/finetuning/sms_spam_phone.toml \
+  kbert student --config=configs/finetuning/sms_spam_phone.toml \
       --teacher_checkpoint=runs/sms_spam --train_file=sms/train.txt --dev_file=sms/dev.txt \
       --vocab_size=4000 --run_dir=phone/sms_spam
 

@@ -1,7 +1,7 @@
 r"""Script: which version of a model is `stable`, which is `canary`: to promote one, or to roll back.
 
-  python -m export.label_versions --model_base_path=serving/sst2 --stable=4
-  python -m export.label_versions --model_base_path=serving/sst2 --stable=3 --canary=3
+  kbert label-versions --model_base_path=serving/sst2 --stable=4
+  kbert label-versions --model_base_path=serving/sst2 --stable=3 --canary=3
 
 Writes models.config, which a server reads again by itself (--model_config_file_poll_wait_seconds). Clients
 ask `.../labels/stable` and change nothing.

@@ -1,11 +1,11 @@
 r"""Sends texts to a running server, and prints one line of JSON for every text.
 
-    python -m export.serving_client --model_name=sst2 --text='a fine film'
-    python -m export.serving_client --model_name=mrpc --api=rest \
+    kbert client --model_name=sst2 --text='a fine film'
+    kbert client --model_name=mrpc --api=rest \
         --text='He left.' --text_pair='He went away.'
-    python -m export.serving_client --model_name=sst2 --input_file=lines.txt --output_file=answers.jsonl
-    python -m export.serving_client --model_name=squad --input_file=questions.jsonl
-    python -m export.serving_client --model_name=lm --text='a [MASK] film' --setting=top_k=3 \
+    kbert client --model_name=sst2 --input_file=lines.txt --output_file=answers.jsonl
+    kbert client --model_name=squad --input_file=questions.jsonl
+    kbert client --model_name=lm --text='a [MASK] film' --setting=top_k=3 \
         --setting=whole_words=false
 
 Works with TensorFlow Serving and with the development server, and imports no TensorFlow. Which signature

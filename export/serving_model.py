@@ -102,6 +102,6 @@ def _require_answers(source, task):
     if not task.inputs:
         raise ValueError(
             f"{source} is {with_article(task.name)} run, which does not answer texts; a serving model needs "
-            "one that does: a run of run_finetuning or run_pretraining, a checkpoint with a head, or one "
+            "one that does: a run of kbert finetune or kbert pretrain, a checkpoint with a head, or one "
             "that says how vectors of texts are pooled."
         )

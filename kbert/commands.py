@@ -57,7 +57,6 @@ COMMANDS = {
 }
 _HELP = ("--help", "-help", "-h", "help")
 _VERSION = ("--version", "-version", "version")
-_started: list[str] = []  # the command that this process runs
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -81,7 +80,6 @@ def main(argv: list[str] | None = None) -> int:
     if module is None:
         print(f"error: {_complaint(command)}", file=sys.stderr)
         return 1
-    _started[:] = [command]
     _run(module, argv[2:])
     return 0
 
@@ -101,11 +99,6 @@ def command_of(module: str) -> str | None:
             if module in (runs.format(export=export_package()), runs.format(export="export")):
                 return f"kbert {command}"
     return None
-
-
-def started_as() -> str | None:
-    """`kbert COMMAND`, if this process was started so; None for `python -m MODULE`."""
-    return f"kbert {_started[0]}" if _started else None
 
 
 def list_of_commands() -> str:

@@ -124,7 +124,7 @@ def read_manifest(directory: str | Path) -> Manifest:
     if not path.is_file():
         raise ValueError(
             f"{directory} holds no {FILE_NAME}, so it is no finished set of records; make one with "
-            "python -m tfrecords_tools.create_pretraining_data --output_dir=..."
+            "kbert pretraining-data --output_dir=..."
         )
     try:
         values = read_json_object(path)

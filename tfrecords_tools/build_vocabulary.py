@@ -1,8 +1,8 @@
 r"""Script: corpus -> vocab.txt, a new one or one that extends another.
 
-  python -m tfrecords_tools.build_vocabulary \
+  kbert vocab \
       --input_files='corpus/*.txt' --output_file=vocab.txt --vocab_size=30522
-  python -m tfrecords_tools.build_vocabulary \
+  kbert vocab \
       --input_files='papers/*.jsonl.gz' --output_file=papers/vocab.txt --merge_into=vocab.txt
 """
 
@@ -289,13 +289,13 @@ def merge_summary(base: Vocabulary, vocabulary: Vocabulary, words: WordCounts, s
         lines.append(
             f"{num_new} new pieces replace [unused] tokens; {num_left} [unused] tokens are left. All ids and "
             "the model's size stay the same; the embeddings of the new pieces are untrained "
-            "(kbert.scripts.convert_checkpoint --vocab_file adapts a model to this vocabulary)."
+            "(kbert convert --vocab_file adapts a model to this vocabulary)."
         )
     else:
         lines.append(
             f"{num_new} new pieces follow at the end. All ids stay the same, but a model of {len(base)} "
             f"pieces has to be resized: its word embedding table and masked LM bias to {len(vocabulary)} "
-            "rows, the new ones untrained (kbert.scripts.convert_checkpoint --vocab_file does this)."
+            "rows, the new ones untrained (kbert convert --vocab_file does this)."
         )
     return lines
 

@@ -1,6 +1,6 @@
 """Script: checks every record of a set, and lists what is damaged.
 
-    python -m tfrecords_tools.check_records --input_dir=records
+    kbert check-records --input_dir=records
 
 Checks each record's length and data against their CRCs, the number of records and the bytes of each file
 against the manifest, and vocab.txt against the fingerprint. Exit code 1 when anything is wrong. It does not

@@ -1,6 +1,6 @@
 r"""Script: labelled text + vocabulary -> TFRecords for fine-tuning.
 
-  python -m tfrecords_tools.create_finetuning_data --config=configs/finetuning/sst2.toml \
+  kbert finetuning-data --config=configs/finetuning/sst2.toml \
       --input_file=sst2/train.tsv --vocab_file=vocab.txt --output_dir=records/sst2_train
 
 The config is the one for training: its `task` and `dataset` describe the file, its `max_seq_length` is the

@@ -1,6 +1,6 @@
 r"""Script: labelled text + a checkpoint -> TFRecords with the outputs of the frozen encoder's layers.
 
-  python -m tfrecords_tools.create_layer_features --config=configs/finetuning/conll2003_features.toml \
+  kbert layer-features --config=configs/finetuning/conll2003_features.toml \
       --input_file=conll2003/eng.train --init_checkpoint=hf://google-bert/bert-base-cased \
       --output_dir=records/train --stored=float16
 
@@ -133,7 +133,7 @@ def create_layer_features(
     if task_class.has_encoder:
         raise ValueError(
             f"task={config.task!r} reads texts, not stored features; make its records with "
-            "python -m tfrecords_tools.create_finetuning_data."
+            "kbert finetuning-data."
         )
     values = task_class.complete_settings(config.task_settings, model.config, stored)
     settings = task_class.read_settings(values)

@@ -1,6 +1,6 @@
 r"""Script: corpus + vocabulary -> masked TFRecords for pretraining.
 
-  python -m tfrecords_tools.create_pretraining_data \
+  kbert pretraining-data \
       --input_files='corpus/*.txt' --vocab_file=vocab.txt --output_dir=records
 
 Defaults are those of the original create_pretraining_data.py, as are most names of flags. The work is done in

@@ -1,6 +1,6 @@
 """Script: records -> a page of statistics beside them, to open in a browser.
 
-    python -m tfrecords_tools.draw_statistics --input_dir=records
+    kbert draw-records --input_dir=records
 
 The tools that write records also write the page; this script is for records that have none. Where
 statistics.json is missing, all records are read and counted.

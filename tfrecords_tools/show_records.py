@@ -1,8 +1,8 @@
 """Script: prints a few records as text, with masked positions marked and answers beside them.
 
-    python -m tfrecords_tools.show_records --input_dir=records --num_records=3
-    python -m tfrecords_tools.show_records --input_dir=records --record=1234
-    python -m tfrecords_tools.show_records --input_dir=records --shard=2
+    kbert show-records --input_dir=records --num_records=3
+    kbert show-records --input_dir=records --record=1234
+    kbert show-records --input_dir=records --shard=2
 
 What is to predict is written [shown->answer]: [MASK->word] is masked, [other->word] is replaced by a random
 piece, [word->word] is unchanged. The second text of a pair begins a new line with "+".

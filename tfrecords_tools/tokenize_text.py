@@ -1,6 +1,6 @@
 r"""Script: lines of text -> their WordPieces, to look at or to compare with another tokenizer.
 
-  echo 'Hello, world!' | python -m tfrecords_tools.tokenize_text --vocab_file=vocab.txt
+  echo 'Hello, world!' | kbert tokenize --vocab_file=vocab.txt
 
 Reads lines from standard input and writes one JSON object per line, in the same order:
 {"text": ..., "ids": [...], "pieces": [...]}, without [CLS] and [SEP].

@@ -1,8 +1,8 @@
 r"""Script: checkpoint + texts -> the same model with only the word pieces that such texts need.
 
-  python -m tfrecords_tools.trim_vocabulary --from=runs/sst2 --to=runs/sst2_trimmed \
+  kbert trim --from=runs/sst2 --to=runs/sst2_trimmed \
       --config=configs/finetuning/sst2.toml --labelled_files=sst2/train.tsv --heldout_files=sst2/dev.tsv
-  python -m tfrecords_tools.trim_vocabulary --from=bert-base-uncased --to=reviews_bert \
+  kbert trim --from=bert-base-uncased --to=reviews_bert \
       --input_files='reviews/*.txt' --vocab_size=8000
 
 Answers on the texts stay the same, unless --min_count or --vocab_size drops some of their pieces. For other

@@ -1,6 +1,6 @@
 """Writes the default text of `make quickstart`: CPython's own documentation, cleaned and split.
 
-    python -m tfrecords_tools.write_embedded_text --output_dir=/tmp/embedded
+    kbert embedded-text --output_dir=/tmp/embedded
 
     text/train.txt          documents for pretraining: one sentence a line, a blank line between
     text/heldout.txt        documents of other modules and help topics, about 5%

@@ -47,7 +47,7 @@ def load_session(saved_model_dir: str) -> SavedModelSession:
         raise ValueError(
             f"The session loader, which is how TF Serving loads, refuses {saved_model_dir}: "
             f"{error}\nExpected a SavedModel with the tag `serve` and ops that are registered "
-            "here. Export it again with export/export_savedmodel.py; see docs/serving.md."
+            "here. Export it again with kbert export; see docs/serving.md."
         ) from error
 
 

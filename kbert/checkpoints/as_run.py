@@ -41,8 +41,8 @@ def open_as_run(
         return
     if run_only:
         raise ValueError(
-            f"{run_only} is for runs of kbert, but {path} is none; make one of it first: python -m "
-            f"kbert.scripts.convert_checkpoint --from={path} --to=runs/{Path(path).name}"
+            f"{run_only} is for runs of kbert, but {path} is none; make one of it first: kbert "
+            f"convert --from={path} --to=runs/{Path(path).name}"
         )
     checkpoint = read_checkpoint(path, do_lower_case)
     with tempfile.TemporaryDirectory(prefix="kbert_") as aside:

@@ -50,8 +50,9 @@ def _is_ours(module):
 
 
 def program() -> str:
-    """How this script was started: "kbert finetune", or "python -m kbert.scripts.run_finetuning"."""
-    return commands.started_as() or f"python -m {_module()}"
+    """What a user types for this script: "kbert finetune", or "python -m MODULE" where it has no command."""
+    module = _module()
+    return commands.command_of(module) or f"python -m {module}"
 
 
 def _module():
@@ -83,7 +84,7 @@ def _docstring():
 def _parts_of(text):
     """(first sentence or two, the examples, the other paragraphs) of a script's docstring."""
     first, *others = text.split("\n\n")
-    examples = [part for part in others if part.startswith(" ") and "python -m" in part]
+    examples = [part for part in others if part.startswith(" ") and program() in part]
     rest = "\n\n".join(part for part in others if part not in examples)
     commands_of = [one for part in examples for one in _commands_in(textwrap.dedent(part))]
     first = first.removeprefix("Script: ")
@@ -93,14 +94,7 @@ def _parts_of(text):
 
 def _commands_in(block):
     """The commands of an indented block; a line that begins with spaces goes on with the one before."""
-    return [as_typed(one) for one in re.split(r"\n(?! )", block)]
-
-
-def as_typed(example: str) -> str:
-    """An example as the user would type it: with `kbert COMMAND` where this script was started so."""
-    if commands.started_as() is None:
-        return example
-    return re.sub(r"python -m ([\w.]+)", lambda found: commands.command_of(found[1]) or found[0], example)
+    return re.split(r"\n(?! )", block)
 
 
 def example_of_script() -> str | None:

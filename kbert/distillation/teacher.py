@@ -77,7 +77,7 @@ class Teacher:
             raise ValueError(
                 f"the student's vocabulary ({len(vocabulary)} pieces, {vocabulary.fingerprint}) is not that "
                 f"of the teacher {source} ({len(theirs)} pieces, {theirs.fingerprint}); give both the same: "
-                "convert_checkpoint --vocab_file trims a teacher (docs/distillation.md)."
+                "kbert convert --vocab_file trims a teacher (docs/distillation.md)."
             )
 
     def _require_answers(self, task):

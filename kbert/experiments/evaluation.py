@@ -191,7 +191,7 @@ def _pretraining_records(run, eval_file, input_dir, records_errors, held_out=Fal
     if eval_file:
         raise ValueError(
             f"{run.path} is {with_article(run.task().name)} run, but --eval_file is for runs on labelled "
-            "examples; give --input_dir with records of create_pretraining_data instead."
+            "examples; give --input_dir with records of kbert pretraining-data instead."
         )
     records = PretrainingRecords(input_dir)
     records.require_vocabulary(run.path, run.details["vocabulary"])

@@ -35,7 +35,7 @@ class LabelledPaths:
 
     def __post_init__(self):
         if bool(self.train_file) == bool(self.train_dir):
-            raise ValueError("give either --train_file or --train_dir (records of create_finetuning_data).")
+            raise ValueError("give either --train_file or --train_dir (records of kbert finetuning-data).")
         if self.dev_file and self.dev_dir:
             raise ValueError("give either --dev_file or --dev_dir, not both.")
         if self.other_dev_files and not self.have_dev:

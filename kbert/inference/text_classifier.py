@@ -6,7 +6,7 @@ from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import load_answering
 from kbert.inference.texts import text_batch
 
-_NEED = "classifying texts needs a run that was fine-tuned on texts and labels (run_finetuning)"
+_NEED = "classifying texts needs a run that was fine-tuned on texts and labels (kbert finetune)"
 
 
 class TextClassifier:

@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+from kbert.commands import command_of
 from kbert.log_lines import WIDTH, shortened
 
 _MARKER = ".kbert_quickstart"  # a folder with this file is an earlier quickstart and may be replaced
@@ -46,13 +47,13 @@ class CommandSequence:
         self._began = time.monotonic()
 
     def step(self, title: str, module: str, *arguments: str) -> str:
-        """Runs `python -m module arguments`, prints its output, and returns it.
+        """Runs a module as `python -m` does, shown as its command of kbert; returns its output.
 
         Raises:
           ValueError: when the command fails; the message names its log.
         """
         number = len(self.steps) + 1
-        words = ["python", "-m", module, *map(_quoted, arguments)]
+        words = [*(command_of(module) or f"python -m {module}").split(), *map(_quoted, arguments)]
         log = self.logs / f"{number:02d}_{module.rpartition('.')[2]}.log"
         print(f"\n[{number:2d}] {title}\n{_INDENT}$ {_typed(words)}", flush=True)
         began = time.monotonic()

@@ -53,8 +53,7 @@ def quickstart_pretrained(directory: Path, init_checkpoint: Path, train_file: Pa
         "test": metrics,
         "examples": _shown(directory / "classifier", test),
         "errors": directory / "errors.html",
-        "serve": f"python -m {export_package()}.development_server --model_base_path={served} "
-        f"--model_name={served.name}",
+        "serve": f"kbert serve --model_base_path={served} --model_name={served.name}",
         "total_seconds": sequence.total_seconds,
     }
     print("\n" + pretrained_table(figures))

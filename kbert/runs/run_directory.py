@@ -230,7 +230,7 @@ class RunDirectory:
             start = self.details.get("init_checkpoint")
             raise ValueError(
                 f"{self.path} is {with_article(self.details['task'])} run: its model reads stored features, "
-                "and has no encoder that texts could go through. run_evaluation --input_dir judges it; "
+                "and has no encoder that texts could go through. kbert evaluate --input_dir judges it; "
                 f"everything else wants a run with an encoder, such as the features' own: {start}."
             )
 

@@ -1,10 +1,10 @@
 r"""Script: converts a BERT checkpoint to another format, and reports what became of every tensor.
 
-  python -m kbert.scripts.convert_checkpoint --from=uncased_L-12_H-768_A-12 --to=runs/base --format=kbert
-  python -m kbert.scripts.convert_checkpoint --from=runs/sst2 --to=sst2_hf --format=hugging_face
-  python -m kbert.scripts.convert_checkpoint --from=bert-base-hf --to=bert-base-tf1 --format=google
-  python -m kbert.scripts.convert_checkpoint --from=hf://org/name --to=runs/name
-  python -m kbert.scripts.convert_checkpoint --from=runs/sst2 --to=sst2_preset --format=keras_hub
+  kbert convert --from=uncased_L-12_H-768_A-12 --to=runs/base --format=kbert
+  kbert convert --from=runs/sst2 --to=sst2_hf --format=hugging_face
+  kbert convert --from=bert-base-hf --to=bert-base-tf1 --format=google
+  kbert convert --from=hf://org/name --to=runs/name
+  kbert convert --from=runs/sst2 --to=sst2_preset --format=keras_hub
 
 --from is a run directory of kbert, a Hugging Face folder, a KerasHub preset or a TF1 checkpoint (its folder,
 or .../bert_model.ckpt); the script recognises the format by the content. It can also be a name:

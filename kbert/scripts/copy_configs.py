@@ -1,7 +1,7 @@
 r"""Script: lists the configs that come with kbert, or copies them so that you can change them.
 
-  python -m kbert.scripts.copy_configs
-  python -m kbert.scripts.copy_configs --output_dir=my_configs
+  kbert configs
+  kbert configs --output_dir=my_configs
 
 If kbert is installed as a package, `--config=configs/pretraining/smoke.toml` names the config inside the
 package. To change one value use `--override`; to change more, copy the configs.

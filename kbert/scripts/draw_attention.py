@@ -1,8 +1,8 @@
 r"""Script: a model + a text, or a pair -> a page with the attention of its layers and heads.
 
-  python -m kbert.scripts.draw_attention --run_dir=runs/sst2 --text='A film that stays with you.' \
+  kbert attention --run_dir=runs/sst2 --text='A film that stays with you.' \
       --output_file=attention.html
-  python -m kbert.scripts.draw_attention --run_dir=bert-base-uncased --text='Where is the cat?' \
+  kbert attention --run_dir=bert-base-uncased --text='Where is the cat?' \
       --text_pair='The cat sat on the mat.' --layers=3,-1 --heads=1,2,3 --output_file=attention.html
 
 The probabilities are those that the model computes with its own weights. The page shows every head small, and

@@ -1,7 +1,7 @@
 r"""Script: the metrics of one or several runs -> a page or a picture of their curves.
 
-  python -m kbert.scripts.draw_curves --run_dir=runs/phase1
-  python -m kbert.scripts.draw_curves --run_dir=runs/scratch --run_dir=runs/pretrained \
+  kbert curves --run_dir=runs/phase1
+  kbert curves --run_dir=runs/scratch --run_dir=runs/pretrained \
       --output_file=both.html
 
 You can also draw a run that is still training. The page (.html) shows losses, scores, learning rate, gradient

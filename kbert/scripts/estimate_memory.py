@@ -1,7 +1,7 @@
 r"""Script: a config -> an estimate of the memory that its training needs. Nothing is trained.
 
-  python -m kbert.scripts.estimate_memory --config=configs/pretraining/phase1_seq128.toml --length=128,512
-  python -m kbert.scripts.estimate_memory --config=configs/finetuning/sst2.toml --override=encoder=bert_base \
+  kbert memory --config=configs/pretraining/phase1_seq128.toml --length=128,512
+  kbert memory --config=configs/finetuning/sst2.toml --override=encoder=bert_base \
       --batch=16 --memory_gib=16
 
 It prints two columns for each length, without and with recomputation of activations. The last row is the

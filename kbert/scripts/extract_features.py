@@ -1,8 +1,8 @@
 r"""Script: a model + a file with one text per line -> vectors of tokens or texts.
 
-  python -m kbert.scripts.extract_features --run_dir=runs/phase1 --input_file=texts.txt \
+  kbert features --run_dir=runs/phase1 --input_file=texts.txt \
       --output_file=features.jsonl --layers=-1,-2,-3,-4
-  python -m kbert.scripts.extract_features --run_dir=runs/phase1 --input_file=texts.txt \
+  kbert features --run_dir=runs/phase1 --input_file=texts.txt \
       --output_file=vectors.npz --format=npz --pooling=mean
 
 " ||| " in a line separates the two texts of a pair. A .csv, .tsv or .parquet file has a column `text`, and

@@ -1,12 +1,12 @@
 r"""Script: runs every stage of kbert once, on text that is part of every Python installation.
 
-  python -m kbert.scripts.quickstart --directory=quickstart_run
+  kbert quickstart --directory=quickstart_run
 
 Raw text -> vocabulary -> TFRecords -> pretraining -> fine-tuning -> SavedModel -> requests over the TF
 Serving API -> LiteRT. Every step is one of kbert's own commands, printed as you would type it. The output of
 each step is in logs/. At the end you have a table, results.json, a picture of the curves, and one HTML page.
 
-  python -m kbert.scripts.quickstart --directory=quickstart_pretrained --init_checkpoint=all-MiniLM-L6-v2 \
+  kbert quickstart --directory=quickstart_pretrained --init_checkpoint=all-MiniLM-L6-v2 \
       --train_file=mine.csv
 
 With an --init_checkpoint, nothing is pretrained: this encoder is fine-tuned, on the same labels or on those

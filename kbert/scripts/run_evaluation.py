@@ -1,15 +1,15 @@
 r"""Script: a model + held-out data -> metrics, with those of the best constant answer.
 
-  python -m kbert.scripts.run_evaluation --run_dir=runs/sst2 --eval_file=sst2/dev.tsv
-  python -m kbert.scripts.run_evaluation --run_dir=runs/sst2 --input_dir=records/sst2_dev
-  python -m kbert.scripts.run_evaluation --run_dir=runs/phase1 --input_dir=records/heldout
-  python -m kbert.scripts.run_evaluation --run_dir=runs/reviews --eval_file=reviews.tsv --split=dev
-  python -m kbert.scripts.run_evaluation --run_dir=runs/squad_v2 --eval_file=squad_v2/dev-v2.0.json \
+  kbert evaluate --run_dir=runs/sst2 --eval_file=sst2/dev.tsv
+  kbert evaluate --run_dir=runs/sst2 --input_dir=records/sst2_dev
+  kbert evaluate --run_dir=runs/phase1 --input_dir=records/heldout
+  kbert evaluate --run_dir=runs/reviews --eval_file=reviews.tsv --split=dev
+  kbert evaluate --run_dir=runs/squad_v2 --eval_file=squad_v2/dev-v2.0.json \
       --predictions_dir=runs/squad_v2/dev --keep_chosen
 
-  python -m kbert.scripts.run_evaluation --run_dir=runs/sst2 --eval_file=sst2/dev.tsv \
+  kbert evaluate --run_dir=runs/sst2 --eval_file=sst2/dev.tsv \
       --html_file=sst2_dev.html
-  python -m kbert.scripts.run_evaluation --run_dir=hf://org/name --eval_file=sst2/dev.tsv \
+  kbert evaluate --run_dir=hf://org/name --eval_file=sst2/dev.tsv \
       --config=configs/finetuning/sst2.toml
 
 Prints a table, or with --json one line of JSON, which --output_file keeps. `baseline_accuracy` is the

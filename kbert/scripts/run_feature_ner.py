@@ -1,6 +1,6 @@
 r"""Script: CoNLL files + a checkpoint -> the BERT paper's comparison of features with fine-tuning (table 7).
 
-  python -m kbert.scripts.run_feature_ner --config=configs/finetuning/conll2003_features.toml \
+  kbert feature-ner --config=configs/finetuning/conll2003_features.toml \
       --train_file=conll2003/eng.train --dev_file=conll2003/eng.testa --seeds=1,2,3,4,5 \
       --init_checkpoint=hf://google-bert/bert-base-cased --run_dir=runs/features --stored=float16
 

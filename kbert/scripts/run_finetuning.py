@@ -1,6 +1,6 @@
 r"""Script: a labelled file + a pretrained checkpoint -> the run directory of a fine-tuned model.
 
-  python -m kbert.scripts.run_finetuning \
+  kbert finetune \
       --train_file=sst2/train.tsv --dev_file=sst2/dev.tsv \
       --config=configs/finetuning/sst2.toml --init_checkpoint=runs/phase1 --run_dir=runs/sst2
 
@@ -15,7 +15,7 @@ the format by the content. The head of the checkpoint is used too if it matches 
 --teacher_checkpoint=runs/teacher trains a student: it learns from the answers of a larger model, by the
 settings in [distillation] of the config (docs/distillation.md).
 
-Instead of files you can give records of tfrecords_tools.create_finetuning_data: --train_dir and --dev_dir.
+Instead of files you can give records of kbert finetuning-data: --train_dir and --dev_dir.
 The records contain their vocabulary.
 """
 
@@ -63,8 +63,8 @@ def define_flags():
         "NAME=PATH: a further labelled file for evaluation, such as "
         "mismatched=MNLI/dev_mismatched.tsv; its metrics are called mismatched_accuracy and so on.",
     )
-    flags.DEFINE_string("train_dir", None, "Instead of --train_file: records of create_finetuning_data.")
-    flags.DEFINE_string("dev_dir", None, "Instead of --dev_file: records of create_finetuning_data.")
+    flags.DEFINE_string("train_dir", None, "Instead of --train_file: records of kbert finetuning-data.")
+    flags.DEFINE_string("dev_dir", None, "Instead of --dev_file: records of kbert finetuning-data.")
     define_records_errors_flag()
     define_init_checkpoint_flags()
     define_teacher_flag()

@@ -1,6 +1,6 @@
 r"""Script: GLUE's files + a pretrained checkpoint -> all its tasks, a table, and a submission.
 
-  python -m kbert.scripts.run_glue --glue_dir=glue_data --init_checkpoint=runs/base --run_dir=runs/glue \
+  kbert glue --glue_dir=glue_data --init_checkpoint=runs/base --run_dir=runs/glue \
       --tasks=cola,mrpc,rte --seeds=1,2,3 --learning_rates=5e-5,3e-5 --submission_dir=submission
 
 Trains each task once for every learning rate and seed, in --run_dir/TASK/lr-RATE/seed-N; the learning rate

@@ -1,17 +1,17 @@
 r"""Script: a trained model + texts -> answers, one JSON line for each text.
 
-  python -m kbert.scripts.run_prediction --run_dir=runs/sst2 --text='a gorgeous, witty film'
-  python -m kbert.scripts.run_prediction --run_dir=runs/sst2 --input_file=films.txt \
+  kbert predict --run_dir=runs/sst2 --text='a gorgeous, witty film'
+  kbert predict --run_dir=runs/sst2 --input_file=films.txt \
       --output_file=answers.jsonl
 
-  python -m kbert.scripts.run_prediction --run_dir=runs/phase1 --whole_words \
+  kbert predict --run_dir=runs/phase1 --whole_words \
       --text='The doctor ran to the emergency room to see [MASK] patient.'
-  python -m kbert.scripts.run_prediction --run_dir=runs/phase1 --text='It is a [MASK] day.' \
+  kbert predict --run_dir=runs/phase1 --text='It is a [MASK] day.' \
       --candidate=good --candidate=splendid
-  python -m kbert.scripts.run_prediction --run_dir=runs/phase1 --text='He came home.' \
+  kbert predict --run_dir=runs/phase1 --text='He came home.' \
       --text_pair='It was late.'
 
-  python -m kbert.scripts.run_prediction --run_dir=runs/squad_v1 --question='Who wrote it?' \
+  kbert predict --run_dir=runs/squad_v1 --question='Who wrote it?' \
       --context="$(cat page.txt)"
 
 Without --text, --question and --input_file, texts are read from standard input. There and in a file a line

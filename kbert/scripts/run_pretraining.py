@@ -1,6 +1,6 @@
 r"""Script: pretraining records -> a run directory. Trains masked LM and, on pairs of texts, next sentence.
 
-  python -m kbert.scripts.run_pretraining \
+  kbert pretrain \
       --input_dir=records/train --eval_input_dir=records/heldout \
       --config=configs/pretraining/phase1_seq128.toml --run_dir=runs/phase1
 
@@ -33,7 +33,7 @@ def define_flags():
     define_init_checkpoint_flags()
     define_teacher_flag()
     flags.DEFINE_multi_string(
-        "input_dir", None, "Records to train on, from create_pretraining_data; once for each phase, in order."
+        "input_dir", None, "Records to train on, from kbert pretraining-data; once for each phase, in order."
     )
     flags.DEFINE_multi_string(
         "eval_input_dir",

@@ -210,8 +210,8 @@ def require_reads_texts(task_class: type[Task], path):
     if not task_class.has_encoder:
         raise ValueError(
             f"{path}: a model for {task_class.name} reads stored features, no texts. Make records of it "
-            "with python -m tfrecords_tools.create_layer_features, and give their folder: --train_dir, "
-            "--dev_dir, or --input_dir of run_evaluation."
+            "with kbert layer-features, and give their folder: --train_dir, "
+            "--dev_dir, or --input_dir of kbert evaluate."
         )
 
 

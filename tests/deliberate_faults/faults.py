@@ -73,6 +73,13 @@ _COMMANDS = (
         "kbert/test_command_help.py",
     ),
     _fault(
+        "a script that python -m starts tells another command",
+        "kbert/command_flags/help_page.py",
+        'commands.command_of(module) or f"python -m {module}"',
+        'f"python -m {module}"',
+        "kbert/test_command_help.py",
+    ),
+    _fault(
         "the last override is blamed for another",
         "kbert/config/config_file.py",
         "wrong = wrong or (overrides",
@@ -945,8 +952,19 @@ _SUITE = (
     ),
     _fault(
         "the README asks for a flag that there is not", "README.md",
-        "--eval_file=reviews.csv --split=dev", "--dev_file=reviews.csv --split=dev",
+        "--eval_file=reviews.csv --split=dev --html_file", "--dev_file=reviews.csv --split=dev --html_file",
         "docs/test_commands.py",
+    ),
+    _fault(
+        "a page shows a module where there is a command", "docs/finetuning.md",
+        "    kbert predict --run_dir=runs/reviews",
+        "    python -m kbert.scripts.run_prediction --run_dir=runs/reviews",
+        "docs/test_commands.py",
+    ),
+    _fault(
+        "a link without its first bracket", "docs/results.md",
+        "[Phones](mobile.md) has", "Phones](mobile.md) has",
+        "docs/test_links.py",
     ),
     _fault(
         "the site lacks a page", "mkdocs.yml",

@@ -8,7 +8,7 @@ import pytest
 import kbert
 from kbert.config import FinetuningConfig, PretrainingConfig
 from kbert.config.plain_values import from_dict
-from tests.docs.markdown import REPOSITORY, anchors, blocks, inline_code, links, pages, read
+from tests.docs.markdown import REPOSITORY, anchors, blocks, inline_code, links, pages, prose, read
 
 # kbert.json lies beside an export; the others are packages of Kotlin.
 FILES = {"json", "tokenizer", "sample"}
@@ -83,6 +83,12 @@ def test_names_of_python_are_those_that_there_are(page):
 
 def _is_name(name):
     return name in kbert.__all__ or any((REPOSITORY / "kbert").glob(f"{name}*"))
+
+
+@pytest.mark.parametrize("page", pages())
+def test_every_link_has_both_brackets(page):
+    text = re.sub(r"`[^`]*`", "", prose(read(page)))
+    assert re.findall(r".*\]\([\w/]+\.md\)", re.sub(r"\[[^\]\[]*\]\([^)]*\)", "", text)) == []
 
 
 @pytest.mark.parametrize("page", pages())

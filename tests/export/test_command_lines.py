@@ -41,12 +41,15 @@ def test_wrong_input_is_one_sentence(tmp_path, script, arguments, sentence):
     assert result.stdout == "" or script is SERVE  # the server first says what it is
 
 
-@pytest.mark.parametrize("script", ["development_server", "serving_client", "export_savedmodel"])
-def test_an_unknown_flag_is_told_alike(script):
+@pytest.mark.parametrize(
+    ("script", "command"),
+    [("development_server", "serve"), ("serving_client", "client"), ("export_savedmodel", "export")],
+)
+def test_an_unknown_flag_is_told_alike(script, command):
     result = run_script(script, "--model_nme=m")
     assert result.returncode == 1 and result.stdout == ""
     hint = "" if script == "export_savedmodel" else "did you mean --model_name? "
-    told = f"error: unknown flag --model_nme; {hint}`python -m export.{script} --help` lists the flags."
+    told = f"error: unknown flag --model_nme; {hint}`kbert {command} --help` lists the flags."
     assert result.stderr.startswith(told) and result.stderr.count("\n") == 1
 
 

@@ -131,10 +131,11 @@ def test_a_wrong_flag_is_one_sentence_that_says_what_to_type(arguments, sentence
     assert (result.returncode, result.stdout, result.stderr) == (1, "", f"error: {sentence}\n")
 
 
-def test_an_absent_flag_is_told_by_python_m_too():
+def test_python_m_tells_the_same_command():
     result = run("-m", "kbert.scripts.run_pretraining", "--run_dir=a")
     assert result.returncode == 1 and result.stderr.count("\n") == 1
-    assert result.stderr.startswith("error: --config and --input_dir are missing, as in: python -m kbert.")
+    assert result.stderr.startswith("error: --config and --input_dir are missing, as in: kbert pretrain ")
+    assert result.stderr.endswith("; `kbert pretrain --help` lists the flags.\n")
 
 
 def test_a_reader_of_help_may_stop_early():

@@ -287,7 +287,7 @@ def _files_section(manifest, sizes):
         for shard, size in zip(manifest.shards, sizes, strict=True)
     ]
     return (
-        "<p>To read more of them: <code>python -m tfrecords_tools.show_records --input_dir=…</code></p>"
+        "<p>To read more of them: <code>kbert show-records --input_dir=…</code></p>"
         "<details><summary>"
         f"{len(rows):,} shards</summary>{table(['file', 'examples', 'size'], rows)}</details>"
     )

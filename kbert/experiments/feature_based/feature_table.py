@@ -141,8 +141,8 @@ def _make_devices(start):
     if devices.strategy == "multi_worker":
         raise ValueError(
             "--strategy=multi_worker can train only one run in a process, and the table has several; write "
-            "the features with python -m tfrecords_tools.create_layer_features, and train each row with "
-            "run_finetuning."
+            "the features with kbert layer-features, and train each row with "
+            "kbert finetune."
         )
     devices.make_strategy()
 

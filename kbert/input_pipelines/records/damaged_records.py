@@ -133,7 +133,7 @@ def leave_out_damaged(directory: str | Path, manifest: Manifest) -> tuple[Manife
         logging.warning("%s", damage)
     if len(damages) > _DAMAGES_TO_LOG:
         logging.warning(
-            "... and %d more; python -m tfrecords_tools.check_records lists them.",
+            "... and %d more; kbert check-records lists them.",
             len(damages) - _DAMAGES_TO_LOG,
         )
     return left, frozenset(Path(damage.file).name for damage in damages)

@@ -34,7 +34,7 @@ class LabelledRecords(RecordFolder):
         if self.manifest.kind != task_class.name:
             raise ValueError(
                 f"{directory} holds {self.manifest.kind} records, but the task is {task_class.name}; make "
-                "records for this task with python -m tfrecords_tools.create_finetuning_data."
+                "records for this task with kbert finetuning-data."
             )
         length = self.length
         self.dataset = from_dict(

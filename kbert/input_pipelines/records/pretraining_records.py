@@ -22,7 +22,7 @@ class PretrainingRecords(RecordFolder):
         if self.manifest.kind != PRETRAINING_RECORDS:
             raise ValueError(
                 f"{directory} holds records of kind {self.manifest.kind!r}, expected pretraining records; "
-                "make them with python -m tfrecords_tools.create_pretraining_data."
+                "make them with kbert pretraining-data."
             )
         features = self.manifest.features
         masks = [features[name].shape for name in MASK_FEATURES if name in features]

@@ -130,8 +130,8 @@ class FeatureBasedTagging(TokenClassification):
 
     def examples_to_features(self, examples, text_inputs):
         raise ValueError(
-            f"a model for {self.name} reads stored features, no texts: make records of them with python -m "
-            "tfrecords_tools.create_layer_features."
+            f"a model for {self.name} reads stored features, no texts: make records of them with "
+            "kbert layer-features."
         )
 
     def num_stored_vectors(self, examples):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kbert.commands import command_of
 from kbert.config import (
     DatasetConfig,
     EncoderConfig,
@@ -68,7 +69,7 @@ def test_every_experiment_says_what_it_is_for_its_command_and_what_to_expect(pat
     assert all(line.startswith("#") for line in comment.splitlines())
     folder = path.parent.name
     script = OTHER_SCRIPTS.get(path.stem, SCRIPTS[folder])
-    assert f"python -m {script} --config=configs/{folder}/{path.name} " in comment
+    assert f"{command_of(script)} --config=configs/{folder}/{path.name} " in comment
     assert "\n# Expected" in comment
     assert load_config(CONFIG_CLASSES[folder], path).description
     assert all(len(line) <= 110 for line in text.splitlines())

@@ -85,10 +85,7 @@ def test_scores_answers_licence_and_the_server_are_said(tmp_path, encoder, steps
     said = capsys.readouterr().out
     for part in ("75.0% of 16 texts", "25.0%", "apache-2.0", "good text", "bad text", "b; the label is a"):
         assert part in said
-    assert (
-        f"development_server --model_base_path={tmp_path}/run/serving/classifier --model_name=classifier"
-        in said
-    )
+    assert f"kbert serve --model_base_path={tmp_path}/run/serving/classifier --model_name=classifier" in said
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_what_needs_a_run_names_the_conversion(folder, flag):
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
         f"error: {flag.partition('=')[0]} is for runs of kbert, but {folder} is none; make one of it first: "
-        f"python -m kbert.scripts.convert_checkpoint --from={folder} --to=runs/classifier\n"
+        f"kbert convert --from={folder} --to=runs/classifier\n"
     )
 
 

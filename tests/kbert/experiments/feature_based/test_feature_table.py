@@ -222,9 +222,7 @@ def test_files_of_texts_are_refused_for_training_and_evaluation(table, tmp_path)
             init_checkpoint=places.start["init_checkpoint"],
         )
     config = write_config(tmp_path)
-    with pytest.raises(
-        ValueError, match="no texts. Make records of it with python -m tfrecords_tools.create_l"
-    ):
+    with pytest.raises(ValueError, match="no texts. Make records of it with kbert layer-features"):
         create_finetuning_data(
             config, places.dev_file, tmp_path / "records", init_checkpoint=places.start["init_checkpoint"]
         )
