@@ -52,6 +52,13 @@ _COMMANDS = (
         "kbert/checkpoints/hugging_face/test_model_names.py",
     ),
     _fault(
+        "a wrong column of the development file waits for TensorFlow",
+        "kbert/experiments/finetuning_checks.py",
+        "(paths.train_file, paths.dev_file, *paths.other_dev_files.values())",
+        "(paths.train_file, *paths.other_dev_files.values())",
+        "kbert/scripts/test_wrong_columns.py",
+    ),
+    _fault(
         "--help brings NumPy along",
         "kbert/scripts/convert_checkpoint.py",
         "from kbert.checkpoints.format_names import FORMATS",
