@@ -59,6 +59,13 @@ _COMMANDS = (
         "kbert/scripts/test_wrong_columns.py",
     ),
     _fault(
+        "the time left counts the compilation of the first call",
+        "kbert/training/measuring/time_left.py",
+        "        if not self._is_first:\n            self._laps",
+        "        if True:\n            self._laps",
+        "kbert/training/measuring/test_time_left.py",
+    ),
+    _fault(
         "--help brings NumPy along",
         "kbert/scripts/convert_checkpoint.py",
         "from kbert.checkpoints.format_names import FORMATS",
