@@ -187,7 +187,7 @@ def _open_data(config, paths):
 def _log_split(config, train_data, dev):
     for name, data in (("training", train_data), ("evaluation", dev)):
         counts, number = data.count_labels()
-        found = ", ".join(f"{label} {counts[label]:,}" for label in sorted(counts))
+        found = ", ".join(f"label {label}: {counts[label]:,}" for label in sorted(counts))
         logging.info(
             "dev_split=%s: %s examples for %s%s",
             config.dev_split,

@@ -100,7 +100,9 @@ def test_progress_stands_on_one_line_of_a_terminal_and_the_rest_above_it():
     assert "step 1/3  loss 1  " in written and "step 2/3  loss 0.5  " in written
     first, evaluated, last, closing = screen(written)
     assert (first, closing) == ("printed on the way", "closing table")
-    assert evaluated == "step 2/3  eval: accuracy 0.75" and last.startswith("step 3/3  loss 0.3333  lr 0.1")
+    assert evaluated == ("step 2/3  evaluation: accuracy 0.75") and last.startswith(
+        "step 3/3  loss 0.3333  learning_rate 0.1"
+    )
 
 
 def test_a_narrow_terminal_cuts_progress_and_nothing_else():

@@ -13,9 +13,9 @@ SECONDS_BETWEEN_LINES = 5.0
 class Progress:
     """Logs how far a piece of work is, how fast it goes and how long it will take, every few seconds.
 
-    The speed is that since the first turn, a report of each worker: before it lie the start of the workers and
-    the loading of TensorFlow. It is measured after whole turns, because workers on pieces of one size report
-    at nearly the same moment. Until it is known, only the share that is done is told.
+    The speed is that since the first turn, a report of each worker: before it lie the start of the workers
+    and the loading of TensorFlow. It is measured after whole turns, because workers on pieces of one size
+    report at nearly the same moment. Until it is known, only the share that is done is told.
 
     Args:
       what: the past tense of the work, for example "Wrote".

@@ -20,6 +20,7 @@ CLOCK_FIELDS = (
     "elapsed_seconds",
     "time",
 )
+_SPLIT_WORDS = {"eval": "evaluation"}  # in the log, for a `split` of metrics.jsonl
 
 
 class TrainingProgress:
@@ -123,7 +124,7 @@ class TrainingProgress:
         self._time_left.interval_done()
         self._append(step, "train", metrics | {"learning_rate": learning_rate} | rates)
         logging.info(
-            "step %d/%d  %s  lr %.3g  %s%s",
+            "step %d/%d  %s  learning_rate %.3g  %s%s",
             step, self._num_steps, _readable_metrics(metrics), learning_rate, _readable_rates(rates),
             self._readable_time_left(step), extra=PROGRESS if step < self._num_steps else None,
         )  # fmt: skip
@@ -133,7 +134,7 @@ class TrainingProgress:
         self._append(step, split, metrics)
         self._evaluated_step = step
         shown = _readable_metrics({k: v for k, v in metrics.items() if isinstance(v, float)})
-        logging.info("step %d/%d  %s: %s", step, self._num_steps, split, shown)
+        logging.info("step %d/%d  %s: %s", step, self._num_steps, _SPLIT_WORDS.get(split, split), shown)
 
     def state(self, step: int) -> dict:
         """The state at `step`, ready for JSON, for a later `TrainingProgress` that continues from there.

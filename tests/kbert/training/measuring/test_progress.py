@@ -97,7 +97,7 @@ def test_the_line_for_people_says_speed_share_and_time_left(metrics_file, clock,
         progress.train(20, {"masked_lm_loss": 6.12345, "masked_lm_accuracy": 0.1}, 1e-4, work(91234, 1e6))
     assert caplog.messages[0].endswith(" of peak"), "the first call alone is no basis for an estimate"
     assert caplog.messages[-1] == (
-        "step 20/1000  masked_lm_loss 6.123  masked_lm_accuracy 0.1  lr 0.0001  4.0 examples/s  "
+        "step 20/1000  masked_lm_loss 6.123  masked_lm_accuracy 0.1  learning_rate 0.0001  4.0 examples/s  "
         "45.6k tokens/s  50.0% of peak  3m16s left"
     )
 
