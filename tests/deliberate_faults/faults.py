@@ -61,8 +61,8 @@ _COMMANDS = (
     _fault(
         "the time left counts the compilation of the first call",
         "kbert/training/measuring/time_left.py",
-        "        if not self._is_first:\n            self._laps",
-        "        if True:\n            self._laps",
+        "            self._is_first = False\n            return\n",
+        "            self._is_first = False\n",
         "kbert/training/measuring/test_time_left.py",
     ),
     _fault(
