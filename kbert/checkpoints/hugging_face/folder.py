@@ -4,7 +4,6 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, zeros
-from kbert.files.path_inside import path_inside
 from kbert.checkpoints.conversion.masked_lm_settings import require_encoder_settings
 from kbert.checkpoints.conversion.matching import Stored, match
 from kbert.checkpoints.conversion.names import DISTILBERT, HUGGING_FACE, rows
@@ -23,6 +22,7 @@ from kbert.checkpoints.model_variables import body_shapes, part_of, parts_of, wi
 from kbert.checkpoints.report import Report
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown, shown_name
+from kbert.files.path_inside import path_inside
 from kbert.files.safetensors_file import read_safetensors, write_safetensors
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER

@@ -9,10 +9,10 @@ is not needed. Its classes Transformer, Pooling and Normalize are known.
 from dataclasses import dataclass
 from pathlib import Path
 
-from kbert.files.path_inside import path_inside
 from kbert.config.pooling_config import PoolingConfig
 from kbert.files.json_file import read_json, read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, shown_name
+from kbert.files.path_inside import path_inside
 from kbert.files.whole_file import write_json
 
 MODULES_FILE = "modules.json"

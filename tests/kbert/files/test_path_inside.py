@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from kbert.files.path_inside import path_inside
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import read_sentence_modules
+from kbert.files.path_inside import path_inside
 from tests.kbert.checkpoints import foreign_files
 
 OUTSIDE = [
