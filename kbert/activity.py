@@ -18,7 +18,7 @@ from kbert.log_lines import PROGRESS
 
 FIRST_SECONDS, SILENT_SECONDS = 1.0, 5.0
 _CHECK_SECONDS = 0.25
-_EARLY = 0.8  # a line is due after this share of the longest silence: a call into C++ may hold it up
+_EARLY = 0.7  # a line is due after this share of the longest silence: a call into C++ may hold it up
 _AT_REST = "at rest"
 
 Item = TypeVar("Item")

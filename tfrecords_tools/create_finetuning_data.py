@@ -231,7 +231,7 @@ def _complete_dataset(settings, input_file):
 
 def _write(job, input_file, pool, writer, counted):
     """Writes all examples to the writer's shards; returns their statistics."""
-    progress = Progress("Wrote", "examples", None)
+    progress = Progress("Wrote", "examples", None, num_workers=pool.num_workers)
     pieces = _pieces(TASKS[job.task].read_examples(input_file, job.dataset))
     for records, counted_here in pool.map(functools.partial(encode_rows, job), pieces):
         writer.write_encoded(records)

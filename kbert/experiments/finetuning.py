@@ -9,6 +9,7 @@ from kbert.config import FinetuningConfig
 from kbert.experiments.constant_answer import add_baselines, no_better_than_constant
 from kbert.experiments.devices import Devices
 from kbert.experiments.finetuning_checks import (
+    require_columns_of_files,
     require_pooler,
     require_trainable,
     require_weights,
@@ -72,6 +73,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     """
     require_trainable(config, paths)
     require_weights(config, start)
+    require_columns_of_files(config, paths)
 
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.reporting.run_page import write_page_of_run
@@ -185,7 +187,7 @@ def _open_data(config, paths):
 def _log_split(config, train_data, dev):
     for name, data in (("training", train_data), ("evaluation", dev)):
         counts, number = data.count_labels()
-        found = ", ".join(f"{label} {counts[label]:,}" for label in sorted(counts))
+        found = ", ".join(f"label {label}: {counts[label]:,}" for label in sorted(counts))
         logging.info(
             "dev_split=%s: %s examples for %s%s",
             config.dev_split,

@@ -33,8 +33,8 @@ def resolve_packing(task, configs, strategy) -> bool:
             'padding="pack" makes as many rows as each batch needs, but XLA needs fixed shapes: set '
             "packed_rows, or --jit=off."
         )
-    because = " (auto)" if first.padding == "auto" else ""
-    logging.info("padding: %s%s", "texts packed into rows" if packed else "kept", because)
+    done = "short texts share a row" if packed else "each text has a row of its own, filled up to one length"
+    logging.info("padding=%s: %s", first.padding, done)
     return packed
 
 

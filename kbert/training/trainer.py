@@ -253,6 +253,7 @@ class _Training:
         with activity(self._description(steps)):
             state.advance(steps, self._step_function.run(self._batches, tf.constant(steps, tf.int32)))
         self._is_traced = True
+        self._progress.steps_done(state.step)
         self._schedule.tick()
 
         ended = self._has_ended()
@@ -303,7 +304,7 @@ class _Training:
 
     def _run_evaluation(self):
         step = self._state.step
-        with self._progress.paused():
+        with self._progress.paused("evaluation", self._plan.eval_every_steps):
             self._metrics = self._metrics_of(self._evaluation_batches()) | self._other_metrics()
         self._progress.evaluate(step, self._metrics)
         before = self._best.state()
@@ -332,7 +333,8 @@ class _Training:
         return distribute(self._strategy, self._phase.make_eval_batches, self._packing(whole_batches=True))
 
     def _save(self, must_succeed):
-        with self._progress.paused(), activity(f"checkpoint of step {self._state.step}"):
+        every = self._config.save_checkpoints_steps
+        with self._progress.paused("checkpoint", every), activity(f"checkpoint of step {self._state.step}"):
             self._state.write(
                 self._number, self._phase, self._step_function.state(), self._schedule.state(),
                 self._progress.state(self._state.step), must_succeed,

@@ -59,6 +59,20 @@ _COMMANDS = (
         "kbert/checkpoints/hugging_face/test_model_names.py",
     ),
     _fault(
+        "a wrong column of the development file waits for TensorFlow",
+        "kbert/experiments/finetuning_checks.py",
+        "(paths.train_file, paths.dev_file, *paths.other_dev_files.values())",
+        "(paths.train_file, *paths.other_dev_files.values())",
+        "kbert/scripts/test_wrong_columns.py",
+    ),
+    _fault(
+        "the time left counts the compilation of the first call",
+        "kbert/training/measuring/time_left.py",
+        "            self._is_first = False\n            return\n",
+        "            self._is_first = False\n",
+        "kbert/training/measuring/test_time_left.py",
+    ),
+    _fault(
         "--help brings NumPy along",
         "kbert/scripts/convert_checkpoint.py",
         "from kbert.checkpoints.format_names import FORMATS",

@@ -137,7 +137,7 @@ def _run(
         logging.info(
             "%s %d of %d pieces in an earlier run; resuming.", what, len(pieces) - len(waiting), len(pieces)
         )
-    progress = Progress(what, unit, total, already_done=done)
+    progress = Progress(what, unit, total, already_done=done, num_workers=pool.num_workers)
     work = _Work(function, job, arguments)
     for piece, _ in zip(waiting, pool.map(work, waiting), strict=True):
         done += sizes[piece.name]

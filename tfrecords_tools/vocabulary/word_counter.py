@@ -78,7 +78,8 @@ def count_words(
     """
     groups = _groups(plan_units(files, UNIT_BYTES))
     sizes = [sum(map(_num_bytes, units)) for units in groups]
-    progress = Progress("Counted", "bytes", sum(sizes))
+    pool = pool or WorkerPool(1)
+    progress = Progress("Counted", "bytes", sum(sizes), num_workers=pool.num_workers)
     with tempfile.TemporaryDirectory(prefix="word_counts_") as folder:
         work = functools.partial(
             count_units,
@@ -88,7 +89,7 @@ def count_words(
             folder=folder,
         )
         totals, runs, num_long, problems, done = Counter(), [], 0, [], 0
-        for size, counted in zip(sizes, (pool or WorkerPool(1)).map(work, groups), strict=True):
+        for size, counted in zip(sizes, pool.map(work, groups), strict=True):
             _add_run(totals, counted.run)
             runs += counted.files
             num_long += counted.num_long

@@ -8,10 +8,12 @@ from pathlib import Path
 from absl import logging
 
 from kbert.config import FinetuningConfig, load_config
-from kbert.experiments.glue.glue_files import find_files
+from kbert.experiments.finetuning_checks import require_columns_of_files
+from kbert.experiments.glue.glue_files import GlueFiles, find_files
 from kbert.experiments.glue.glue_summary import average, summarize_task
 from kbert.experiments.glue.glue_tasks import GLUE_TASKS, glue_tasks
-from kbert.experiments.glue.submission import write_submission
+from kbert.experiments.glue.submission import require_columns_of_texts, write_submission
+from kbert.experiments.labelled_paths import LabelledPaths
 from kbert.experiments.seeds import run_seeds
 from kbert.files.whole_file import write_json
 from kbert.reporting.glue_report import write_page
@@ -85,12 +87,13 @@ def run_glue(settings: GlueSettings, places: GluePlaces) -> dict:
       What summary.json holds: `tasks`, by `summarize_task`, and `average`.
 
     Raises:
-      ValueError: before anything is trained, for unknown tasks, missing files and broken configs; else as
-        `run_seeds` does.
+      ValueError: before anything is trained, for unknown tasks, missing files or columns, and broken
+        configs; else as `run_seeds` does.
     """
     tasks = glue_tasks(settings.tasks)
     configs = {task.name: settings.configs(task.name) for task in tasks if not task.model_of}
     files = find_files(places.glue_dir, tasks, places.run_dir, bool(places.submission_dir))
+    _require_columns(tasks, configs, files)
     by_task: dict[str, dict] = {}
     summary: dict = {}
     for task in tasks:
@@ -103,6 +106,17 @@ def run_glue(settings: GlueSettings, places: GluePlaces) -> dict:
     if places.submission_dir:
         _submit(tasks, files, by_task, places)
     return summary
+
+
+def _require_columns(tasks, configs, files: dict[str, GlueFiles]):
+    """Raises ValueError where a file of any task lacks a column that the task's config names."""
+    for task in tasks:
+        config, own = next(iter(configs[task.model_of or task.name].values())), files[task.name]
+        if own.train_file:
+            paths = LabelledPaths(own.train_file, own.dev_file, other_dev_files=own.other_dev_files)
+            require_columns_of_files(config, paths)
+        for source, index in own.tests.values():
+            require_columns_of_texts(source, index, config.dataset)
 
 
 def _train(task, configs, files, settings, places):

@@ -70,6 +70,16 @@ def _rows(source, index, dataset) -> Iterator[tuple[str, dict]]:
         yield (record[index] if index else str(number)), example
 
 
+def require_columns_of_texts(source, index, dataset):
+    """Raises ValueError where a test file lacks a column: reads its header and its first row.
+
+    Args:
+      source, index: as for `write_submission`.
+      dataset: the `DatasetConfig` of the task's config.
+    """
+    next(_rows(source, index, dataset))
+
+
 def _require_all_rows(source, indices):
     """Compares with the file's lines, which are counted apart from the reader."""
     with open(source, "rb") as file:

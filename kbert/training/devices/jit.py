@@ -31,10 +31,12 @@ def resolve_jit(config, strategy) -> bool:
         return True
     jit_compile = resolves_to_xla(config, device)
     if config.jit_compile == "auto":
-        because = f"auto: {device}, {'fixed' if config.fixed_shapes else 'varying'} shapes"
+        shapes = "one shape" if config.fixed_shapes else "many shapes"
+        because = f'jit_compile="auto", {device}, batches of {shapes}'
     else:
-        because = "as configured"
-    logging.info("XLA %s (%s), precision %s", "on" if jit_compile else "off", because, config.precision)
+        because = "jit_compile of the config"
+    compiled = "compiled by XLA" if jit_compile else "not compiled by XLA"
+    logging.info("precision %s; the step is %s (%s)", config.precision, compiled, because)
     return jit_compile
 
 

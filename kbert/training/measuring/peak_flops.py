@@ -62,7 +62,7 @@ def peak_of(strategy, precision: str, given: float | None = None) -> PeakFlops |
     """
     replicas = strategy.num_replicas_in_sync
     if given is not None:
-        return PeakFlops(given * replicas, "peak_flops of the config")
+        return PeakFlops(given * replicas, "by the config's peak_flops")
     if isinstance(strategy, tf.distribute.TPUStrategy):
         return _known_tpu(os.environ.get("TPU_ACCELERATOR_TYPE", ""), replicas)
     gpus = tf.config.list_physical_devices("GPU")
@@ -70,10 +70,13 @@ def peak_of(strategy, precision: str, given: float | None = None) -> PeakFlops |
         name = tf.config.experimental.get_device_details(gpus[0]).get("device_name", "GPU")
         tflops = known_gpu_tflops(name, precision)
         if tflops:
-            return PeakFlops(tflops * 1e12 * replicas, f"data sheet of {name}")
-        return PeakFlops(measured_flops("GPU:0", precision) * replicas, f"measured on {name}")
+            return PeakFlops(tflops * 1e12 * replicas, f"by the data sheet of {name}")
+        return PeakFlops(
+            measured_flops("GPU:0", precision) * replicas, f"measured by matrix products on {name}"
+        )
     # Replicas on logical CPUs share the cores of their machine.
-    return PeakFlops(measured_flops("CPU:0", precision) * _num_machines(strategy), "measured matmul peak")
+    measured = measured_flops("CPU:0", precision) * _num_machines(strategy)
+    return PeakFlops(measured, "measured by matrix products on this CPU")
 
 
 def _num_machines(strategy):

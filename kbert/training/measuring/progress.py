@@ -8,6 +8,7 @@ from absl import logging
 
 from kbert.log_lines import PROGRESS
 from kbert.runs.metrics_file import read_metrics
+from kbert.training.measuring.time_left import TimeLeft
 
 # Fields that depend on the machine and the time. All other fields of metrics.jsonl are the same when a run is
 # repeated, or killed and resumed.
@@ -19,6 +20,7 @@ CLOCK_FIELDS = (
     "elapsed_seconds",
     "time",
 )
+_SPLIT_WORDS = {"eval": "evaluation"}  # in the log, for a `split` of metrics.jsonl
 
 
 class TrainingProgress:
@@ -37,8 +39,7 @@ class TrainingProgress:
                            a stop and the next start;
       time                 seconds since 1970.
 
-    Rates do not count the time of evaluations and checkpoints. The time left does: it assumes that they keep
-    their share of the time so far.
+    Rates do not count the time of evaluations and checkpoints. The time left does, see `TimeLeft`.
 
     Args:
       metrics_file: the `MetricsFile` to write to, or None: workers other than the chief write nothing.
@@ -80,8 +81,8 @@ class TrainingProgress:
         self._events = events
         self._wall_clock = wall_clock
         self._last = (start_step, clock())
-        self._seconds_per_step = None
-        self._trained_seconds = self._paused_seconds = 0.0
+        self._lap_began = self._last[1]
+        self._time_left = TimeLeft(num_steps, start_step)
         before = before or _state_from_lines(metrics_file, start_step)
         self._begin = clock() - before["elapsed_seconds"]
         self._tokens_seen = before["tokens_seen"]
@@ -89,6 +90,12 @@ class TrainingProgress:
         # A checkpoint in the middle of an interval holds its sums so far. The first sums of this process
         # therefore begin where that interval began.
         self._sums_begin = before["interval_begin"]
+
+    def steps_done(self, step: int):
+        """Notes that a call of the step ended: the time left is estimated from these."""
+        now = self._clock()
+        self._time_left.steps_done(step, now - self._lap_began)
+        self._lap_began = now
 
     def train(self, step: int, metrics: dict, learning_rate: float, work=None):
         """Records the means since the last call.
@@ -113,12 +120,13 @@ class TrainingProgress:
         seconds, steps = now - last_time, step - last_step
         rates = self._rates(steps, seconds, work, own_share=steps / max(step - self._sums_begin, 1))
         self._last, self._sums_begin = (step, now), step
-        left = self._seconds_left(step, steps, seconds)
+        self.steps_done(step)
+        self._time_left.interval_done()
         self._append(step, "train", metrics | {"learning_rate": learning_rate} | rates)
         logging.info(
-            "step %d/%d  %s  lr %.3g  %s  %s left",
+            "step %d/%d  %s  learning_rate %.3g  %s%s",
             step, self._num_steps, _readable_metrics(metrics), learning_rate, _readable_rates(rates),
-            readable_seconds(left), extra=PROGRESS if step < self._num_steps else None,
+            self._readable_time_left(step), extra=PROGRESS if step < self._num_steps else None,
         )  # fmt: skip
 
     def evaluate(self, step: int, metrics: dict, split: str = "eval"):
@@ -126,7 +134,7 @@ class TrainingProgress:
         self._append(step, split, metrics)
         self._evaluated_step = step
         shown = _readable_metrics({k: v for k, v in metrics.items() if isinstance(v, float)})
-        logging.info("step %d/%d  %s: %s", step, self._num_steps, split, shown)
+        logging.info("step %d/%d  %s: %s", step, self._num_steps, _SPLIT_WORDS.get(split, split), shown)
 
     def state(self, step: int) -> dict:
         """The state at `step`, ready for JSON, for a later `TrainingProgress` that continues from there.
@@ -142,14 +150,20 @@ class TrainingProgress:
         }
 
     @contextlib.contextmanager
-    def paused(self):
-        """The time inside this context is not counted in the rates: for evaluations and checkpoints."""
+    def paused(self, what: str, every: int):
+        """The time inside this context is not counted in the rates: for evaluations and checkpoints.
+
+        Args:
+          what: "evaluation" or "checkpoint".
+          every: the steps from one such pause to the next; there is one at the end of the run as well.
+        """
         start = self._clock()
         yield
         pause = self._clock() - start
         step, last_time = self._last
         self._last = (step, last_time + pause)
-        self._paused_seconds += pause
+        self._lap_began += pause
+        self._time_left.paused(what, every, pause)
 
     def _rates(self, steps, seconds, work, own_share):
         """Rates of the steps of this process, which are `own_share` of the steps that `work` counts."""
@@ -171,14 +185,9 @@ class TrainingProgress:
                 rates["share_of_peak"] = round(flops / self._peak.flops_per_second, 4)
         return rates
 
-    def _seconds_left(self, step, steps, seconds):
-        # The first interval includes tracing and compilation, so it counts less and less later.
-        first = self._seconds_per_step is None
-        per_step = seconds / max(steps, 1)
-        self._seconds_per_step = per_step if first else 0.5 * (self._seconds_per_step + per_step)
-        self._trained_seconds += seconds
-        pauses = self._paused_seconds / self._trained_seconds if self._trained_seconds else 0.0
-        return (self._num_steps - step) * self._seconds_per_step * (1 + pauses)
+    def _readable_time_left(self, step):
+        seconds = self._time_left.seconds(step)
+        return "" if seconds is None or step >= self._num_steps else f"  {readable_seconds(seconds)} left"
 
     def _append(self, step, split, values):
         line = {"step": step, "split": split}

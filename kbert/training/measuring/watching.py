@@ -37,7 +37,7 @@ def make_progress(
         events = EventFiles(run.path / "events", lines)
     peak = peak_of(strategy, config.precision, config.peak_flops)
     if peak and step == plan.phases[number].first_step:
-        logging.info("peak %.4g TFLOP/s (%s)", peak.flops_per_second / 1e12, peak.source)
+        logging.info("peak: %.3g TFLOP/s, %s", peak.flops_per_second / 1e12, peak.source)
     heads = Heads.of_parts(task.parts)
     return TrainingProgress(
         metrics_file,

@@ -1,35 +1,58 @@
 import logging
 
+import pytest
+
 from tfrecords_tools.work.progress import Progress
 
 
-def test_progress_tells_speed_and_time_left(caplog):
-    seconds = iter([0.0, 2.0, 10.0, 12.0, 20.0])
+def reported(caplog, times_and_numbers, total=4000, **options):
+    """The lines of the reports (seconds after the start, how many are done), and of the end."""
+    clock = [0.0]
     with caplog.at_level(logging.INFO, logger="absl"):
-        progress = Progress("Wrote", "examples", 4000, clock=lambda: next(seconds))
-        for done in (500, 1000, 1100):
+        progress = Progress("Wrote", "examples", total, clock=lambda: clock[0], **options)
+        for clock[0], done in times_and_numbers:
             progress.report(done)
         progress.report_end()
-    assert caplog.messages == [
+    return caplog.messages
+
+
+def test_progress_tells_speed_and_time_left(caplog):
+    assert reported(caplog, [(2, 200), (10, 1000), (12, 1100)]) == [
         "Wrote 1,000 examples of 4,000 examples (25 %), about 30 s left, 100 examples/s.",
-        "Wrote 1,100 examples in 20.0 s, 55 examples/s.",
+        "Wrote 1,100 examples in 12.0 s, 92 examples/s.",
     ]
 
 
 def test_progress_of_an_unknown_total_tells_the_speed(caplog):
-    seconds = iter([0.0, 10.0])
-    with caplog.at_level(logging.INFO, logger="absl"):
-        Progress("Tokenised", "bytes", None, clock=lambda: next(seconds)).report(25_000_000)
-    assert caplog.messages == ["Tokenised 25.0 MB, 2.5 MB/s."]
+    lines = reported(caplog, [(10, 25), (20, 50), (21, 52)], total=None)
+    assert lines[:2] == ["Wrote 25 examples.", "Wrote 50 examples, 2 examples/s."]
 
 
 def test_what_an_earlier_run_did_does_not_count_for_the_speed(caplog):
-    seconds = iter([0.0, 10.0, 20.0])
-    with caplog.at_level(logging.INFO, logger="absl"):
-        progress = Progress("Wrote", "examples", 4000, already_done=2000, clock=lambda: next(seconds))
-        progress.report(3000)
-        progress.report(4000)
-    assert caplog.messages == [
-        "Wrote 3,000 examples of 4,000 examples (75 %), about 10 s left, 100 examples/s.",
+    assert reported(caplog, [(1, 2100), (11, 3100), (20, 4000)], already_done=2000) == [
+        "Wrote 3,100 examples of 4,000 examples (77 %), about 9 s left, 100 examples/s.",
         "Wrote 4,000 examples of 4,000 examples (100 %), about 0 s left, 100 examples/s.",
+        "Wrote 2,000 examples in 20.0 s, 100 examples/s.",
     ]
+
+
+@pytest.mark.parametrize(("num_workers", "start", "piece"), [(1, 9.0, 2.0), (2, 9.0, 7.0), (8, 20.0, 30.0)])
+def test_the_first_estimate_is_within_a_factor_of_two_whatever_the_start_took(
+    caplog, num_workers, start, piece
+):
+    """Workers that need some time to start and then take turns, each a little behind the one before."""
+    rounds = 6
+    reports = sorted(
+        (start + piece * (turn + 1) + 0.04 * piece * worker, worker)
+        for turn in range(rounds) for worker in range(num_workers)
+    )  # fmt: skip
+    times = [time for time, _ in reports]
+    lines = reported(
+        caplog, [(time, 10 * (number + 1)) for number, time in enumerate(times)], 10 * len(times),
+        num_workers=num_workers,
+    )  # fmt: skip
+    assert lines[0].startswith("Wrote 10 examples") and "left" not in lines[0], "no basis yet"
+    first = next(line for line in lines if " left," in line)
+    at = times[int(first.split()[1].replace(",", "")) // 10 - 1]
+    said, truth = float(first.split("about ")[1].split()[0]), times[-1] - at
+    assert truth / 2 <= said <= 2 * truth, first

@@ -1,0 +1,63 @@
+"""What is known of a file's columns without TensorFlow is what the tasks themselves refuse."""
+
+import json
+
+import pytest
+
+from kbert.config import DatasetConfig
+from kbert.tasks import TASKS
+from kbert.tasks.file_columns import _COLUMNS, require_columns
+from kbert.tasks.task import reads_files
+
+ROW = {"text": "jump", "text_pair": "walk", "ending0": "look", "ending1": "see", "label": "1"}
+FILES = {"question_answering": "SQuAD's JSON", "token_classification": "CoNLL's columns or words in JSON"}
+FILES["feature_based_tagging"] = "stored features"
+
+
+def dataset_of(name):
+    choices = ("ending0", "ending1") if name == "multiple_choice" else ()
+    return DatasetConfig(text_pair="text_pair", choices=choices)
+
+
+def write(path, row):
+    if path.suffix == ".jsonl":
+        path.write_text(json.dumps(row) + "\n")
+    else:
+        path.write_text("\t".join(row) + "\n" + "\t".join(row.values()) + "\n")
+    return path
+
+
+def refusal(read):
+    """The columns of a message, or None where nothing is refused."""
+    try:
+        read()
+    except ValueError as error:
+        assert "has no column" in str(error)
+        return str(error).split("has no column ")[1].split(";")[0]
+
+
+def test_every_task_that_reads_files_with_columns_is_known():
+    assert {name for name in TASKS if reads_files(TASKS[name])} == {*_COLUMNS, *FILES}
+
+
+@pytest.mark.parametrize("ending", ["tsv", "jsonl"])
+@pytest.mark.parametrize("name", _COLUMNS)
+def test_the_task_refuses_the_same_columns(tmp_path, name, ending):
+    dataset, refused = dataset_of(name), set()
+    for missing in (None, *ROW):
+        row = {column: cell for column, cell in ROW.items() if column != missing}
+        path = write(tmp_path / f"{missing}.{ending}", row)
+        early = refusal(lambda path=path: require_columns(name, path, dataset))
+        assert early == refusal(lambda path=path: list(TASKS[name].read_examples(path, dataset)))
+        refused |= {missing} if early else set()
+    assert None not in refused and {"text", "text_pair"} <= refused
+
+
+def test_the_first_row_is_all_that_is_read(tmp_path):
+    path = tmp_path / "damaged.tsv"
+    path.write_text("text\tlabel\njump\tloud\nno label here\n")
+    require_columns("sequence_classification", path, DatasetConfig())
+
+
+def test_a_task_of_the_users_own_is_asked_nothing(tmp_path):
+    require_columns("my_task", tmp_path / "none.tsv", DatasetConfig())
