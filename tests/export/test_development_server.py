@@ -122,14 +122,14 @@ def test_sigterm_lets_running_requests_end(asked_model_dir):
         for thread in threads:
             thread.join()
         assert answers == {"REST": 20_000, "gRPC": ["trace"]}
-        assert server.process.wait(timeout=20) == 0
+        assert server.process.wait(timeout=120) == 0
         assert "Traceback" not in server.process.stderr.read()
 
 
 def pending(server: Process) -> float:
     """How many requests run, by the server's own count."""
     url = f"http://localhost:{server.rest_api_port}/monitoring/prometheus/metrics"
-    with urllib.request.urlopen(url, timeout=10) as page:
+    with urllib.request.urlopen(url, timeout=120) as page:
         return float(re.search(rb"\n:kbert:serving:pending_requests (\S+)", page.read())[1])
 
 
@@ -141,7 +141,7 @@ def test_requests_that_outlast_the_grace_period_are_cancelled_and_the_end_is_cle
         client.sendall(post(json.dumps({"instances": ["10000000"], "signature_name": "work"}).encode()))
         wait_until(lambda: pending(server) == 1)
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(timeout=30) == 0
+        assert server.process.wait(timeout=120) == 0
         assert b" 503 " in received(client)
         assert "Traceback" not in server.process.stderr.read()
 

@@ -13,7 +13,7 @@ def lines(caplog):
 
 
 def wait_for(caplog, number):
-    end = time.monotonic() + 10
+    end = time.monotonic() + 120
     while len(caplog.records) < number and time.monotonic() < end:
         time.sleep(0.01)
 

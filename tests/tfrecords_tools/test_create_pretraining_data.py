@@ -360,7 +360,7 @@ def test_the_number_of_workers_changes_nothing_and_a_kill_loses_nothing(tmp_path
     assert contents(tmp_path / "killed") == contents(tmp_path / "1")
 
 
-def wait_for_end_of_group(pid, seconds=20):
+def wait_for_end_of_group(pid, seconds=120):
     """The workers follow a parent that was killed."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

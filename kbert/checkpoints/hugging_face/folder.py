@@ -4,7 +4,7 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, zeros
-from kbert.checkpoints.conversion.folder_paths import path_inside
+from kbert.files.path_inside import path_inside
 from kbert.checkpoints.conversion.masked_lm_settings import require_encoder_settings
 from kbert.checkpoints.conversion.matching import Stored, match
 from kbert.checkpoints.conversion.names import DISTILBERT, HUGGING_FACE, rows

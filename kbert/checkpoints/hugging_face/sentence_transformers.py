@@ -9,7 +9,7 @@ is not needed. Its classes Transformer, Pooling and Normalize are known.
 from dataclasses import dataclass
 from pathlib import Path
 
-from kbert.checkpoints.conversion.folder_paths import path_inside
+from kbert.files.path_inside import path_inside
 from kbert.config.pooling_config import PoolingConfig
 from kbert.files.json_file import read_json, read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, shown_name

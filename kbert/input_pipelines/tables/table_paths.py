@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.files.json_file import read_json_object
+from kbert.files.path_inside import path_inside
 from kbert.manifest import digest
 
 FORMATS = ("parquet", "arrow")
@@ -102,12 +103,13 @@ def _files_of_split(folder):
             "`datasets` and write it again with save_to_disk."
         )
     try:
-        files = tuple(folder / entry["filename"] for entry in state["_data_files"])
+        names = tuple(str(entry["filename"]) for entry in state["_data_files"])
     except (KeyError, TypeError):
         raise ValueError(
             f'{folder / _SPLIT} names no files; expected "_data_files": [{{"filename": ...}}], as '
             "save_to_disk writes it."
         ) from None
+    files = tuple(path_inside(folder, name, folder / _SPLIT, "file") for name in names)
     for file in files:
         if not file.is_file():
             raise ValueError(f"{file} is missing, but {folder / _SPLIT} names it; write the folder again.")

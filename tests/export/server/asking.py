@@ -33,7 +33,7 @@ class Asked:
 
     def rest(self, method, path, body=None):
         """(status, JSON of the answer)."""
-        connection = http.client.HTTPConnection("localhost", self.port, timeout=20)
+        connection = http.client.HTTPConnection("localhost", self.port, timeout=120)
         content = body if body is None or isinstance(body, bytes) else json.dumps(body)
         connection.request(method, path, content)
         response = connection.getresponse()
@@ -45,9 +45,9 @@ class Asked:
     def predict(self, body, path=f"/v1/models/{MODEL}:predict"):
         return self.rest("POST", path, body)
 
-    def raw(self, *parts, seconds=10.0):
-        """All that the server sends to these bytes until it closes or is silent."""
-        with socket.create_connection(("localhost", self.port), timeout=seconds) as connection:
+    def raw(self, *parts):
+        """All that the server sends to these bytes until it closes."""
+        with socket.create_connection(("localhost", self.port), timeout=120) as connection:
             for part in parts:
                 connection.sendall(part)
             return received(connection)
@@ -70,7 +70,7 @@ def post(body: bytes, signature: str = "", more_headers: bytes = b"") -> bytes:
     return head.encode() + more_headers + b"\r\n" + body
 
 
-def wait_until(condition, seconds=10.0):
+def wait_until(condition, seconds=120.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"

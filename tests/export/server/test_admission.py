@@ -1,7 +1,6 @@
 """What is too much is turned away at once; what is inside is counted until it is out."""
 
 import threading
-import time
 
 import grpc
 import pytest
@@ -44,18 +43,14 @@ def test_admission_counts_bytes_and_lets_one_large_request_in():
 
 
 def test_a_full_server_answers_unavailable_at_once(two_versions):
-    limits = Limits(max_pending=1, grace_seconds=0.1, rest_timeout_seconds=0.2)
+    limits = Limits(max_pending=1, grace_seconds=0.1)
     settings = ModelSettings(MODEL, str(two_versions))
     server = Server([settings], ServerOptions(port=0, rest_api_port=0, limits=limits))
     with grpc.insecure_channel(f"localhost:{server.port}") as channel:
         stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
         asked = Asked(server.rest_api_port)
-        late = asked.predict({"instances": ["1000000"], "signature_name": "work"})
-        assert late[0] == 504
-        wait_until(lambda: server._service.admission.pending == 0)
         long = stub.Predict.future(request_of(["1000000"], signature_name="work"))
         wait_until(lambda: server._service.admission.pending == 1)
-        began = time.monotonic()
         with pytest.raises(grpc.RpcError) as error:
             stub.Predict(request_of())
         assert error.value.code() == grpc.StatusCode.UNAVAILABLE
@@ -63,20 +58,31 @@ def test_a_full_server_answers_unavailable_at_once(two_versions):
         assert status == 503 and "takes no more" in answer["error"]
         # Whoever looks after the server still gets an answer.
         assert asked.rest("GET", f"/v1/models/{MODEL}")[0] == 200
-        assert time.monotonic() - began < 5
+        assert server._service.admission.pending == 1 and not long.done()  # nobody waited for its end
         # The grace period is over long before the request: it is cancelled, and everything ends.
         stopped = []
         thread = threading.Thread(target=lambda: stopped.append(server.stop()))
         thread.start()
-        assert long.exception(timeout=10) is not None
-        thread.join(timeout=15)
+        assert long.exception(timeout=120) is not None
+        thread.join(timeout=120)
     assert stopped == [True]
+
+
+def test_a_late_request_is_told_and_ended(two_versions):
+    limits = Limits(rest_timeout_seconds=0.2)
+    server = Server(
+        [ModelSettings(MODEL, str(two_versions))], ServerOptions(port=0, rest_api_port=0, limits=limits)
+    )
+    body = {"instances": ["1000000"], "signature_name": "work"}
+    assert Asked(server.rest_api_port).predict(body)[0] == 504
+    wait_until(lambda: server._service.admission.pending == 0)
+    assert server.stop()
 
 
 def test_a_client_is_told_that_it_is_late_though_the_run_goes_on(two_versions, monkeypatch):
     ended = threading.Event()
     monkeypatch.setattr(http_app, "_SECONDS_TO_END", 0.1)
-    monkeypatch.setattr(http_app, "answer", lambda *unused: ended.wait(10))
+    monkeypatch.setattr(http_app, "answer", lambda *unused: ended.wait(120))
     limits = Limits(rest_timeout_seconds=0.1)
     server = Server(
         [ModelSettings(MODEL, str(two_versions))], ServerOptions(port=0, rest_api_port=0, limits=limits)
@@ -92,7 +98,7 @@ def test_a_session_that_does_not_close_does_not_hold_up_the_end(two_versions, mo
     server = Server([ModelSettings(MODEL, str(two_versions))], ServerOptions(port=0, rest_api_port=0))
     ended = threading.Event()
     close = server.models.close
-    monkeypatch.setattr(server.models, "close", lambda: ended.wait(10) and close())
+    monkeypatch.setattr(server.models, "close", lambda: ended.wait(120) and close())
     assert not server.stop()
     ended.set()
 

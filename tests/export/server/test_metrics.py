@@ -19,7 +19,7 @@ def samples(page: str) -> dict:
 
 def test_requests_of_both_apis_are_counted(server, stubs, asked):
     def counted():
-        connection = http.client.HTTPConnection("localhost", server.rest_api_port, timeout=10)
+        connection = http.client.HTTPConnection("localhost", server.rest_api_port, timeout=120)
         connection.request("GET", "/monitoring/prometheus/metrics")
         response = connection.getresponse()
         assert response.headers["Content-Type"].startswith("text/plain")

@@ -21,7 +21,7 @@ class Session:
         self.now += 1
         self.most = max(self.most, self.now)
         self.seconds.append(timeout_seconds)
-        self.together.wait(timeout=10)
+        self.together.wait(timeout=120)
         self.now -= 1
         return {}
 

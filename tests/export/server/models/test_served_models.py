@@ -97,10 +97,12 @@ def test_no_request_fails_while_versions_are_swapped(asked_model_dir, tmp_path, 
         shutil.copytree(asked_model_dir, tmp_path / f"tmp.{version}")
         os.rename(tmp_path / f"tmp.{version}", tmp_path / str(version))
         wait_until(lambda version=version: server.models.newest_version(MODEL) == version)
+        asked_before = len(answers)
+        wait_until(lambda before=asked_before: len(answers) > before + 8)
     ended.set()
     for thread in threads:
         thread.join()
-    assert {status for status, _ in answers} == {200} and len(answers) > 20
+    assert {status for status, _ in answers} == {200}
 
 
 def test_a_half_written_version_is_tried_again_when_it_is_complete(asked_model_dir, tmp_path, serve):
@@ -203,7 +205,7 @@ def test_a_person_who_waits_is_told_of_the_warm_up(asked_model_dir, tmp_path, se
     caplog.set_level("INFO", logger="absl")
     monkeypatch.setattr(composition, "replay", slowly)
     shutil.copytree(asked_model_dir, tmp_path / "7")
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120
     with told_when_silent(0.05):
         serve(tmp_path)
     assert any(

@@ -57,7 +57,7 @@ class Browser:
     def close(self) -> None:
         self._session = None
         self.call("Browser.close")
-        self._process.wait(20)
+        self._process.wait(120)
         os.close(self._in)
         os.close(self._out)
 
@@ -95,7 +95,7 @@ class Browser:
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
-    def wait(self, condition: str, seconds: float = 20.0):
+    def wait(self, condition: str, seconds: float = 120.0):
         """Waits until an expression is true in the page, and returns its value."""
         end = time.monotonic() + seconds
         while not (

@@ -13,7 +13,7 @@ from .conftest import MODEL
 
 
 def get(server, path, method="GET"):
-    connection = http.client.HTTPConnection("localhost", server.rest_api_port, timeout=20)
+    connection = http.client.HTTPConnection("localhost", server.rest_api_port, timeout=120)
     connection.request(method, path)
     response = connection.getresponse()
     content = response.read()

@@ -12,6 +12,8 @@ from tests.export.server.asking import MODEL, post, received
 
 PREDICT = f"/v1/models/{MODEL}:predict"
 GOOD = post(json.dumps({"instances": ["short"]}).encode())
+# The server closes after this one: nobody needs to wait until it is silent.
+GOOD_AND_LAST = post(json.dumps({"instances": ["short"]}).encode(), more_headers=b"Connection: close\r\n")
 
 
 def status_of(answer: bytes) -> int:
@@ -20,13 +22,14 @@ def status_of(answer: bytes) -> int:
 
 def test_a_body_of_a_get_does_not_spoil_the_next_request(asked):
     get = f"GET /v1/models/{MODEL} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 7\r\n\r\nGET /v1".encode()
-    answer = asked.raw(get, GOOD, seconds=1)
+    answer = asked.raw(get, GOOD_AND_LAST)
     assert answer.count(b"HTTP/1.1 200") == 2 and b'"label": "short"' in answer
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:8501", "10.0.0.7", ""])
 def test_the_machine_s_own_names_and_addresses_are_answered(asked, host):
-    answer = asked.raw(f"GET /v1/models/{MODEL} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode(), seconds=0.3)
+    head = f"GET /v1/models/{MODEL} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    answer = asked.raw(head.encode())
     assert status_of(answer) == 200
 
 
@@ -37,20 +40,20 @@ def test_a_page_that_resolved_its_name_to_this_machine_is_refused(asked, host):
         GOOD.replace(b"Host: localhost", f"Host: {host}".encode()),
         f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode(),
     ):
-        answer = asked.raw(request, GOOD, seconds=0.3)
+        answer = asked.raw(request, GOOD_AND_LAST)
         assert status_of(answer) == 403 and b"--allowed_hosts" in answer
         assert answer.count(b"HTTP/1.1 200") == 1  # the next request, by the right name
 
 
 def test_requests_that_follow_at_once_are_answered_in_order(asked):
     other = post(json.dumps({"instances": ["x" * 30]}).encode())
-    answer = asked.raw(GOOD + other + GOOD, seconds=1)
+    answer = asked.raw(GOOD + other + GOOD_AND_LAST)
     labels = [part[:4] for part in answer.split(b'"label": "')[1:]]
     assert labels == [b"shor", b"long", b"shor"]
 
 
 def test_an_answer_does_not_wait_for_acknowledgements(asked):
-    connection = http.client.HTTPConnection("localhost", asked.port, timeout=10)
+    connection = http.client.HTTPConnection("localhost", asked.port, timeout=120)
     seconds = []
     for _ in range(10):
         began = time.perf_counter()
@@ -71,7 +74,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(asked, length):
 
 def test_a_body_that_grows_too_large_is_refused(asked):
     head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
-    with socket.create_connection(("localhost", asked.port), timeout=10) as connection:
+    with socket.create_connection(("localhost", asked.port), timeout=120) as connection:
         connection.sendall(head)
         try:
             for _ in range(40):
@@ -115,7 +118,7 @@ def test_nonsense_after_a_request_does_not_cost_its_answer(asked):
 
 
 def test_an_endless_head_is_refused(asked):
-    with socket.create_connection(("localhost", asked.port), timeout=10) as connection:
+    with socket.create_connection(("localhost", asked.port), timeout=120) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n")
         try:
             for _ in range(100):

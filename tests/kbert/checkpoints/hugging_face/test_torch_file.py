@@ -311,10 +311,10 @@ WORK = {
 @pytest.mark.parametrize("data", WORK.values(), ids=WORK)
 def test_small_pickles_cannot_ask_for_much_work(tmp_path, data):
     path = write_pickle(tmp_path / "m.bin", data)
-    started = time.monotonic()
+    started = time.thread_time()  # work, not the time for which a machine stands still
     with pytest.raises(ValueError) as error:
         read_torch_file(path)
-    assert time.monotonic() - started < 5
+    assert time.thread_time() - started < 5
     assert "\n" not in str(error.value) and len(str(error.value)) < 400
 
 

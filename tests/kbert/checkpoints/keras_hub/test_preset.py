@@ -547,10 +547,10 @@ def millions_of_classes(folder):
 def test_hostile_presets_are_refused_before_any_work(preset, tmp_path, damage, sentence):
     folder = preset("BertTextClassifier")
     damage(folder)
-    started = time.monotonic()
+    started = time.thread_time()
     with pytest.raises(ValueError, match=sentence) as failure:
         convert_checkpoint(folder, tmp_path / "run", "kbert")
-    assert time.monotonic() - started < 10
+    assert time.thread_time() - started < 10
     assert "\n" not in str(failure.value) and not (tmp_path / "run").exists()
 
 

@@ -93,6 +93,10 @@ REFUSED = {
     "no names": (with_state('{"_data_files": [3]}'), "state.json names no files; expected"),
     "no shards": (with_state('{"_data_files": []}'), "data holds no rows"),
     "a lost shard": (with_state('{"_data_files": [{"filename": "x.arrow"}]}'), "x.arrow is missing, but"),
+    "a shard elsewhere": (
+        with_state('{"_data_files": [{"filename": "../x.arrow"}]}'),
+        "state.json names the file '../x.arrow', which is not in its own folder",
+    ),
     "indices": (with_state('{"_indices_data_files": [{}]}'), "keeps its rows by a list of indices"),
 }
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from kbert.checkpoints.conversion.folder_paths import path_inside
+from kbert.files.path_inside import path_inside
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import read_sentence_modules
 from tests.kbert.checkpoints import foreign_files

@@ -1,4 +1,4 @@
-"""Paths that a checkpoint's files name: they must stay in the checkpoint's folder."""
+"""Paths that the files of a folder name: they must stay in this folder."""
 
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -11,7 +11,7 @@ def path_inside(folder: Path, name: str, named_by: Path, kind: str) -> Path:
     """The path inside `folder` that `name` stands for.
 
     Args:
-      folder: the checkpoint's folder.
+      folder: of a checkpoint, or of data.
       name: a relative path as written in a file; "" is the folder itself.
       named_by: that file, for the error message.
       kind: "file" or "folder", for the error message.
@@ -35,5 +35,5 @@ def path_inside(folder: Path, name: str, named_by: Path, kind: str) -> Path:
             return path
     raise ValueError(
         f"{named_by} names the {kind} {shown(name)}, which is not in its own folder; use a complete copy "
-        "of the model."
+        "of this folder."
     )
