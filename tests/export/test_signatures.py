@@ -103,6 +103,7 @@ class Served(NamedTuple):
 
 # What is theirs alone is little beside what others show as well: the long tests export them too.
 LIKE_OTHERS = {
+    "encoder",
     "windows",
     "sentence_order",
     "multiple_negatives_ranking",
