@@ -14,7 +14,7 @@ _SCORES = (
      "{h[pearson_1]} / {h[spearman_1]}, {h[pearson_2]} / {h[spearman_2]}"),
     ("CoNLL-2003, entity F1", "conll2003", "{k[f1]}", "{h[f1]}"),
     ("SQuAD v1.1, 6,000 questions, EM / F1", "squad_v1",
-     "{k[exact_match_1]} / {k[f1_1]}, {k[exact_match_2]} / {k[f1_2]}", "{h[exact_match]} / {h[f1]}"),
+     "{k[exact_match]} / {k[f1]} (mean of 3 seeds)", "{h[exact_match]} / {h[f1]}"),
 )  # fmt: skip
 _SERVING = "[serving speed](docs/serving_speed.md)"
 _BEHIND = ", **behind**"

@@ -1,6 +1,6 @@
 """The table of scores on real data: a row for each task, with the figures of its record."""
 
-from benchmarks.figures.formats import bare, fixed
+from benchmarks.figures.formats import bare
 from benchmarks.figures.grids import table_row
 from benchmarks.figures.records import last_record
 
@@ -34,7 +34,7 @@ ROWS = {
     ),
     "sst2_16000": (
         "SST-2 (the first 16,000 sentences)", "1 epoch, batch 32, length 64",
-        "accuracy {k[accuracy]}", "{h[accuracy]}", _BOTH,
+        "accuracy {k[accuracy]} ± {k[accuracy_deviation]} (three seeds)", "{h[accuracy]}", _BOTH,
     ),
     "sst2": (
         "SST-2 (all 67,349 phrases and sentences)", "1 epoch, batch 32, length 64",
@@ -42,7 +42,7 @@ ROWS = {
     ),
     "sick": (
         "SICK (8,000 pairs)", "3 epochs, batch 32, length 128",
-        "accuracy {k[accuracy]}", "{h[accuracy]}",
+        "accuracy {k[accuracy]} ± {k[accuracy_deviation]} (three seeds)", "{h[accuracy]}",
         "`--config=configs/finetuning/sick.toml --override=max_seq_length=128`",
     ),
     "stsb": (
@@ -54,7 +54,7 @@ ROWS = {
     ),
     "codah": (
         "CODAH (1,665 questions)", "3 epochs, batch 8, length 128",
-        "accuracy {k[accuracy_1]} and {k[accuracy_2]} (two seeds)", "{h[accuracy]}",
+        "accuracy {k[accuracy]} ± {k[accuracy_deviation]} (three seeds)", "{h[accuracy]}",
         f"`--config=configs/finetuning/codah.toml` {_SCHEDULE}",
     ),
     "conll2003": (
@@ -72,8 +72,8 @@ ROWS = {
     "squad_v1": (
         "SQuAD v1.1 (6,000 questions of `squad_v1` and SQuADShifts' new Wikipedia)",
         "2 epochs, batch 16, length 384",
-        "EM {k[exact_match_1]} and {k[exact_match_2]}, F1 {k[f1_1]} and {k[f1_2]} (two seeds); with the "
-        "original's schedule {k[exact_match_linear]}, {k[f1_linear]} (one seed)",
+        "EM {k[exact_match]} ± {k[exact_match_deviation]}, F1 {k[f1]} ± {k[f1_deviation]} (three seeds); "
+        "with the original's schedule {k[exact_match_linear]}, {k[f1_linear]} (one seed)",
         "EM {h[exact_match]}, F1 {h[f1]} (one seed)", "`--config=configs/finetuning/squad_v1_minilm.toml`",
     ),
     "squad_v2": (
@@ -97,18 +97,21 @@ def results():
 
 def filled(record: dict, *texts: str) -> list[str]:
     """The texts with figures in the place of {k[NAME]} and {h[NAME]}: three digits of a share, one of a score
-    out of a hundred.
+    out of a hundred. NAME_deviation has as many as NAME.
 
     Raises:
       ValueError: for a figure that the record does not have.
     """
-    numbers = {row: {name: _shown(value) for name, value in values.items()} for row, values in
-               record["rows"].items()}  # fmt: skip
+    numbers = {row: _shown(values) for row, values in record["rows"].items()}
     try:
         return [text.format(k=numbers["kbert"], h=numbers.get("hugging_face", {})) for text in texts]
     except KeyError as error:
         raise ValueError(f"the record of {record['task']} has no figure {error}.") from None
 
 
-def _shown(value):
-    return fixed(value) if value > 1 else bare(value)
+def _shown(values):
+    def one(name, value):
+        in_points = values.get(name.removesuffix("_deviation"), value) > 1
+        return bare(value, 1) if in_points else bare(value)
+
+    return {name: one(name, value) for name, value in values.items()}
