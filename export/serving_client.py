@@ -26,7 +26,7 @@ from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
 from kbert.files.whole_file import whole_file
 from kbert.inference.text_progress import TextProgress
-from kbert.input_pipelines.unlabelled_columns import count_rows, examples_of_columns, has_columns
+from kbert.input_pipelines.unlabelled_columns import count_examples, examples_of_columns, has_columns
 from kbert.input_pipelines.unlabelled_lines import (
     examples_of_lines,
     holds_json_lines,
@@ -82,11 +82,7 @@ def _check_files() -> int | None:
         raise ValueError("received --input_file beside --text; expected one of them.")
     if given.output_file:
         check_output_file(given.output_file, [given.input_file] if given.input_file else [], given.overwrite)
-    if not given.input_file:
-        return None
-    if has_columns(given.input_file):
-        return count_rows(given.input_file)
-    return sum(1 for _ in read_lines(given.input_file))
+    return count_examples(given.input_file) if given.input_file else None
 
 
 def _examples(client: "ServingClient") -> tuple[Iterable[dict], str | None]:

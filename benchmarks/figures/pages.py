@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks.figures import readme_tables, result_tables, speed_tables
+from benchmarks.figures import readme_tables, result_tables, speed_tables, training_tables
 from benchmarks.figures.captions import caption
 from benchmarks.figures.marked_pages import marked_names, written
 
@@ -21,6 +21,7 @@ TABLES = {
         speed_tables.litert,
         speed_tables.litert_two_threads,
         speed_tables.litert_sms_spam,
+        training_tables.time_to_quality,
         result_tables.results,
         readme_tables.readme_scores,
         readme_tables.readme_speed,

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from kbert.config import DatasetConfig
+from kbert.files.text_file import read_lines
 from kbert.input_pipelines.labelled_files import columns_of_lines, other_separator, stream_records
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
@@ -24,6 +25,12 @@ def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:
     if table := find_table(path):
         return sum(table_rows.count_rows(file, table.file_format) for file in table.files)
     return sum(1 for _ in _records_of_lines(path, _by_name(dataset)))
+
+
+def count_examples(path: str | Path) -> int:
+    """The number of rows of a file with columns, and of lines of any other. Reads the whole file, so that an
+    error in it is found before other work begins: ValueError."""
+    return count_rows(path) if has_columns(path) else sum(1 for _ in read_lines(path))
 
 
 def examples_of_columns(

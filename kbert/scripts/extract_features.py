@@ -21,7 +21,7 @@ from kbert import command_line
 from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
 from kbert.inference.text_progress import TextProgress
-from kbert.input_pipelines.unlabelled_columns import count_rows, examples_of_columns, has_columns
+from kbert.input_pipelines.unlabelled_columns import count_examples, examples_of_columns, has_columns
 
 FLAGS = flags.FLAGS
 _LONGEST = 128  # tokens, the default of the original extract_features.py
@@ -79,7 +79,7 @@ def extract_features(
       FileExistsError: when the output_file exists and `overwrite` is not set.
     """
     check_output_file(output_file, [input_file], overwrite)
-    num_texts = count_texts(input_file)
+    num_texts = count_examples(input_file)
     from kbert.inference.feature_files import feature_file
 
     progress = TextProgress(num_texts)
@@ -93,11 +93,6 @@ def extract_features(
             progress.advance(len(batch))
     progress.finish(output_file)
     return done
-
-
-def count_texts(input_file) -> int:
-    """The number of lines. Reads the whole file, so that an error in it is found before other work begins."""
-    return count_rows(input_file) if has_columns(input_file) else sum(1 for _ in read_lines(input_file))
 
 
 def _texts_and_pairs(input_file):
@@ -147,7 +142,7 @@ def main(argv):
     if not Path(FLAGS.output_file).absolute().parent.is_dir():
         raise ValueError(f"--output_file={FLAGS.output_file}: its folder does not exist; create it first.")
     detect_format(local_path(FLAGS.run_dir))  # raises an error when there is no model
-    count_texts(FLAGS.input_file)
+    count_examples(FLAGS.input_file)
 
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.inference.feature_extractor import FeatureExtractor
