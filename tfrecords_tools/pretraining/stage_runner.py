@@ -29,7 +29,11 @@ from tfrecords_tools.pretraining.pretraining_stages import (
     tokenize_group,
     write_part,
 )
+from tfrecords_tools.work.beam_pool import BeamPool
 from tfrecords_tools.work.progress import Progress
+from tfrecords_tools.work.worker_pool import WorkerPool
+
+_Pool = WorkerPool | BeamPool
 
 # Planned bytes of pieces in a bucket. It is shuffled in memory, where it takes about three times as much.
 BUCKET_BYTES = 32 << 20
@@ -50,7 +54,7 @@ def text_groups(files: list[Path]) -> list[TextGroup]:
     return [TextGroup(f"{number:06d}", tuple(units)) for number, units in enumerate(groups)]
 
 
-def tokenize_corpus(job, pool, groups):
+def tokenize_corpus(job, pool: _Pool, groups):
     """The first stage. Returns (blocks with their counts, `Problems`, number of duplicates dropped)."""
     sizes = {group.name: sum(_unit_bytes(unit) for unit in group.units) for group in groups}
     _run(job.tokens, pool, tokenize_group, job, groups, sizes, "Tokenised", "bytes")
@@ -92,7 +96,7 @@ def _drop_duplicates(job, groups, blocks) -> int:
     return int(dropped.sum())
 
 
-def sample_corpus(job, pool, blocks) -> tuple[list[Part], int]:
+def sample_corpus(job, pool: _Pool, blocks) -> tuple[list[Part], int]:
     """The second stage.
 
     Returns:
@@ -117,7 +121,7 @@ def _partners(job, names, number) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(rng.sample(others, PARTNER_BLOCKS)) for _ in range(job.settings.dupe_factor))
 
 
-def write_parts(job, pool, parts):
+def write_parts(job, pool: _Pool, parts):
     """The third stage."""
     counts = np.zeros(len(parts), np.int64)
     for path in job.examples.glob("*.bin"):
@@ -127,8 +131,16 @@ def write_parts(job, pool, parts):
 
 
 def _run(
-    folder, pool, function: Callable, job, pieces: Sequence, sizes: dict, what: str, unit: str, *arguments
-):
+    folder,
+    pool: _Pool,
+    function: Callable,
+    job,
+    pieces: Sequence,
+    sizes: dict,
+    what: str,
+    unit: str,
+    *arguments,
+) -> None:
     """Runs the pieces of work that have no summary yet, and logs progress."""
     waiting = [piece for piece in pieces if not summary_file(folder, piece.name).is_file()]
     total = sum(sizes[piece.name] for piece in pieces)

@@ -24,6 +24,8 @@ class BeamPool:
       ValueError: when Apache Beam is not installed.
     """
 
+    num_workers = 1  # as seen from here: all results come together, when the pipeline ends
+
     def __init__(self, options: str = ""):
         try:
             from apache_beam.options.pipeline_options import PipelineOptions
