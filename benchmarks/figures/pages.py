@@ -22,6 +22,7 @@ TABLES = {
         speed_tables.litert_two_threads,
         speed_tables.litert_sms_spam,
         training_tables.time_to_quality,
+        training_tables.scaling,
         result_tables.results,
         readme_tables.readme_scores,
         readme_tables.readme_speed,
