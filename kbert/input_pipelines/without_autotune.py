@@ -10,6 +10,9 @@ def without_autotune(dataset):
 
     Without it `num_parallel_calls=tf.data.AUTOTUNE` is a call for each core, 16 at most, and `prefetch` sees
     by itself how much is wanted. Order and values are the same.
+
+    Several replicas in one process still have tuners: tf.distribute reads for each device through a dataset
+    of its own, which has no options to set. There the end of an iterator may still wait.
     """
     import tensorflow as tf
 
