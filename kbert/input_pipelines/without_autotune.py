@@ -6,13 +6,10 @@ def without_autotune(dataset):
 
     The tuner is a thread of each iterator, which looks at it after 10 ms, 20 ms, 40 ms and so on, at last
     once a minute. In TensorFlow 2.21 an iterator that ends may wait until its tuner looks the next time,
-    without using the processor: of 40 iterators that were deleted after six seconds five took 4 to 60 s.
+    without using the processor, see docs/speed.md.
 
     Without it `num_parallel_calls=tf.data.AUTOTUNE` is a call for each core, 16 at most, and `prefetch` sees
     by itself how much is wanted. Order and values are the same.
-
-    Several replicas in one process still have tuners: tf.distribute reads for each device through a dataset
-    of its own, which has no options to set. There the end of an iterator may still wait.
     """
     import tensorflow as tf
 

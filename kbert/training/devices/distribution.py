@@ -9,6 +9,7 @@ from absl import logging
 
 from kbert.input_pipelines.without_autotune import without_autotune
 from kbert.training.devices import cluster as clusters
+from kbert.training.devices.distributed_batches import DistributedBatches
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 
@@ -195,7 +196,7 @@ def distribute(strategy, make_batches, for_replica=None):
         receives, or None.
 
     Returns:
-      A distributed dataset.
+      `DistributedBatches`.
 
     Raises:
       ValueError: when a batch cannot be divided evenly.
@@ -220,7 +221,7 @@ def distribute(strategy, make_batches, for_replica=None):
             batches = for_replica(batches).prefetch(tf.data.AUTOTUNE)
         return without_autotune(batches).with_options(options)
 
-    return strategy.distribute_datasets_from_function(of_pipeline)
+    return DistributedBatches(strategy.distribute_datasets_from_function(of_pipeline))
 
 
 def require_whole_shares(config, strategy):

@@ -1,5 +1,6 @@
 """An iterator has no tuner, for which it would wait when it ends."""
 
+import json
 import os
 import sys
 
@@ -12,6 +13,7 @@ from kbert.input_pipelines.records import record_reader
 from kbert.input_pipelines.records.record_shares import Share
 from kbert.input_pipelines.without_autotune import without_autotune
 from kbert.training.devices.distribution import distribute
+from tests import warm_processes
 from tests.kbert.input_pipelines.records import small_records
 
 FEATURES = {"input_ids": np.ones((9, 4), np.int32), "input_mask": np.ones((9, 4), np.int32)}
@@ -50,4 +52,14 @@ def test_all_that_is_read_does_without(tmp_path, share):
 def test_a_training_does_without_whatever_is_read():
     strategy = tf.distribute.get_strategy()
     numbers = distribute(strategy, lambda share: tf.data.Dataset.range(3).map(lambda x: {"x": x}))
-    assert numbers.options().autotune.enabled is False
+    assert numbers._batches.options().autotune.enabled is False
+    assert [batch["x"].numpy() for batch in numbers] == [0, 1, 2]
+
+
+def test_no_device_of_a_mirrored_training_has_a_tuner():
+    result = warm_processes.run_script("tests.kbert.input_pipelines.mirrored_tuners")
+    assert result.returncode == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert found["tf.distribute"] == [None, None]  # TensorFlow's default, which is on
+    assert found["kbert"] == [False, False]
+    assert found["parts"] == [[[0, 1], [2, 3]], [[4, 5], [6, 7]]]
