@@ -264,7 +264,9 @@ class _Training:
             work = StepWork(*values.pop("step_work").tolist())
             rate = float(self._learning_rate(tf.constant(state.step - 1)))
             try:
-                self._progress.train(state.step, _readable(self._task, values), rate, work)
+                self._progress.train(
+                    state.step, _readable(self._task, values), rate, work, self._schedule.seconds_left()
+                )
             except FloatingPointError as error:
                 raise FloatingPointError(f"{error} {state.what_is_kept()}") from None
         if ended or state.step % config.save_checkpoints_steps == 0:

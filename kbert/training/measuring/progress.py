@@ -97,7 +97,9 @@ class TrainingProgress:
         self._time_left.steps_done(step, now - self._lap_began)
         self._lap_began = now
 
-    def train(self, step: int, metrics: dict, learning_rate: float, work=None):
+    def train(
+        self, step: int, metrics: dict, learning_rate: float, work=None, budget: float | None = None
+    ):
         """Records the means since the last call.
 
         Args:
@@ -105,6 +107,7 @@ class TrainingProgress:
           metrics: name -> float.
           learning_rate: of the last step.
           work: `StepWork` of the steps since the last call, or None.
+          budget: the seconds after which training ends whatever its step, or None.
 
         Raises:
           FloatingPointError: when a value is not finite; the message names the steps it came from.
@@ -126,7 +129,7 @@ class TrainingProgress:
         logging.info(
             "step %d/%d  %s  learning_rate %.3g  %s%s",
             step, self._num_steps, _readable_metrics(metrics), learning_rate, _readable_rates(rates),
-            self._readable_time_left(step), extra=PROGRESS if step < self._num_steps else None,
+            self._readable_time_left(step, budget), extra=PROGRESS if step < self._num_steps else None,
         )  # fmt: skip
 
     def evaluate(self, step: int, metrics: dict, split: str = "eval"):
@@ -185,9 +188,10 @@ class TrainingProgress:
                 rates["share_of_peak"] = round(flops / self._peak.flops_per_second, 4)
         return rates
 
-    def _readable_time_left(self, step):
-        seconds = self._time_left.seconds(step)
-        return "" if seconds is None or step >= self._num_steps else f"  {readable_seconds(seconds)} left"
+    def _readable_time_left(self, step, budget):
+        ends = [seconds for seconds in (self._time_left.seconds(step), budget) if seconds is not None]
+        has_ended = step >= self._num_steps or budget == 0
+        return f"  {readable_seconds(min(ends))} left" if ends and not has_ended else ""
 
     def _append(self, step, split, values):
         line = {"step": step, "split": split}

@@ -63,6 +63,10 @@ class Schedule:
         """Whether training must end now, before its last step."""
         return False
 
+    def seconds_left(self) -> float | None:
+        """The seconds until training must end; None if only its steps end it."""
+        return None
+
     def state(self) -> dict:
         """The state for a checkpoint, ready for JSON."""
         return {}

@@ -78,6 +78,10 @@ class TimeBudget:
         """Whether the budget is used up."""
         return self._used >= self.seconds
 
+    def seconds_left(self) -> float:
+        """The rest of the budget, as of the last `tick`."""
+        return max(self.seconds - self._used, 0.0)
+
     def state(self) -> dict:
         """The seconds used, as of the last `tick`."""
         return {"seconds_used": self._used}

@@ -102,6 +102,18 @@ def test_the_line_for_people_says_speed_share_and_time_left(metrics_file, clock,
     )
 
 
+def test_a_time_budget_bounds_the_time_left(metrics_file, clock, caplog):
+    progress = TrainingProgress(metrics_file, 1000, 8, 0, clock)
+    with caplog.at_level(logging.INFO, logger="absl"):
+        for step, budget in ((10, 300.0), (20, 90.0), (990, 90.0), (992, 0.0), (1000, 30.0)):
+            clock.now += 2
+            progress.train(step, {"loss": 1.0}, 1e-4, budget=budget)
+    ends = [text.split("examples/s")[1].strip() for text in caplog.messages]
+    assert ends[:2] == ["5m00s left", "1m30s left"]  # the steps would take minutes
+    assert ends[2] == "1s left"  # here the steps end first
+    assert ends[3:] == ["", ""]  # over: by the budget, by the steps
+
+
 def test_a_resumed_run_goes_on_counting_tokens_and_seconds(metrics_file, clock):
     first = TrainingProgress(metrics_file, 100, 8, 0, clock)
     for step in (10, 20, 30):

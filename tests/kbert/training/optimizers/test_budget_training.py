@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import logging
 
 import pytest
 
@@ -32,7 +33,7 @@ def lines_of(run):
 
 @pytest.mark.slow
 def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
-    one_second_a_look, tmp_path, monkeypatch
+    one_second_a_look, tmp_path, monkeypatch, caplog
 ):
     # Looks: two at the start, one after each call of two steps. So step 2n is 1 + n seconds into 6.
     optimizer = OptimizerConfig(
@@ -61,8 +62,11 @@ def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
     monkeypatch.setattr(time_budget.TimeBudget, "tick", tick)
 
     run = RunDirectory(tmp_path / "run")
-    metrics, _ = one_weight.train_one_weight(*arguments)
+    with caplog.at_level(logging.INFO, logger="absl"):
+        metrics, _ = one_weight.train_one_weight(*arguments)
     assert metrics["loss"] > 0
+    said = {text.split()[1]: text for text in caplog.messages if text.startswith("step ")}
+    assert said["6/50"].endswith(" 1s left"), "of the time, not of 50 steps"
     assert [line["step"] for line in lines_of(run)] == [2, 4, 6, 8]
     newest = checkpoint.list_checkpoints(run.checkpoints)[-1]
     assert newest.name == "step-00000008"
