@@ -97,9 +97,7 @@ class TrainingProgress:
         self._time_left.steps_done(step, now - self._lap_began)
         self._lap_began = now
 
-    def train(
-        self, step: int, metrics: dict, learning_rate: float, work=None, budget: float | None = None
-    ):
+    def train(self, step: int, metrics: dict, learning_rate: float, work=None, budget: float | None = None):
         """Records the means since the last call.
 
         Args:
