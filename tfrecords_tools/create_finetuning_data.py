@@ -21,6 +21,7 @@ from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest
 from kbert.tasks import TASKS
+from kbert.tasks.file_columns import require_columns
 from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.work.progress import Progress
 from tfrecords_tools.work.stored_vocabulary import StoredVocabulary
@@ -163,6 +164,7 @@ def create_finetuning_data(
     overrides = list(overrides) + ([f"max_seq_length={max_seq_length}"] if max_seq_length else [])
     settings = load_config(FinetuningConfig, config, overrides)
     TASKS.require(settings.task)
+    require_columns(settings.task, input_file, settings.dataset)
 
     vocabulary = _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched)
 

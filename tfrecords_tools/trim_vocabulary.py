@@ -122,6 +122,9 @@ def main(argv):
     files, heldout = _files()
     check_output_folder(FLAGS.to, [*files, *heldout, *input_folders(FLAGS.input_files or "")])
     dataset = load_config(FinetuningConfig, FLAGS.config).dataset if FLAGS.config else None
+    if dataset:
+        for file in (*files, *heldout):
+            next(_texts_of_rows([file], dataset))  # raises where a column is missing
     report = trim_vocabulary(
         FLAGS["from"].value,
         FLAGS.to,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from kbert.config import DistillationConfig, FinetuningConfig, to_dict
 from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
+from kbert.tasks.file_columns import require_columns
 
 from ..litert import requests
 
@@ -71,6 +72,8 @@ class Recipe(NamedTuple):
                 f"--max_seq_length={max(self.lengths)} is more than max_seq_length="
                 f"{self.config.max_seq_length} of the config, and the student learns no more positions."
             )
+        for path in (self.train_file, self.dev_file):
+            require_columns(self.config.task, path, self.config.dataset)
 
     def check_content(self):
         """Reads files and teacher, and compares them with each other and with what the folder was made for.

@@ -24,6 +24,19 @@ from kbert.input_pipelines.tables.table_paths import find_table
 _LONGEST_CELL = 1 << 24
 
 
+class MissingColumn(ValueError):
+    """A file or a row does not have a column.
+
+    Args:
+      what: says which file, which column, and what there is instead.
+      advice: what to do where a config names the columns.
+    """
+
+    def __init__(self, what: str, advice: str = ""):
+        super().__init__(f"{what} {advice}".rstrip())
+        self.what = what
+
+
 class LabelledText(NamedTuple):
     """One labelled text, or pair of texts.
 
@@ -78,8 +91,8 @@ def stream_records(
         is skipped.
 
     Raises:
-      ValueError: for a missing or empty file, bytes that are not UTF-8, a missing or repeated column, or a
-        row with a wrong number of columns; the message names file and line.
+      ValueError: for a missing or empty file, bytes that are not UTF-8, a missing (`MissingColumn`) or
+        repeated column, or a row with a wrong number of columns; the message names file and line.
     """
     path = Path(path)
     wanted = [column for column in columns if column]
@@ -151,9 +164,9 @@ def text_of(record: dict, column: str, place: str) -> str:
 
 
 def require_column(record, column, place):
-    """Raises ValueError when a record does not have a column."""
+    """Raises MissingColumn, a ValueError, when a record does not have a column."""
     if column not in record:
-        raise ValueError(f"{place} has no column {column!r}; it has {_cut(sorted(record))}.")
+        raise MissingColumn(f"{place} has no column {column!r}; it has {_cut(sorted(record))}.")
 
 
 def class_label(record: dict, dataset: DatasetConfig, place: str) -> str:
@@ -354,8 +367,8 @@ def _header_of(reader, path) -> list[str]:
 def _require_columns(header, path, columns, label):
     for column in columns:
         if column not in header:
-            raise ValueError(
-                f"{path} has no column {column!r}; its columns are {_cut(header)}.{other_separator(header)} "
+            raise MissingColumn(
+                f"{path} has no column {column!r}; its columns are {_cut(header)}.{other_separator(header)}",
                 "Name the columns in the config, or by --override=dataset.text=... (dataset.text, "
                 "dataset.text_pair, dataset.label; dataset.column_names for a file without a header line)."
             )

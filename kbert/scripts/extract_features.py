@@ -143,6 +143,7 @@ def main(argv):
         raise ValueError(f"--output_file={FLAGS.output_file}: its folder does not exist; create it first.")
     detect_format(local_path(FLAGS.run_dir))  # raises an error when there is no model
     count_examples(FLAGS.input_file)
+    _texts_and_pairs(FLAGS.input_file)  # raises where a file with columns has none of texts
 
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.inference.feature_extractor import FeatureExtractor

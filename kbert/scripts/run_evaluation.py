@@ -87,8 +87,12 @@ def main(argv):
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
     _check_files_to_write()
     dataset = load_config(FinetuningConfig, FLAGS.config).dataset if FLAGS.config else None
+    # Late: they bring NumPy along, which --help and a wrong flag do not need.
     from kbert.checkpoints.as_run import open_as_run
+    from kbert.runs.columns_of_run import require_columns_of_run
 
+    if FLAGS.eval_file and dataset is None:
+        require_columns_of_run(FLAGS.eval_file, FLAGS.run_dir)
     with open_as_run(FLAGS.run_dir, FLAGS.do_lower_case, dataset, _flag_for_runs()) as run:
         task, metrics = evaluate(
             run,

@@ -139,7 +139,12 @@ def _check_files():
         return None
     if FLAGS.text or FLAGS.question:
         raise ValueError("--input_file beside --text or --question; give one of them.")
-    return None if has_columns(FLAGS.input_file) else sum(1 for _ in read_lines(FLAGS.input_file))
+    if not has_columns(FLAGS.input_file):
+        return sum(1 for _ in read_lines(FLAGS.input_file))
+    from kbert.runs.columns_of_run import require_inputs_of_run  # late: it brings NumPy along
+
+    require_inputs_of_run(FLAGS.input_file, FLAGS.run_dir)
+    return None
 
 
 def _examples(source, task, num_lines):

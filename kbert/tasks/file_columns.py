@@ -1,4 +1,4 @@
-"""Which columns of a labelled file a task reads, known without TensorFlow: a wrong name is told at once."""
+"""Which columns of a file a task reads, known without TensorFlow: a wrong name is told at once."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +30,50 @@ _COLUMNS: dict[str, Callable[[DatasetConfig], tuple[str | None, ...]]] = {
     "multiple_negatives_ranking": _texts,  # a file without scores has no label
 }
 
+_TEXT, _PAIR, _CANDIDATES = ("text",), ("text", "text_pair"), ("text", "candidates")
+
+
+def _texts_or_pairs(task_config):
+    takes_pairs = task_config.get("takes_pairs")
+    return (_TEXT, _PAIR) if takes_pairs is None else (_PAIR,) if takes_pairs else (_TEXT,)
+
+
+# Name of a task -> the inputs of each of its signatures that answer texts: those of "serving_default" first.
+_INPUTS: dict[str, Callable[[dict], tuple[tuple[str, ...], ...]]] = {
+    "masked_lm": lambda _: (_TEXT, _CANDIDATES),
+    "pretraining": lambda _: (_TEXT, _CANDIDATES, _PAIR),
+    "sentence_order": lambda _: (_TEXT, _CANDIDATES, _PAIR),
+    "next_sentence": lambda _: (_PAIR,),
+    "sequence_classification": _texts_or_pairs,
+    "multi_label_classification": _texts_or_pairs,
+    "sequence_regression": _texts_or_pairs,
+    "multiple_choice": lambda _: (("text", "choices"),),
+    "token_classification": lambda _: (_TEXT,),
+    "question_answering": lambda _: (("question", "context"),),
+    "cosine_similarity": lambda _: (_PAIR, _TEXT),
+    "multiple_negatives_ranking": lambda _: (_PAIR, _TEXT),
+}
+# Every task of kbert that answers texts takes at least one of these.
+ALWAYS_TAKEN = (_TEXT, ("question", "context"))
+
+
+def inputs_of(task: str, task_config: dict) -> tuple[tuple[str, ...], ...]:
+    """What a task answers: `inputs` and the values of `other_inputs` of the `Task`.
+
+    Args:
+      task: the name of a task.
+      task_config: as run.json records it.
+
+    Returns:
+      The inputs of each signature; () for a task that answers no texts, or is not known here.
+    """
+    return _INPUTS[task](task_config) if task in _INPUTS else ()
+
+
+def columns_of(task: str, dataset: DatasetConfig) -> list[str]:
+    """The columns without which a task refuses a labelled file; none for a task that is not known here."""
+    return [column for column in _COLUMNS[task](dataset) if column] if task in _COLUMNS else []
+
 
 def require_columns(task: str, path: str | Path, dataset: DatasetConfig):
     """Reads the header and the first row of a labelled file; nothing heavy is imported.
@@ -42,11 +86,12 @@ def require_columns(task: str, path: str | Path, dataset: DatasetConfig):
       dataset: names its columns.
 
     Raises:
-      ValueError: for a column that the task reads and the file does not have, and as `stream_records` does.
+      ValueError: a `MissingColumn` for a column that the task reads and the file does not have, and as
+        `stream_records` does.
     """
-    if task not in _COLUMNS:
+    columns = columns_of(task, dataset)
+    if not columns:
         return
-    columns = [column for column in _COLUMNS[task](dataset) if column]
     for place, record in stream_records(path, dataset, columns):
         for column in columns:
             require_column(record, column, place)

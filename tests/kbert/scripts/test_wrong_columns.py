@@ -70,3 +70,68 @@ def test_glue_looks_at_all_files_first(tmp_path, file, column):
         f"--run_dir={tmp_path}/run", f"--submission_dir={tmp_path}/submission",
     )  # fmt: skip
     assert said.startswith(f"error: {glue}/{file} has no column {column!r}")
+
+
+def test_evaluation_names_the_columns_of_the_run(pair_run, reviews):
+    said = refused("evaluate", f"--run_dir={pair_run.path}", f"--eval_file={reviews}")
+    assert said == (
+        f"error: {reviews} has no column 'other'; its columns are ['sentence', 'stars']. The run "
+        f"{pair_run.path} was trained on the columns 'sentence', 'other', 'label'; name the file's so.\n"
+    )
+
+
+def test_evaluation_on_a_file_that_is_not_there(finetuned_run):
+    said = refused("evaluate", f"--run_dir={finetuned_run.path}", "--eval_file=none.tsv")
+    assert said == "error: labelled file none.tsv does not exist.\n"
+
+
+def test_prediction_for_a_run(finetuned_run, tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text("review,stars\nHot soup.,good\n")
+    said = refused("predict", f"--run_dir={finetuned_run.path}", f"--input_file={path}")
+    assert said.startswith(f"error: {path} has the columns review, stars; expected sentence.")
+
+
+def test_prediction_for_a_checkpoint_of_others(reviews, tmp_path):
+    said = refused("predict", f"--run_dir={tmp_path}", f"--input_file={reviews}")
+    assert "has the columns sentence, stars; expected text, or question and context." in said
+
+
+def test_features(finetuned_run, reviews, tmp_path):
+    said = refused(
+        "features", f"--run_dir={finetuned_run.path}", f"--input_file={reviews}",
+        f"--output_file={tmp_path}/features.jsonl",
+    )  # fmt: skip
+    assert "has the columns sentence, stars; expected text, or text and text_pair." in said
+
+
+def test_export_for_phones(finetuned_run, reviews, tmp_path):
+    out = f"--output_dir={tmp_path}/out"
+    said = refused("export-litert", f"--run_dir={finetuned_run.path}", out, f"--eval_file={reviews}")
+    assert "has no column 'label'" in said and f"The run {finetuned_run.path} was trained on" in said
+    said = refused(
+        "export-litert", "--init_checkpoint=all-MiniLM-L6-v2", "--config=configs/finetuning/sst2.toml", out,
+        f"--eval_file={reviews}",
+    )  # fmt: skip
+    assert "has no column 'label'" in said and "Name the columns in the config" in said
+
+
+@pytest.mark.parametrize(
+    ("command", "config", "sentence"),
+    [
+        ("student --teacher_checkpoint=x --train_file={file} --dev_file={file} --run_dir={made}",
+         "sms_spam_phone", " line 1: 1 columns where 2 were expected (label, text)."),
+        ("finetuning-data --init_checkpoint=x --input_file={file} --output_dir={made}",
+         "sst2", " has no column 'label'"),
+        ("trim --from=x --to={made} --labelled_files={file}", "mrpc", " has no column '#1 String'"),
+        ("trim --from=x --to={made} --labelled_files={good} --heldout_files={file}",
+         "mrpc", " has no column '#1 String'"),
+    ],
+)  # fmt: skip
+def test_commands_that_go_by_a_config(reviews, tmp_path, command, config, sentence):
+    good, made = tmp_path / "good.tsv", tmp_path / "made"
+    good.write_text("#1 String\t#2 String\nHot soup.\tCold soup.\n")
+    arguments = command.format(file=reviews, good=good, made=made).split()
+    said = refused(*arguments, f"--config=configs/finetuning/{config}.toml")
+    assert said.startswith(f"error: {reviews}{sentence}")
+    assert not made.exists()

@@ -6,7 +6,7 @@ import pytest
 
 from kbert.config import DatasetConfig
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import _COLUMNS, require_columns
+from kbert.tasks.file_columns import _COLUMNS, ALWAYS_TAKEN, inputs_of, require_columns
 from kbert.tasks.task import reads_files
 
 ROW = {"text": "jump", "text_pair": "walk", "ending0": "look", "ending1": "see", "label": "1"}
@@ -51,6 +51,17 @@ def test_the_task_refuses_the_same_columns(tmp_path, name, ending):
         assert early == refusal(lambda path=path: list(TASKS[name].read_examples(path, dataset)))
         refused |= {missing} if early else set()
     assert None not in refused and {"text", "text_pair"} <= refused
+
+
+@pytest.mark.parametrize("takes_pairs", [None, False, True])
+@pytest.mark.parametrize("name", TASKS)
+def test_the_task_answers_the_same_inputs(name, takes_pairs):
+    task = TASKS[name].of_labels(("quiet", "loud"))
+    if hasattr(task, "takes_pairs"):
+        task.takes_pairs = takes_pairs
+    known = inputs_of(name, task.get_config())
+    assert known == ((task.inputs, *task.other_inputs.values()) if task.inputs else ())
+    assert not known or any(set(always) <= set(inputs) for always in ALWAYS_TAKEN for inputs in known)
 
 
 def test_the_first_row_is_all_that_is_read(tmp_path):
