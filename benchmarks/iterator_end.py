@@ -5,9 +5,9 @@ r"""Benchmark: how long the end of a tf.data iterator takes, with tf.data's tune
 Every iterator is of the training batches that fine-tuning reads (kbert/input_pipelines/text_reader.py): a few
 batches are read, the iterator is held for --seconds, and its deletion is timed. Several are held at a time,
 each by a thread of its own, so that 80 of them do not take 80 times --seconds. A deletion that waits for the
-tuner uses no processor, so other work on the machine changes little. The tuner looks ever more seldom, at last
-once a minute, so with a larger --seconds a deletion may wait longer. The last column is how fast a single
-iterator gives batches, the median of --rounds in turns; that does depend on the machine.
+tuner uses no processor, so other work on the machine changes little. The tuner looks ever more seldom, at
+last once a minute, so with a larger --seconds a deletion may wait longer. The last column is how fast a
+single iterator gives batches, the median of --rounds in turns; that does depend on the machine.
 
 kbert/input_pipelines/without_autotune.py turns the tuner off, and says why.
 """

@@ -25,13 +25,13 @@ from kbert import command_line
 from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
 from kbert.files.whole_file import whole_file
-from kbert.inference.text_progress import TextProgress
 from kbert.input_pipelines.unlabelled_columns import count_examples, examples_of_columns, has_columns
 from kbert.input_pipelines.unlabelled_lines import (
     examples_of_lines,
     holds_json_lines,
     lines_of_standard_input,
 )
+from kbert.progress import Progress
 
 if TYPE_CHECKING:
     from .client.serving_client import ServingClient
@@ -136,14 +136,14 @@ def _write(lines: Iterable[str], total: int | None) -> None:
         for line in lines:
             print(line, flush=True)
         return
-    progress = TextProgress(total)
+    progress = Progress("Answered", "texts", total)
     with contextlib.ExitStack() as stack:
         aside = stack.enter_context(whole_file(path))
         file = stack.enter_context(open(aside, "w", encoding="utf-8", newline="\n"))
-        for line in lines:
+        for number, line in enumerate(lines, 1):
             file.write(line + "\n")
-            progress.advance()
-    progress.finish(path)
+            progress.report(number)
+    progress.report_end(path)
 
 
 def define_flags() -> None:

@@ -18,12 +18,13 @@ from absl import flags, logging
 
 from kbert import command_line
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
+from kbert.input_pipelines.labelled_files import count_rows
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest
+from kbert.progress import Progress
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import require_columns
+from kbert.tasks.file_columns import columns_of, require_columns
 from kbert.tokenization.vocabulary import Vocabulary
-from tfrecords_tools.work.progress import Progress
 from tfrecords_tools.work.stored_vocabulary import StoredVocabulary
 from tfrecords_tools.work.worker_pool import WorkerPool
 
@@ -233,12 +234,15 @@ def _complete_dataset(settings, input_file):
 
 def _write(job, input_file, pool, writer, counted):
     """Writes all examples to the writer's shards; returns their statistics."""
-    progress = Progress("Wrote", "examples", None, num_workers=pool.num_workers)
+    # A row is an example where the task names columns; how many a file of another form has is not known.
+    has_columns = columns_of(job.task, job.dataset)
+    total = count_rows(input_file, job.dataset) if has_columns else None
+    progress = Progress("Wrote", "examples", total, num_workers=pool.num_workers)
     pieces = _pieces(TASKS[job.task].read_examples(input_file, job.dataset))
     for records, counted_here in pool.map(functools.partial(encode_rows, job), pieces):
         writer.write_encoded(records)
         counted.merge(counted_here)
-        progress.report(int(counted.counts["records"][0]))
+        progress.report(int(counted.counts[_SOURCE_EXAMPLES][0]))
     progress.report_end()
     return counted
 

@@ -21,8 +21,8 @@ from kbert.config import FinetuningConfig, load_config, to_dict
 from kbert.features import STORED_DTYPES
 from kbert.input_pipelines.tables.table_paths import source_digest, source_files
 from kbert.manifest import Manifest
+from kbert.progress import Progress
 from kbert.tasks import TASKS
-from tfrecords_tools.work.progress import Progress
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,7 +15,7 @@ from kbert import command_line
 from kbert.files.json_file import read_json_object
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import Manifest, read_manifest
-from tfrecords_tools.work.progress import Progress
+from kbert.progress import Progress
 
 if TYPE_CHECKING:
     from tfrecords_tools.records.record_statistics import RecordStatistics

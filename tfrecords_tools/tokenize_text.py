@@ -8,15 +8,18 @@ Reads lines from standard input and writes one JSON object per line, in the same
 
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import BinaryIO
 
 from absl import flags, logging
 
 from kbert import command_line
 from kbert.activity import awaited
 from kbert.files.json_file import parse_json
+from kbert.progress import Progress
 from kbert.tokenization.vocabulary import Vocabulary
 
 FLAGS = flags.FLAGS
@@ -38,7 +41,10 @@ def main(argv):
     # Late: TensorFlow takes seconds to import, and wrong flags have been reported by now.
     from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 
-    texts = read_texts(sys.stdin.buffer, FLAGS.format)
+    lines = sys.stdin.buffer
+    if not sys.stdout.isatty():  # on a terminal the output itself shows how far it is
+        lines = told(lines, Progress("Tokenized", "bytes", bytes_left(lines)))
+    texts = read_texts(lines, FLAGS.format)
     try:
         for line in tokenized_lines(texts, WordPieceTokenizer(vocabulary), FLAGS.batch_size):
             sys.stdout.buffer.write(line)
@@ -46,6 +52,21 @@ def main(argv):
     except BrokenPipeError:
         # The reader, `head` perhaps, has seen enough. Python flushes once more at exit: let it succeed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def bytes_left(stream: BinaryIO) -> int | None:
+    """How many bytes a stream still holds; None of a terminal or a pipe."""
+    status = os.fstat(stream.fileno())
+    return status.st_size - stream.tell() if stat.S_ISREG(status.st_mode) else None
+
+
+def told(lines: Iterable[bytes], progress: Progress) -> Iterator[bytes]:
+    """The lines; reports the bytes of those that were taken."""
+    done = 0
+    for line in lines:
+        yield line
+        done += len(line)
+        progress.report(done)
 
 
 def read_texts(stream: Iterable[bytes], file_format: str) -> Iterator[str]:

@@ -71,7 +71,9 @@ def evaluate(
             if html_file:
                 sections.extend(task.examples_page(examples, predictions, html_examples))
 
-        metrics = evaluate_batches(task, step, batches, examples, owners, use)
+        rows = data.manifest.num_examples if data.manifest else 0  # batches of a file know their number
+        num_batches = -(-rows // batch_size)
+        metrics = evaluate_batches(task, step, batches, examples, owners, use, num_batches)
         _require_finite_losses(run, metrics)
         metrics |= task.baseline(batches.as_numpy_iterator(), run.vocabulary())
     if keep_chosen:

@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kbert.article import with_article
 
@@ -19,6 +19,7 @@ def answers(
     checkpoint=None,
     batch_size: int = 32,
     read_ahead: int | None = None,
+    report: Callable[[int], None] | None = None,
 ) -> Iterator[dict]:
     """Yields one dict for each example, in their order and ready for JSON: the example and its answer.
 
@@ -34,23 +35,30 @@ def answers(
       batch_size: examples at a time.
       read_ahead: how many examples are read before the first is answered; by default 64 batches. 1 answers
         each example before the next is read.
+      report: called after each batch with the number of examples that are answered so far.
 
     Raises:
       ValueError: when the task does not answer texts, or when an example has other keys or no answer; the
         message names the example.
     """
     given = {"top_k": top_k, "whole_words": whole_words}
-    for example, answer in answered(source, examples, given, checkpoint, batch_size, read_ahead):
+    for example, answer in answered(source, examples, given, checkpoint, batch_size, read_ahead, report):
         yield example | answer
 
 
 def answered(
-    source, examples: Iterable[dict], settings: dict, checkpoint=None, batch_size=32, read_ahead=None
+    source,
+    examples: Iterable[dict],
+    settings: dict,
+    checkpoint=None,
+    batch_size=32,
+    read_ahead=None,
+    report=None,
 ) -> Iterator[tuple[dict, dict]]:
     """Yields (example, answer) for each example, in their order.
 
     Args:
-      source, examples, checkpoint, batch_size, read_ahead: as for `answers`.
+      source, examples, checkpoint, batch_size, read_ahead, report: as for `answers`.
       settings: the values of all settings that signatures of the task may have: `top_k`, `whole_words`.
 
     Raises:
@@ -62,7 +70,7 @@ def answered(
     require_answers(source)
     loaded = source if isinstance(source, LoadedModel) else LoadedModel.from_run(source, checkpoint)
     predictor = functools.cache(functools.partial(Predictor, loaded))
-    numbered = enumerate(examples, start=1)
+    numbered, num_answered = enumerate(examples, start=1), 0
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
         signatures = [_signature(loaded, example, f"example {number}") for number, example in window]
         found: list[dict] = [{}] * len(window)
@@ -73,6 +81,9 @@ def answered(
             columns |= {name: settings[name] for name in predict.settings}
             for place, answer in zip(places, predict(**columns), strict=True):
                 found[place] = answer
+            num_answered += len(places)
+            if report:
+                report(num_answered)
         for (_, example), answer in zip(window, found, strict=True):
             yield example, answer
 

@@ -8,6 +8,7 @@ from kbert.input_pipelines.distinct_batches import DistinctBatches
 from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
 from kbert.input_pipelines.records.record_shares import WHOLE, require_share
 from kbert.input_pipelines.without_autotune import without_autotune
+from kbert.progress import Progress
 
 _ROWS_AT_ONCE = 2048
 # Lengths are rounded up to a multiple of this, so that few shapes occur: each new shape needs a compilation.
@@ -25,11 +26,12 @@ def tokenize_rows(rows, text_to_inputs) -> dict[str, np.ndarray]:
     Returns:
       dict name -> int32 array of shape [rows, max_seq_length].
     """
-    packed = []
+    packed, progress = [], Progress("Tokenized", "texts", len(rows))
     for start in range(0, len(rows), _ROWS_AT_ONCE):
         part = rows[start : start + _ROWS_AT_ONCE]
         pairs = None if part[0].text_pair is None else tf.constant([row.text_pair for row in part])
         packed.append(text_to_inputs(tf.constant([row.text for row in part]), pairs))
+        progress.report(start + len(part))
     return {name: np.concatenate([part[name].numpy() for part in packed]) for name in packed[0]}
 
 

@@ -2,10 +2,10 @@
 
 from html import escape
 
+from kbert.readable_numbers import readable_count
 from kbert.reporting.bar_pictures import percent
 from kbert.reporting.line_pictures import Kind, Series, chart, short_number
 from kbert.reporting.run_metrics import RunMetrics, is_loss, is_score, words
-from kbert.training.measuring.progress import readable_count
 
 _LOSS = Kind(text="{:.4f}".format, tick=short_number, from_zero=False)
 _SCORE = Kind(text=lambda value: percent(value, 2), tick=lambda value: f"{100 * value:.4g}%")

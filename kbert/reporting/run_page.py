@@ -11,6 +11,7 @@ from pathlib import Path
 from absl import logging
 
 from kbert.files.whole_file import write_text
+from kbert.readable_numbers import readable_count, readable_seconds
 from kbert.reporting import line_pictures, run_charts
 from kbert.reporting.bar_pictures import percent
 from kbert.reporting.evaluations import contents
@@ -18,7 +19,6 @@ from kbert.reporting.html_page import facts, page, section, table
 from kbert.reporting.line_pictures import NUM_COLOURS
 from kbert.reporting.run_charts import course_charts, quality_charts
 from kbert.reporting.run_metrics import RunMetrics, is_loss, is_score, words
-from kbert.training.measuring.progress import readable_count, readable_seconds
 
 PAGE_FILE = "curves.html"
 

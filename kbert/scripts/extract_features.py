@@ -20,8 +20,8 @@ from absl import flags
 from kbert import command_line
 from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
-from kbert.inference.text_progress import TextProgress
 from kbert.input_pipelines.unlabelled_columns import count_examples, examples_of_columns, has_columns
+from kbert.progress import Progress
 
 FLAGS = flags.FLAGS
 _LONGEST = 128  # tokens, the default of the original extract_features.py
@@ -82,7 +82,7 @@ def extract_features(
     num_texts = count_examples(input_file)
     from kbert.inference.feature_files import feature_file
 
-    progress = TextProgress(num_texts)
+    progress = Progress("Wrote", "texts", num_texts)
     done = 0
     with feature_file(output_file, format, extractor) as write:
         texts = _texts_and_pairs(input_file)
@@ -90,8 +90,8 @@ def extract_features(
             for features in extractor([text for text, _ in batch], [pair for _, pair in batch]):
                 write(done, features)
                 done += 1
-            progress.advance(len(batch))
-    progress.finish(output_file)
+            progress.report(done)
+    progress.report_end(output_file)
     return done
 
 

@@ -44,6 +44,7 @@ from kbert.input_pipelines.unlabelled_lines import (
     holds_json_lines,
     lines_of_standard_input,
 )
+from kbert.progress import Progress
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
@@ -178,16 +179,11 @@ def _model():
     return load(FLAGS.run_dir, FLAGS.do_lower_case)
 
 
-def _write(answered, total):
+def _write(answered):
     """Writes the answers to --output_file, which appears when all are there."""
-    from kbert.inference.text_progress import TextProgress
-
-    progress = TextProgress(total)
     with whole_file(FLAGS.output_file) as aside, open(aside, "w", encoding="utf-8", newline="\n") as file:
         for answer in answered:
             file.write(_line(answer))
-            progress.advance()
-    progress.finish(FLAGS.output_file)
 
 
 def _line(answer):
@@ -200,6 +196,8 @@ def main(argv):
     source = _model()
     require_answers(source)
     examples, total, read_ahead = _examples(source, task_of(source), num_lines)
+    progress = Progress("Answered", "texts", total)
+    is_told = FLAGS.output_file or FLAGS.input_file  # others see how the answers come
     answered = answers(
         source,
         examples,
@@ -208,9 +206,11 @@ def main(argv):
         FLAGS.checkpoint,
         FLAGS.batch_size,
         read_ahead,
+        progress.report if is_told else None,
     )
     if FLAGS.output_file:
-        _write(answered, total)
+        _write(answered)
+        progress.report_end(FLAGS.output_file)
         return
     for answer in answered:
         print(_line(answer), end="", flush=True)

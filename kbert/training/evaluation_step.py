@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.activity import activity
+from kbert.progress import Progress
 from kbert.tasks.task import Predictions, example_weights
 from kbert.training.coupled_rows import with_coupled_rows
 
@@ -103,6 +104,7 @@ def evaluate_batches(
     examples=None,
     owners=None,
     use: Callable[[list | None, Predictions], None] | None = None,
+    num_batches: int | None = None,
 ) -> dict:
     """Means of losses and metrics over all batches, as `Task.summarize` reports them, and `Task.score`.
 
@@ -113,11 +115,13 @@ def evaluate_batches(
       examples: the examples that the rows were made from, or None.
       owners: the index of the example that each row belongs to. By default row i belongs to example i.
       use: called with the examples and their `Predictions`, where the step collects any.
+      num_batches: for the time left, where the batches do not know their number, as those of records.
 
     Raises:
       ValueError: when there is no batch.
     """
     sums, collected = None, []
+    progress = Progress("Evaluated", "batches", num_batches or _number_of(batches))
     with activity("evaluation") as now:
         if isinstance(step, EvaluationStep) and hasattr(batches, "element_spec"):
             step.trace(batches.element_spec)
@@ -127,6 +131,7 @@ def evaluate_batches(
             if rows:
                 collected.append({name: np.asarray(value) for name, value in rows.items()})
             now.text = f"evaluation, {number} batches done"
+            progress.report(number)
     if sums is None:
         raise ValueError("the evaluation data hold no example.")
     metrics = task.summarize(means(sums))
@@ -138,6 +143,14 @@ def evaluate_batches(
         if use:
             use(examples, predictions)
     return {name: value if isinstance(value, list) else float(value) for name, value in metrics.items()}
+
+
+def _number_of(batches) -> int | None:
+    """How many batches there are; None where that is not known."""
+    if isinstance(batches, list):
+        return len(batches)
+    number = int(batches.cardinality()) if isinstance(batches, tf.data.Dataset) else -1
+    return number if number >= 0 else None
 
 
 def _predictions(collected, owners):

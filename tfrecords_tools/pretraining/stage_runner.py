@@ -13,6 +13,7 @@ import numpy as np
 from absl import logging
 
 from kbert.files.json_file import read_json
+from kbert.progress import Progress
 from tfrecords_tools.corpus import duplicates
 from tfrecords_tools.corpus.corpus_files import text_bytes
 from tfrecords_tools.corpus.documents import plan_units, read_documents
@@ -30,7 +31,6 @@ from tfrecords_tools.pretraining.pretraining_stages import (
     write_part,
 )
 from tfrecords_tools.work.beam_pool import BeamPool
-from tfrecords_tools.work.progress import Progress
 from tfrecords_tools.work.worker_pool import WorkerPool
 
 _Pool = WorkerPool | BeamPool

@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 from absl import logging
 
+from kbert.progress import Progress
 from tfrecords_tools.corpus.byte_batches import byte_batches
 from tfrecords_tools.corpus.documents import Problems, TextFormat, Unit, plan_units, read_lines_of_unit
-from tfrecords_tools.work.progress import Progress
 from tfrecords_tools.work.worker_pool import WorkerPool
 
 UNIT_BYTES = 8 << 20

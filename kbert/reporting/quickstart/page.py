@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 
 from kbert.files.whole_file import write_text
+from kbert.readable_numbers import readable_seconds
 from kbert.reporting.bar_pictures import HorizontalBar, bars
 from kbert.reporting.html_page import facts, page, section, table
 from kbert.reporting.quickstart.wording import (
@@ -23,7 +24,6 @@ from kbert.reporting.quickstart.wording import (
     unknown_share,
     versions,
 )
-from kbert.training.measuring.progress import readable_seconds
 
 
 def write_page(results: dict, curves_png: bytes, path: str | Path):

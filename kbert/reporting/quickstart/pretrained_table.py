@@ -1,7 +1,7 @@
 """The results of the quickstart on a pretrained encoder -> a table for the terminal."""
 
+from kbert.readable_numbers import readable_seconds
 from kbert.reporting.quickstart.wording import percent
-from kbert.training.measuring.progress import readable_seconds
 
 
 def pretrained_table(figures: dict) -> str:

@@ -2,6 +2,7 @@
 
 import textwrap
 
+from kbert.readable_numbers import readable_seconds
 from kbert.reporting.quickstart.wording import (
     classifier_data,
     differences,
@@ -13,7 +14,6 @@ from kbert.reporting.quickstart.wording import (
     unknown_share,
     versions,
 )
-from kbert.training.measuring.progress import readable_seconds
 
 _COLUMNS = 99
 _NAME_COLUMNS = 17

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES
+from kbert.progress import Progress
 from kbert.tasks.question_answering.squad_files import Question
 from kbert.tokenization.window_packer import WindowPacker, context_places, has_max_context
 
@@ -88,7 +89,7 @@ def window_rows(questions: Sequence[Question], make_windows: WindowMaker) -> tup
     Returns:
       (name -> int32 array of shape [windows, ...], owners as int32 array of shape [windows]).
     """
-    parts, owners = [], []
+    parts, owners, progress = [], [], Progress("Tokenized", "questions", len(questions))
     for first in range(0, len(questions), _QUESTIONS_AT_ONCE):
         part = questions[first : first + _QUESTIONS_AT_ONCE]
         windows = _windows_of(part, make_windows)
@@ -99,6 +100,7 @@ def window_rows(questions: Sequence[Question], make_windows: WindowMaker) -> tup
         features |= _positions(part, own, features[PIECE_OFFSETS], features[MAX_CONTEXT])
         parts.append(features)
         owners.append(own + first)
+        progress.report(first + len(part))
     features = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return features, np.concatenate(owners)
 

@@ -5,6 +5,7 @@ import tensorflow as tf
 from absl import logging
 
 from kbert.features import LABEL_FEATURE, WORD_FEATURE
+from kbert.progress import Progress
 from kbert.tasks.token_classification.tagged_sentences import TaggedSentence
 from kbert.tasks.token_classification.word_windows import WordWindows
 
@@ -44,10 +45,11 @@ class SentenceRows:
                 "document_context is true, but no document has a second sentence; mark documents by "
                 "-DOCSTART- lines, or name the column of documents as dataset.document."
             )
-        parts = []
+        parts, progress = [], Progress("Tokenized", "sentences", len(sentences))
         for start in range(0, len(sentences), _SENTENCES_AT_ONCE):
             features, owners = self._rows(sentences[start : start + _SENTENCES_AT_ONCE])
             parts.append(features | {"owners": owners + start})
+            progress.report(min(start + _SENTENCES_AT_ONCE, len(sentences)))
         joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         owners = joined.pop("owners")
         return joined, owners

@@ -7,6 +7,7 @@ import time
 from absl import logging
 
 from kbert.log_lines import PROGRESS
+from kbert.readable_numbers import readable_count, readable_seconds
 from kbert.runs.metrics_file import read_metrics
 from kbert.training.measuring.time_left import TimeLeft
 
@@ -231,21 +232,3 @@ def _readable_rates(rates):
     if "share_of_peak" in rates:
         shown.append(f"{100 * rates['share_of_peak']:.1f}% of peak")
     return "  ".join(shown)
-
-
-def readable_count(number: float) -> str:
-    """950.4 -> "950", 91234 -> "91.2k", 3.1e9 -> "3.1G"."""
-    for unit, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if number >= 0.99995 * size:
-            return f"{number / size:.1f}{unit}"
-    return f"{number:.0f}"
-
-
-def readable_seconds(seconds: float) -> str:
-    """12 -> "12s", 75 -> "1m15s", 3700 -> "1h01m"."""
-    seconds = int(round(seconds))
-    if seconds < 60:
-        return f"{seconds}s"
-    if seconds < 3600:
-        return f"{seconds // 60}m{seconds % 60:02d}s"
-    return f"{seconds // 3600}h{seconds % 3600 // 60:02d}m"

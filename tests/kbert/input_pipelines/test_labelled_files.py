@@ -11,6 +11,7 @@ import pytest
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import (
     LabelledText,
+    count_rows,
     fingerprint_of,
     labels_of,
     read_rows,
@@ -326,3 +327,31 @@ def test_labels_that_differ_only_in_blanks_are_a_mistake():
     with pytest.raises(ValueError, match=r"labels 'ham' and 'ham ' differ only in blanks"):
         labels_of(["ham ", "spam", "ham"])
     assert labels_of([" ham", "spam ", " ham"]) == (" ham", "spam ")  # one spelling of each
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "dataset"),
+    [
+        ("a.tsv", 'text\tlabel\na "\tx\n\nb\ty', DatasetConfig()),
+        ("a.tsv", "a\tx\nb\ty\n", DatasetConfig(column_names=("text", "label"))),
+        ("a.csv", 'text,label\n"a\nb",x\nc,y\n', DatasetConfig()),
+        ("a.jsonl", '{"text": "a", "label": "x"}\n\n{"text": "b", "label": "y"}', DatasetConfig()),
+    ],
+)
+def test_rows_are_counted_without_a_look_into_them(write, name, content, dataset):
+    path = write(name, content)
+    assert count_rows(path, dataset) == len(read_rows(path, dataset)) == 2
+    packed = path.with_name(path.name + ".gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert count_rows(packed, dataset) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [(b'text,label\n"a,x\n', "line 2: unexpected end"), (b"text,label\n\xff,x\n", "line 2 is not UTF-8")],
+)
+def test_a_damaged_file_is_not_counted(tmp_path, content, sentence):
+    path = tmp_path / "a.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=sentence):
+        count_rows(path, DatasetConfig())

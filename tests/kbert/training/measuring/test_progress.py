@@ -10,8 +10,6 @@ from kbert.training.measuring.peak_flops import PeakFlops
 from kbert.training.measuring.progress import (
     CLOCK_FIELDS,
     TrainingProgress,
-    readable_count,
-    readable_seconds,
 )
 from kbert.training.measuring.training_flops import StepWork
 
@@ -182,21 +180,6 @@ def test_a_worker_beside_the_chief_writes_nothing(tmp_path, clock):
     with pytest.raises(FloatingPointError):
         progress.train(6, {"loss": float("inf")}, 1e-4)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("number", "shown"),
-    [(0, "0"), (950.4, "950"), (999.96, "1.0k"), (91234, "91.2k"), (3.1e9, "3.1G"), (2.5e12, "2.5T")],
-)
-def test_counts_are_short(number, shown):
-    assert readable_count(number) == shown
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"), [(12.4, "12s"), (75, "1m15s"), (3700, "1h01m"), (400000, "111h06m")]
-)
-def test_seconds_are_short(seconds, shown):
-    assert readable_seconds(seconds) == shown
 
 
 def test_an_evaluation_of_the_very_step_is_not_counted_as_it_comes_again(metrics_file, clock):
