@@ -7,7 +7,7 @@ r"""Benchmark: masked-LM loss by time, kbert beside Model Garden and Hugging Fac
 All get the same records (made by this project) in the same order, the same first weights, and AdamW with the
 same numbers, clipping, warm-up and a constant rate after it; dropout is on. Each is at its best: a short
 trial finds its faster precision; `--contestants=kbert,hugging_face+compile` has torch.compile (or XLA) take
-part. Then they take turns, with the same threads, until the steps of each have taken --minutes. The time of
+part. --weights_dir keeps what each has learned, as Hugging Face's files, to be fine-tuned. Then they take turns, with the same threads, until the steps of each have taken --minutes. The time of
 a contestant is that of its own steps; the first one, which traces or compiles, counts; starting does not.
 """
 
@@ -47,6 +47,7 @@ def define_flags():
     flags.DEFINE_float("turn_seconds", 10.0, "About how long a turn lasts.", lower_bound=0.1)
     closing_line.define_flag()
     flags.DEFINE_string("html", None, "Where to write a page with the curves.")
+    flags.DEFINE_string("weights_dir", None, "A folder, for the trained weights of each contestant.")
     environments.define_flags("model_garden", "hugging_face")
 
 
@@ -55,6 +56,7 @@ def main(argv):
     text_batches.require_whole_heads()
     contestants = checked_contestants(FLAGS.contestants, FLAGS.precisions)
     levels = checked_losses(FLAGS.losses)
+    check_weights_dir(FLAGS.weights_dir, contestants)
     peers = dict.fromkeys(system for system, _ in contestants if system != "kbert")
     pythons = {"kbert": sys.executable} | environments.pythons(*peers)
     contestants = [(system, compiled) for system, compiled in contestants if system in pythons]
@@ -102,6 +104,17 @@ def checked_losses(texts) -> list[float]:
     return levels
 
 
+def check_weights_dir(folder, contestants):
+    """Raises ValueError where weights are wanted of a contestant that cannot write them, or lie there already."""
+    if not folder:
+        return
+    for system, _ in contestants:
+        if system == "model_garden":
+            raise ValueError("--weights_dir: Model Garden's model has no format that kbert reads; leave it out.")
+        if Path(folder, system).exists():
+            raise ValueError(f"--weights_dir: {Path(folder, system)} exists; name another folder.")
+
+
 def schedule_settings() -> dict:
     """A warm-up, then a rate that is constant but for rounding: no contestant knows how far it will come."""
     return {"num_train_steps": 10**9, "num_warmup_steps": FLAGS.warmup_steps, "seed": FLAGS.seed}
@@ -134,6 +147,9 @@ def train_all(chosen, settings, pythons) -> dict:
             key: OnTheClock(start(key, settings, pythons, stack), FLAGS.minutes * 60) for key in chosen
         }
         alternate(list(workers.values()), None, FLAGS.turn_seconds)
+        for (system, _, _), worker in workers.items():
+            if FLAGS.weights_dir:
+                worker.save(Path(FLAGS.weights_dir).resolve() / system)
         return {key: worker.record for key, worker in workers.items()}
 
 

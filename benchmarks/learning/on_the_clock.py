@@ -9,7 +9,7 @@ class OnTheClock:
     """Wraps a contestant of an alternating benchmark; its turns last about equally long, however fast it is.
 
     Args:
-      contestant: a `Contestant`, or what has its name, record, `take_turn` and `close`.
+      contestant: a `Contestant`, or what has its name, record, `take_turn`, `save` and `close`.
       seconds: it is done when its steps have taken so long. The first step, which traces or compiles, counts.
     """
 
@@ -35,6 +35,10 @@ class OnTheClock:
         left = min(seconds, self._seconds - self.used)
         fitting = 1 if len(taken) < 2 else max(1, round(left / statistics.median(taken[-20:])))
         self._contestant.take_turn(fitting)
+
+    def save(self, folder):
+        """As `Contestant.save`."""
+        self._contestant.save(folder)
 
     def close(self):
         self._contestant.close()

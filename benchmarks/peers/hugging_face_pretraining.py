@@ -5,6 +5,8 @@ Trainer: fused AdamW, autocast for bfloat16, scaled dot-product attention.
 """
 
 import math
+import shutil
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -80,6 +82,16 @@ with np.load(settings["batches"]) as file:
 batches = [
     as_tensors({name: arrays[name][index] for name in arrays}) for index in range(len(arrays["input_ids"]))
 ]
+
+
+def save(folder):
+    """Writes the model, and the vocabulary that it was given."""
+    model.save_pretrained(folder)
+    for name in ("vocab.txt", "tokenizer_config.json"):
+        shutil.copy(Path(settings["hugging_face_folder"], name), folder)
+
+
+turns.save = save
 turns.ready(torch=torch.__version__, transformers=transformers.__version__)
 step = 0
 while turns.next_step():

@@ -6,6 +6,7 @@ one line on standard output:
   its settings                  -> {"ready": ...}
   {"steps": 3}                  -> {"steps": [{"seconds": ..., "cpu_seconds": ..., ...}, ...]}
   {"steps": 3}, its last steps  -> {"steps": [...], "result": {...}}
+  {"save": "/a/folder"}         -> {"saved": "/a/folder"}, from a worker that can write its weights
 
 The worker ends when its input ends. Everything else that is printed goes to standard error. Standard library
 only: every peer runs this in its own environment.
@@ -23,9 +24,11 @@ class Turns:
 
     Attributes:
       settings: the dict that the other side sent.
+      save: None, or what the worker sets: a function that writes its weights to a folder.
     """
 
     def __init__(self):
+        self.save = None
         self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
         os.dup2(2, 1)
         self.settings = json.loads(sys.stdin.readline())
@@ -52,7 +55,12 @@ class Turns:
             line = sys.stdin.readline()
             if not line:
                 return False
-            self._granted = json.loads(line)["steps"]
+            message = json.loads(line)
+            if "save" in message:
+                self.save(message["save"])
+                self._answer({"saved": message["save"]})
+            else:
+                self._granted = message["steps"]
         self._granted -= 1
         self._began = time.perf_counter(), time.process_time()
         return True

@@ -68,6 +68,10 @@ class Contestant:
         self.record.steps += answer["steps"]
         self.record.result = answer.get("result")
 
+    def save(self, folder):
+        """Lets the worker write its weights to a folder, if it can; see benchmarks/peers/turns.py."""
+        self._ask({"save": str(folder)})
+
     def close(self):
         """Ends the worker, whatever it is doing."""
         for pipe in (self._process.stdin, self._process.stdout):

@@ -14,21 +14,28 @@ def run_worker():
 
     tf.config.threading.set_intra_op_parallelism_threads(settings["threads"])
     tf.config.threading.set_inter_op_parallelism_threads(settings["threads"])
-    run = steps_of(settings)
+    run, turns.save = steps_of(settings)
     turns.ready(tensorflow=tf.__version__, keras=keras.__version__)
     while turns.next_step():
         turns.report(**run())
 
 
 def steps_of(settings):
-    """A function without arguments that takes the next step and returns its losses."""
+    """Two functions.
+
+    The first takes the next step and returns its losses; the second writes the weights to a folder, as Hugging
+    Face's files.
+    """
+    import dataclasses
+
     import keras
     import tensorflow as tf
 
     from kbert.checkpoints import model_loading
-    from kbert.checkpoints.formats import read_checkpoint
+    from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
     from kbert.config import EncoderConfig, OptimizerConfig
     from kbert.encoder import BertEncoder
+    from kbert.files.stored_tensor import stored_array
     from kbert.runs.run_directory import trained_weights
     from kbert.tasks.pretraining import Pretraining
     from kbert.training.evaluation_step import means
@@ -40,7 +47,8 @@ def steps_of(settings):
     task = Pretraining()
     precision = {"float32": "float32", "bfloat16": "mixed_bfloat16"}[settings["precision"]]
     model = task.build_model(BertEncoder(EncoderConfig(**settings["encoder"]), dtype=precision))
-    model_loading.initialize(model, read_checkpoint(settings["hugging_face_folder"]))
+    first = read_checkpoint(settings["hugging_face_folder"])
+    model_loading.initialize(model, first)
     adam = OptimizerConfig(name="adamw", **settings["optimizer"])
     step = TrainStep(
         task,
@@ -60,7 +68,11 @@ def steps_of(settings):
         values = means(step.run(batches, one))
         return {name: float(values[name]) for name in ("masked_lm_loss", "next_sentence_loss")}
 
-    return run
+    def save(folder):
+        weights = {name: stored_array(value.numpy()) for name, value in trained_weights(model).items()}
+        write_checkpoint(dataclasses.replace(first, tensors=weights), folder, "hugging_face")
+
+    return run, save
 
 
 if __name__ == "__main__":
