@@ -196,7 +196,7 @@ def distribute(strategy, make_batches, for_replica=None):
         receives, or None.
 
     Returns:
-      `DistributedBatches`.
+      `DistributedBatches`, or for one device the dataset itself.
 
     Raises:
       ValueError: when a batch cannot be divided evenly.
@@ -221,7 +221,8 @@ def distribute(strategy, make_batches, for_replica=None):
             batches = for_replica(batches).prefetch(tf.data.AUTOTUNE)
         return without_autotune(batches).with_options(options)
 
-    return DistributedBatches(strategy.distribute_datasets_from_function(of_pipeline))
+    batches = strategy.distribute_datasets_from_function(of_pipeline)
+    return batches if isinstance(batches, tf.data.Dataset) else DistributedBatches(batches)
 
 
 def require_whole_shares(config, strategy):

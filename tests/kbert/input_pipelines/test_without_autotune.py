@@ -52,8 +52,7 @@ def test_all_that_is_read_does_without(tmp_path, share):
 def test_a_training_does_without_whatever_is_read():
     strategy = tf.distribute.get_strategy()
     numbers = distribute(strategy, lambda share: tf.data.Dataset.range(3).map(lambda x: {"x": x}))
-    assert numbers._batches.options().autotune.enabled is False
-    assert [batch["x"].numpy() for batch in numbers] == [0, 1, 2]
+    assert numbers.options().autotune.enabled is False
 
 
 def test_no_device_of_a_mirrored_training_has_a_tuner():
