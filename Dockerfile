@@ -1,4 +1,4 @@
-# kbert in a container, for CPUs: docker build -t kbert . (docs/install.md). Written without Docker at hand: not built yet.
+# kbert in a container, for CPUs: docker build -t kbert . (docs/install.md says where it was built).
 FROM python:3.12-slim
 
 # The packages first: they stay in a layer of their own while the source changes.

@@ -106,12 +106,12 @@ def checked_losses(texts) -> list[float]:
 
 
 def check_weights_dir(folder, contestants):
-    """Raises ValueError where weights are wanted of a contestant that cannot write them, or lie there already."""
+    """Raises ValueError for a contestant that cannot write its weights, or whose folder exists."""
     if not folder:
         return
     for system, _ in contestants:
         if system == "model_garden":
-            raise ValueError("--weights_dir: Model Garden's model has no format that kbert reads; leave it out.")
+            raise ValueError("--weights_dir: Model Garden's model has no format that kbert reads; leave out.")
         if Path(folder, system).exists():
             raise ValueError(f"--weights_dir: {Path(folder, system)} exists; name another folder.")
 

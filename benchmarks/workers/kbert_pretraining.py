@@ -21,10 +21,9 @@ def run_worker():
 
 
 def steps_of(settings):
-    """Two functions.
+    """Two functions: one takes the next step and returns its losses, one writes the weights to a folder.
 
-    The first takes the next step and returns its losses; the second writes the weights to a folder, as Hugging
-    Face's files.
+    The weights are written as Hugging Face's files.
     """
     import dataclasses
 

@@ -40,6 +40,15 @@ def test_waiting_for_the_turn_is_in_no_step(start):
     assert all(0.002 <= second < 0.4 for second in seconds), seconds
 
 
+def test_a_worker_writes_what_it_has_learned_between_its_turns(start, tmp_path):
+    worker = start()
+    worker.take_turn(2)
+    worker.save(tmp_path)
+    assert (tmp_path / "weights").read_text() == "after step 2"
+    worker.take_turn(1)
+    assert len(worker.record.steps) == 3
+
+
 def test_turns_alternate_and_change_direction(start):
     order = []
     workers = [start("a"), start("b"), start("c")]

@@ -122,6 +122,8 @@ def test_the_faster_precision_counts_after_the_warm_up(monkeypatch):
         (["--contestants=keras_hub"], "--contestants names 'keras_hub'; choose among kbert, model_garden"),
         (["--contestants=kbert,kbert+compile"], "--contestants names 'kbert' twice"),
         (["--losses=7,low"], "--losses=7,low must be positive numbers"),
+        (["--weights_dir=w"], "--weights_dir: Model Garden's model has no format that kbert reads"),
+        (["--weights_dir=.", "--contestants=kbert"], "--weights_dir: kbert exists; name another folder."),
         (["--hidden_size=100"], "--hidden_size=100 must be a multiple of 64"),
     ],
 )

@@ -35,7 +35,8 @@ class TrainingProgress:
       token_share          real tokens divided by all positions of the batches; the rest is padding;
       tokens_seen          real tokens of the run so far, from `work`;
       flops_per_second     useful arithmetic, see `training_flops`;
-      share_of_peak        flops_per_second divided by the peak of all devices;
+      share_of_peak        flops_per_second divided by the peak of all devices; left out above 1, where
+                           other work on the machine made the measured peak too low;
       elapsed_seconds      of the run so far, with evaluations and checkpoints, without the time between
                            a stop and the next start;
       time                 seconds since 1970.
@@ -183,7 +184,7 @@ class TrainingProgress:
         if self._count_flops:
             flops = self._count_flops(work) * own_share * per_second
             rates["flops_per_second"] = float(f"{flops:.4g}")
-            if self._peak:
+            if self._peak and flops <= self._peak.flops_per_second:
                 rates["share_of_peak"] = round(flops / self._peak.flops_per_second, 4)
         return rates
 

@@ -1,5 +1,6 @@
 """What a training is watched with, from its task, config and plan."""
 
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -29,6 +30,7 @@ def test_a_phase_is_watched_with_its_number_its_share_and_event_files(tmp_path, 
         Pretraining(), config, plan, 1, run, strategy, MetricsFile(run.metrics_file), 10
     )
     work = StepWork.of_batch(8, 24, 3)
+    time.sleep(0.05)  # a share above 1 would be left out
     progress.train(12, {"masked_lm_loss": 2.0}, 1e-3, work)
     (line,) = read_metrics(run.metrics_file)
     flops = training_flops(config.encoder, work, Heads(masked_lm=True, pooled_labels=2))
