@@ -282,7 +282,9 @@ class _Training:
     def _description(self, steps):
         first = self._state.step + 1
         before = "" if self._is_traced else "tracing and compiling the step, then "
-        return f"{before}steps {first} to {first + steps - 1} of {self._plan.num_train_steps}"
+        ends_by_time = self._schedule.seconds_left() is not None
+        of_all = "" if ends_by_time else f" of {self._plan.num_train_steps}"
+        return f"{before}steps {first} to {first + steps - 1}{of_all}"
 
     def _steps_of_call(self):
         """The number of steps of the next call: `steps_per_call`, or fewer if an interval ends before."""

@@ -56,6 +56,7 @@ class TrainingProgress:
       peak: `PeakFlops` of all devices, or None.
       events: an `EventFiles`, or None.
       wall_clock: function that returns the seconds since 1970.
+      ends_by_time: whether a time budget ends the training: lines for people then do not say `num_steps`.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class TrainingProgress:
         peak=None,
         events=None,
         wall_clock=time.time,
+        ends_by_time=False,
     ):
         self._metrics_file = metrics_file
         self._num_steps = num_steps
@@ -82,6 +84,7 @@ class TrainingProgress:
         self._peak = peak
         self._events = events
         self._wall_clock = wall_clock
+        self._of_all = "" if ends_by_time else f"/{num_steps}"
         self._last = (start_step, clock())
         self._lap_began = self._last[1]
         self._time_left = TimeLeft(num_steps, start_step)
@@ -127,8 +130,8 @@ class TrainingProgress:
         self._time_left.interval_done()
         self._append(step, "train", metrics | {"learning_rate": learning_rate} | rates)
         logging.info(
-            "step %d/%d  %s  learning_rate %.3g  %s%s",
-            step, self._num_steps, _readable_metrics(metrics), learning_rate, _readable_rates(rates),
+            "step %d%s  %s  learning_rate %.3g  %s%s",
+            step, self._of_all, _readable_metrics(metrics), learning_rate, _readable_rates(rates),
             self._readable_time_left(step, budget), extra=PROGRESS if step < self._num_steps else None,
         )  # fmt: skip
 
@@ -137,7 +140,7 @@ class TrainingProgress:
         self._append(step, split, metrics)
         self._evaluated_step = step
         shown = _readable_metrics({k: v for k, v in metrics.items() if isinstance(v, float)})
-        logging.info("step %d/%d  %s: %s", step, self._num_steps, _SPLIT_WORDS.get(split, split), shown)
+        logging.info("step %d%s  %s: %s", step, self._of_all, _SPLIT_WORDS.get(split, split), shown)
 
     def state(self, step: int) -> dict:
         """The state at `step`, ready for JSON, for a later `TrainingProgress` that continues from there.

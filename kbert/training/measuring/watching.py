@@ -49,6 +49,7 @@ def make_progress(
         count_flops=lambda work: training_flops(config.encoder, work, heads, config.frozen, config.adapters),
         peak=peak,
         events=events,
+        ends_by_time=config.optimizer.decay == "budget",
     )
 
 
