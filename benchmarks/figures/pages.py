@@ -14,6 +14,8 @@ TABLES = {
     for function in (
         speed_tables.training_step_bert_mini,
         speed_tables.training_step_bert_base,
+        speed_tables.training_step_bert_mini_bfloat16,
+        speed_tables.training_step_bert_base_bfloat16,
         speed_tables.finetuning,
         speed_tables.embedding,
         speed_tables.serving_minilm,

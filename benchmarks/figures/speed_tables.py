@@ -12,11 +12,11 @@ _STEP_COLUMNS = (
     Column("peak MB", whole, (("megabytes",),), may_lack=True),
 )
 _STEP_ROWS = {
-    "kbert": "kbert/float32",
-    "KerasHub": "keras_hub/float32",
-    "Model Garden": "model_garden/float32",
-    "Hugging Face": "hugging_face/float32",
-    "floor: matrix products alone": "floor/float32",
+    "kbert": "kbert",
+    "KerasHub": "keras_hub",
+    "Model Garden": "model_garden",
+    "Hugging Face": "hugging_face",
+    "floor: matrix products alone": "floor",
 }
 _VERSIONS = {
     "KerasHub": "{keras_hub}",
@@ -57,17 +57,28 @@ _SYSTEMS = {"kbert": "kbert", "hugging_face": "Hugging Face", "onnx_runtime": "O
 
 def training_step_bert_mini():
     """(lines, records); so are all below."""
-    return _training_step("training_step_bert_mini", "BERT-mini, 32 x 128, 16 steps each")
+    return _training_step("training_step_bert_mini", "BERT-mini, 32 x 128, 16 steps each", "float32")
+
+
+def training_step_bert_mini_bfloat16():
+    return _training_step(
+        "training_step_bert_mini_bfloat16", "BERT-mini, 32 x 128, 12 steps each", "bfloat16"
+    )
 
 
 def training_step_bert_base():
-    return _training_step("training_step_bert_base", "BERT-base, 8 x 128, 4 steps each")
+    return _training_step("training_step_bert_base", "BERT-base, 8 x 128, 4 steps each", "float32")
 
 
-def _training_step(name, head):
+def training_step_bert_base_bfloat16():
+    return _training_step("training_step_bert_base_bfloat16", "BERT-base, 8 x 128, 5 steps each", "bfloat16")
+
+
+def _training_step(name, head, precision):
     record = last_record(name)
+    names = {label: f"{system}/{precision}" for label, system in _STEP_ROWS.items()}
     rows = [Row(label + _version(label, record["rows"].get(name, {})), record, name) for label, name in
-            _STEP_ROWS.items()]  # fmt: skip
+            names.items()]  # fmt: skip
     return grid(head, _STEP_COLUMNS, rows), [record]
 
 
