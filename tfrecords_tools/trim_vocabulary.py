@@ -124,7 +124,7 @@ def main(argv):
     dataset = load_config(FinetuningConfig, FLAGS.config).dataset if FLAGS.config else None
     if dataset:
         for file in (*files, *heldout):
-            next(_texts_of_rows([file], dataset))  # raises where a column is missing
+            next(_texts_of_rows([file], dataset), None)  # raises where a column is missing
     report = trim_vocabulary(
         FLAGS["from"].value,
         FLAGS.to,
