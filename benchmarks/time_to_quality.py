@@ -5,13 +5,15 @@ r"""Benchmark: masked-LM loss by time, kbert beside Model Garden and Hugging Fac
       --html=time_to_quality.html
 
 All get the same records (made by this project) in the same order, the same first weights, and AdamW with the
-same numbers, clipping, warm-up and a constant rate after it; dropout is on. Each is at its best: a short
-trial finds its faster precision; `--contestants=kbert,hugging_face+compile` has torch.compile (or XLA) take
-part. Then they take turns, with the same threads, until the steps of each have taken --minutes. The time of
+same numbers, clipping, warm-up and a constant rate after it; dropout is on. With --decay=linear the rate
+falls to 0 at the last step, whose number a short trial foretells for each. Each is at its best: the trial
+finds its faster precision; `--contestants=kbert,hugging_face+compile` has torch.compile (or XLA) take part.
+Then they take turns, with the same threads, until the steps of each have taken --minutes. The time of
 a contestant is that of its own steps; the first one, which traces or compiles, counts; starting does not.
 --weights_dir keeps what each has learned, as Hugging Face's files, to be fine-tuned.
 """
 
+import statistics
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -31,7 +33,7 @@ from kbert import command_line
 
 FLAGS = flags.FLAGS
 SYSTEMS = ("kbert", "model_garden", "hugging_face")
-_TRIAL_WARM_UP, _TRIAL_STEPS = 2, 4
+_TRIAL_WARM_UP, _TRIAL_STEPS = 2, 12
 
 
 def define_flags():
@@ -42,6 +44,10 @@ def define_flags():
     flags.DEFINE_list("losses", ["7", "6.5", "6", "5.5", "5", "4.5"], "The table has the minutes to each.")
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
     flags.DEFINE_integer("batches", 1400, "Batches, in their order again and again.", lower_bound=1)
+    flags.DEFINE_integer("dupe_factor", 1, "How often a text is in the records, masked anew.", lower_bound=1)
+    flags.DEFINE_enum(
+        "decay", "none", ["none", "linear"], "Of the rate after its warm-up, over the steps of --minutes."
+    )
     flags.DEFINE_integer("warmup_steps", 100, "Steps in which the rate rises.", lower_bound=1)
     flags.DEFINE_integer("window", 50, "A loss is the mean of so many steps.", lower_bound=1)
     flags.DEFINE_integer("seed", 1, "Of dropout.", lower_bound=0)
@@ -58,16 +64,20 @@ def main(argv):
     contestants = checked_contestants(FLAGS.contestants, FLAGS.precisions)
     levels = checked_losses(FLAGS.losses)
     check_weights_dir(FLAGS.weights_dir, contestants)
+    check_decay(FLAGS.decay, contestants)
     peers = dict.fromkeys(system for system, _ in contestants if system != "kbert")
     pythons = {"kbert": sys.executable} | environments.pythons(*peers)
     contestants = [(system, compiled) for system, compiled in contestants if system in pythons]
     logging.set_verbosity(logging.WARNING)  # leaves out what the tools log while they make the records
     print(processor(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        made = text_batches.prepare(Path(folder), FLAGS.batches, (FLAGS.dropout,))
-        settings = made["shared"] | made["weights"][FLAGS.dropout] | schedule_settings()
-        chosen = [find_faster(one, settings, pythons) for one in contestants]
-        records = train_all(chosen, settings, pythons)
+        made = text_batches.prepare(Path(folder), FLAGS.batches, (FLAGS.dropout,), FLAGS.dupe_factor)
+        settings = made["shared"] | made["weights"][FLAGS.dropout] | {"seed": FLAGS.seed}
+        settings |= {"num_warmup_steps": FLAGS.warmup_steps}
+        chosen = dict(find_faster(one, settings | constant_rate(), pythons) for one in contestants)
+        records = train_all(
+            {key: settings | schedule_settings(seconds) for key, seconds in chosen.items()}, pythons
+        )
     curves = {key: LossByTime(record.steps, FLAGS.window) for key, record in records.items()}
     results = quality_report.results(curves, records, FLAGS.minutes * 60, levels)
     print(quality_report.table(results, FLAGS.minutes, levels))
@@ -116,16 +126,27 @@ def check_weights_dir(folder, contestants):
             raise ValueError(f"--weights_dir: {Path(folder, system)} exists; name another folder.")
 
 
-def schedule_settings() -> dict:
-    """A warm-up, then a rate that is constant but for rounding: no contestant knows how far it will come."""
-    return {"num_train_steps": 10**9, "num_warmup_steps": FLAGS.warmup_steps, "seed": FLAGS.seed}
+def check_decay(decay, contestants):
+    """Raises ValueError for a decay with a contestant whose worker has a constant rate only."""
+    if decay != "none" and any(system == "model_garden" for system, _ in contestants):
+        raise ValueError(f"--decay={decay}: Model Garden takes part with a constant rate only; leave it out.")
 
 
-def find_faster(contestant, settings, pythons) -> tuple[str, bool, str]:
-    """(system, whether it is compiled, its faster precision), by the fastest of a few steps in each."""
+def constant_rate() -> dict:
+    """Constant but for rounding, after the warm-up: no contestant knows how far it will come."""
+    return {"num_train_steps": 10**9}
+
+
+def schedule_settings(seconds_per_step) -> dict:
+    """What --decay asks for; a linear one ends after as many steps as fit into --minutes."""
+    if FLAGS.decay == "none":
+        return constant_rate()
+    return {"num_train_steps": max(FLAGS.warmup_steps + 1, round(FLAGS.minutes * 60 / seconds_per_step))}
+
+
+def find_faster(contestant, settings, pythons) -> tuple[tuple[str, bool, str], float]:
+    """(system, whether it is compiled, its faster precision), and the seconds of a step in that one."""
     system, compiled = contestant
-    if len(FLAGS.precisions) == 1:
-        return system, compiled, FLAGS.precisions[0]
     with ExitStack() as stack:
         trials = {
             precision: start((system, compiled, precision), settings, pythons, stack)
@@ -133,19 +154,21 @@ def find_faster(contestant, settings, pythons) -> tuple[str, bool, str]:
         }
         alternate(list(trials.values()), _TRIAL_WARM_UP + _TRIAL_STEPS, 1)
         seconds = {
-            precision: min(step["seconds"] for step in trial.record.steps[_TRIAL_WARM_UP:])
+            precision: statistics.median(step["seconds"] for step in trial.record.steps[_TRIAL_WARM_UP:])
             for precision, trial in trials.items()
         }
     said = ", ".join(f"{precision} {value:.3f} s" for precision, value in seconds.items())
     print(f"  {training_step.label(system, compiled)}, a step: {said}", flush=True)
-    return system, compiled, min(seconds, key=lambda precision: seconds[precision])
+    faster = min(seconds, key=lambda precision: seconds[precision])
+    return (system, compiled, faster), seconds[faster]
 
 
-def train_all(chosen, settings, pythons) -> dict:
+def train_all(settings, pythons) -> dict:
     """(system, compiled, precision) -> its `Record`; all take turns until the time of each is used up."""
     with ExitStack() as stack:
         workers = {
-            key: OnTheClock(start(key, settings, pythons, stack), FLAGS.minutes * 60) for key in chosen
+            key: OnTheClock(start(key, own, pythons, stack), FLAGS.minutes * 60)
+            for key, own in settings.items()
         }
         alternate(list(workers.values()), None, FLAGS.turn_seconds)
         for (system, _, _), worker in workers.items():

@@ -186,17 +186,6 @@ def _warn_of_long_texts(source, length):
         )  # fmt: skip
 
 
-def _require_columns(config):
-    """Refuses an --eval_file without a column of the run or the config, before TensorFlow is imported."""
-    from kbert.runs.columns_of_run import require_columns_of_run
-    from kbert.tasks.file_columns import require_columns
-
-    if config is not None:
-        require_columns(config.task, FLAGS.eval_file, config.dataset)
-    elif FLAGS.run_dir:
-        require_columns_of_run(FLAGS.eval_file, FLAGS.run_dir)
-
-
 def main(argv):
     del argv
     lengths = None if FLAGS.max_seq_length is None else requests.parse_lengths(FLAGS.max_seq_length)
@@ -205,7 +194,9 @@ def main(argv):
     _require_free(Path(FLAGS.output_dir), FLAGS.overwrite)
     config = load_config(FinetuningConfig, FLAGS.config) if FLAGS.config else None
     if FLAGS.eval_file:
-        _require_columns(config)
+        from kbert.runs.columns_of_run import require_columns_of_model  # late: it brings NumPy along
+
+        require_columns_of_model(FLAGS.eval_file, FLAGS.run_dir, config)
     report = export_tflite(
         source_of_flags(),
         FLAGS.output_dir,

@@ -7,7 +7,7 @@ opens it says what is wrong.
 from pathlib import Path
 from typing import NamedTuple
 
-from kbert.config import DatasetConfig, from_dict
+from kbert.config import DatasetConfig, FinetuningConfig, from_dict
 from kbert.files.json_file import read_json_object
 from kbert.input_pipelines.labelled_files import MissingColumn
 from kbert.input_pipelines.tables.table_paths import source_files
@@ -45,6 +45,23 @@ def require_columns_of_run(path, run_dir):
         raise ValueError(
             f"{error.what} The run {run_dir} was trained on the columns {columns}; name the file's so."
         ) from None
+
+
+def require_columns_of_model(path, run_dir, config: FinetuningConfig | None):
+    """Refuses a labelled file without a column that the config names or, without a config, that the run does.
+
+    Args:
+      path: the labelled file, as for `stream_records`.
+      run_dir: the run directory; None or any other path without a config: nothing is checked.
+      config: how the file is read for a checkpoint that does not record it.
+
+    Raises:
+      ValueError: as `require_columns` and `require_columns_of_run`.
+    """
+    if config is not None:
+        require_columns(config.task, path, config.dataset)
+    elif run_dir:
+        require_columns_of_run(path, run_dir)
 
 
 def require_inputs_of_run(path, run_dir):

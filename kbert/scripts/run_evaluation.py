@@ -86,13 +86,14 @@ def main(argv):
     if bool(FLAGS.eval_file) == bool(FLAGS.input_dir):
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
     _check_files_to_write()
-    dataset = load_config(FinetuningConfig, FLAGS.config).dataset if FLAGS.config else None
+    config = load_config(FinetuningConfig, FLAGS.config) if FLAGS.config else None
     # Late: they bring NumPy along, which --help and a wrong flag do not need.
     from kbert.checkpoints.as_run import open_as_run
-    from kbert.runs.columns_of_run import require_columns_of_run
+    from kbert.runs.columns_of_run import require_columns_of_model
 
-    if FLAGS.eval_file and dataset is None:
-        require_columns_of_run(FLAGS.eval_file, FLAGS.run_dir)
+    if FLAGS.eval_file:
+        require_columns_of_model(FLAGS.eval_file, FLAGS.run_dir, config)
+    dataset = config and config.dataset
     with open_as_run(FLAGS.run_dir, FLAGS.do_lower_case, dataset, _flag_for_runs()) as run:
         task, metrics = evaluate(
             run,

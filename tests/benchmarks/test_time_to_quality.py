@@ -113,7 +113,16 @@ def test_the_faster_precision_counts_after_the_warm_up(monkeypatch):
 
     monkeypatch.setattr(time_to_quality, "start", start)
     monkeypatch.setattr(time_to_quality, "FLAGS", SimpleNamespace(precisions=["float32", "bfloat16"]))
-    assert time_to_quality.find_faster(("kbert", False), {}, {}) == KBERT
+    assert time_to_quality.find_faster(("kbert", False), {}, {}) == (KBERT, 0.4)
+
+
+def test_a_linear_decay_ends_with_the_minutes(monkeypatch):
+    given = SimpleNamespace(decay="linear", minutes=2.0, warmup_steps=100)
+    monkeypatch.setattr(time_to_quality, "FLAGS", given)
+    assert time_to_quality.schedule_settings(0.4) == {"num_train_steps": 300}
+    assert time_to_quality.schedule_settings(10.0) == {"num_train_steps": 101}  # never within the warm-up
+    given.decay = "none"
+    assert time_to_quality.schedule_settings(0.4) == time_to_quality.constant_rate()
 
 
 @pytest.mark.parametrize(
@@ -124,6 +133,7 @@ def test_the_faster_precision_counts_after_the_warm_up(monkeypatch):
         (["--losses=7,low"], "--losses=7,low must be positive numbers"),
         (["--weights_dir=w"], "--weights_dir: Model Garden's model has no format that kbert reads"),
         (["--weights_dir=.", "--contestants=kbert"], "--weights_dir: kbert exists; name another folder."),
+        (["--decay=linear"], "--decay=linear: Model Garden takes part with a constant rate only"),
         (["--hidden_size=100"], "--hidden_size=100 must be a multiple of 64"),
     ],
 )

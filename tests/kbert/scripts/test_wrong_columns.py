@@ -80,6 +80,14 @@ def test_evaluation_names_the_columns_of_the_run(pair_run, reviews):
     )
 
 
+def test_evaluation_of_a_checkpoint_of_others_by_a_config(reviews):
+    said = refused(
+        "evaluate", "--run_dir=all-MiniLM-L6-v2", "--config=configs/finetuning/sst2.toml",
+        f"--eval_file={reviews}",
+    )  # fmt: skip
+    assert "has no column 'label'" in said and "Name the columns in the config" in said
+
+
 def test_evaluation_on_a_file_that_is_not_there(finetuned_run):
     said = refused("evaluate", f"--run_dir={finetuned_run.path}", "--eval_file=none.tsv")
     assert said == "error: labelled file none.tsv does not exist.\n"
