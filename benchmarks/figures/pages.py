@@ -24,6 +24,7 @@ TABLES = {
         speed_tables.litert_two_threads,
         speed_tables.litert_sms_spam,
         training_tables.time_to_quality,
+        training_tables.time_to_quality_one_hour,
         training_tables.scaling,
         result_tables.results,
         readme_tables.readme_scores,

@@ -8,8 +8,17 @@ _SYSTEMS = {"kbert": "kbert", "model_garden": "Model Garden", "hugging_face": "H
 
 
 def time_to_quality():
-    """(lines, records); so is the other. Losses that nobody reached have no column."""
-    record = last_record("time_to_quality")
+    """(lines, records); so are the others."""
+    return _loss_by_time("time_to_quality")
+
+
+def time_to_quality_one_hour():
+    return _loss_by_time("time_to_quality_one_hour")
+
+
+def _loss_by_time(name):
+    """Losses that nobody reached have no column."""
+    record = last_record(name)
     levels = {level for row in record["rows"].values() for level, seconds in row["seconds_to"].items()
               if seconds is not None}  # fmt: skip
     columns = (
