@@ -8,8 +8,9 @@ All get the same records (made by this project) in the same order, the same firs
 same numbers, clipping, warm-up and a constant rate after it; dropout is on. With --decay=linear the rate
 falls to 0 at the last step that a short trial foretells for each, near its true last one. Each is at its
 best: the trial finds its faster precision; `--contestants=kbert,hugging_face+compile` has torch.compile
-(or XLA) take part. Then they take turns, with the same threads, until the steps of each have taken --minutes. The time of
-a contestant is that of its own steps; the first one, which traces or compiles, counts; starting does not.
+(or XLA) take part. Then they take turns, with the same threads, until the steps of each have taken
+--minutes. The time of a contestant is that of its own steps; the first one, which traces or compiles, counts;
+starting does not.
 --weights_dir keeps what each has learned, as Hugging Face's files, to be fine-tuned.
 """
 
