@@ -61,7 +61,7 @@ def cases(tf):
             (width, vector, width, vector, vector),
         ),
         "mask + softmax + dropout": (
-            lambda s: attention_softmax(s, mask, seed, RATE, False),
+            lambda s: attention_softmax(s, mask, seed, 1.0, RATE, False),
             lambda s: tf.nn.dropout(tf.nn.softmax(s + mask_adder(mask, False)), RATE),
             (scores,),
         ),

@@ -1,8 +1,8 @@
-"""Mask, softmax and dropout of attention scores in one pass."""
+"""Mask, softmax and dropout of attention scores, with a gradient in one pass."""
 
 from keras import ops
 
-from kbert.kernels.kernel import Kernel
+from kbert.kernels.kernel import Kernel, compiled
 from kbert.kernels.random_bits import dropout_mask
 
 # modeling.py, `attention_layer`: added to the scores of padding. exp(-10000) is exactly 0 in float32,
@@ -27,41 +27,51 @@ def mask_adder(input_mask, packed: bool):
     return (1.0 - ops.cast(allowed, "float32")) * PADDING_ADDER
 
 
-def _forward(scores, input_mask, seed, *, rate, packed):
-    x = ops.cast(scores, "float32") + mask_adder(input_mask, packed)
-    powers = ops.exp(x - ops.max(x, axis=-1, keepdims=True))
-    exact = powers / ops.sum(powers, axis=-1, keepdims=True)
+@compiled
+def _masked(scores, input_mask, *, scale, packed):
+    return ops.cast(scores, "float32") * scale + mask_adder(input_mask, packed)
+
+
+@compiled
+def _dropped(exact, seed, *, rate, dtype):
+    return ops.cast(exact * dropout_mask(ops.shape(exact), rate, seed), dtype)
+
+
+def _forward(scores, input_mask, seed, *, scale, rate, packed):
+    # TensorFlow's softmax reads and writes memory once. XLA takes six loops for it on a CPU.
+    exact = ops.softmax(_masked(scores, input_mask, scale=scale, packed=packed), axis=-1)
     probabilities = ops.cast(exact, scores.dtype)
     if not rate:
-        return probabilities, (probabilities, seed)
-    dropped = exact * dropout_mask(ops.shape(scores), rate, seed)
-    return ops.cast(dropped, scores.dtype), (probabilities, seed)
+        return probabilities, (probabilities,)
+    return _dropped(exact, seed, rate=rate, dtype=scores.dtype), (probabilities,)
 
 
-def _backward(kept, upstream, *, rate, packed):
-    probabilities, seed = kept
+@compiled
+def _backward(kept, upstream, *, scale, rate, packed):
+    seed, probabilities = kept
     dtype = probabilities.dtype
     probabilities = ops.cast(probabilities, "float32")
     gradient = ops.cast(upstream, "float32")
     if rate:
         gradient = gradient * dropout_mask(ops.shape(gradient), rate, seed)
     inner = ops.sum(gradient * probabilities, axis=-1, keepdims=True)
-    return ops.cast(probabilities * (gradient - inner), dtype), None, None
+    return ops.cast(probabilities * (gradient - inner) * scale, dtype), None, None
 
 
-_kernel = Kernel(_forward, _backward)
+_kernel = Kernel(_forward, _backward, keeps=("seed",), in_parts=True)
 
 
-def attention_softmax(scores, input_mask, seed, rate: float, packed: bool):
+def attention_softmax(scores, input_mask, seed, scale: float, rate: float, packed: bool):
     """Attention probabilities after dropout.
 
     Args:
-      scores: tensor `(B, N, S, S)`, queries times keys, scaled.
+      scores: tensor `(B, N, S, S)`, queries times keys.
       input_mask, packed: see `mask_adder`.
       seed: uint32 tensor `(2,)`, see `dropout_mask`.
+      scale: factor of the scores, in float32.
       rate: share of the probabilities dropped.
 
     Returns:
       Tensor like `scores`; computed in float32.
     """
-    return _kernel(scores, input_mask, seed, rate=rate, packed=packed)
+    return _kernel(scores, input_mask, seed, scale=scale, rate=rate, packed=packed)

@@ -46,7 +46,7 @@ _FUNCTIONS = {
 def _forward(product, bias, *, activation):
     function, _ = _FUNCTIONS[activation]
     x = ops.cast(product, "float32") + bias
-    return ops.cast(function(x), product.dtype), (product, bias)
+    return ops.cast(function(x), product.dtype), ()
 
 
 def _backward(kept, upstream, *, activation):
@@ -57,7 +57,7 @@ def _backward(kept, upstream, *, activation):
     return ops.cast(gradient, product.dtype), ops.sum(gradient, axis=0)
 
 
-_kernel = Kernel(_forward, _backward)
+_kernel = Kernel(_forward, _backward, keeps=("product", "bias"))
 
 
 def bias_activation(product, bias, activation: str):

@@ -9,7 +9,7 @@ def _forward(logits, labels):
     largest = ops.max(logits, axis=-1, keepdims=True)
     log_total = ops.log(ops.sum(ops.exp(logits - largest), axis=-1, keepdims=True))
     chosen = ops.take_along_axis(logits, labels[:, None], axis=-1)
-    return (log_total + (largest - chosen))[:, 0], (logits, labels, log_total + largest)
+    return (log_total + (largest - chosen))[:, 0], (log_total + largest,)
 
 
 def _backward(kept, upstream):
@@ -19,7 +19,7 @@ def _backward(kept, upstream):
     return (ops.exp(logits - total) - chosen) * upstream[:, None], None
 
 
-_kernel = Kernel(_forward, _backward)
+_kernel = Kernel(_forward, _backward, keeps=("logits", "labels"))
 
 
 def cross_entropy(logits, labels):

@@ -11,7 +11,7 @@ def _scaled(x, seed, rate):
 
 
 def _forward(x, seed, *, rate):
-    return _scaled(x, seed, rate), (seed,)
+    return _scaled(x, seed, rate), ()
 
 
 def _backward(kept, upstream, *, rate):
@@ -19,7 +19,7 @@ def _backward(kept, upstream, *, rate):
     return _scaled(upstream, seed, rate), None
 
 
-_kernel = Kernel(_forward, _backward)
+_kernel = Kernel(_forward, _backward, keeps=("seed",))
 
 
 def dropout(x, seed, rate: float):

@@ -1,7 +1,9 @@
 """How a kernel runs: compiled forward and backward passes, with a hand-written gradient."""
 
+import functools
+import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import keras
 
@@ -25,6 +27,11 @@ class Kernel:
         tuple of tensors for the backward pass.
       backward: function `(kept, upstream, **settings) -> gradients`: upstream has the structure of outputs;
         a gradient for each of forward's tensors, or None for tensors without a gradient (integers).
+      keeps: names of forward's tensors that the backward pass needs too. They stand before the others in its
+        `kept`. If forward returned them itself, each would be copied: a compiled program does not share
+        memory between its arguments and its results.
+      in_parts: whether forward and backward are not compiled as a whole, but where they call functions that
+        are `compiled`: some operations are faster on a CPU outside of a program.
 
     Call arguments:
       tensors: as forward takes them, or variables.
@@ -33,20 +40,23 @@ class Kernel:
 
     compiled = os.environ.get(COMPILE_VARIABLE) != "0"
 
-    def __init__(self, forward: Callable, backward: Callable):
-        self._plain = forward, backward
-        self._compiled = _compiled(forward), _compiled(backward)
+    def __init__(
+        self, forward: Callable, backward: Callable, keeps: Sequence[str] = (), in_parts: bool = False
+    ):
+        functions = (forward, backward)
+        self._forward, self._backward = functions if in_parts else map(compiled, functions)
+        names = list(inspect.signature(forward).parameters)
+        self._kept_places = [names.index(name) for name in keeps]
 
     def __call__(self, *tensors, **settings):
-        forward, backward = self._compiled if self.compiled else self._plain
-
         @keras.ops.custom_gradient
         def with_gradient(*tensors):
-            outputs, kept = forward(*tensors, **settings)
+            outputs, computed = self._forward(*tensors, **settings)
+            kept = (*(tensors[place] for place in self._kept_places), *computed)
 
             def gradient(*upstream):
                 upstream = upstream if isinstance(outputs, tuple) else upstream[0]
-                return backward(kept, upstream, **settings)
+                return self._backward(kept, upstream, **settings)
 
             return outputs, gradient
 
@@ -61,9 +71,16 @@ def _value(tensor):
     return tf.convert_to_tensor(tensor)  # Keras's own function returns a variable unchanged
 
 
-def _compiled(function):
+def compiled(function):
+    """The function as one compiled program, or as it is where kernels are not compiled (see `Kernel`)."""
     if not _TENSORFLOW:
         return function
     import tensorflow as tf
 
-    return tf.function(function, jit_compile=True, autograph=False)
+    program = tf.function(function, jit_compile=True, autograph=False)
+
+    @functools.wraps(function)
+    def called(*tensors, **settings):
+        return (program if Kernel.compiled else function)(*tensors, **settings)
+
+    return called

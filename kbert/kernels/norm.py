@@ -26,11 +26,11 @@ def _forward(x, gamma, beta, seed, *, rate, epsilon):
     output = scaled * gamma + beta
     if rate:
         output = output * dropout_mask(ops.shape(output), rate, seed)
-    return ops.cast(output, x.dtype), (ops.cast(scaled, x.dtype), scale, gamma, seed)
+    return ops.cast(output, x.dtype), (ops.cast(scaled, x.dtype), scale)
 
 
 def _backward(kept, upstream, *, rate, epsilon):
-    scaled, scale, gamma, seed = kept
+    gamma, seed, scaled, scale = kept
     dtype = scaled.dtype
     scaled = ops.cast(scaled, "float32")
     gradient = ops.cast(upstream, "float32")
@@ -40,7 +40,7 @@ def _backward(kept, upstream, *, rate, epsilon):
     return ops.cast(for_x, dtype), ops.sum(gradient * scaled, axis=0), ops.sum(gradient, axis=0), None
 
 
-_kernel = Kernel(_forward, _backward)
+_kernel = Kernel(_forward, _backward, keeps=("gamma", "seed"))
 
 
 def norm_dropout(x, gamma, beta, seed, rate: float, epsilon: float):

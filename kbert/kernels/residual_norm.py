@@ -13,11 +13,11 @@ def _forward(product, bias, residual, gamma, beta, seed, *, rate, epsilon):
         added = added * dropout_mask(ops.shape(added), rate, seed)
     scaled, scale = normalized(ops.cast(residual, "float32") + added, epsilon)
     output = ops.cast(scaled * gamma + beta, product.dtype)
-    return output, (ops.cast(scaled, product.dtype), scale, gamma, seed)
+    return output, (ops.cast(scaled, product.dtype), scale)
 
 
 def _backward(kept, upstream, *, rate, epsilon):
-    scaled, scale, gamma, seed = kept
+    gamma, seed, scaled, scale = kept
     dtype = scaled.dtype
     scaled = ops.cast(scaled, "float32")
     upstream = ops.cast(upstream, "float32")
@@ -35,7 +35,7 @@ def _backward(kept, upstream, *, rate, epsilon):
     )
 
 
-_kernel = Kernel(_forward, _backward)
+_kernel = Kernel(_forward, _backward, keeps=("gamma", "seed"))
 
 
 def residual_norm(product, bias, residual, gamma, beta, seed, rate: float, epsilon: float):

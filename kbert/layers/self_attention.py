@@ -110,7 +110,8 @@ class SelfAttention(keras.layers.Layer):
         product = self._joined_product(hidden_states, kernel, seed)
         query, key, value = split_heads(product, bias, self.num_attention_heads)
         scores = ops.einsum("bnfd,bntd->bnft", query, key)
-        kept = attention_softmax(scores, input_mask, seed, self.dropout, self.packed)
+        scale = 1.0 / math.sqrt(self.hidden_size // self.num_attention_heads)
+        kept = attention_softmax(scores, input_mask, seed, scale, self.dropout, self.packed)
         return merge_heads(ops.matmul(kept, value), self.num_attention_heads)
 
     def scores(self, hidden_states):

@@ -170,8 +170,8 @@ _FINETUNING = (
 
 _KERNELS = (
     _fault(
-        "queries without their scale, in training", "kbert/kernels/attention_heads.py",
-        "(x[0] * (1.0 / math.sqrt(size)), x[1], x[2])", "(x[0], x[1], x[2])",
+        "scores without their scale, in training", "kbert/kernels/attention_softmax.py",
+        'ops.cast(scores, "float32") * scale +', 'ops.cast(scores, "float32") +',
         "kbert/kernels/test_kernels.py",
     ),
     _fault(

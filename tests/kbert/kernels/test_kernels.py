@@ -56,7 +56,7 @@ def plain_softmax(scores, allowed):
 def split_plain(product, bias):
     x = tf.reshape(product + bias, (2, 5, 3, 2, 4))
     query, key, value = tf.unstack(tf.transpose(x, (2, 0, 3, 1, 4)))
-    return query / 2.0, key, value
+    return query, key, value
 
 
 def merge_plain(context):
@@ -84,15 +84,15 @@ CASES = {
         (numbers(7, 6), numbers(6, seed=1), numbers(7, 6, seed=2), numbers(6, seed=3), numbers(6, seed=4)),
     ),
     "attention_softmax": (
-        lambda s: attention_softmax(s, tf.constant(MASK), SEED, RATE, False),
-        lambda s: plain_softmax(s, MASK[:, None, None, :]) * share(2, 3, 5, 5),
+        lambda s: attention_softmax(s, tf.constant(MASK), SEED, 0.5, RATE, False),
+        lambda s: plain_softmax(s / 2, MASK[:, None, None, :]) * share(2, 3, 5, 5),
         (numbers(2, 3, 5, 5),),
     ),
     "attention_softmax packed": (
-        lambda s: attention_softmax(s, tf.constant(TEXTS), SEED, RATE, True),
+        lambda s: attention_softmax(s, tf.constant(TEXTS), SEED, 0.5, RATE, True),
         lambda s: (
             plain_softmax(
-                s,
+                s / 2,
                 (TEXTS[:, None, None, :] > 0)
                 & ((TEXTS[:, None, None, :] == TEXTS[:, None, :, None]) | (TEXTS[:, None, :, None] == 0)),
             )

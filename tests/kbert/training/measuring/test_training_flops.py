@@ -126,15 +126,16 @@ def test_adapters_are_counted_product_for_product(targets):
 
 
 def counted(products, config, table_is_trained=True):
-    """FLOPs of all products but two that are no work of a matrix.
+    """FLOPs of all products but those that are no work of a matrix.
 
-    The lookup of segments is told by a size that nothing else has; the gradient of the output bias, a sum of
-    rows that `vocabulary_logits` writes as a product with ones, by its shape.
+    The lookup of segments is told by a size that nothing else has. The gradients of two biases, sums of rows
+    that `vocabulary_logits` and `split_heads` write as products with ones, are told by their shapes.
     """
+    biases = (config.vocab_size, 3 * config.hidden_size)
     products = [
         (shape, summed)
         for shape, summed in products
-        if shape not in {(config.vocab_size,), (1, config.vocab_size)}
+        if shape not in {shape for width in biases for shape in ((width,), (1, width))}
     ]
     assert len(products) > 6 * config.num_hidden_layers
     lookup = {(config.type_vocab_size,)}, {(config.type_vocab_size, config.hidden_size)}
