@@ -1,10 +1,12 @@
-r"""Benchmark: fine-tuning MiniLM on SST-2 and MRPC, kbert beside Hugging Face at its best.
+r"""Benchmark: fine-tuning MiniLM on short, middle and long texts, kbert beside Hugging Face at its best.
 
   make bench-peers
   python -m benchmarks.finetuning --data_dir=../shared/data
   python -m benchmarks.finetuning --data_dir=../shared/data --quick
 
---data_dir holds GLUE's `sst2/` and `mrpc/`, each with train.tsv and dev.tsv. Both systems start from
+--data_dir holds GLUE's `sst2/` and `mrpc/`, each with train.tsv and dev.tsv, and `squad_v2/` with
+train-v2.0.json and dev-v2.0.json. Of SQuAD the pairs of question and paragraph are classified: does the
+paragraph answer the question? So inputs are as long as SQuAD's, up to 384 tokens. Both systems start from
 the same weights, read the same files, train with the same AdamW, schedule, batch size and epochs, and take
 their steps in turn. kbert runs the routine of its own script, Hugging Face the steps of its Trainer.
 Tokenization, which both do once before training, is not timed. With --quick both stop early, and there is no
@@ -45,22 +47,37 @@ _WARM_UP_CALLS = 1
 
 @dataclasses.dataclass(frozen=True)
 class Dataset:
-    """A labelled set: its folder, the most rows to use of the training file, the epochs, and its columns."""
+    """A labelled set: its folder, the most rows to use of the training file, the epochs, and its columns.
+
+    The files are tables, or SQuAD's JSON.
+    """
 
     folder: str
     max_rows: int | None
     epochs: float
     columns: DatasetConfig
+    max_seq_length: int = 128
+    train_file: str = "train.tsv"
+    dev_file: str = "dev.tsv"
 
 
 DATASETS = {
     "SST-2": Dataset("sst2", 16_000, 1.0, DatasetConfig("sentence", None, "label", labels=("0", "1"))),
     "MRPC": Dataset("mrpc", None, 3.0, DatasetConfig("#1 String", "#2 String", "Quality", labels=("0", "1"))),
+    "SQuAD": Dataset(
+        "squad_v2",
+        None,
+        2.0,
+        DatasetConfig("question", "context", "answerable", labels=("False", "True")),
+        384,
+        "train-v2.0.json",
+        "dev-v2.0.json",
+    ),
 }
 
 
 def define_flags():
-    flags.DEFINE_string("data_dir", "../shared/data", "Folder with sst2/ and mrpc/.")
+    flags.DEFINE_string("data_dir", "../shared/data", "Folder with sst2/, mrpc/ and squad_v2/.")
     flags.DEFINE_string("init_checkpoint", None, "Hugging Face folder; by default the peers' MiniLM.")
     flags.DEFINE_list("datasets", list(DATASETS), "Which sets.")
     flags.DEFINE_list("contestants", list(CONTESTANTS), f"Among {', '.join(CONTESTANTS)}.")
@@ -83,10 +100,11 @@ def main(argv):
             if name not in known:
                 raise ValueError(f"--{flag} names {name!r}; choose among {', '.join(known)}.")
     for name in FLAGS.datasets:
-        folder = Path(FLAGS.data_dir, DATASETS[name].folder)
-        if not (folder / "train.tsv").is_file() or not (folder / "dev.tsv").is_file():
+        dataset = DATASETS[name]
+        folder, files = Path(FLAGS.data_dir, dataset.folder), (dataset.train_file, dataset.dev_file)
+        if not all((folder / file).is_file() for file in files):
             raise ValueError(
-                f"{folder} must hold train.tsv and dev.tsv; pass the folder above it as --data_dir."
+                f"{folder} must hold {' and '.join(files)}; pass the folder above it as --data_dir."
             )
     pythons = environments.pythons("hugging_face")
     contestants = [name for name in FLAGS.contestants if name == "kbert" or pythons]
@@ -145,19 +163,20 @@ def measure(dataset: Dataset, contestants, pythons, init_checkpoint) -> dict:
 
 
 def shared_settings(dataset, folder, init_checkpoint) -> dict:
-    """The settings of all workers; writes the training file that all read."""
+    """The settings of all workers; writes the files that all read."""
     source = Path(FLAGS.data_dir, dataset.folder)
-    train_file = folder / "train.tsv"
-    lines = (source / "train.tsv").read_text(encoding="utf-8-sig").split("\n")
+    train_file, dev_file = folder / "train.tsv", folder / "dev.tsv"
+    lines = table_of(source / dataset.train_file).split("\n")
     kept = lines if dataset.max_rows is None else [*lines[: dataset.max_rows + 1], ""]
     train_file.write_text("\n".join(kept), encoding="utf-8")
+    dev_file.write_text(table_of(source / dataset.dev_file), encoding="utf-8")
     adam = OptimizerConfig(name="adamw", learning_rate=5e-5)
     columns = dataclasses.asdict(dataset.columns)
     columns = {key: value for key, value in columns.items() if value not in (None, ())}
     config = {
         "dataset": columns,
         "optimizer": {"name": adam.name, "learning_rate": adam.learning_rate},
-        "max_seq_length": 128,
+        "max_seq_length": dataset.max_seq_length,
         "num_train_epochs": dataset.epochs,
         "warmup_proportion": 0.1,
         "train_batch_size": FLAGS.batch_size,
@@ -171,7 +190,7 @@ def shared_settings(dataset, folder, init_checkpoint) -> dict:
     return {
         "config": str(config_file),
         "train_file": str(train_file),
-        "dev_file": str((source / "dev.tsv").resolve()),
+        "dev_file": str(dev_file),
         "init_checkpoint": str(init_checkpoint),
         "dataset": config["dataset"],
         "max_seq_length": config["max_seq_length"],
@@ -182,6 +201,21 @@ def shared_settings(dataset, folder, init_checkpoint) -> dict:
         "optimizer": dataclasses.asdict(adam),
         "seed": FLAGS.seed,
     }
+
+
+def table_of(path: Path) -> str:
+    """The text of a table; of SQuAD's JSON, its questions with their paragraphs and whether these answer."""
+    text = path.read_text(encoding="utf-8-sig")
+    if path.suffix != ".json":
+        return text
+    rows = ["question\tcontext\tanswerable"]
+    for article in json.loads(text)["data"]:
+        for paragraph in article["paragraphs"]:
+            context = " ".join(paragraph["context"].split())
+            for question in paragraph["qas"]:
+                asked = " ".join(question["question"].split())
+                rows.append(f"{asked}\t{context}\t{not question['is_impossible']}")
+    return "\n".join([*rows, ""])
 
 
 def own_settings(name, precision, folder) -> dict:

@@ -100,6 +100,28 @@ def finetuning():
     return grid("", _FINETUNING_COLUMNS, rows), [sst2, mrpc]
 
 
+def finetuning_bfloat16():
+    texts = {
+        "SST-2, 16,000 rows, one epoch": last_record("finetuning_sst2_bfloat16"),
+        "MRPC, three epochs": last_record("finetuning_mrpc_bfloat16"),
+        "SQuAD's questions and paragraphs": last_record("finetuning_squad_bfloat16"),
+    }
+    rows = [
+        row
+        for label, record in texts.items()
+        for row in (
+            Row(f"{label}: kbert", record, "kbert/bfloat16"),
+            Row("Hugging Face, grouped by length", record, "hugging_face+grouped/bfloat16"),
+            Row("Hugging Face, dynamic padding", record, "hugging_face/bfloat16"),
+        )
+    ]
+    return grid("", _FINETUNING_COLUMNS, rows), list(texts.values())
+
+
+def training_step_bert_mini_512():
+    return _training_step("training_step_bert_mini_512", "BERT-mini, 8 x 512, 10 steps each", "bfloat16")
+
+
 def embedding():
     record = last_record("embedding")
     names = [f"{system}/{kind}" for system, kind in (

@@ -1,3 +1,6 @@
+import csv
+import json
+
 import pytest
 
 from benchmarks import finetuning
@@ -38,3 +41,18 @@ def test_table_leaves_scores_empty_where_there_are_none():
     rows = finetuning.table({("kbert", "float32"): with_scores, ("hugging_face", "float32"): without})
     assert "| 0.8750 | 0.7500 |" in rows.splitlines()[2]
     assert "|  |  |" in rows.splitlines()[3]
+
+
+def test_squad_becomes_a_table_of_questions_and_paragraphs(tmp_path):
+    questions = [
+        {"question": "Who\twas  it?", "is_impossible": False},
+        {"question": 'And "where"?', "is_impossible": True},
+    ]
+    paragraph = {"context": "Ada\nwas it.", "qas": questions}
+    (tmp_path / "train.json").write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}))
+    table = finetuning.table_of(tmp_path / "train.json")
+    rows = list(csv.DictReader(table.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert rows == [
+        {"question": "Who was it?", "context": "Ada was it.", "answerable": "True"},
+        {"question": 'And "where"?', "context": "Ada was it.", "answerable": "False"},
+    ]
