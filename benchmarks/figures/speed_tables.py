@@ -114,6 +114,7 @@ def finetuning_bfloat16():
             Row("Hugging Face, grouped by length", record, "hugging_face+grouped/bfloat16"),
             Row("Hugging Face, dynamic padding", record, "hugging_face/bfloat16"),
         )
+        if row.name in record["rows"]
     ]
     return grid("", _FINETUNING_COLUMNS, rows), list(texts.values())
 
