@@ -205,17 +205,13 @@ def shared_settings(dataset, folder, init_checkpoint) -> dict:
 
 def table_of(path: Path) -> str:
     """The text of a table; of SQuAD's JSON, its questions with their paragraphs and whether these answer."""
-    text = path.read_text(encoding="utf-8-sig")
     if path.suffix != ".json":
-        return text
-    rows = ["question\tcontext\tanswerable"]
-    for article in json.loads(text)["data"]:
-        for paragraph in article["paragraphs"]:
-            context = " ".join(paragraph["context"].split())
-            for question in paragraph["qas"]:
-                asked = " ".join(question["question"].split())
-                rows.append(f"{asked}\t{context}\t{not question['is_impossible']}")
-    return "\n".join([*rows, ""])
+        return path.read_text(encoding="utf-8-sig")
+    from kbert.tasks.question_answering.squad_files import read_questions  # its package loads TensorFlow
+
+    rows = [("question", "context", "answerable")]
+    rows += [(one.question, one.context, str(bool(one.answers))) for one in read_questions(path)]
+    return "".join("\t".join(" ".join(field.split()) for field in row) + "\n" for row in rows)
 
 
 def own_settings(name, precision, folder) -> dict:

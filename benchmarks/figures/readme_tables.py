@@ -30,16 +30,17 @@ def readme_scores():
 
 
 def readme_speed():
-    data, tuned, served = map(last_record, ("pretraining_data", "finetuning_sst2_bfloat16", "serving_minilm"))
+    data, served = map(last_record, ("pretraining_data", "serving_minilm"))
+    tuned = [last_record(f"finetuning_sst2_{name}") for name in ("bfloat16", "without_amx")]
     lines = [
         table_row("what", "kbert", "best other", "page"),
         "|---|---|---|---|",
         _pretraining_data(data),
-        _finetuning(tuned),
+        *map(_finetuning, tuned),
         _serving(served, "batch of 32", "32"),
         _serving(served, "one text", "1"),
     ]
-    return lines, [data, tuned, served]
+    return lines, [data, *tuned, served]
 
 
 def _pretraining_data(record):
@@ -61,8 +62,9 @@ def _finetuning(record):
                key=lambda name: figure(record, name, rate))  # fmt: skip
     other = figure(record, best, rate)
     grouped = ", grouped" if "+grouped" in best else ""
+    amx = "with" if "AMX" in record["machine"]["bfloat16"] else "without"
     return table_row(
-        "fine-tuning MiniLM on SST-2, bfloat16",
+        f"fine-tuning MiniLM on SST-2, bfloat16, {amx} AMX",
         f"{whole(own)} examples/s{_BEHIND if own < other else ''}",
         f"{whole(other)}, Hugging Face{grouped}",
         "[benchmarks](docs/benchmarks.md)",

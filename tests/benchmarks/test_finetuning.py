@@ -45,8 +45,8 @@ def test_table_leaves_scores_empty_where_there_are_none():
 
 def test_squad_becomes_a_table_of_questions_and_paragraphs(tmp_path):
     questions = [
-        {"question": "Who\twas  it?", "is_impossible": False},
-        {"question": 'And "where"?', "is_impossible": True},
+        {"id": "1", "question": "Who\twas  it?", "answers": [{"text": "Ada", "answer_start": 0}]},
+        {"id": "2", "question": 'And "where"?', "answers": [], "is_impossible": True},
     ]
     paragraph = {"context": "Ada\nwas it.", "qas": questions}
     (tmp_path / "train.json").write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}))
