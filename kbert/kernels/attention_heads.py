@@ -6,13 +6,14 @@ Letters: B batch, S sequence, N heads, D head size, H = N * D.
 from keras import ops
 
 from kbert.kernels.kernel import Kernel, compiled
+from kbert.kernels.rounding import rounded
 
 
 @compiled
 def _by_head(product, bias, *, heads):
     """(B, S, 3H) -> (3, B, N, S, D), with the bias."""
     batch, seq_length, joined = ops.shape(product)
-    x = ops.cast(ops.cast(product, "float32") + bias, product.dtype)
+    x = rounded(ops.cast(product, "float32") + bias, product.dtype)
     x = ops.reshape(x, (batch, seq_length, 3, heads, joined // (3 * heads)))
     return ops.transpose(x, (2, 0, 3, 1, 4))
 

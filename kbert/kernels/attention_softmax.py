@@ -4,6 +4,7 @@ from keras import ops
 
 from kbert.kernels.kernel import Kernel, compiled
 from kbert.kernels.random_bits import dropout_mask
+from kbert.kernels.rounding import rounded
 
 # modeling.py, `attention_layer`: added to the scores of padding. exp(-10000) is exactly 0 in float32,
 # and unlike -1e9 the number exists in float16.
@@ -34,7 +35,7 @@ def _masked(scores, input_mask, *, scale, packed):
 
 @compiled
 def _dropped(exact, seed, *, rate, dtype):
-    return ops.cast(exact * dropout_mask(ops.shape(exact), rate, seed), dtype)
+    return rounded(exact * dropout_mask(ops.shape(exact), rate, seed), dtype)
 
 
 def _forward(scores, input_mask, seed, *, scale, rate, packed):
@@ -55,7 +56,7 @@ def _backward(kept, upstream, *, scale, rate, packed):
     if rate:
         gradient = gradient * dropout_mask(ops.shape(gradient), rate, seed)
     inner = ops.sum(gradient * probabilities, axis=-1, keepdims=True)
-    return ops.cast(probabilities * (gradient - inner) * scale, dtype), None, None
+    return rounded(probabilities * (gradient - inner) * scale, dtype), None, None
 
 
 _kernel = Kernel(_forward, _backward, keeps=("seed",), in_parts=True)

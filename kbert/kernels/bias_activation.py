@@ -5,6 +5,7 @@ import math
 from keras import ops
 
 from kbert.kernels.kernel import Kernel
+from kbert.kernels.rounding import rounded
 
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 _CUBIC = 0.044715  # modeling.py, `gelu`
@@ -46,7 +47,7 @@ _FUNCTIONS = {
 def _forward(product, bias, *, activation):
     function, _ = _FUNCTIONS[activation]
     x = ops.cast(product, "float32") + bias
-    return ops.cast(function(x), product.dtype), ()
+    return rounded(function(x), product.dtype), ()
 
 
 def _backward(kept, upstream, *, activation):
@@ -54,7 +55,7 @@ def _backward(kept, upstream, *, activation):
     _, slope = _FUNCTIONS[activation]
     x = ops.cast(product, "float32") + bias
     gradient = ops.cast(upstream, "float32") * slope(x)
-    return ops.cast(gradient, product.dtype), ops.sum(gradient, axis=0)
+    return rounded(gradient, product.dtype), ops.sum(gradient, axis=0)
 
 
 _kernel = Kernel(_forward, _backward, keeps=("product", "bias"))

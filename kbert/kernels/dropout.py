@@ -4,10 +4,11 @@ from keras import ops
 
 from kbert.kernels.kernel import Kernel
 from kbert.kernels.random_bits import dropout_mask
+from kbert.kernels.rounding import rounded
 
 
 def _scaled(x, seed, rate):
-    return ops.cast(ops.cast(x, "float32") * dropout_mask(ops.shape(x), rate, seed), x.dtype)
+    return rounded(ops.cast(x, "float32") * dropout_mask(ops.shape(x), rate, seed), x.dtype)
 
 
 def _forward(x, seed, *, rate):

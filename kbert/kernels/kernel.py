@@ -10,7 +10,7 @@ import keras
 # If this is 0, kernels are not compiled. Steps are then much slower, but a new shape does not cost a second
 # of compilation. This suits tests of tiny models.
 COMPILE_VARIABLE = "KBERT_COMPILE_KERNELS"
-_TENSORFLOW = keras.backend.backend() == "tensorflow"
+TENSORFLOW = keras.backend.backend() == "tensorflow"
 
 
 class Kernel:
@@ -64,7 +64,7 @@ class Kernel:
 
 
 def _value(tensor):
-    if not _TENSORFLOW:
+    if not TENSORFLOW:
         return keras.ops.convert_to_tensor(tensor)
     import tensorflow as tf
 
@@ -73,7 +73,7 @@ def _value(tensor):
 
 def compiled(function):
     """The function as one compiled program, or as it is where kernels are not compiled (see `Kernel`)."""
-    if not _TENSORFLOW:
+    if not TENSORFLOW:
         return function
     import tensorflow as tf
 

@@ -4,6 +4,7 @@ from keras import ops
 
 from kbert.kernels.kernel import Kernel
 from kbert.kernels.random_bits import dropout_mask
+from kbert.kernels.rounding import rounded
 
 
 def normalized(x, epsilon):
@@ -26,7 +27,7 @@ def _forward(x, gamma, beta, seed, *, rate, epsilon):
     output = scaled * gamma + beta
     if rate:
         output = output * dropout_mask(ops.shape(output), rate, seed)
-    return ops.cast(output, x.dtype), (ops.cast(scaled, x.dtype), scale)
+    return rounded(output, x.dtype), (rounded(scaled, x.dtype), scale)
 
 
 def _backward(kept, upstream, *, rate, epsilon):
@@ -37,7 +38,7 @@ def _backward(kept, upstream, *, rate, epsilon):
     if rate:
         gradient = gradient * dropout_mask(ops.shape(gradient), rate, seed)
     for_x = normalized_gradient(gradient * gamma, scaled, scale)
-    return ops.cast(for_x, dtype), ops.sum(gradient * scaled, axis=0), ops.sum(gradient, axis=0), None
+    return rounded(for_x, dtype), ops.sum(gradient * scaled, axis=0), ops.sum(gradient, axis=0), None
 
 
 _kernel = Kernel(_forward, _backward, keeps=("gamma", "seed"))

@@ -1,5 +1,7 @@
 """Dropout masks from a hash of seed and place. They are computed again rather than stored."""
 
+import math
+
 import keras
 from keras import ops
 
@@ -20,11 +22,8 @@ def dropout_mask(shape, rate: float, seed):
       rate: share that is dropped, in steps of 2**-32.
       seed: uint32 tensor of shape (2,).
     """
-    number = 1
-    for size in shape:
-        number *= size
     first, second = _mixed_seed(seed)
-    bits = ops.cast(ops.arange(number, dtype="int32"), "uint32") + first
+    bits = _places(shape) + first
     bits = _multiplied(bits, 16, _FIRST_FACTOR)
     # Inside the hash, so that the sequence of one seed is never that of another one shifted.
     bits = ops.bitwise_xor(bits, second)
@@ -32,7 +31,7 @@ def dropout_mask(shape, rate: float, seed):
     bits = _shift_xor(bits, 16)
     keep = 1.0 - rate
     threshold = ops.convert_to_tensor(min(round(keep * 2**32), 2**32 - 1), "uint32")
-    return ops.cast(ops.reshape(bits < threshold, shape), "float32") * (1.0 / keep)
+    return ops.cast(bits < threshold, "float32") * (1.0 / keep)
 
 
 def seed_words(state):
@@ -53,6 +52,14 @@ def seed_words(state):
         return words
     once = _hashed(ops.cast(ops.right_shift(state[1], 32), "uint32"))  # the hash of 0 is 0
     return ops.bitwise_xor(words, ops.stack([once, _hashed(once)]))
+
+
+def _places(shape):
+    """0, 1, 2 ... in a tensor of this shape, as two that are added: XLA counts rows and columns faster."""
+    *outer, width = shape
+    rows = math.prod(outer)
+    starts = ops.reshape(ops.arange(rows, dtype="int32") * width, (*outer, 1))
+    return ops.cast(starts, "uint32") + ops.cast(ops.arange(width, dtype="int32"), "uint32")
 
 
 def _mixed_seed(seed):

@@ -5,6 +5,7 @@ from keras import ops
 from kbert.kernels.kernel import Kernel
 from kbert.kernels.norm import normalized, normalized_gradient
 from kbert.kernels.random_bits import dropout_mask
+from kbert.kernels.rounding import rounded
 
 
 def _forward(product, bias, residual, gamma, beta, seed, *, rate, epsilon):
@@ -12,8 +13,8 @@ def _forward(product, bias, residual, gamma, beta, seed, *, rate, epsilon):
     if rate:
         added = added * dropout_mask(ops.shape(added), rate, seed)
     scaled, scale = normalized(ops.cast(residual, "float32") + added, epsilon)
-    output = ops.cast(scaled * gamma + beta, product.dtype)
-    return output, (ops.cast(scaled, product.dtype), scale)
+    output = rounded(scaled * gamma + beta, product.dtype)
+    return output, (rounded(scaled, product.dtype), scale)
 
 
 def _backward(kept, upstream, *, rate, epsilon):
@@ -26,9 +27,9 @@ def _backward(kept, upstream, *, rate, epsilon):
     if rate:
         for_added = for_sum * dropout_mask(ops.shape(for_sum), rate, seed)
     return (
-        ops.cast(for_added, dtype),
+        rounded(for_added, dtype),
         ops.sum(for_added, axis=0),
-        ops.cast(for_sum, dtype),
+        rounded(for_sum, dtype),
         ops.sum(upstream * scaled, axis=0),
         ops.sum(upstream, axis=0),
         None,

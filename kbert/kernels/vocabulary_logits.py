@@ -2,6 +2,13 @@
 
 from keras import ops
 
+from kbert.kernels.kernel import compiled
+
+
+@compiled
+def _with_bias(product, bias):
+    return ops.cast(product, "float32") + bias
+
 
 def vocabulary_logits(hidden_states, table, bias):
     """`hidden_states @ transpose(table) + bias`.
@@ -30,6 +37,6 @@ def vocabulary_logits(hidden_states, table, bias):
                 ops.reshape(ops.matmul(ones, upstream), (-1,)),
             )
 
-        return ops.cast(ops.matmul(hidden_states, ops.transpose(table)), "float32") + bias, gradient
+        return _with_bias(ops.matmul(hidden_states, ops.transpose(table)), bias), gradient
 
     return logits(hidden_states, table, bias)

@@ -9,7 +9,7 @@ import tensorflow as tf
 from kbert.kernels.attention_heads import merge_heads, split_heads
 from kbert.kernels.attention_softmax import attention_softmax
 from kbert.kernels.bias_activation import bias_activation
-from kbert.kernels.cross_entropy import cross_entropy
+from kbert.kernels.cross_entropy import cross_entropy, largest
 from kbert.kernels.dropout import dropout
 from kbert.kernels.kernel import Kernel
 from kbert.kernels.norm import norm_dropout
@@ -166,6 +166,11 @@ def test_a_kernel_keeps_sixteen_bits(name):
     for got, want in zip(outputs + gradients, expected + expected_gradients, strict=True):
         got, want = np.asarray(tf.cast(got, tf.float64)), np.asarray(want)
         assert np.abs(got - want).max() < 0.04 * max(np.abs(want).max(), 1.0)
+
+
+def test_the_largest_logit():
+    logits = numbers(3, 4, 9)
+    np.testing.assert_array_equal(largest(tf.constant(logits)), logits.max(-1))
 
 
 def test_logits_far_apart_stay_finite():
