@@ -5,6 +5,7 @@ from keras import ops
 from kbert.kernels.kernel import Kernel, compiled
 from kbert.kernels.random_bits import dropout_mask
 from kbert.kernels.rounding import rounded
+from kbert.kernels.row_sums import row_sums
 
 # modeling.py, `attention_layer`: added to the scores of padding. exp(-10000) is exactly 0 in float32,
 # and unlike -1e9 the number exists in float16.
@@ -55,7 +56,7 @@ def _backward(kept, upstream, *, scale, rate, packed):
     gradient = ops.cast(upstream, "float32")
     if rate:
         gradient = gradient * dropout_mask(ops.shape(gradient), rate, seed)
-    inner = ops.sum(gradient * probabilities, axis=-1, keepdims=True)
+    inner = row_sums(gradient * probabilities)
     return rounded(probabilities * (gradient - inner) * scale, dtype), None, None
 
 

@@ -5,20 +5,21 @@ from keras import ops
 from kbert.kernels.kernel import Kernel
 from kbert.kernels.random_bits import dropout_mask
 from kbert.kernels.rounding import rounded
+from kbert.kernels.row_sums import row_sums
 
 
 def normalized(x, epsilon):
     """(x - mean) / deviation over the last axis, and 1 / deviation of shape `(..., 1)`; float32."""
     centered = x - ops.mean(x, axis=-1, keepdims=True)
-    variance = ops.mean(centered * centered, axis=-1, keepdims=True)
+    variance = row_sums(centered * centered) / ops.shape(x)[-1]
     scale = ops.rsqrt(variance + epsilon)
     return centered * scale, scale
 
 
 def normalized_gradient(gradient, scaled, scale):
     """The gradient of x, from the gradient of `normalized(x)` and the two tensors that it returned."""
-    mean = ops.mean(gradient, axis=-1, keepdims=True)
-    along = ops.mean(gradient * scaled, axis=-1, keepdims=True)
+    width = ops.shape(gradient)[-1]
+    mean, along = row_sums(gradient) / width, row_sums(gradient * scaled) / width
     return scale * (gradient - mean - scaled * along)
 
 

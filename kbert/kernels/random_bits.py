@@ -23,7 +23,7 @@ def dropout_mask(shape, rate: float, seed):
       seed: uint32 tensor of shape (2,).
     """
     first, second = _mixed_seed(seed)
-    bits = _places(shape) + first
+    bits = _places(shape, first)
     bits = _multiplied(bits, 16, _FIRST_FACTOR)
     # Inside the hash, so that the sequence of one seed is never that of another one shifted.
     bits = ops.bitwise_xor(bits, second)
@@ -54,12 +54,16 @@ def seed_words(state):
     return ops.bitwise_xor(words, ops.stack([once, _hashed(once)]))
 
 
-def _places(shape):
-    """0, 1, 2 ... in a tensor of this shape, as two that are added: XLA counts rows and columns faster."""
+def _places(shape, first):
+    """first, first + 1, first + 2 ... in a tensor of this shape.
+
+    Rows and columns are counted by themselves, which XLA does faster. `first` comes in between, so that the
+    places do not become a constant as large as the tensor.
+    """
     *outer, width = shape
-    rows = math.prod(outer)
-    starts = ops.reshape(ops.arange(rows, dtype="int32") * width, (*outer, 1))
-    return ops.cast(starts, "uint32") + ops.cast(ops.arange(width, dtype="int32"), "uint32")
+    rows = ops.arange(math.prod(outer), dtype="int32") * width
+    starts = ops.cast(ops.reshape(rows, (*outer, 1)), "uint32") + first
+    return starts + ops.cast(ops.arange(width, dtype="int32"), "uint32")
 
 
 def _mixed_seed(seed):

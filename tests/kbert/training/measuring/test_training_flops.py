@@ -128,15 +128,13 @@ def test_adapters_are_counted_product_for_product(targets):
 def counted(products, config, table_is_trained=True):
     """FLOPs of all products but those that are no work of a matrix.
 
-    The lookup of segments is told by a size that nothing else has. The gradients of two biases, sums of rows
-    that `vocabulary_logits` and `split_heads` write as products with ones, are told by their shapes.
+    The lookup of segments is told by a size that nothing else has. Sums that kernels write as products with
+    ones are told by their shapes: those of rows (`row_sums`), and the gradients of two biases, in
+    `vocabulary_logits` and `split_heads`.
     """
     biases = (config.vocab_size, 3 * config.hidden_size)
-    products = [
-        (shape, summed)
-        for shape, summed in products
-        if shape not in {shape for width in biases for shape in ((width,), (1, width))}
-    ]
+    sums = {shape for width in biases for shape in ((width,), (1, width))}
+    products = [(shape, summed) for shape, summed in products if shape not in sums and shape[-1] != 1]
     assert len(products) > 6 * config.num_hidden_layers
     lookup = {(config.type_vocab_size,)}, {(config.type_vocab_size, config.hidden_size)}
     others = [
