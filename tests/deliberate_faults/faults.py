@@ -195,6 +195,16 @@ _KERNELS = (
         "kbert/kernels/test_kernels.py",
     ),
     _fault(
+        "numbers cut off instead of rounded", "kbert/kernels/rounding.py",
+        "ops.right_shift(bits + half, _word(16))", "ops.right_shift(bits, _word(16))",
+        "kbert/kernels/test_rounding.py",
+    ),
+    _fault(
+        "a sum where the norm's gradient has a mean", "kbert/kernels/norm.py",
+        "row_sums(gradient) / width,", "row_sums(gradient),",
+        "kbert/kernels/test_kernels.py",
+    ),
+    _fault(
         "a sign in the gradient of the loss", "kbert/kernels/cross_entropy.py",
         "(ops.exp(logits - total) - chosen)", "(ops.exp(logits - total) + chosen)",
         "kbert/kernels/test_kernels.py",
