@@ -15,6 +15,7 @@ from kbert.kernels.kernel import Kernel
 from kbert.kernels.norm import norm_dropout
 from kbert.kernels.random_bits import dropout_mask
 from kbert.kernels.residual_norm import residual_norm
+from kbert.kernels.row_sums import row_sums
 from kbert.kernels.rows import exchange_rows
 
 SEED = tf.constant([3, 4], tf.uint32)
@@ -166,6 +167,16 @@ def test_a_kernel_keeps_sixteen_bits(name):
     for got, want in zip(outputs + gradients, expected + expected_gradients, strict=True):
         got, want = np.asarray(tf.cast(got, tf.float64)), np.asarray(want)
         assert np.abs(got - want).max() < 0.04 * max(np.abs(want).max(), 1.0)
+
+
+@pytest.mark.parametrize("accelerators, products", [([], 1), (["/GPU:0"], 0)])
+def test_rows_are_summed_by_a_product_on_a_cpu_alone(accelerators, products, monkeypatch):
+    """A GPU rounds the factors of a product to TF32."""
+    monkeypatch.setattr(tf.config, "list_logical_devices", lambda kind: accelerators)
+    graph = tf.function(row_sums).get_concrete_function(tf.TensorSpec((2, 3, 9))).graph
+    assert sum("MatMul" in operation.type for operation in graph.get_operations()) == products
+    x = numbers(2, 3, 9)
+    np.testing.assert_allclose(row_sums(tf.constant(x, tf.float32)), x.sum(-1, keepdims=True), atol=1e-5)
 
 
 def test_the_largest_logit():
