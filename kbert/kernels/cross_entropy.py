@@ -1,8 +1,8 @@
-"""Cross-entropy of logits, and the largest logit. The gradient is computed from the logits in one pass."""
+"""Cross-entropy of logits. Its gradient is computed from the logits in one pass."""
 
 from keras import ops
 
-from kbert.kernels.kernel import Kernel, compiled
+from kbert.kernels.kernel import Kernel
 
 
 def _forward(logits, labels, classes):
@@ -34,9 +34,3 @@ def cross_entropy(logits, labels):
     # Counted outside of the compiled loop, where it would take 5 of 13 ms at 640 x 30,522 on two cores.
     classes = ops.arange(ops.shape(logits)[-1], dtype="int32")
     return _kernel(logits, labels, classes)
-
-
-@compiled
-def largest(logits):
-    """The largest number along the last axis; without a gradient."""
-    return ops.max(logits, axis=-1)

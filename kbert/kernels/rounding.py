@@ -17,10 +17,6 @@ def rounded(x, dtype):
     import tensorflow as tf
 
     bits = tf.bitcast(x, tf.uint32)  # `keras.ops.view` needs static shapes
-    upper = ops.right_shift(bits, _word(16))
-    half = ops.bitwise_and(upper, _word(1)) + _word(0x7FFF)
-    return tf.bitcast(ops.cast(ops.right_shift(bits + half, _word(16)), "uint16"), tf.bfloat16)
-
-
-def _word(value):
-    return ops.convert_to_tensor(value, "uint32")
+    half = tf.bitwise.bitwise_and(tf.bitwise.right_shift(bits, 16), 1) + 0x7FFF
+    upper = tf.bitwise.right_shift(bits + half, 16)
+    return tf.bitcast(tf.cast(upper, tf.uint16), tf.bfloat16)

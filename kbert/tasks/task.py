@@ -10,7 +10,7 @@ from kbert.config import DatasetConfig, FinetuningConfig, from_dict
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.heads.parts import Part
-from kbert.kernels.cross_entropy import cross_entropy, largest
+from kbert.kernels.cross_entropy import cross_entropy
 from kbert.tasks.contract.answers import AnswersOfTask
 from kbert.tasks.contract.data import DataOfTask
 from kbert.tasks.contract.model import ModelOfTask
@@ -243,4 +243,4 @@ def correct(logits, labels):
     """float32: 1.0 where no logit is larger than that of the label, else 0.0."""
     chosen = ops.take_along_axis(logits, ops.expand_dims(ops.cast(labels, "int32"), -1), axis=-1)
     # Argmax is not used, because it is slow on a CPU.
-    return ops.cast(chosen[..., 0] >= largest(logits), "float32")
+    return ops.cast(chosen[..., 0] >= ops.max(logits, axis=-1), "float32")

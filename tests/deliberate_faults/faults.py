@@ -196,7 +196,7 @@ _KERNELS = (
     ),
     _fault(
         "numbers cut off instead of rounded", "kbert/kernels/rounding.py",
-        "ops.right_shift(bits + half, _word(16))", "ops.right_shift(bits, _word(16))",
+        "tf.bitwise.right_shift(bits + half, 16)", "tf.bitwise.right_shift(bits, 16)",
         "kbert/kernels/test_rounding.py",
     ),
     _fault(

@@ -9,7 +9,7 @@ import tensorflow as tf
 from kbert.kernels.attention_heads import merge_heads, split_heads
 from kbert.kernels.attention_softmax import attention_softmax
 from kbert.kernels.bias_activation import bias_activation
-from kbert.kernels.cross_entropy import cross_entropy, largest
+from kbert.kernels.cross_entropy import cross_entropy
 from kbert.kernels.dropout import dropout
 from kbert.kernels.kernel import Kernel
 from kbert.kernels.norm import norm_dropout
@@ -177,11 +177,6 @@ def test_rows_are_summed_by_a_product_on_a_cpu_alone(accelerators, products, mon
     assert sum("MatMul" in operation.type for operation in graph.get_operations()) == products
     x = numbers(2, 3, 9)
     np.testing.assert_allclose(row_sums(tf.constant(x, tf.float32)), x.sum(-1, keepdims=True), atol=1e-5)
-
-
-def test_the_largest_logit():
-    logits = numbers(3, 4, 9)
-    np.testing.assert_array_equal(largest(tf.constant(logits)), logits.max(-1))
 
 
 def test_logits_far_apart_stay_finite():
