@@ -17,3 +17,7 @@ the tables of the pages. Those of tokenization, vocabulary, training_step, finet
 time_to_quality also have "kbert", "peers" and "ratio": what kbert reached, what each peer reached, and
 kbert's speed as a multiple of the peer named in "ratio_to" (the last two define their own ratio).
 """
+
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]

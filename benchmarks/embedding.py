@@ -19,8 +19,9 @@ from contextlib import ExitStack
 import numpy as np
 from absl import flags
 
+from benchmarks import REPOSITORY
 from benchmarks.figures import closing_line
-from benchmarks.figures.machine import processor
+from benchmarks.figures.machine import fit_for_machine, processor
 from benchmarks.finetuning import find_minilm
 from benchmarks.serving import mixed_texts
 from benchmarks.workers import environments
@@ -40,7 +41,7 @@ CONTESTANTS = (
 
 
 def define_flags():
-    flags.DEFINE_list("contestants", list(CONTESTANTS), "Who takes part, see above.")
+    flags.DEFINE_list("contestants", fit_for_machine(CONTESTANTS), "Who takes part, see above.")
     flags.DEFINE_string("init_checkpoint", None, "Hugging Face folder; by default the peers' MiniLM.")
     flags.DEFINE_string(
         "input_file", None, "A file with a text on each line; by default Python's own manual."
@@ -99,7 +100,7 @@ def command_of(system: str, pythons) -> list[str]:
         return [sys.executable, "-m", "benchmarks.workers.kbert_embedding"]
     return [
         pythons[system],
-        str(environments.REPOSITORY / "benchmarks" / "peers" / "hugging_face_embedding.py"),
+        str(REPOSITORY / "benchmarks" / "peers" / "hugging_face_embedding.py"),
     ]
 
 

@@ -1,8 +1,8 @@
 r"""Benchmark: fine-tuning MiniLM on short, middle and long texts, kbert beside Hugging Face at its best.
 
   make bench-peers
-  python -m benchmarks.finetuning --data_dir=../shared/data
-  python -m benchmarks.finetuning --data_dir=../shared/data --quick
+  python -m benchmarks.finetuning --data_dir=data
+  python -m benchmarks.finetuning --data_dir=data --quick
 
 --data_dir holds GLUE's `sst2/` and `mrpc/`, each with train.tsv and dev.tsv, and `squad_v2/` with
 train-v2.0.json and dev-v2.0.json. Of SQuAD the pairs of question and paragraph are classified: does the
@@ -25,8 +25,9 @@ from pathlib import Path
 
 from absl import flags
 
+from benchmarks import REPOSITORY
 from benchmarks.figures import closing_line
-from benchmarks.figures.machine import processor
+from benchmarks.figures.machine import fit_for_machine, processor
 from benchmarks.training_step import PRECISIONS
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
@@ -77,11 +78,11 @@ DATASETS = {
 
 
 def define_flags():
-    flags.DEFINE_string("data_dir", "../shared/data", "Folder with sst2/, mrpc/ and squad_v2/.")
+    flags.DEFINE_string("data_dir", None, "Folder with sst2/, mrpc/ and squad_v2/.")
     flags.DEFINE_string("init_checkpoint", None, "Hugging Face folder; by default the peers' MiniLM.")
     flags.DEFINE_list("datasets", list(DATASETS), "Which sets.")
     flags.DEFINE_list("contestants", list(CONTESTANTS), f"Among {', '.join(CONTESTANTS)}.")
-    flags.DEFINE_list("precisions", list(PRECISIONS), "Each contestant runs in each of these.")
+    flags.DEFINE_list("precisions", fit_for_machine(PRECISIONS), "Each contestant runs in each of these.")
     flags.DEFINE_multi_string("override", [], "A setting of kbert's config, as in its scripts.")
     flags.DEFINE_bool("quick", False, "Stop after a few turns: speed without accuracy.")
     flags.DEFINE_integer("quick_turns", 5, "Timed turns with --quick.", lower_bound=1)
@@ -91,6 +92,7 @@ def define_flags():
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
     closing_line.define_flag()
     environments.define_flags("hugging_face")
+    flags.mark_flags_as_required(["data_dir"])
 
 
 def main(argv):
@@ -106,6 +108,7 @@ def main(argv):
             raise ValueError(
                 f"{folder} must hold {' and '.join(files)}; pass the folder above it as --data_dir."
             )
+    closing_line.require_one_table(len(FLAGS.datasets))
     pythons = environments.pythons("hugging_face")
     contestants = [name for name in FLAGS.contestants if name == "kbert" or pythons]
     init_checkpoint = FLAGS.init_checkpoint or find_minilm(pythons)
@@ -151,7 +154,7 @@ def measure(dataset: Dataset, contestants, pythons, init_checkpoint) -> dict:
                     command_of(name, pythons),
                     own,
                     FLAGS.threads,
-                    cwd=environments.REPOSITORY,
+                    cwd=REPOSITORY,
                 )
                 stack.callback(worker.close)
                 print(f"  {worker.name}: {worker.record.facts}", flush=True)
@@ -228,7 +231,7 @@ def own_settings(name, precision, folder) -> dict:
 def command_of(name, pythons) -> list[str]:
     if name == "kbert":
         return [sys.executable, "-m", "benchmarks.workers.kbert_finetuning"]
-    script = environments.REPOSITORY / "benchmarks" / "peers" / "hugging_face_finetuning.py"
+    script = REPOSITORY / "benchmarks" / "peers" / "hugging_face_finetuning.py"
     return [pythons["hugging_face"], str(script)]
 
 

@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 from absl import flags
 
+from benchmarks import REPOSITORY
 from benchmarks.figures import closing_line
 from benchmarks.figures.machine import processor
 from benchmarks.workers import environments
@@ -111,7 +112,7 @@ def command_of(name: str, pythons) -> list[str]:
     """The command of a contestant's worker."""
     if name.startswith("kbert"):
         return [sys.executable, "-m", "benchmarks.workers.kbert_litert"]
-    return [pythons[_PEER], str(environments.REPOSITORY / "benchmarks" / "peers" / f"{_PEER}_serving.py")]
+    return [pythons[_PEER], str(REPOSITORY / "benchmarks" / "peers" / f"{_PEER}_serving.py")]
 
 
 class Classifier:

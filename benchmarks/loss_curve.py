@@ -1,7 +1,7 @@
 r"""Benchmark of learning: masked-LM loss by step, kbert beside Hugging Face from the same start.
 
   make bench-peers
-  python -m benchmarks.loss_curve --input_files='../shared/data/eltec_eng/*.txt' --html=loss_curve.html
+  python -m benchmarks.loss_curve --input_files='novels/*.txt' --html=loss_curve.html
 
 Both get the same records (made by this project) in the same order, the same first weights, AdamW with the
 same numbers, clipping, warm-up and decay, in float32. Two questions:
@@ -25,6 +25,7 @@ from queue import Empty, SimpleQueue
 import numpy as np
 from absl import flags, logging
 
+from benchmarks import REPOSITORY
 from benchmarks.figures import closing_line
 from benchmarks.learning import text_batches
 from benchmarks.learning.text_batches import define_text_flags
@@ -128,11 +129,11 @@ def train_all(jobs, settings, hugging_face_python) -> dict:
 
 
 def train(system, settings, num_steps, core, hugging_face_python) -> np.ndarray:
-    script = environments.REPOSITORY / "benchmarks" / "peers" / "hugging_face_pretraining.py"
+    script = REPOSITORY / "benchmarks" / "peers" / "hugging_face_pretraining.py"
     command = [hugging_face_python, str(script)]
     if system == "kbert":
         command = [sys.executable, "-m", "benchmarks.workers.kbert_pretraining"]
-    worker = Contestant(system, command, settings, threads=1, cwd=environments.REPOSITORY, first_core=core)
+    worker = Contestant(system, command, settings, threads=1, cwd=REPOSITORY, first_core=core)
     try:
         while len(worker.record.steps) < num_steps:
             worker.take_turn(min(_STEPS_PER_REQUEST, num_steps - len(worker.record.steps)))
@@ -229,7 +230,6 @@ def closing(found) -> dict:
     learning = found["learning"]
     errors = [w["difference"] / w["standard_error"] for w in learning["windows"] if w["standard_error"]]
     return {
-        "benchmark": "loss_curve",
         "kbert": round(learning["second_half"]["kbert"], 4),
         "peers": {"Hugging Face": round(learning["second_half"]["hugging_face"], 4)},
         "ratio": round(learning["all"]["difference"] / learning["all"]["standard_error"], 2),

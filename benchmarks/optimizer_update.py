@@ -50,7 +50,7 @@ def main(argv):
             measured[name].append(_timed(update))
     print(f"{FLAGS.encoder}: {num_weights / 1e6:.1f} million weights, {FLAGS.threads} threads")
     print(f"{'':16}{'milliseconds':>20}{'GB/s':>8}{'CPU ms':>10}{'first call, s':>16}")
-    summary = {"benchmark": "optimizer_update", "encoder": FLAGS.encoder, "threads": FLAGS.threads}
+    summary = {"encoder": FLAGS.encoder, "threads": FLAGS.threads}
     for name, values in measured.items():
         seconds, cpu_seconds = zip(*values, strict=True)
         median, fastest, cpu = statistics.median(seconds), min(seconds), statistics.median(cpu_seconds)

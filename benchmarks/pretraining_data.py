@@ -19,13 +19,13 @@ from pathlib import Path
 
 from absl import flags
 
+from benchmarks import REPOSITORY
 from benchmarks.figures import closing_line
 from benchmarks.workers import process_tree
 from kbert import command_line
 from tfrecords_tools.corpus.documents import input_files
 
 FLAGS = flags.FLAGS
-_REPOSITORY = Path(__file__).resolve().parents[1]
 
 # The original needs TensorFlow 1; `compat.v1` still has its flags, files and records.
 _ORIGINAL = """
@@ -98,13 +98,13 @@ def _complete_flags(folder):
     tool = [sys.executable, "-m"]
     if not FLAGS.input_files:
         command = [*tool, "tfrecords_tools.write_embedded_text", f"--output_dir={folder}/embedded"]
-        process_tree.run(command, FLAGS.cores, cwd=_REPOSITORY)
+        process_tree.run(command, FLAGS.cores, cwd=REPOSITORY)
         FLAGS.input_files = f"{folder}/embedded/text/train.txt"
     if not FLAGS.vocab_file:
         FLAGS.vocab_file = f"{folder}/vocab.txt"
         command = [*tool, "tfrecords_tools.build_vocabulary", f"--input_files={FLAGS.input_files}"]
         command += [f"--output_file={FLAGS.vocab_file}", "--vocab_size=6000"]
-        process_tree.run(command, FLAGS.cores, cwd=_REPOSITORY)
+        process_tree.run(command, FLAGS.cores, cwd=REPOSITORY)
 
 
 def _kbert(folder, files):
@@ -114,7 +114,7 @@ def _kbert(folder, files):
         *(f"--dupe_factor={FLAGS.dupe_factor}", f"--max_seq_length={FLAGS.max_seq_length}"),
         f"--num_workers={FLAGS.cores}",
     ]
-    return process_tree.run(command, FLAGS.cores, cwd=_REPOSITORY)
+    return process_tree.run(command, FLAGS.cores, cwd=REPOSITORY)
 
 
 def _original(folder):
@@ -129,7 +129,7 @@ def _original(folder):
 
 def _hugging_face(folder):
     command = [
-        *(FLAGS.peers_python, str(_REPOSITORY / "benchmarks" / "peers" / "hugging_face_masked_data.py")),
+        *(FLAGS.peers_python, str(REPOSITORY / "benchmarks" / "peers" / "hugging_face_masked_data.py")),
         *(f"--input_files={FLAGS.input_files}", f"--vocab_file={FLAGS.vocab_file}"),
         *(f"--output={folder}/hugging_face", f"--dupe_factor={FLAGS.dupe_factor}"),
         f"--max_seq_length={FLAGS.max_seq_length}",

@@ -16,7 +16,7 @@ from pathlib import Path
 from absl import flags
 
 from benchmarks.figures import closing_line
-from benchmarks.tokenization import learned_vocabulary
+from benchmarks.tokenization import corpus_lines, learned_vocabulary, write_embedded_text
 from kbert import command_line
 from kbert.manifest import read_manifest
 
@@ -26,7 +26,6 @@ FLAGS = flags.FLAGS
 CONTESTANTS = {
     "static": ({}, {}),
     "static, gzip": ({"compression": "gzip"}, {}),
-    "static, any order": ({}, {"deterministic": False}),
     "static, 4 length buckets": ({}, {"length_buckets": (32, 64, 96)}),
     "dynamic": ({"masking": "dynamic"}, {}),
     "dynamic, whole words": ({"masking": "dynamic", "do_whole_word_mask": True}, {}),
@@ -56,9 +55,10 @@ def main(argv):
         folder = Path(folder)
         input_files, vocab_file = FLAGS.input_files, FLAGS.vocab_file
         if not input_files:
-            input_files = _write_embedded_text(folder / "text.txt")
+            input_files = write_embedded_text(folder / "text.txt")
         if not vocab_file:
-            vocab_file = _learn_vocabulary(input_files, folder / "vocab.txt")
+            vocab_file = folder / "vocab.txt"
+            learned_vocabulary(corpus_lines(str(input_files))).write(vocab_file)
         directories = make_records(folder, input_files, vocab_file)
         num_examples = read_manifest(directories["static"]).num_examples
         print(f"{num_examples:,} records of {FLAGS.max_seq_length} tokens", flush=True)
@@ -70,28 +70,6 @@ def main(argv):
         step = training_speed(directories["static"])
     print(table(speeds, step))
     closing_line.close("record_reading", summary(speeds, step, num_examples))
-
-
-def _write_embedded_text(path):
-    from tfrecords_tools.corpus import embedded_text
-
-    documents = embedded_text.documents(embedded_text.standard_library_folder())
-    text = "\n\n".join("\n".join(document.sentences) for document in documents)
-    path.write_text(text + "\n", encoding="utf-8")
-    return path
-
-
-def _learn_vocabulary(input_files, path):
-    from tfrecords_tools.corpus.documents import input_files as find_input_files
-
-    lines = [
-        line
-        for file in find_input_files(str(input_files))
-        for line in file.read_text(encoding="utf-8").splitlines()
-        if line
-    ]
-    learned_vocabulary(lines).write(path)
-    return path
 
 
 def make_records(folder, input_files, vocab_file) -> dict[str, Path]:
@@ -197,7 +175,6 @@ def summary(speeds, step, num_examples) -> dict:
     medians = {name: statistics.median(examples for examples, _ in pairs) for name, pairs in speeds.items()}
     tokens = {name: statistics.median(tokens for _, tokens in pairs) for name, pairs in speeds.items()}
     return {
-        "benchmark": "record_reading",
         "num_records": num_examples,
         "records_per_second": {name: round(speed) for name, speed in medians.items()},
         "tokens_per_second": {name: round(speed) for name, speed in tokens.items()},

@@ -21,11 +21,11 @@ from contextlib import ExitStack
 
 from absl import flags
 
+from benchmarks import REPOSITORY
 from benchmarks.figures import closing_line
 from benchmarks.figures.machine import processor
 from benchmarks.replicas import on_paper, report
 from benchmarks.replicas.worker_group import WorkerGroup
-from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
 from kbert.config import PRECISIONS, EncoderConfig, encoder_presets, from_dict
@@ -127,10 +127,10 @@ def start(name, plan, settings, stack):
     """The contestant of a plan, ready."""
     own = settings | {"variants": plan.variants(), "strategy": plan.strategy, "num_devices": None}
     if plan.strategy == "multi_worker":
-        worker = WorkerGroup(name, _COMMAND, own, plan.cores, cwd=environments.REPOSITORY)
+        worker = WorkerGroup(name, _COMMAND, own, plan.cores, cwd=REPOSITORY)
     else:
         own["num_devices"] = plan.cores if plan.strategy == "mirrored" else None
-        worker = Contestant(name, _COMMAND, own, plan.cores, cwd=environments.REPOSITORY)
+        worker = Contestant(name, _COMMAND, own, plan.cores, cwd=REPOSITORY)
     stack.callback(worker.close)
     return worker
 

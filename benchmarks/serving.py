@@ -30,8 +30,9 @@ from pathlib import Path
 import numpy as np
 from absl import flags
 
+from benchmarks import REPOSITORY
 from benchmarks.figures import closing_line
-from benchmarks.figures.machine import processor
+from benchmarks.figures.machine import fit_for_machine, processor
 from benchmarks.finetuning import find_minilm
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
@@ -54,7 +55,7 @@ _SHORTEST, _LONGEST = 20, 400
 
 
 def define_flags():
-    flags.DEFINE_list("contestants", list(CONTESTANTS), "Who takes part, see above.")
+    flags.DEFINE_list("contestants", fit_for_machine(CONTESTANTS), "Who takes part, see above.")
     flags.DEFINE_string("init_checkpoint", None, "A classifier, or an encoder; by default the peers' MiniLM.")
     flags.DEFINE_enum("encoder", None, encoder_presets(), "A shape with random weights instead.")
     flags.DEFINE_string(
@@ -172,7 +173,7 @@ def command_of(name: str, pythons) -> list[str]:
     system = system_of(name)
     if system == "kbert":
         return [sys.executable, "-m", "benchmarks.workers.kbert_serving"]
-    script = environments.REPOSITORY / "benchmarks" / "peers" / f"{system}_serving.py"
+    script = REPOSITORY / "benchmarks" / "peers" / f"{system}_serving.py"
     return [pythons[system], str(script)]
 
 
@@ -180,13 +181,13 @@ def command_of(name: str, pythons) -> list[str]:
 
 
 def figures(record, sizes) -> dict:
-    """Medians in milliseconds by batch size, without the first round; and the probabilities."""
+    """Medians in milliseconds by batch size, without the first round; probabilities; peak memory."""
     timed = record.steps[len(sizes) * FLAGS.num_batches :]
     medians = {
         size: 1e3 * statistics.median(step["seconds"] for step in timed if step["size"] == size)
         for size in sizes
     }
-    return {"medians": medians} | record.result
+    return {"medians": medians, "megabytes": record.peak_megabytes} | record.result
 
 
 def compare(results: dict):
@@ -207,7 +208,10 @@ def table(results: dict, sizes) -> str:
     ]
     for name, result in results.items():
         cells = "".join(f" {result['medians'][size]:.1f} |" for size in sizes)
-        rows.append(f"| {name} |{cells} {100 * result['agreement']:.1f} % | {result['max_difference']:.1g} |")
+        rows.append(
+            f"| {name} |{cells} {100 * result['agreement']:.1f} % | {result['max_difference']:.1g} | "
+            f"{result['megabytes']:,.0f} |"
+        )
     return "\n".join(rows)
 
 

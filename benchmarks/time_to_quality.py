@@ -1,7 +1,7 @@
 r"""Benchmark: masked-LM loss by time, kbert beside Model Garden and Hugging Face, all from the same start.
 
   make bench-peers
-  python -m benchmarks.time_to_quality --input_files='../shared/data/eltec_eng/*.txt' --minutes=20 \
+  python -m benchmarks.time_to_quality --input_files='novels/*.txt' --minutes=20 \
       --html=time_to_quality.html
 
 All get the same records (made by this project) in the same order, the same first weights, and AdamW with the
@@ -22,9 +22,9 @@ from pathlib import Path
 
 from absl import flags, logging
 
-from benchmarks import training_step
+from benchmarks import REPOSITORY, training_step
 from benchmarks.figures import closing_line
-from benchmarks.figures.machine import processor
+from benchmarks.figures.machine import fit_for_machine, processor
 from benchmarks.learning import quality_report, text_batches
 from benchmarks.learning.on_the_clock import LossByTime, OnTheClock
 from benchmarks.learning.text_batches import define_text_flags
@@ -41,7 +41,8 @@ def define_flags():
     define_text_flags(hidden_size=256, layers=4, seq_length=128)
     flags.DEFINE_float("minutes", 20.0, "Minutes of training of each contestant.", lower_bound=0.1)
     flags.DEFINE_list("contestants", list(SYSTEMS), "Who takes part; +compile after a name compiles it.")
-    flags.DEFINE_list("precisions", ["float32", "bfloat16"], "Each takes the faster of these.")
+    precisions = fit_for_machine(training_step.PRECISIONS)
+    flags.DEFINE_list("precisions", precisions, "Each takes the faster of these.")
     flags.DEFINE_list("losses", ["7", "6.5", "6", "5.5", "5", "4.5"], "The table has the minutes to each.")
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
     flags.DEFINE_integer("batches", 1400, "Batches, in their order again and again.", lower_bound=1)
@@ -185,7 +186,7 @@ def start(key, settings, pythons, stack) -> Contestant:
         training_step.command_of(system, pythons),
         settings | {"precision": precision, "compile": compiled},
         FLAGS.threads,
-        cwd=environments.REPOSITORY,
+        cwd=REPOSITORY,
     )
     stack.callback(worker.close)
     return worker

@@ -88,10 +88,20 @@ def corpus_lines(patterns) -> list[str]:
     """The non-empty lines of the files, or the sentences that come with CPython."""
     if patterns:
         return [line for file in input_files(patterns) for line in read_lines(file) if line]
+    return [sentence for document in _embedded_documents() for sentence in document.sentences]
+
+
+def write_embedded_text(path: Path) -> Path:
+    """Writes the text that comes with CPython: a sentence a line, a blank line between documents."""
+    text = "\n\n".join("\n".join(document.sentences) for document in _embedded_documents())
+    path.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def _embedded_documents():
     from tfrecords_tools.corpus import embedded_text
 
-    documents = embedded_text.documents(embedded_text.standard_library_folder())
-    return [sentence for document in documents for sentence in document.sentences]
+    return embedded_text.documents(embedded_text.standard_library_folder())
 
 
 def draw_lines(lines, num_bytes) -> list[str]:
@@ -286,8 +296,7 @@ def summary(results) -> dict:
     first, *others = THREADS
     closing = _figures(by_threads[first], ratios[first], first)
     return (
-        {"benchmark": "tokenization"}
-        | closing
+        closing
         | {"ratio_to": "best of " + ", ".join(rivals), "a_peer_has_the_same_ids": same_ids}
         | {
             f"threads_{threads}": _figures(by_threads[threads], ratios[threads], threads)

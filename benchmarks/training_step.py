@@ -25,12 +25,14 @@ from pathlib import Path
 import numpy as np
 from absl import flags
 
+from benchmarks import REPOSITORY
 from benchmarks.figures import closing_line
-from benchmarks.figures.machine import processor
+from benchmarks.figures.machine import fit_for_machine, processor
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
 from kbert.config import EncoderConfig, OptimizerConfig, encoder_presets, from_dict
+from kbert.training.devices.device_memory import memory_of_cpu
 from kbert.training.measuring.training_flops import Heads, StepWork, training_flops
 
 FLAGS = flags.FLAGS
@@ -54,7 +56,7 @@ def define_flags():
     flags.DEFINE_integer("predictions", 20, "Masked tokens of an example.", lower_bound=1)
     flags.DEFINE_float("dropout", 0.1, "All dropout rates.", lower_bound=0.0, upper_bound=0.9)
     flags.DEFINE_list("contestants", list(CONTESTANTS), "Who takes part; +compile after a name compiles it.")
-    flags.DEFINE_list("precisions", list(PRECISIONS), "Each contestant runs in each of these.")
+    flags.DEFINE_list("precisions", fit_for_machine(PRECISIONS), "Each contestant runs in each of these.")
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
     flags.DEFINE_integer("rounds", 10, "Timed turns of every contestant.", lower_bound=1)
     flags.DEFINE_integer("steps_per_turn", 2, "Steps of a turn.", lower_bound=1)
@@ -70,6 +72,7 @@ def main(argv):
     )
     contestants = [(system, compiled) for system, compiled in contestants if system in pythons]
     shapes = [(FLAGS.encoder, FLAGS.batch_size, FLAGS.seq_length)] if FLAGS.encoder else SHAPES
+    closing_line.require_one_table(len(shapes))
     print(processor(), flush=True)
     summaries = []
     for preset, batch_size, seq_length in shapes:
@@ -153,18 +156,10 @@ def groups(contestants, precisions, encoder) -> list[list]:
     weights = sum(int(np.prod(shape)) for shape in shapes.values())
     everyone = [(*contestant, precision) for precision in precisions for contestant in contestants]
     needed = len(everyone) * (_IDLE_BYTES + _BYTES_PER_WEIGHT * weights) + _WORKING_BYTES
-    if needed <= available_memory():
+    if needed <= memory_of_cpu().available:
         return [everyone]
     print("not enough memory for all at once: one precision after the other", flush=True)
     return [[one for one in everyone if one[2] == precision] for precision in precisions]
-
-
-def available_memory() -> float:
-    """Available memory in bytes."""
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    raise ValueError("/proc/meminfo names no MemAvailable: this benchmark needs Linux.")
 
 
 def measure_group(group, settings, pythons, matmul) -> dict:
@@ -185,7 +180,7 @@ def measure_group(group, settings, pythons, matmul) -> dict:
 
 
 def start(name, command, settings, stack) -> Contestant:
-    worker = Contestant(name, command, settings, FLAGS.threads, cwd=environments.REPOSITORY)
+    worker = Contestant(name, command, settings, FLAGS.threads, cwd=REPOSITORY)
     stack.callback(worker.close)
     return worker
 
@@ -195,7 +190,7 @@ def command_of(system, pythons) -> list[str]:
         return [pythons[system], "-m", "benchmarks.workers.kbert_pretraining"]
     return [
         pythons[system],
-        str(environments.REPOSITORY / "benchmarks" / "peers" / f"{system}_pretraining.py"),
+        str(REPOSITORY / "benchmarks" / "peers" / f"{system}_pretraining.py"),
     ]
 
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from absl import flags
 
+from benchmarks import REPOSITORY
 from benchmarks.figures import closing_line
 from benchmarks.workers import process_tree
 from kbert import command_line
@@ -25,7 +26,6 @@ from tfrecords_tools.corpus.documents import input_files
 from tfrecords_tools.vocabulary.greedy_match import GreedyMatcher, coverage
 
 FLAGS = flags.FLAGS
-_REPOSITORY = Path(__file__).resolve().parents[1]
 HELD_OUT_OF = 6
 
 
@@ -103,12 +103,12 @@ def _kbert(files, output_file, vocab_size):
         *(f"--input_files={','.join(map(str, files))}", f"--output_file={output_file}"),
         *(f"--vocab_size={vocab_size}", "--num_unused_tokens=0", f"--num_workers={FLAGS.cores}"),
     ]
-    return process_tree.run(command, FLAGS.cores, cwd=_REPOSITORY)
+    return process_tree.run(command, FLAGS.cores, cwd=REPOSITORY)
 
 
 def _hugging_face(files, output_file, vocab_size):
     command = [
-        *(FLAGS.peers_python, str(_REPOSITORY / "benchmarks" / "peers" / "hugging_face_vocabulary.py")),
+        *(FLAGS.peers_python, str(REPOSITORY / "benchmarks" / "peers" / "hugging_face_vocabulary.py")),
         *("--input_files", *map(str, files), f"--output_file={output_file}", f"--vocab_size={vocab_size}"),
     ]
     threads = {"RAYON_NUM_THREADS": str(FLAGS.cores), "TOKENIZERS_PARALLELISM": "true"}
@@ -189,7 +189,6 @@ def summary(results) -> dict:
         name: {size: _rounded(contestants[name]) for size, contestants in results.items()} for name in last
     }
     return {
-        "benchmark": "vocabulary",
         "kbert": by_contestant.pop("kbert"),
         "peers": by_contestant,
         "ratio": round(last["Hugging Face"]["seconds"] / last["kbert"]["seconds"], 2),

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from kbert.reporting.run_metrics import score_text
 from kbert.reporting.text_table import text_table
 
 from .deployment.model_card import PAGE_FILE
+from .folder_names import ABOUT_FILE, EXTRA_FOLDER
 
 
 def savedmodel_values(report: Mapping) -> dict[str, object]:
@@ -20,8 +22,8 @@ def savedmodel_values(report: Mapping) -> dict[str, object]:
         "largest difference": f"{report['max_difference']:.2g}",
         "compared on": report["compared_on"],
         "oldest server": report["oldest_server"],
-        "page": path / "assets.extra" / PAGE_FILE,
-        "the same as JSON": path / "assets.extra" / "kbert.json",
+        "page": path / EXTRA_FOLDER / PAGE_FILE,
+        "the same as JSON": path / EXTRA_FOLDER / ABOUT_FILE,
         "to serve it": path.parent / "compose.yaml",
         **edited,
     }
@@ -48,7 +50,7 @@ def student_table(report: Mapping) -> str:
     rows = [["model", "layers", "pieces", "parameters", metric]]
     for name, one in report["models"].items():
         counts = [str(one["layers"]), f"{one['pieces']:,}", f"{one['parameters']:,}"]
-        rows.append([name, *counts, f"{one['metrics'][metric]:.4f}"])
+        rows.append([name, *counts, score_text(one["metrics"][metric])])
     return text_table(rows)
 
 

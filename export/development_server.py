@@ -7,13 +7,15 @@ real server's paths, codes and words: Predict, Classify, Regress, MultiInference
 reloading over gRPC, the same but for the last and MultiInference over REST, and
 /monitoring/prometheus/metrics. The REST port also gives a page to try the models in a browser: /.
 docs/serving.md tells where it differs. It listens on this machine only unless --host says otherwise; there
-is no TLS and no password. The `docker run` line that is printed first starts the real server.
+is no TLS and no password. The `docker run` line that is printed first starts the real server, for the
+first model.
 
 Each folder MODEL_BASE_PATH/<integer>/ is a version. The newest version answers. When a newer one
 appears, the server loads it, replays its warm-up requests, and then switches to it; if it cannot be loaded,
 the old version continues to answer. Several models, other versions and labels: --model_config_file.
 
-SIGTERM lets running requests end within --grace_seconds, then ends with code 0.
+SIGTERM lets running requests end within --grace_seconds, then ends with code 0; while the models
+load, it ends the server with code 143, and Ctrl-C with code 130.
 """
 
 from absl import flags

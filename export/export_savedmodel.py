@@ -17,9 +17,10 @@ from kbert import command_line
 from kbert.activity import activity
 from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.files.whole_file import whole_folder, write_json, write_text
-from kbert.scripts.training_flags import define_init_checkpoint_flags
+from kbert.scripts.training_flags import define_checkpoint_flag, define_init_checkpoint_flags
 
 from .deployment.docker_line import docker_command
+from .folder_names import ABOUT_FILE, EXTRA_FOLDER, VOCABULARY_FILE
 from .gate.server_releases import releases_from
 from .source_flags import source_of_flags
 
@@ -32,6 +33,7 @@ TOLERANCES = {"float32": 1e-5, "bfloat16": 0.1}
 
 def define_flags():
     flags.DEFINE_string("run_dir", None, "The run to export, or any checkpoint; or give --init_checkpoint.")
+    define_checkpoint_flag()
     define_init_checkpoint_flags()
     flags.DEFINE_string("model_base_path", None, "Folder of the model's versions.")
     flags.DEFINE_integer("version", None, "Version number; by default the next free one.", lower_bound=1)
@@ -154,9 +156,9 @@ def _write_assets(directory, serving_model):
     """What clients may want to know; servers ignore assets.extra, but for the requests to warm up with."""
     from .labels_file import write_labels
 
-    extra = directory / "assets.extra"
+    extra = directory / EXTRA_FOLDER
     extra.mkdir(exist_ok=True)
-    serving_model.loaded.vocabulary.write(extra / "vocab.txt")
+    serving_model.loaded.vocabulary.write(extra / VOCABULARY_FILE)
     write_labels(serving_model.labels, extra)
 
 
@@ -167,14 +169,14 @@ def _write_about(directory, serving_model, source, report, files, name, version)
     from .deployment.card_page import card_page
     from .deployment.model_card import CARD_FILE, PAGE_FILE, model_card
 
-    extra, loaded = directory / "assets.extra", serving_model.loaded
+    extra, loaded = directory / EXTRA_FOLDER, serving_model.loaded
     about = TASKS.record_of(serving_model.task) | {
         "labels": list(serving_model.labels),
         "max_seq_length": loaded.max_seq_length,
         "vocabulary": loaded.vocabulary.describe(),
         "run": str(serving_model.checkpoint),
     }
-    write_json(about | report, extra / "kbert.json")
+    write_json(about | report, extra / ABOUT_FILE)
     card = model_card(serving_model, source, directory, report, files)
     write_json(card, extra / CARD_FILE)
     write_text(card_page(name, version, card), extra / PAGE_FILE)

@@ -24,8 +24,9 @@ from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
-from kbert.scripts.training_flags import define_init_checkpoint_flags
+from kbert.scripts.training_flags import define_checkpoint_flag, define_init_checkpoint_flags
 
+from .folder_names import ABOUT_FILE, VOCABULARY_FILE
 from .labels_file import write_labels
 from .litert import requests
 from .litert.from_text.requests import check_mediapipe, check_tokenizer_inside
@@ -33,12 +34,13 @@ from .source_flags import source_of_flags
 
 FLAGS = flags.FLAGS
 
-_ABOUT_FILE, _PAGE = "kbert.json", "report.html"
+_PAGE = "report.html"
 MIN_AGREEMENT = 0.99
 
 
 def define_flags():
     flags.DEFINE_string("run_dir", None, "The run to export, or any checkpoint; or give --init_checkpoint.")
+    define_checkpoint_flag()
     define_init_checkpoint_flags()
     flags.DEFINE_string(
         "config",
@@ -138,9 +140,9 @@ def export_tflite(
             with activity(f"{name}: conversion, comparison with Keras, latency"):
                 reports[name] = export.write(aside, name)
         write_text(export.page(reports), aside / _PAGE)
-        source.vocabulary.write(aside / "vocab.txt")
+        source.vocabulary.write(aside / VOCABULARY_FILE)
         write_labels(getattr(export.task, "labels", ()), aside)
-        write_json(_about(source, export.task, lengths, reports), aside / _ABOUT_FILE)
+        write_json(_about(source, export.task, lengths, reports), aside / ABOUT_FILE)
     return {"path": str(output_dir)} | reports
 
 
@@ -174,7 +176,7 @@ def _require_free(output_dir, overwrite):
 
 
 def _holds_export(output_dir) -> bool:
-    return (output_dir / _ABOUT_FILE).is_file() and bool(list(output_dir.glob("model_*.tflite")))
+    return (output_dir / ABOUT_FILE).is_file() and bool(list(output_dir.glob("model_*.tflite")))
 
 
 def _warn_of_long_texts(source, length):

@@ -68,6 +68,7 @@ def main(argv: list[str]) -> None:
             1 if one_by_one else given.batch_size,
             1 if one_by_one else given.num_parallel,
             place,
+            "row" if given.input_file and has_columns(given.input_file) else "line",
             given.keep_going,
         )
         _write(answers(examples), num_lines)

@@ -9,8 +9,8 @@ def source_of_flags():
     """The `RunDirectory` of --run_dir, or the `LoadedModel` of a checkpoint: --init_checkpoint, or --run_dir.
 
     Raises:
-      ValueError: when not exactly one of them is given, when a flag for checkpoints is given with a run, or
-        for a path that holds no run or no checkpoint.
+      ValueError: when not exactly one of them is given, when a flag for checkpoints is given with a run or
+        --checkpoint without one, or for a path that holds no run or no checkpoint.
     """
     if (FLAGS.run_dir is None) == (FLAGS.init_checkpoint is None):
         given = "neither" if FLAGS.run_dir is None else "both"
@@ -25,10 +25,12 @@ def source_of_flags():
     if FLAGS.init_checkpoint is not None or not holds_run(local_path(path)):
         from kbert.inference.loaded_model import load
 
-        return load(path, FLAGS.do_lower_case, FLAGS.allow_unmatched)
+        return load(path, FLAGS.do_lower_case, FLAGS.allow_unmatched, FLAGS.checkpoint)
     if FLAGS.do_lower_case is not None or FLAGS.allow_unmatched:
         raise ValueError(
             "--do_lower_case and --allow_unmatched are for --init_checkpoint; a run records what they say. "
             "Leave them out."
         )
-    return RunDirectory(path)
+    run = RunDirectory(path, FLAGS.checkpoint)
+    run.checkpoint()  # raises an error when there is no such one
+    return run

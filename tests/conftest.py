@@ -12,6 +12,9 @@ from tests.made_once import made_once
 from tests.order_of_files import longest_first
 from tests.tfrecords_tools import small_corpus
 
+# The products of kbert's commands, so that answers of this process equal theirs on every processor.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+
 # Tests of tiny models: compiling kernels for every shape would take longer than all the rest.
 os.environ.setdefault("KBERT_COMPILE_KERNELS", "0")
 

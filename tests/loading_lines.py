@@ -2,9 +2,10 @@
 
 import re
 
-_LOADING = r"(?:loading (?:TensorFlow|Keras|TensorFlow Text)(?: \.\.\.|: \d+ s so far)\n)*"
+_BUSY_WITH = r"(?:loading (?:TensorFlow|Keras|TensorFlow Text)|kbert [a-z-]+)"
+_LOADING = rf"(?:{_BUSY_WITH}(?: \.\.\.|: \d+ s so far)\n)*"
 
 
 def without_loading(written: str) -> str:
-    """Standard error without the lines that come where loading takes more than a second."""
+    """Standard error without the lines that come where starting takes more than a second."""
     return re.sub(rf"\A{_LOADING}", "", written)

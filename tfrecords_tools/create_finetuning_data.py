@@ -37,6 +37,8 @@ HIGH_UNKNOWN_SHARE = 0.05
 _ROWS_AT_ONCE = 2048
 # How many examples there were, where an example became several rows.
 _SOURCE_EXAMPLES = "source_examples"
+# How many sequences there are, where an example has several of them, such as the choices of multiple choice.
+_SEQUENCES = "sequences"
 _CHARACTERS_AT_ONCE = 1 << 22  # very long texts are handed out in smaller pieces
 
 
@@ -88,6 +90,10 @@ def define_flags():
 
 def main(argv):
     del argv
+    if FLAGS["seed"].present and not FLAGS.shuffle:
+        raise ValueError(
+            f"--seed={FLAGS.seed} draws the order of --shuffle, which is not given; give both or neither."
+        )
     manifest = create_finetuning_data(
         FLAGS.config,
         FLAGS.input_file,
@@ -273,6 +279,8 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     from tfrecords_tools.records.record_writer import encode_examples
 
     task, vocabulary, features, text_inputs = _tools(job)
+    # Training on records cannot check the examples any more: it does not see them.
+    task.check_examples(rows, job.max_seq_length)
     columns = task.examples_to_features(rows, text_inputs).features
     counted = RecordStatistics(features, vocabulary)
     counted.update(columns)
@@ -321,6 +329,8 @@ def _statistics(values, dataset, num_examples):
     }
     if num_examples != values["records"]:
         chosen[_SOURCE_EXAMPLES] = num_examples
+    if values["sequences"] != values["records"]:
+        chosen[_SEQUENCES] = values["sequences"]
     if "labels" in values:
         names = dataset.labels or dataset.choices
         counts = values["labels"] + [0] * (len(names) - len(values["labels"]))
@@ -331,14 +341,16 @@ def _statistics(values, dataset, num_examples):
 def summary(output_dir: str | Path, manifest: Manifest) -> str:
     """Lines that tell the user the result."""
     numbers = manifest.statistics
-    examples = max(1, numbers["examples"])
+    sequences = max(1, numbers.get(_SEQUENCES, numbers["examples"]))
     of_what = "examples"
     if _SOURCE_EXAMPLES in numbers:
         of_what = f"windows of {numbers[_SOURCE_EXAMPLES]:,} examples,"
+    if _SEQUENCES in numbers:
+        of_what = f"examples in {numbers[_SEQUENCES]:,} sequences,"
     lines = [
-        f"records: {numbers['examples']:,} {of_what} of {numbers['tokens'] / examples:.1f} tokens on "
+        f"records: {numbers['examples']:,} {of_what} of {numbers['tokens'] / sequences:.1f} tokens on "
         "average, "
-        f"{100 * numbers['at_full_length'] / examples:.1f} % at the full length of "
+        f"{100 * numbers['at_full_length'] / sequences:.1f} % at the full length of "
         f"{manifest.settings['max_seq_length']}, {100 * numbers['unknown_share']:.2f} % unknown",
     ]
     if "labels" in numbers:

@@ -18,6 +18,7 @@ from absl import flags, logging
 
 from kbert import command_line
 from kbert.config import FinetuningConfig, load_config, to_dict
+from kbert.experiments.start_content import content_digest
 from kbert.features import STORED_DTYPES
 from kbert.input_pipelines.tables.table_paths import source_digest, source_files
 from kbert.manifest import Manifest
@@ -147,6 +148,7 @@ def create_layer_features(
         "input_file": str(input_file),
         "input_digest": source_digest(input_file),
         "init_checkpoint": model.source,
+        "init_content": content_digest(model.source),
         "max_seq_length": config.max_seq_length,
         "dataset": to_dict(dataset),
         "task_settings": to_dict(settings),

@@ -201,7 +201,7 @@ def create_pretraining_data(
                 logging.warning(warning)
         with pool:
             with job.removed_on_wrong_input():
-                blocks, problems, num_dropped = tokenize_corpus(job, pool, groups)
+                blocks, problems, counts = tokenize_corpus(job, pool, groups)
             parts, parts_of_shard = sample_corpus(job, pool, blocks)
             write_parts(job, pool, parts)
         finished, shards, statistics = assemble(job, parts, parts_of_shard)
@@ -217,7 +217,7 @@ def create_pretraining_data(
                 "vocab_file": str(vocab_file),
                 **settings.to_dict(),
             },
-            statistics=_corpus_statistics(blocks, problems, num_dropped)
+            statistics=_corpus_statistics(blocks, problems, counts)
             | _record_statistics(statistics.to_json(vocabulary)),
         )
         _log_examples(statistics.examples, vocabulary, manifest)
@@ -243,18 +243,17 @@ def _log_examples(examples, vocabulary, manifest):
         logging.info("example %d: %s", number, text, extra=SHORTENED)
 
 
-def _corpus_statistics(blocks, problems, num_dropped) -> dict:
-    """The manifest's statistics of the corpus; shares are rounded to six digits."""
+def _corpus_statistics(blocks, problems, counts) -> dict:
+    """The manifest's statistics of the corpus without its duplicates; shares are rounded to six digits."""
     from tfrecords_tools.pretraining.stage_runner import total_of
 
-    tokens = total_of(blocks, "tokens")
     return {
-        "documents": total_of(blocks, "documents") - num_dropped,
-        "documents_dropped_as_duplicates": num_dropped,
+        "documents": counts["documents"],
+        "documents_dropped_as_duplicates": total_of(blocks, "documents") - counts["documents"],
         "lines_skipped": problems.count,
-        "sentences": total_of(blocks, "sentences"),
-        "tokens": tokens,
-        "unknown_share": round(total_of(blocks, "unknown") / tokens, 6),
+        "sentences": counts["sentences"],
+        "tokens": counts["tokens"],
+        "unknown_share": round(counts["unknown"] / counts["tokens"], 6),
     }
 
 

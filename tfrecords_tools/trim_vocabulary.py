@@ -19,6 +19,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
+from kbert.checkpoints.format_names import FORMATS
 from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
@@ -40,7 +41,7 @@ _REPORT_FILE = "trimming.json"  # in the new folder
 def define_flags():
     flags.DEFINE_string("from", None, "The checkpoint to read, as for convert_checkpoint.")
     flags.DEFINE_string("to", None, "The folder to make.")
-    flags.DEFINE_string("format", "kbert", "The format to write: kbert, hugging_face, google or keras_hub.")
+    flags.DEFINE_enum("format", "kbert", FORMATS, "The format to write.")
     flags.DEFINE_string(
         "input_files", None, "Texts: text or JSONL files, directories and globs, separated by commas."
     )

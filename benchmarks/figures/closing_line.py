@@ -9,13 +9,13 @@ from pathlib import Path
 
 from absl import flags
 
+from benchmarks import REPOSITORY
 from benchmarks.figures.machine import machine, processor
 from benchmarks.figures.records import BENCHMARK, check_record
-from benchmarks.workers.environments import REPOSITORY
 from kbert.files.whole_file import write_text
 
 # Flags whose values are of one machine, or that do not change what is measured.
-_NOT_SHOWN = ("--figures_file=", "--html=")
+_NOT_SHOWN = ("--figures_file=", "--html=", "--data_dir=")
 _NOT_SHOWN_ENDS = ("_python",)
 
 
@@ -27,6 +27,19 @@ def define_flag():
         "Append the closing line to this file, such as docs/figures/serving_minilm.jsonl; then "
         "`python -m benchmarks.figures.write_tables` writes the tables of the pages.",
     )
+
+
+def require_one_table(num_tables: int):
+    """Raises ValueError for `--figures_file` where several tables are to be measured."""
+    if num_tables > 1 and (path := _figures_file()):
+        raise ValueError(
+            f"--figures_file={path} takes one table, but {num_tables} are to be measured; choose one of them "
+            "by the flags."
+        )
+
+
+def _figures_file() -> str | None:
+    return flags.FLAGS["figures_file"].value if "figures_file" in flags.FLAGS else None
 
 
 def close(benchmark: str, facts: dict, rows: dict[str, dict] | None = None):
@@ -43,14 +56,11 @@ def close(benchmark: str, facts: dict, rows: dict[str, dict] | None = None):
     """
     line = record(benchmark, facts, rows)
     print(json.dumps(line))
-    path = flags.FLAGS["figures_file"].value if "figures_file" in flags.FLAGS else None
-    if not path:
-        return
-    if rows is None:
-        raise ValueError(
-            f"--figures_file={path}: several tables were measured at once; choose one of them by its flags."
-        )
-    append(line, path)
+    path = _figures_file()
+    if path and rows is None:
+        raise ValueError(f"--figures_file={path}: {benchmark} has no table that a page shows.")
+    if path:
+        append(line, path)
 
 
 def record(benchmark: str, facts: dict, rows: dict | None, today: str | None = None) -> dict:

@@ -1,12 +1,9 @@
 """Which tables there are, and the pages with them in it."""
 
-from pathlib import Path
-
+from benchmarks import REPOSITORY
 from benchmarks.figures import readme_tables, result_tables, speed_tables, training_tables
 from benchmarks.figures.captions import caption
 from benchmarks.figures.marked_pages import marked_names, written
-
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 # Name between the marks -> a function that returns (lines of the table, records that they are of).
 TABLES = {

@@ -78,7 +78,7 @@ def _serving(record, label, batch):
     other = figure(record, best, "medians", batch)
     name = best.replace("onnx_runtime/", "ONNX Runtime ").replace("hugging_face/", "Hugging Face ")
     return table_row(
-        f"serving MiniLM, {label}",
+        f"serving MiniLM, `--precision=bfloat16`, {label}",
         f"{fixed(own)} ms{_BEHIND if own > other else ''}",
         f"{whole(other) if other >= 100 else fixed(other)} ms, {name}",
         _SERVING,

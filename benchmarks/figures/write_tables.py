@@ -11,7 +11,8 @@ writes.
 
 from absl import flags
 
-from benchmarks.figures.pages import REPOSITORY, pages_of_figures, written_page
+from benchmarks import REPOSITORY
+from benchmarks.figures.pages import pages_of_figures, written_page
 from kbert import command_line
 from kbert.files.whole_file import write_text
 

@@ -14,7 +14,12 @@ class OnTheClock:
     """
 
     def __init__(self, contestant, seconds: float):
-        self.name, self._contestant, self._seconds = contestant.name, contestant, seconds
+        self._contestant, self._seconds = contestant, seconds
+
+    @property
+    def name(self) -> str:
+        """The contestant's, and how much of its time it has used."""
+        return f"{self._contestant.name}, minute {self.used / 60:.1f} of {self._seconds / 60:g}"
 
     @property
     def record(self):

@@ -7,7 +7,6 @@ import numpy as np
 from absl import flags
 
 from kbert.config import EncoderConfig
-from tfrecords_tools.corpus.documents import input_files
 
 FLAGS = flags.FLAGS
 HEAD_WIDTH = 64
@@ -15,7 +14,9 @@ HEAD_WIDTH = 64
 
 def define_text_flags(hidden_size, layers, seq_length):
     """--input_files and the shape of encoder and batches, with these defaults."""
-    flags.DEFINE_string("input_files", "../shared/data/eltec_eng/*.txt", "Text, a paragraph per line; globs.")
+    flags.DEFINE_string(
+        "input_files", None, "Text, a paragraph per line; globs. By default the text that comes with Python."
+    )
     flags.DEFINE_integer("vocab_size", 8000, "WordPieces, learned from the text.", lower_bound=100)
     flags.DEFINE_integer(
         "hidden_size", hidden_size, "Width of the encoder; heads are 64 wide.", lower_bound=64
@@ -46,8 +47,11 @@ def prepare(folder: Path, num_batches: int, dropouts, dupe_factor: int = 1) -> d
       "weights": dropout -> where the weights are, and the encoder; "shared": the settings that all
       contestants have in common, without precision and schedule.
     """
-    vocabulary = learn_vocabulary(folder)
-    manifest = write_records(folder, dupe_factor)
+    from benchmarks.tokenization import write_embedded_text
+
+    input_files = FLAGS.input_files or str(write_embedded_text(folder / "text.txt"))
+    vocabulary = learn_vocabulary(folder, input_files)
+    manifest = write_records(folder, input_files, dupe_factor)
     if manifest.num_examples < num_batches * FLAGS.batch_size:
         print(f"{manifest.num_examples:,} examples: some are seen more than once", flush=True)
     encoder = encoder_config(len(vocabulary))
@@ -69,28 +73,22 @@ def prepare(folder: Path, num_batches: int, dropouts, dupe_factor: int = 1) -> d
     return settings
 
 
-def learn_vocabulary(folder: Path):
+def learn_vocabulary(folder: Path, input_files: str):
     """The `Vocabulary` of the text, which is written to vocab.txt as well."""
-    from benchmarks.tokenization import learned_vocabulary
+    from benchmarks.tokenization import corpus_lines, learned_vocabulary
 
-    lines = [
-        line
-        for file in input_files(FLAGS.input_files)
-        for line in file.read_text(encoding="utf-8").splitlines()
-        if line
-    ]
-    vocabulary = learned_vocabulary(lines, FLAGS.vocab_size)
+    vocabulary = learned_vocabulary(corpus_lines(input_files), FLAGS.vocab_size)
     vocabulary.write(folder / "vocab.txt")
     return vocabulary
 
 
-def write_records(folder: Path, dupe_factor: int):
+def write_records(folder: Path, input_files: str, dupe_factor: int):
     """Makes the records of the text by vocab.txt; returns their manifest."""
     from kbert.manifest import read_manifest
     from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
     create_pretraining_data(
-        FLAGS.input_files,
+        input_files,
         folder / "vocab.txt",
         folder / "records",
         max_seq_length=FLAGS.seq_length,

@@ -4,7 +4,11 @@ import json
 import os
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass, field
+
+from kbert.activity import activity
+from kbert.readable_numbers import readable_seconds
 
 
 @dataclass
@@ -53,7 +57,8 @@ class Contestant:
             preexec_fn=lambda: os.sched_setaffinity(0, cores),
         )
         try:
-            self.record.facts = self._ask(settings | {"threads": threads})["ready"]
+            with activity(f"{name} starts"):
+                self.record.facts = self._ask(settings | {"threads": threads})["ready"]
         except BaseException:
             self.close()
             raise
@@ -108,17 +113,27 @@ class Contestant:
 def alternate(contestants: list[Contestant], num_rounds: int | None, steps_per_turn: int, show=None):
     """Gives each contestant a turn in every round; every other round in reverse, so that neighbours change.
 
+    While a turn lasts, the log names it, and the time left where the number of rounds is known.
+
     Args:
       contestants: those that are done are skipped.
       num_rounds: how many rounds; None continues until all are done.
       steps_per_turn: how many steps a contestant takes in its turn.
       show: called with every contestant after its turn.
     """
-    number = 0
-    while number != num_rounds and not all(contestant.is_done for contestant in contestants):
-        for contestant in contestants[:: 1 if number % 2 == 0 else -1]:
-            if not contestant.is_done:
-                contestant.take_turn(steps_per_turn)
-                if show:
-                    show(contestant)
-        number += 1
+    number, began = 0, time.monotonic()
+    with activity("the first turn") as now:
+        while number != num_rounds and not all(contestant.is_done for contestant in contestants):
+            which = f"round {number + 1}"
+            if num_rounds is not None:
+                which += f" of {num_rounds}"
+                if number:
+                    left = (time.monotonic() - began) / number * (num_rounds - number)
+                    which += f" ({readable_seconds(left)} left)"
+            for contestant in contestants[:: 1 if number % 2 == 0 else -1]:
+                if not contestant.is_done:
+                    now.text = f"{which}, {contestant.name}"
+                    contestant.take_turn(steps_per_turn)
+                    if show:
+                        show(contestant)
+            number += 1

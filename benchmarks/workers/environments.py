@@ -4,7 +4,8 @@ from pathlib import Path
 
 from absl import flags
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from benchmarks import REPOSITORY
+
 PEERS = {
     "model_garden": "Model Garden",
     "keras_hub": "KerasHub",

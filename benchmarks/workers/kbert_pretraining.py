@@ -1,4 +1,4 @@
-"""kbert, one pretraining step at a time; a worker of training_step.py and loss_curve.py."""
+"""kbert, one pretraining step at a time; a worker of training_step, loss_curve and time_to_quality."""
 
 import numpy as np
 

@@ -45,10 +45,14 @@ def run(command: list[str], cores: int, env: dict | None = None, cwd: str | Path
 
     watcher = threading.Thread(target=look)
     watcher.start()
-    said, _ = process.communicate()
-    seconds = time.monotonic() - start
-    ended.set()
-    watcher.join()
+    with process:
+        try:
+            said, _ = process.communicate()
+            seconds = time.monotonic() - start
+        finally:
+            process.kill()  # where this process was interrupted; else it has ended
+            ended.set()
+            watcher.join()
     if process.returncode:
         raise ValueError(f"{' '.join(command[:4])} ... ended with {process.returncode}: {said[-2000:]}")
     return Cost(seconds, peak[0] / 1e6)

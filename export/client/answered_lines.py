@@ -1,4 +1,4 @@
-"""Lines of input to lines of answers, in order, with the number of the line that fails."""
+"""Examples to lines of answers, in order, with the number of the line or row that fails."""
 
 import dataclasses
 import json
@@ -8,15 +8,19 @@ import numpy as np
 
 from .serving_client import ServingClient
 
+_KEPT = "id"  # not an input of any model: answers give it back
+
 
 @dataclasses.dataclass(frozen=True)
 class LineAnswers:
-    """Answers lines of examples.
+    """Answers examples, with a line for each.
 
     Args:
         client: who is asked.
         settings, signature_name, batch_size, num_parallel: see `ServingClient.answer`.
-        place: where the lines are from, for messages; None for a single example that needs no number.
+        place: where the examples are from, for messages; None for a single one that needs no number.
+        counted: what `place` has of them, for messages: "line"; or "row" of a file with columns, whose header
+            takes a line, whose cells may take several, or which is a table and has none.
         keep_going: an example that is refused gives a line with its inputs and `error`; the others are
             answered.
     """
@@ -27,14 +31,15 @@ class LineAnswers:
     batch_size: int = 32
     num_parallel: int = 2
     place: str | None = None
+    counted: str = "line"
     keep_going: bool = False
 
     def __call__(self, examples: Iterable[dict]) -> Iterator[str]:
         """Yields a line of JSON for each example: its inputs, then every output by name.
 
         Raises:
-            ValueError: an example is refused; the message names its line.
-            ConnectionError, TimeoutError: nobody answers; the message names the first line without an answer.
+            ValueError: an example is refused; the message names its line or row.
+            ConnectionError, TimeoutError: nobody answers; the message names the first without an answer.
         """
         done = 0
         for some in _chunks(examples, self.batch_size * self.num_parallel):
@@ -66,7 +71,7 @@ class LineAnswers:
 
     def _ask(self, examples: list[dict]) -> Iterator[dict]:
         return self.client.answer(
-            examples,
+            [{name: value for name, value in example.items() if name != _KEPT} for example in examples],
             self.settings,
             self.signature_name,
             batch_size=self.batch_size,
@@ -74,13 +79,18 @@ class LineAnswers:
         )
 
     def _where(self, index: int) -> str:
-        return "" if self.place is None else f"{self.place} line {index + 1}: "
+        return "" if self.place is None else f"{self.place} {self.counted} {index + 1}: "
 
 
 def answer_line(example: dict, outputs: dict) -> str:
     """Returns the line of JSON for one example."""
     answers = {name: _plain(value) for name, value in outputs.items()}
-    return json.dumps({**example, **answers}, ensure_ascii=False)
+    line = json.dumps({**example, **answers}, ensure_ascii=False)
+    try:
+        line.encode("utf-8")
+    except UnicodeEncodeError:  # half a surrogate pair, which no file in UTF-8 can hold
+        return json.dumps({**example, **answers})
+    return line
 
 
 def _chunks(examples: Iterable[dict], size: int) -> Iterator[list[dict]]:

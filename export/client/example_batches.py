@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .model_signatures import ModelSignature
+from .tensors import as_bytes
 
 
 def batches(examples: Iterator[dict], signature: ModelSignature, batch_size: int) -> Iterator[list[dict]]:
@@ -31,46 +32,53 @@ def batches(examples: Iterator[dict], signature: ModelSignature, batch_size: int
 
 
 def arrays_of(batch: list[dict], settings: dict, signature: ModelSignature) -> dict[str, np.ndarray]:
-    """Returns the inputs of one request, in the dtypes of the signature.
+    """Returns the inputs of one request, in the dtypes of the signature; strings as bytes.
 
     Raises:
-        ValueError: a value is of another kind.
+        ValueError: a value is of another kind, or does not fit its dtype.
     """
-    inputs = {name: _column([one[name] for one in batch]) for name in signature.columns}
-    inputs |= {name: np.array(value) for name, value in settings.items()}
-    return {name: _of_dtype(name, array, signature) for name, array in inputs.items()}
+    inputs = {name: [one[name] for one in batch] for name in signature.columns} | settings
+    return {name: _array(name, value, signature) for name, value in inputs.items()}
 
 
 def _lengths(example: dict) -> dict[str, tuple]:
     return {name: np.shape(value) for name, value in example.items() if isinstance(value, list | np.ndarray)}
 
 
-def _column(values: list) -> np.ndarray:
-    if isinstance(values[0], str | bytes):
-        column = np.empty(len(values), object)  # np.array would cut NUL bytes off
-        column[:] = values
-        return column
-    return np.array(values, object) if _holds_strings(values[0]) else np.array(values)
-
-
-def _holds_strings(value) -> bool:
-    while isinstance(value, list):
-        value = value[0] if value else None
-    return isinstance(value, str | bytes)
-
-
-def _of_dtype(name: str, array: np.ndarray, signature: ModelSignature) -> np.ndarray:
-    """Python's numbers have no dtype of their own: they take the input's."""
+def _array(name: str, value, signature: ModelSignature) -> np.ndarray:
     wanted = signature.inputs[name].dtype
     if wanted is None:
         raise ValueError(f"input {name!r} of {signature} has a dtype that this client cannot send.")
-    sends_strings = array.dtype.kind in "OSU"
-    if wanted == array.dtype or (wanted.kind == "O" and sends_strings):
-        return array
-    if wanted.kind == "O" or sends_strings or not np.can_cast(array.dtype, wanted, "same_kind"):
-        kind = "strings" if wanted.kind == "O" else str(wanted)
-        raise ValueError(
-            f"input {name!r} of signature {signature.name!r} takes {kind}; received "
-            f"{array.ravel()[:3].tolist()}."
-        )
+    try:
+        return _strings(value) if wanted.kind == "O" else _numbers(value, wanted)
+    except ValueError as error:
+        raise ValueError(f"input {name!r} of signature {signature.name!r} {error}") from error
+
+
+def _strings(value) -> np.ndarray:
+    """Every string is looked at here, so that both APIs refuse the same."""
+    array = np.array(value, object)  # of NumPy's own dtypes for strings, each would cut NUL bytes off
+    strings = np.empty(array.size, object)
+    try:
+        strings[:] = [as_bytes(one) for one in array.ravel().tolist()]
+    except ValueError as error:
+        raise ValueError(f"takes strings; {error}") from error
+    return strings.reshape(array.shape)
+
+
+def _numbers(value, wanted: np.dtype) -> np.ndarray:
+    """Python's numbers have no dtype of their own: they take the input's, if they fit into it."""
+    array = np.array(value)
+    if not _fits(array, wanted):
+        limits = np.iinfo(wanted) if wanted.kind in "iu" else None
+        expected = f"; expected whole numbers from {limits.min} to {limits.max}" if limits else ""
+        raise ValueError(f"takes {wanted}; received {array.ravel()[:3].tolist()}{expected}.")
     return array.astype(wanted)
+
+
+def _fits(array: np.ndarray, wanted: np.dtype) -> bool:
+    if array.dtype.kind in "iu" and wanted.kind in "iu":
+        # NumPy calls these of the same kind, and would send the number without its upper bits.
+        limits = np.iinfo(wanted)
+        return bool(((array >= limits.min) & (array <= limits.max)).all())
+    return array.dtype == wanted or np.can_cast(array.dtype, wanted, "same_kind")

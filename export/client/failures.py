@@ -3,13 +3,15 @@
 import numpy as np
 
 UNAVAILABLE, DEADLINE_EXCEEDED = "UNAVAILABLE", "DEADLINE_EXCEEDED"
+NOT_TF_SERVING = "NOT_TF_SERVING"  # no code of gRPC: something else listens there
+_PORTS = "TF Serving listens for gRPC on port 8500 and for REST on port 8501."
 
 
 class RequestFailed(Exception):
     """A request that the server did not answer, as a transport met it.
 
     Args:
-        status: the name of gRPC's status code.
+        status: the name of gRPC's status code, `HTTP 401` for one of HTTP that has none, or `NOT_TF_SERVING`.
         details: the server's words, or the system's.
         answered: whether a server said so; False where nobody was reached.
     """
@@ -37,13 +39,23 @@ def mendable(failure: RequestFailed, server: str, api: str, model_name: str, ask
     if failure.status == UNAVAILABLE:
         return ConnectionError(
             f"No server answers over {api} at {server} ({details}). Start one (kbert serve --help); if it "
-            "was started just now, wait for its line 'serving ...'; or correct --server and --api: TF "
-            "Serving listens for gRPC on port 8500 and for REST on port 8501."
+            f"was started just now, wait for its line 'serving ...'; or correct --server and --api: {_PORTS}"
+        )
+    if failure.status == NOT_TF_SERVING:
+        return ConnectionError(
+            f"What answers over {api} at {server} is no TensorFlow Serving ({details}). "
+            f"Correct --server and --api: {_PORTS}"
         )
     if failure.status == DEADLINE_EXCEEDED:
         return TimeoutError(
             f"The server at {server} gave no answer over {api} in time. "
             "Wait longer (--timeout_seconds), or send fewer texts at once (--batch_size)."
+        )
+    if failure.status == "NOT_FOUND" and "Specific(" in details:  # a version was asked for
+        return ValueError(
+            f"The server at {server} has no such version of model {model_name!r} ({details}). "
+            f"Ask for one that GET /v1/models/{model_name} lists on its REST port, or for none: the newest "
+            "answers then."
         )
     if failure.status == "NOT_FOUND" and "ervable" in details:
         return ValueError(

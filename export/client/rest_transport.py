@@ -9,17 +9,8 @@ import urllib3
 
 from .failures import DEADLINE_EXCEEDED, UNAVAILABLE, RequestFailed
 from .model_signatures import ModelSignature, Tensor
-from .tensors import DTYPE_NAMES, known_dtype
-
-_STATUSES = {
-    400: "INVALID_ARGUMENT",
-    404: "NOT_FOUND",
-    413: "INVALID_ARGUMENT",
-    429: "RESOURCE_EXHAUSTED",
-    501: "UNIMPLEMENTED",
-    503: UNAVAILABLE,
-    504: DEADLINE_EXCEEDED,
-}
+from .rest_answers import part_of_answer
+from .tensors import DTYPE_NAMES, as_bytes, known_dtype
 
 
 class RestTransport:
@@ -41,15 +32,15 @@ class RestTransport:
         """Asks one signature; see `GrpcTransport.predict`. JSON has no dtypes: the metadata's count."""
         columns = {name: _to_json(array) for name, array in inputs.items()}
         body = {"signature_name": spec.signature_name, "inputs": columns}
-        answer = self._exchange("POST", f"{_path(spec)}:predict", body, seconds)["outputs"]
+        answer = self._exchange("POST", f"{_path(spec)}:predict", body, seconds, "outputs")
         if len(outputs) == 1:  # a single output comes without its name
             answer = dict.fromkeys(outputs, answer)
         return {name: _from_json(answer[name], tensor) for name, tensor in sorted(outputs.items())}
 
     def signatures(self, spec, seconds: float) -> list[ModelSignature]:
         """Lists the signatures of a model; see `GrpcTransport.signatures`."""
-        answer = self._exchange("GET", f"{_path(spec)}/metadata", None, seconds)
-        found = answer["metadata"]["signature_def"]["signature_def"]
+        metadata = self._exchange("GET", f"{_path(spec)}/metadata", None, seconds, "metadata")
+        found = metadata["signature_def"]["signature_def"]
         return [
             ModelSignature(name, _tensors(one["inputs"]), _tensors(one["outputs"]))
             for name, one in sorted(found.items())
@@ -60,7 +51,7 @@ class RestTransport:
         """Closes the connections."""
         self._pool.clear()
 
-    def _exchange(self, method: str, path: str, body, seconds: float) -> dict:
+    def _exchange(self, method: str, path: str, body, seconds: float, wanted: str):
         content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8")
         headers = {"Content-Type": "application/json"}
         timeout = urllib3.Timeout(total=max(seconds, 0.001))
@@ -68,17 +59,13 @@ class RestTransport:
             response = self._pool.request(
                 method, self._base + path, body=content, headers=headers, timeout=timeout
             )
-            answer = json.loads(response.data.decode("utf-8", "surrogateescape"))
         except urllib3.exceptions.NewConnectionError as error:  # before TimeoutError: it is one, too
             raise RequestFailed(UNAVAILABLE, str(error), answered=False) from error
         except urllib3.exceptions.TimeoutError as error:
             raise RequestFailed(DEADLINE_EXCEEDED, str(error)) from error
-        except (urllib3.exceptions.HTTPError, ValueError) as error:
+        except urllib3.exceptions.HTTPError as error:
             raise RequestFailed(UNAVAILABLE, str(error), answered=False) from error
-        if response.status != 200:
-            status = _STATUSES.get(response.status, f"HTTP {response.status}")
-            raise RequestFailed(status, str(answer.get("error", "")) if isinstance(answer, dict) else "")
-        return answer
+        return part_of_answer(response.status, response.data, wanted)
 
 
 def _path(spec) -> str:
@@ -112,12 +99,11 @@ def _to_json(array: np.ndarray):
 
 
 def _text_to_json(value: str | bytes):
-    if isinstance(value, str):
-        return value
+    sent = as_bytes(value)  # refuses what gRPC refuses
     try:
-        return value.decode("utf-8")
+        return sent.decode("utf-8")
     except UnicodeDecodeError:  # not text: base64 carries any bytes
-        return {"b64": base64.b64encode(value).decode("ascii")}
+        return {"b64": base64.b64encode(sent).decode("ascii")}
 
 
 def _from_json(value, tensor: Tensor) -> np.ndarray:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from .failures import DEADLINE_EXCEEDED, UNAVAILABLE, RequestFailed
+from .failures import UNAVAILABLE, RequestFailed
 
 _Answer = TypeVar("_Answer")
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 0.1, 2.0
@@ -46,16 +46,14 @@ class Retries:
         Raises:
             RequestFailed: of the last attempt.
         """
-        end, wait = self._clock() + seconds, _FIRST_WAIT_SECONDS
-        for attempt in range(1, self._max_attempts + 1):
-            left = end - self._clock()
+        end, wait, attempt = self._clock() + seconds, _FIRST_WAIT_SECONDS, 1
+        while True:
             try:
-                return ask(left)
+                return ask(end - self._clock())
             except RequestFailed as failure:
                 pause = wait * self._generator.uniform(0.5, 1.0)
                 late = self._clock() + pause >= end
                 if failure.status != UNAVAILABLE or attempt == self._max_attempts or late:
                     raise
             self._sleep(pause)
-            wait = min(2 * wait, _LONGEST_WAIT_SECONDS)
-        raise RequestFailed(DEADLINE_EXCEEDED, "no time left")
+            wait, attempt = min(2 * wait, _LONGEST_WAIT_SECONDS), attempt + 1

@@ -36,7 +36,8 @@ class ServingClient:
         max_attempts: how often to send a request that the server turns away (UNAVAILABLE, 503).
 
     Raises of all methods that ask:
-        ConnectionError: nobody answers at `server`, or it takes no more requests.
+        ConnectionError: nobody answers at `server`, or something else than TensorFlow Serving, or it takes
+            no more requests.
         TimeoutError: the answer took too long.
         ValueError: the server refuses the request; the sentence says why.
 

@@ -75,12 +75,23 @@ def from_proto(proto) -> np.ndarray:
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """Returns a string as the bytes that travel."""
+    """Returns a string as the bytes that travel.
+
+    Raises:
+        ValueError: no string, or one that UTF-8 cannot write.
+    """
     if isinstance(text, bytes):
         return text
     if not isinstance(text, str):
-        raise ValueError(f"received {text!r} ({type(text).__name__}) among strings; expected str or bytes.")
-    return text.encode("utf-8")
+        kind = type(text).__name__
+        raise ValueError(f"received {text!r:.60} ({kind}) among strings; expected str or bytes.")
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"received a text with {text[error.start]!r} at character {error.start}, half a surrogate pair; "
+            "expected whole characters, which UTF-8 can write. Mend the text or leave it out."
+        ) from error
 
 
 def _little_endian(array: np.ndarray) -> np.ndarray:

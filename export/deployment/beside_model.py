@@ -6,7 +6,7 @@ from pathlib import Path
 from ..gate.server_releases import releases_from
 from .beside_version import BATCHING_FILE, batching_comment
 from .docker_line import ENVIRONMENT, MODELS_FILE, MONITORING_FILE, server_flags
-from .edited_files import write_unless_edited
+from .edited_files import is_edited, write_unless_edited
 from .server_protos import batching_text, labels_of, models_text, monitoring_text
 
 COMPOSE_FILE = "compose.yaml"
@@ -41,6 +41,8 @@ def write_model_files(
     }
     if batching:
         texts[BATCHING_FILE] = batching_comment(measured) + batching_text(**batching)
+    elif not is_edited(base / BATCHING_FILE):
+        (base / BATCHING_FILE).unlink(missing_ok=True)  # of an earlier version that could be batched
     written = {name: write_unless_edited(base / name, text) for name, text in texts.items()}
     return {
         "written": [name for name, done in written.items() if done],
@@ -59,7 +61,8 @@ def compose_text(model_name: str, image: str, can_batch: bool) -> str:
     ]
     batching_lines = "\n".join(f"      # - {flag}" for flag in batching) if can_batch else ""
     told = (
-        "      # Batches of requests, for many clients at a time. Larger requests are then refused:\n"
+        "      # Batches of requests, for many clients at a time. Larger requests are then refused, and so\n"
+        "      # are lists of different lengths, such as token ids, that arrive at the same time:\n"
         + batching_lines
         + "\n"
         if can_batch
@@ -68,13 +71,13 @@ def compose_text(model_name: str, image: str, can_batch: bool) -> str:
     head = textwrap.dedent(f"""\
         # docker compose up; ask http://localhost:8501/v1/models/{model_name}/labels/stable:predict
         services:
-          {_service(model_name)}:
+          "{_service(model_name)}":
             image: {image}
             ports:
               - "8500:8500"  # gRPC
               - "8501:8501"  # REST, and /monitoring/prometheus/metrics
             volumes:
-              - .:{place}:ro
+              - ".:{place}:ro"
             restart: unless-stopped
             environment:
               # Single texts in bfloat16 are faster with it, batches may be slower:

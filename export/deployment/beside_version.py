@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kbert.files.whole_file import write_text
 
+from ..folder_names import EXTRA_FOLDER
 from ..gate.saved_model_session import SavedModelSession
 from ..gate.session_check import run_loaded
 from .measurements import measure, num_cores
@@ -39,6 +40,9 @@ def write_version_files(
 ) -> VersionFiles:
     """Writes warm-up requests and batching parameters into the folder of a version, and tries the former.
 
+    A server that batches replays the requests through its queue, which refuses those larger than the largest
+    batch; then it does not load the version at all. So the file that stays has none of these.
+
     Args:
       directory: the folder, with the SavedModel in it.
       model_name: under which the model is served.
@@ -50,7 +54,7 @@ def write_version_files(
     Raises:
       ValueError: when a request fails.
     """
-    extra = directory / "assets.extra"
+    extra = directory / EXTRA_FOLDER
     extra.mkdir(exist_ok=True)
     requests = list(warmup_requests(serving_model.signatures, serving_model.loaded.text_inputs, examples))
     number = write_warmup_requests(extra, model_name, requests)
@@ -64,6 +68,9 @@ def write_version_files(
     batching = None if reason else batching_parameters(found)
     if batching:
         write_text(batching_comment(found) + batching_text(**batching), directory / BATCHING_FILE)
+        largest = batching["batch_sizes"][-1]
+        fitting = [request for request in requests if request.batch_size <= largest]
+        number = write_warmup_requests(extra, model_name, fitting)
     return VersionFiles(number, found, batching, reason)
 
 

@@ -12,12 +12,12 @@ import sys
 import time
 from pathlib import Path
 
+from ..folder_names import EXTRA_FOLDER
 from .docker_line import ENVIRONMENT
 
 _SECONDS = 1.0  # of asking, for each batch size
 _FEWEST, _MOST = 3, 50  # times that a request is asked
 _LENGTH = 64  # tokens: the requests that are timed are the longest up to this, or the shortest of all
-_TIMEOUT = 1800
 
 
 def measure(directory: Path, requests) -> dict:
@@ -37,7 +37,7 @@ def measure(directory: Path, requests) -> dict:
     """
     length, timed = _timed(requests)
     command = [sys.executable, "-m", f"{__package__}.measurements", str(directory), json.dumps(timed)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, env=_environment())
+    result = subprocess.run(command, capture_output=True, text=True, env=_environment())
     if result.returncode:
         raise ValueError(
             f"{directory} cannot be served: a process that loads it and replays its warm-up requests ended "
@@ -84,7 +84,7 @@ def _measured(directory: Path, timed: dict[str, int]) -> dict:
     before, start = resident_bytes(), time.perf_counter()
     session = load_session(str(directory))
     loaded = time.perf_counter()
-    requests = list(read_warmup_requests(directory / "assets.extra"))
+    requests = list(read_warmup_requests(directory / EXTRA_FOLDER))
     for signature, inputs in requests:
         run_loaded(session, signature, inputs)
     warm, memory = time.perf_counter(), resident_bytes()

@@ -1,7 +1,7 @@
 """The settings files of a server, as text protos.
 
 `ModelServerConfig` is in pip's tensorflow-serving-api. `BatchingParameters` and `MonitoringConfig` are not,
-so both are described here, field by field as TensorFlow Serving has them
+so both are described here: the fields that kbert writes, as TensorFlow Serving numbers them
 (servables/tensorflow/session_bundle_config.proto, config/monitoring_config.proto). What is written is a
 message that was printed, so it parses; what is read goes through the same messages, which refuse unknown
 fields.

@@ -16,9 +16,9 @@ from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 from kbert.input_pipelines.without_autotune import without_autotune
 from kbert.tasks.signatures.signature import Signature
 
+from ..folder_names import WARMUP_FILE
 from ..gate.signature_inputs import inputs_of
 
-FILE = "tf_serving_warmup_requests"
 BATCH_SIZES = (1, 8, 32)
 _SHORTEST = 32  # tokens; shorter texts are not worth a request of their own
 _FIXED_WORDS = (
@@ -70,7 +70,7 @@ def warmup_requests(signatures: dict[str, Signature], text_inputs, examples=()) 
 def write_warmup_requests(folder: Path, model_name: str, requests) -> int:
     """Writes the file into a folder (`assets.extra`); returns how many requests it holds."""
     number = 0
-    with tf.io.TFRecordWriter(str(folder / FILE)) as writer:
+    with tf.io.TFRecordWriter(str(folder / WARMUP_FILE)) as writer:
         for number, request in enumerate(requests, start=1):  # noqa: B007  the last is how many there are
             message = predict_pb2.PredictRequest()
             message.model_spec.name, message.model_spec.signature_name = model_name, request.signature
@@ -83,7 +83,7 @@ def write_warmup_requests(folder: Path, model_name: str, requests) -> int:
 
 def read_warmup_requests(folder: Path) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
     """Yields (signature, inputs) of a file in a folder, in its order."""
-    for record in without_autotune(tf.data.TFRecordDataset(str(folder / FILE))).as_numpy_iterator():
+    for record in without_autotune(tf.data.TFRecordDataset(str(folder / WARMUP_FILE))).as_numpy_iterator():
         request = prediction_log_pb2.PredictionLog.FromString(record).predict_log.request
         inputs = {name: tf.make_ndarray(tensor) for name, tensor in request.inputs.items()}
         yield request.model_spec.signature_name, inputs

@@ -1,10 +1,12 @@
-"""Checks before an export that stock servers know all ops of a SavedModel.
+"""Checks before an export that stock servers know all ops of a SavedModel, and may run them.
 
 A server refuses a whole model for one op that it does not know ("Op type not registered"). No
 Python test notices this, because Python has the ops of a newer TensorFlow and TF-Text. So the
 names in the finished graph are compared to the ops of the servers in use (`server_releases.py`).
+A server also refuses to call a function that must be compiled (`jit_compile=True`), since XLA is
+off there by default (its flag `--xla_cpu_compilation_enabled`).
 
-Only names are compared. Loading the folder (`export/gate/session_check.py`) shows whether
+Of ops only names are compared. Loading the folder (`export/gate/session_check.py`) shows whether
 attributes and kernels fit, in this TensorFlow and, in CI, in 2.12.1 (`make test-servers`).
 """
 
@@ -47,7 +49,7 @@ def list_ops(saved_model_dir: str) -> dict[str, list[str]]:
 
 
 def check_servable(saved_model_dir: str, min_server_version: str | None = None) -> dict:
-    """Raises if a stock TensorFlow Serving in use would refuse the folder for an op it does not know.
+    """Raises if a stock TensorFlow Serving in use would refuse an op or a function of the folder.
 
     Args:
         saved_model_dir: folder that holds `saved_model.pb`.
@@ -60,9 +62,16 @@ def check_servable(saved_model_dir: str, min_server_version: str | None = None) 
 
     Raises:
         ValueError: naming every refused op, the functions and nodes it comes from, the oldest
-            server that has it, and how to mend it; or for a version that is none.
+            server that has it, and how to mend it; naming functions that must be compiled; or for
+            a version that is none.
     """
     releases = releases_from(min_server_version)
+    compiled = _compiled_functions(saved_model_dir)
+    if compiled:
+        raise ValueError(
+            f"{saved_model_dir} holds functions that XLA must compile: {_shown(compiled)}. A stock "
+            "TensorFlow Serving refuses to run them. Expected functions without jit_compile=True."
+        )
     ops = list_ops(saved_model_dir)
     known = frozenset.intersection(*(release.ops for release in releases))
     refused = [op for op in ops if op not in known]
@@ -81,6 +90,16 @@ def check_servable(saved_model_dir: str, min_server_version: str | None = None) 
         "text_ops": sorted(text_ops.intersection(ops)),
         "oldest_server": oldest_server_with(ops),
     }
+
+
+def _compiled_functions(saved_model_dir: str) -> list[str]:
+    """The names of all functions with jit_compile=True."""
+    return sorted(
+        function.signature.name
+        for meta_graph in read_saved_model(saved_model_dir).meta_graphs
+        for function in meta_graph.graph_def.library.function
+        if function.attr["_XlaMustCompile"].b
+    )
 
 
 def _nodes_of(saved_model_dir: str, ops: list[str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import tensorflow as tf
 
 from kbert.features import ENCODER_INPUTS
 from kbert.input_pipelines.tables.table_paths import names_table
@@ -45,7 +46,8 @@ def texts_of_run(source, task) -> RunTexts:
     of_records = Path(recorded).is_dir() and not is_table
     try:
         examples = (_of_records if of_records else _of_file)(source, task, recorded)
-    except (ValueError, OSError) as error:  # the data are not what they were: the export does not need them
+    # The data are not what they were: the export does not need them. Damaged records are TensorFlow's error.
+    except (ValueError, OSError, tf.errors.OpError) as error:
         return RunTexts([], f"fixed texts alone: the run's training data cannot be read ({error})")
     if not examples:
         return RunTexts([], f"fixed texts alone: {recorded} holds no inputs of this task's answers")

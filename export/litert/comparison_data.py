@@ -90,10 +90,10 @@ def _labelled_rows(source, eval_file, length, part_of):
 def _texts_of(eval_file) -> list[str]:
     """As `extract_features` reads texts: the column `text`, or each line, an empty line too."""
     from kbert.files.text_file import read_lines
-    from kbert.input_pipelines.unlabelled_columns import examples_of_columns, has_columns
+    from kbert.input_pipelines.unlabelled_columns import has_columns, texts_and_pairs
 
     if has_columns(eval_file):
-        return [example["text"] for example in examples_of_columns(eval_file, [("text",)])]
+        return [text for text, _ in texts_and_pairs(eval_file)]
     return [line.strip() for line in read_lines(eval_file)]
 
 

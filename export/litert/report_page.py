@@ -3,7 +3,7 @@
 from html import escape
 
 from kbert.reporting.html_page import facts, page, section, table
-from kbert.reporting.run_metrics import words
+from kbert.reporting.run_metrics import score_text, words
 
 _FROM_TEXTS = {"mediapipe": "MediaPipe", "tokenizer_inside": "With the tokenizer inside"}
 _XNNPACK = "Medians of one call on a full row, with XNNPACK (LiteRT's default on CPUs), in milliseconds."
@@ -29,9 +29,9 @@ def report_page(title: str, reports: dict[str, dict], keras_metrics: dict, best_
     ]
     if keras_metrics:
         sections.append(section("Scores", _scores(reports, keras_metrics)))
-    for key, title in _FROM_TEXTS.items():
+    for key, heading in _FROM_TEXTS.items():
         if key in first:
-            sections.append(section(title, _other_reading([one[key] for one in reports.values()])))
+            sections.append(section(heading, _other_reading([one[key] for one in reports.values()])))
     sections.append(section("Ops", f"<p>All are built into LiteRT.</p>{_ops(reports)}"))
     return page(title, _lead(reports), _note(first), sections)
 
@@ -58,13 +58,13 @@ def _files(reports, keras_metrics, best):
         [
             name,
             f"{one['bytes'] / 1e6:.2f}",
-            *(_score(one["metrics"][metric]) for metric in shown),
+            *(score_text(one["metrics"][metric]) for metric in shown),
             f"{one['agreement']:.2%}",
             f"{one['max_difference']:.2g}",
         ]
         for name, one in reports.items()
     ]
-    keras = {f"Keras, {words(metric)}": _score(keras_metrics[metric]) for metric in shown}
+    keras = {f"Keras, {words(metric)}": score_text(keras_metrics[metric]) for metric in shown}
     return (facts(keras) if keras else "") + table(head, rows)
 
 
@@ -105,7 +105,7 @@ def _cosine(value) -> str:
 
 def _scores(reports, keras_metrics):
     rows = [
-        [words(metric), _score(value), *(_score(one["metrics"][metric]) for one in reports.values())]
+        [words(metric), score_text(value), *(score_text(one["metrics"][metric]) for one in reports.values())]
         for metric, value in keras_metrics.items()
     ]
     return table(["score", "Keras", *reports], rows)
@@ -129,10 +129,6 @@ def _other_reading(reports):
     return (
         f"<p>{lead}</p>" + table(["file", "MB", "agreement"], files) + table(head, texts, num_text_columns=4)
     )
-
-
-def _score(value) -> str:
-    return "undefined" if value is None else f"{value:.4f}"
 
 
 def _ops(reports):

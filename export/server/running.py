@@ -1,8 +1,6 @@
 """`DevelopmentServer` for Python programs, and the loop of the script."""
 
 import os
-import pathlib
-import shlex
 import signal
 import sys
 import threading
@@ -13,8 +11,9 @@ from kbert.activity import activity, at_rest
 
 from .composition import Server, ServerOptions
 from .models.model_settings import ModelSettings
+from .real_server import real_server_command
 
-_REAL_SERVER = "tensorflow/serving:2.19.1"
+_STOPPED_WHILE_LOADING = "stopped by SIGTERM while the models were loading\n"
 
 
 class DevelopmentServer(Server):
@@ -47,26 +46,27 @@ class DevelopmentServer(Server):
 
 def banner(models: list[ModelSettings]) -> str:
     """Says what this server is, and how to start the real one for the first model."""
-    name, base_path = models[0].name, models[0].base_path
-    source = pathlib.Path(base_path).absolute()
-    mount = shlex.quote(f"type=bind,source={source},target=/models/{name}")
     return (
         "kbert development server: speaks the TensorFlow Serving API, without TLS or passwords.\n"
         "The real one, where there is Docker:\n"
-        f"  docker run -p 8500:8500 -p 8501:8501 --mount {mount} "
-        f"-e MODEL_NAME={name} {_REAL_SERVER}"
+        f"  {real_server_command(models[0])}"
     )
 
 
 def serve_until_signal(models: list[ModelSettings], options: ServerOptions) -> None:
-    """Serves until SIGTERM or SIGINT."""
-    ended = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *unused: ended.set())
+    """Serves until SIGTERM or SIGINT.
 
+    While the models load, which may take minutes, either ends the process instead: SIGINT as the command line
+    handles it, SIGTERM with exit code 143. There is nothing to clean up yet. A call into TensorFlow that is
+    under way ends first, as Python runs signal handlers between its own instructions.
+    """
+    signal.signal(signal.SIGTERM, _end_while_loading)
     print(banner(models), flush=True)
     with activity("loading the models"):
         server = Server(models, options)
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *unused: ended.set())
     for model in models:
         print(
             f"serving {model.name} version {server.models.newest_version(model.name)}: "
@@ -82,3 +82,9 @@ def serve_until_signal(models: list[ModelSettings], options: ServerOptions) -> N
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
+
+
+def _end_while_loading(number, frame) -> None:
+    # A handler of its own: the first process of a container, as in `docker stop`, ignores SIGTERM otherwise.
+    os.write(2, _STOPPED_WHILE_LOADING.encode())
+    os._exit(128 + number)

@@ -3,7 +3,7 @@
 from html import escape
 
 from kbert.reporting.html_page import page, section, table
-from kbert.reporting.run_metrics import words
+from kbert.reporting.run_metrics import score_text, words
 
 _ABOUT_FILES = ("bytes", "metrics", "agreement", "latency_ms")
 
@@ -41,8 +41,8 @@ def student_page(name: str, report: dict) -> str:
     metric, typical = report["best_metric"], report["typical"]
     smallest = min(report["files"].values(), key=lambda one: one["bytes"])
     lead = (
-        f"{smallest['bytes'] / 1e6:.2f} MB, {escape(words(metric))} {smallest['metrics'][metric]:.4f}; the "
-        f"teacher's is {report['models']['teacher']['metrics'][metric]:.4f}."
+        f"{smallest['bytes'] / 1e6:.2f} MB, {escape(words(metric))} {_score(smallest, report)}; the "
+        f"teacher's is {_score(report['models']['teacher'], report)}."
     )
     note = (
         f"Half of the texts have at most {typical['median_tokens']} tokens, and go to the length "
@@ -82,4 +82,4 @@ def _files(report):
 
 
 def _score(one, report) -> str:
-    return f"{one['metrics'][report['best_metric']]:.4f}"
+    return score_text(one["metrics"][report["best_metric"]])

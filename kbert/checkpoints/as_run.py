@@ -10,20 +10,21 @@ from absl import logging
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.formats import local_path, read_checkpoint
 from kbert.checkpoints.kbert_run import RUN_FILE, write_kbert_run
-from kbert.config import DatasetConfig
+from kbert.checkpoints.recorded_task import with_config
+from kbert.config import FinetuningConfig
 
 
 @contextlib.contextmanager
 def open_as_run(
-    path, do_lower_case: bool | None = None, dataset: DatasetConfig | None = None, run_only: str = ""
+    path, do_lower_case: bool | None = None, config: FinetuningConfig | None = None, run_only: str = ""
 ) -> Iterator:
     """Gives the `RunDirectory` at `path`, or one that is made of a checkpoint and removed afterwards.
 
     Args:
       path: a run directory, or any checkpoint or name that `read_checkpoint` reads.
       do_lower_case: the casing, if a checkpoint does not record it; not for a run.
-      dataset: how labelled files for a checkpoint are read; its labels are replaced by the checkpoint's. Not
-        for a run, which records this.
+      config: a config of a checkpoint's task: the columns of labelled files, `task_settings` and
+        `max_seq_length`; see `with_config`. Not for a run, which records them.
       run_only: the flag that makes sense for a run alone; it is refused for a checkpoint, with the command
         that makes a run of it. Empty if there is none.
 
@@ -34,7 +35,7 @@ def open_as_run(
 
     folder = local_path(path)
     if (folder / RUN_FILE).is_file():
-        given = {"--config": dataset, "--do_lower_case": do_lower_case}
+        given = {"--config": config, "--do_lower_case": do_lower_case}
         for flag in (flag for flag, value in given.items() if value is not None):
             raise ValueError(f"{flag} is for checkpoints of others; the run {path} records it. Leave it out.")
         yield RunDirectory(folder)
@@ -45,8 +46,10 @@ def open_as_run(
             f"convert --from={path} --to=runs/{Path(path).name}"
         )
     checkpoint = read_checkpoint(path, do_lower_case)
+    if config is not None:
+        checkpoint = with_config(checkpoint, config)
     with tempfile.TemporaryDirectory(prefix="kbert_") as aside:
         place = Path(aside) / Path(path).name
-        write_kbert_run(checkpoint, place, Allowance(), dataset)
+        write_kbert_run(checkpoint, place, Allowance())
         logging.info("%s is a checkpoint of %s, task %s", path, checkpoint.report.format, checkpoint.task)
         yield RunDirectory(place)

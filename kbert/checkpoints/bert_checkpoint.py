@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_of, parts_of
+from kbert.checkpoints.recorded_task import RecordedTask
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.config.pooling_config import PoolingConfig
@@ -31,6 +32,7 @@ class BertCheckpoint:
       takes_pairs: whether the task is about pairs of texts; None when the source does not say.
       pooling: how the source makes one vector of a text; None when it does not say.
       report: what became of each tensor and setting in the reading.
+      recorded: the settings of the task and the columns of its files; None when the source does not say them.
     """
 
     source: str
@@ -43,6 +45,7 @@ class BertCheckpoint:
     report: Report
     takes_pairs: bool | None = None
     pooling: PoolingConfig | None = None
+    recorded: RecordedTask | None = None
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -104,6 +107,7 @@ class BertCheckpoint:
             tensors=kept,
             report=report,
             takes_pairs=None,
+            recorded=None,
         )
 
 

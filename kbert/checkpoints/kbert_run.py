@@ -6,9 +6,9 @@ from pathlib import Path
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.format_names import KBERT as FORMAT
-from kbert.checkpoints.model_loading import task_of
+from kbert.checkpoints.recorded_task import default_columns, known_task, task_of_run
 from kbert.checkpoints.report import Report
-from kbert.config import DatasetConfig, PretrainingConfig
+from kbert.config import PretrainingConfig
 from kbert.tasks import TASKS
 
 RUN_FILE = "run.json"
@@ -29,20 +29,18 @@ def read_kbert_run(
         file is broken or does not fit the config.
     """
     from kbert.runs import checkpoint as training_checkpoint
+    from kbert.runs.chosen_settings import read_chosen
     from kbert.runs.run_directory import RunDirectory
 
     allowance = allowance or Allowance()
     run = RunDirectory(path)
     run.require_encoder()
+    run.require_casing(do_lower_case)
     report = Report(FORMAT, str(path))
     vocabulary = run.vocabulary()
-    if do_lower_case is not None and do_lower_case != vocabulary.do_lower_case:
-        raise ValueError(
-            f"--do_lower_case={do_lower_case}, but the run {path} was made with "
-            f"{vocabulary.do_lower_case}; leave the flag out."
-        )
     task = run.task()
     weights = run.checkpoint() / training_checkpoint.WEIGHTS_FILE
+    chosen = read_chosen(run.path, training_checkpoint.step_of(weights.parent))
     result = BertCheckpoint(
         source=str(path),
         encoder=run.config.encoder,
@@ -54,6 +52,7 @@ def read_kbert_run(
         report=report,
         takes_pairs=getattr(task, "takes_pairs", None),
         pooling=task.pooling,
+        recorded=task_of_run(run, chosen),
     )
     # Values that a conversion initialised, and that were never trained, are left out.
     untrained = set(run.details.get("converted", {}).get("initialised", ()))
@@ -78,16 +77,16 @@ def read_kbert_run(
     return result
 
 
-def write_kbert_run(
-    checkpoint: BertCheckpoint, folder: Path, allowance: Allowance, dataset: DatasetConfig | None = None
-) -> Report:
+def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance) -> Report:
     """Writes a run of 0 steps, which evaluation, prediction, export and --init_checkpoint accept.
+
+    Its task has the settings, the columns and the chosen values that the checkpoint records. Without a record
+    the settings are the defaults, and the columns are called "text", "text_pair" and "label".
 
     Args:
       checkpoint: the model. Missing variables get fresh initial values, and run.json lists their names.
       folder: an empty folder.
       allowance: not used: every model has a task of kbert.
-      dataset: the columns of labelled files for it; None for those called "text", "text_pair" and "label".
 
     Returns:
       The report of the writing.
@@ -107,9 +106,10 @@ def write_kbert_run(
             report.left_over.append((name, f"kbert's {checkpoint.task} model has no such variable"))
     report.not_in_file.extend((name, "initialised, listed in run.json") for name in checkpoint.missing)
 
+    task = known_task(checkpoint)
     details = {
         "task": checkpoint.task,
-        "task_config": task_of(checkpoint).get_config() | _pairs(checkpoint),
+        "task_config": task.task_config | _pairs(checkpoint),
         "max_seq_length": checkpoint.max_seq_length,
         "converted": {
             "from": checkpoint.source,
@@ -117,7 +117,7 @@ def write_kbert_run(
             "initialised": list(checkpoint.missing),
         },
     }
-    run = RunDirectory.create_or_resume(folder, _config(checkpoint, dataset), details, checkpoint.vocabulary)
+    run = RunDirectory.create_or_resume(folder, _config(checkpoint, task), details, checkpoint.vocabulary)
     training_checkpoint.save_checkpoint(
         run.checkpoints,
         step=0,
@@ -126,6 +126,8 @@ def write_kbert_run(
         state={"examples_consumed": 0},
         keep=1,
     )
+    if task.chosen:
+        run.keep_chosen(0, *task.chosen)
     return report
 
 
@@ -134,7 +136,7 @@ def _pairs(checkpoint):
     return {} if checkpoint.takes_pairs is None else {"takes_pairs": checkpoint.takes_pairs}
 
 
-def _config(checkpoint, dataset):
+def _config(checkpoint, task):
     config_class = TASKS[checkpoint.task].config_class
     description = f"Converted from {checkpoint.source}"
     if issubclass(config_class, PretrainingConfig):
@@ -143,9 +145,18 @@ def _config(checkpoint, dataset):
         description=description,
         encoder=checkpoint.encoder,
         task=checkpoint.task,
-        dataset=dataclasses.replace(
-            dataset or DatasetConfig(text_pair="text_pair" if checkpoint.takes_pairs else None),
-            labels=checkpoint.labels if TASKS[checkpoint.task].has_labels else (),
-        ),
+        dataset=_dataset(checkpoint, task.dataset),
+        task_settings=task.task_settings,
         max_seq_length=checkpoint.max_seq_length,
+        best_metric=task.best_metric,
     )
+
+
+def _dataset(checkpoint, dataset):
+    """The recorded columns, unless a conversion says otherwise about pairs; the checkpoint's labels."""
+    pairs = checkpoint.takes_pairs
+    if pairs is not None and pairs != bool(dataset.text_pair):
+        dataset = default_columns(pairs)
+    if not TASKS[checkpoint.task].has_labels:
+        return dataset
+    return dataclasses.replace(dataset, labels=checkpoint.labels)

@@ -57,8 +57,3 @@ class DistillationConfig:
                 all(layer >= 0 for layer in layers),
                 f"distillation.{name}={shown(list(layers))}: layers are counted from 0.",
             )
-
-    @property
-    def needs_hidden_states(self) -> bool:
-        """Whether any loss looks inside the encoders."""
-        return bool(self.hidden_weight or self.attention_weight or self.cosine_weight)

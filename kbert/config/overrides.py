@@ -11,7 +11,8 @@ def apply_override(values: dict, override: str):
     """Changes one setting in the values of a config file.
 
     Args:
-      values: the values, changed in place. Missing objects on the path to the setting are created.
+      values: the values, changed in place. Objects on the path to the setting that are missing
+        or null are created.
       override: such as `optimizer.learning_rate=3e-5` or `phases.0.num_train_steps=100`.
 
     Raises:
@@ -31,9 +32,11 @@ def apply_override(values: dict, override: str):
             require(known, f"{flag}: there is no entry {shown(parent)} in a list of length {len(values)}.")
             child = values[int(parent)]
         else:
-            child = values.setdefault(parent, {})
-        if isinstance(child, str):  # an encoder preset: keep it and change one of its keys
-            child = values[parent] = {"preset": child}
+            child = values.get(parent)
+            if child is None:  # missing, or null as in a run's config.json; a number is refused by its type
+                child = values[parent] = {}
+            elif isinstance(child, str):  # an encoder preset: keep it and change one of its keys
+                child = values[parent] = {"preset": child}
         require(isinstance(child, dict | list), f"{flag}: {shown(parent)} is not a group of settings.")
         values = child
     require(isinstance(values, dict), f"{flag} must name a setting in a list entry: list.0.setting=...")

@@ -47,6 +47,7 @@ def evaluate(
     import tensorflow as tf
 
     from kbert.answering.answering_model import answering_model
+    from kbert.runs.checkpoint import step_of
     from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
     _require_examples(run, eval_file, predictions_dir, keep_chosen)
@@ -56,11 +57,13 @@ def evaluate(
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
     open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else labelled_data
     data, make_batches = open_data(run, eval_file, input_dir, records_errors, held_out)
-    task, model = run.load_model(checkpoint)
+    # Now, and only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
+    step = step_of(run.checkpoint(checkpoint))
+    task, model = run.load_model(step)
     with data.naming_damaged_records():
         batches = make_batches(batch_size)
         examples, owners = data.evaluated_examples() if data.evaluated_examples else (None, None)
-        step = EvaluationStep(
+        evaluation_step = EvaluationStep(
             task, answering_model(model), tf.distribute.get_strategy(), for_page=bool(html_file)
         )
         sections = []
@@ -73,22 +76,20 @@ def evaluate(
 
         rows = data.manifest.num_examples if data.manifest else 0  # batches of a file know their number
         num_batches = -(-rows // batch_size)
-        metrics = evaluate_batches(task, step, batches, examples, owners, use, num_batches)
+        metrics = evaluate_batches(task, evaluation_step, batches, examples, owners, use, num_batches)
         _require_finite_losses(run, metrics)
         metrics |= task.baseline(batches.as_numpy_iterator(), run.vocabulary())
     if keep_chosen:
-        run.keep_chosen(checkpoint, task.chosen(metrics), eval_file)
+        run.keep_chosen(step, task.chosen(metrics), eval_file)
     metrics |= {"num_examples": data.num_examples}
     if html_file:
-        _write_page(run, eval_file or input_dir, task, metrics, sections, checkpoint, html_file)
+        _write_page(run, eval_file or input_dir, task, metrics, sections, step, html_file)
     return task, metrics
 
 
-def _write_page(run, data, task, metrics, sections, checkpoint, html_file):
+def _write_page(run, data, task, metrics, sections, step, html_file):
     from kbert.reporting.evaluations.evaluation_page import EvaluatedRun, write_evaluation_page
-    from kbert.runs.checkpoint import step_of
 
-    step = step_of(run.checkpoint(checkpoint))
     best = run.config.best_metric or task.best_metric
     evaluated = EvaluatedRun(run.path, str(data), step, best)
     write_evaluation_page(evaluated, metrics, [*task.metrics_page(metrics), *sections], html_file)

@@ -17,7 +17,7 @@ from kbert.experiments.finetuning_checks import (
 )
 from kbert.experiments.labelled_paths import LabelledPaths
 from kbert.experiments.starting_point import Start, StartingPoint, find_starting_point
-from kbert.experiments.teaching import Teaching
+from kbert.experiments.teaching import Teaching, start_of_weights
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.log_lines import SHORTENED
 from kbert.tasks import TASKS
@@ -72,7 +72,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
       ValueError: before any heavy work, when files, labels, lengths and the encoder do not match.
     """
     require_trainable(config, paths)
-    require_weights(config, start)
+    require_weights(config, start_of_weights(config.distillation, start))
     require_columns_of_files(config, paths)
 
     # TensorFlow loads here, after all checks that do not need it.
@@ -92,8 +92,11 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     task = task.for_training(train_data.count_labels)
     if paths.train_dir and not (start.init_checkpoint or start.vocabulary):
         start = dataclasses.replace(start, vocabulary=read_vocabulary(paths.train_dir, train_data.manifest))
+    if start.vocabulary:
+        start.require_casing(start.vocabulary, paths.train_dir or "the training")
     teaching = Teaching(config, start)
-    point = find_starting_point(teaching.start(start), run_dir, config.encoder, task, config.begins_anew)
+    begins = teaching.start(start)
+    point = find_starting_point(begins, run_dir, config.encoder, task, config.begins_anew)
     task = task.with_pooling(point.pooling)
     config = _complete_config(config, point)
     require_pooler(config, task)
@@ -107,7 +110,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     if sentence := too_few_steps(config, train_data.num_examples, num_train_steps):
         logging.warning("%s", sentence)
 
-    details = _details(task, config, paths, start, train_data, dev) | teaching.details
+    details = _details(task, config, paths, begins, train_data, dev) | teaching.details
     with contextlib.ExitStack() as stack:
         run = stack.enter_context(open_run(strategy, run_dir, config, details, point.vocabulary))
         for data in (train_data, *dev.values()):
@@ -134,7 +137,7 @@ def _details(task, config, paths, start, train_data, dev):
         "num_train_examples": train_data.num_examples,
         "train_file": str(paths.train_file or paths.train_dir),
         **start.details,
-        "from_scratch": start.from_scratch or not start.init_checkpoint,
+        "from_scratch": not start.has_weights,
         "data": {"train": train_data.fingerprint, "eval": _fingerprint(dev)},
         **_held_out(config, dev),
     }

@@ -18,8 +18,8 @@ class LabelledPaths:
       records_errors: "fail" stops at a damaged record; "skip" finds damaged records first and leaves them
         out.
       other_dev_files: name -> a further labelled file to evaluate on, such as MNLI's mismatched one. Its
-        metrics have the name before their own: `mismatched_accuracy`. The best checkpoint is chosen by
-        `dev_file` or `dev_dir` alone.
+        metrics have the name before their own: `mismatched_accuracy`; the training refuses a name with which
+        two metrics would be called the same. The best checkpoint is chosen by `dev_file` or `dev_dir` alone.
 
     Raises:
       ValueError: when both or none of `train_file` and `train_dir` are given, when both `dev_file` and

@@ -113,6 +113,7 @@ def pretrain(
         raise ValueError('the config names no encoder; add for example encoder = "bert_mini".')
     records = [phase.train for phase in phases]
     vocabulary = read_vocabulary(records[0].directory, records[0].manifest)
+    start.require_casing(vocabulary, records[0].directory)
 
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.input_pipelines.records import record_reader
@@ -124,15 +125,17 @@ def pretrain(
     _require_batches(config, records, strategy)  # before a checkpoint is read
     task = _task(config, run_dir, records)
     teaching = Teaching(config, start)
-    point = find_starting_point(teaching.start(start), run_dir, config.encoder, task)
+    begins = teaching.start(start)
+    point = find_starting_point(begins, run_dir, config.encoder, task)
     if start.init_checkpoint:
         records[0].require_vocabulary(start.init_checkpoint, point.vocabulary.describe())
     config = dataclasses.replace(config, encoder=point.encoder)
     teaching.check(run_dir, task, config.encoder, vocabulary, max(one.max_seq_length for one in records))
-    for one in records:
-        one.require_room(config.encoder)
+    for phase in phases:
+        for one in filter(None, (phase.train, phase.held_out)):
+            one.require_room(config.encoder)
 
-    details = _details(task, config, phases, start) | teaching.details
+    details = _details(task, config, phases, begins) | teaching.details
     sets = [(one.directory, one.manifest) for phase in phases for one in (phase.train, phase.held_out) if one]
     with (
         open_run(strategy, run_dir, config, details, vocabulary) as run,

@@ -7,7 +7,7 @@ from absl import logging
 
 from kbert.config import FinetuningConfig
 from kbert.experiments.finetuning import run_finetuning
-from kbert.experiments.finished_run import asked_for, finished_metrics, write_result
+from kbert.experiments.finished_run import as_begun, asked_for, finished_metrics, write_result
 from kbert.reporting.seed_summary import summarize_seeds, write_summary
 
 
@@ -56,6 +56,7 @@ def _run_once(config, run_dir, arguments):
     if metrics is not None:
         logging.info("%s is finished.", run_dir)
         return metrics
+    asked = as_begun(run_dir, asked)
     _, metrics = run_finetuning(config, run_dir, **arguments)
     write_result(run_dir, asked, metrics)
     return metrics

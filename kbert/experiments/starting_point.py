@@ -40,6 +40,19 @@ class Start:
         """What run.json records of it."""
         return {"init_checkpoint": str(self.init_checkpoint) if self.init_checkpoint else None}
 
+    def require_casing(self, vocabulary: Vocabulary, owner):
+        """Raises ValueError where `do_lower_case` contradicts the vocabulary of a start without checkpoint.
+
+        Args:
+          vocabulary: the `Vocabulary`, with its casing.
+          owner: what it belongs to, for the message: a folder of records.
+        """
+        if not self.init_checkpoint and self.do_lower_case not in (None, vocabulary.do_lower_case):
+            raise ValueError(
+                f"do_lower_case={self.do_lower_case}, but the vocabulary of {owner} has do_lower_case="
+                f"{vocabulary.do_lower_case}; leave it out, or make the records with the other casing."
+            )
+
 
 class StartingPoint(NamedTuple):
     """What a training starts from.
@@ -74,7 +87,8 @@ def find_starting_point(
         numbers.
 
     Raises:
-      ValueError: when the checkpoint cannot be read, or its encoder differs from the config's.
+      ValueError: when the checkpoint cannot be read, its encoder differs from the config's, or
+        `do_lower_case` contradicts a run that is there already.
     """
     from kbert.checkpoints import model_loading
     from kbert.checkpoints.conversion.layer_picking import with_layers
@@ -82,6 +96,7 @@ def find_starting_point(
 
     run = started_run(run_dir)
     if run:
+        run.require_casing(start.do_lower_case)
         return StartingPoint(run.vocabulary(), encoder or run.config.encoder, None, run.task().pooling)
     if not start.init_checkpoint:
         return StartingPoint(start.vocabulary, encoder, None)

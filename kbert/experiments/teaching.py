@@ -7,6 +7,20 @@ from absl import logging
 from kbert.experiments.starting_point import Start, StartingPoint
 
 
+def start_of_weights(distillation, start: Start) -> Start:
+    """What the weights begin from: the start, or with `init_layers` the teacher's layers.
+
+    Args:
+      distillation: the training's `DistillationConfig`, or None.
+      start: what the training was asked to start from.
+    """
+    if distillation is None or not distillation.init_layers:
+        return start
+    return dataclasses.replace(
+        start, init_checkpoint=distillation.teacher, layers=distillation.init_layers, vocabulary=None
+    )
+
+
 class Teaching:
     """The teacher of a training, or none: then every method gives back what it is given.
 
@@ -49,11 +63,8 @@ class Teaching:
         known = self._teacher.checkpoint.vocabulary
         if start.vocabulary:  # given, or that of records
             self._teacher.require_vocabulary(start.vocabulary)
-        if self._config.init_layers:
-            return dataclasses.replace(
-                start, init_checkpoint=self._config.teacher, layers=self._config.init_layers, vocabulary=None
-            )
-        return start if start.init_checkpoint else dataclasses.replace(start, vocabulary=known)
+        begins = start_of_weights(self._config, start)
+        return begins if begins.init_checkpoint else dataclasses.replace(begins, vocabulary=known)
 
     def check(self, run_dir, task, encoder, vocabulary, max_seq_length: int):
         """Refuses a student that cannot learn from the teacher, and another teacher than the run's.

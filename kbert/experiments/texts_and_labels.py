@@ -59,7 +59,7 @@ def finetune(
     """
     overrides = _overrides(settings, text_pairs is not None, dev_texts is not None)
     train_lines = _lines(texts, labels, text_pairs, "")
-    dev_lines = None if dev_texts is None else _lines(dev_texts, dev_labels, dev_text_pairs, "dev_")
+    dev_lines = _dev_lines(dev_texts, dev_labels, dev_text_pairs)
     settled = load_config(FinetuningConfig, config, overrides)
 
     # TensorFlow loads here, after all checks that do not need it.
@@ -91,6 +91,16 @@ def _overrides(settings, has_pairs, has_dev):
             )
         overrides.append(f"{path}={json.dumps(value)}")
     return overrides
+
+
+def _dev_lines(texts, labels, text_pairs):
+    """The development examples as lines of JSON; None without any."""
+    if texts is not None:
+        return _lines(texts, labels, text_pairs, "dev_")
+    for name, values in (("dev_labels", labels), ("dev_text_pairs", text_pairs)):
+        if values is not None:
+            raise ValueError(f"{name} is given without dev_texts, which it belongs to; give both or neither.")
+    return None
 
 
 def _lines(texts, labels, text_pairs, prefix):

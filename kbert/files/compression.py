@@ -1,6 +1,7 @@
 """Compressed files, recognized by their suffix. Standard library only, except for `.zst`."""
 
 import bz2
+import contextlib
 import gzip
 import lzma
 import zlib
@@ -38,6 +39,36 @@ def compression_of(path: str | Path) -> Compression | None:
             zstd = _import_zstd(path)
             return Compression("zstd", zstd.open, (EOFError, zstd.ZstdError))
     return None
+
+
+def opener_of(path: str | Path) -> Callable:
+    """`open`, or the function of its compression that takes the same arguments. ValueError as above."""
+    compression = compression_of(path)
+    return compression.open if compression else open
+
+
+@contextlib.contextmanager
+def naming_damage(path: str | Path, mend: str):
+    """Inside, an error of a damaged compressed file becomes a ValueError that names the file.
+
+    Args:
+      path: the file that is read.
+      mend: what to do, for the message: "make it again".
+    """
+    compression = compression_of(path)
+    damages = compression.errors if compression else ()
+    try:
+        yield
+    except damages as error:
+        if getattr(error, "errno", None) is not None:  # the disk, not the file's contents
+            raise
+        raise ValueError(f"{path} is not a whole {compression.name} file ({error}); {mend}.") from None
+
+
+def name_when_unpacked(path: str | Path) -> str:
+    """The file's name in lower case, without the suffix of its compression. ValueError as above."""
+    path = Path(path)
+    return (path.stem if compression_of(path) else path.name).lower()
 
 
 def require_read_kind(path: str | Path, what: str):

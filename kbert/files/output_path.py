@@ -31,6 +31,18 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
         raise FileExistsError(f"output file {path} exists; pass --overwrite to replace it, or another name.")
 
 
+def require_folder_of(output_file: str | Path, made: Iterable[str | Path] = ()):
+    """Raises ValueError unless the folder of --output_file is there. Call it before any work is done.
+
+    Args:
+      output_file: the file to write.
+      made: folders that the tool makes before it writes the file.
+    """
+    folder = Path(output_file).absolute().parent
+    if not folder.is_dir() and not any(Path(one).absolute().is_relative_to(folder) for one in made):
+        raise ValueError(f"--output_file={output_file}: its folder does not exist; make it first.")
+
+
 def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
     """Raises an error unless a tool that reads `inputs` may create or replace the folder `path`.
 

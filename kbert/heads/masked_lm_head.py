@@ -67,7 +67,11 @@ class MaskedLMHead(keras.layers.Layer):
             masked = self.layer_norm(masked)
 
         table = ops.cast(self.embeddings.word_embeddings, self.compute_dtype)  # (V, H)
-        logits = vocabulary_logits(masked, table, ops.cast(self.output_bias, "float32"))
+        bias = ops.cast(self.output_bias, "float32")
+        if training:
+            logits = vocabulary_logits(masked, table, bias)
+        else:
+            logits = ops.cast(ops.matmul(masked, ops.transpose(table)), "float32") + bias
         return ops.reshape(logits, (batch, -1, self.embeddings.vocab_size))  # (B, P, V)
 
     def compute_output_shape(self, sequence_output_shape, masked_lm_positions_shape):

@@ -79,7 +79,9 @@ def answered(
             batch = [window[place][1] for place in places]
             columns = {name: [example[name] for example in batch] for name in predict.inputs}
             columns |= {name: settings[name] for name in predict.settings}
-            for place, answer in zip(places, predict(**columns), strict=True):
+            numbers = [window[place][0] for place in places]
+            batch_answers = predict.answers(columns, numbers, "example {}")
+            for place, answer in zip(places, batch_answers, strict=True):
                 found[place] = answer
             num_answered += len(places)
             if report:

@@ -8,6 +8,7 @@ from keras import ops
 
 from kbert.answering.answering_encoder import AnsweringEncoder
 from kbert.config.pooling_config import POOLINGS
+from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import loaded_of
 from kbert.inference.texts import text_batch
@@ -89,7 +90,8 @@ class FeatureExtractor:
         self._model = model
         self._encoder = AnsweringEncoder(model.encoder, model.precision, outputs=("hidden_states",))
         self._pool = None if pooling == "none" else SequencePooling(pooling, normalize)
-        self._run = tf.function(self._values, reduce_retracing=True, autograph=False)
+        inputs = {name: tf.TensorSpec([None, None], tf.int32) for name in ENCODER_INPUTS}
+        self._run = tf.function(self._values, input_signature=[inputs], autograph=False)
 
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
@@ -97,13 +99,14 @@ class FeatureExtractor:
         features: list = [None] * len(texts)
         # A pair has one separator more than a single text, so pairs and single texts are separate batches.
         for paired in (False, True):
-            places = [place for place, pair in enumerate(pairs) if (pair is not None) == paired]
-            if places:
+            kind = [place for place, pair in enumerate(pairs) if (pair is not None) == paired]
+            for part in batch.part(kind).places_of_like_length():
+                places = [kind[place] for place in part]
                 seconds = [pairs[place] for place in places] if paired else None
                 found = self._features([texts[place] for place in places], seconds)
+                require_finite_answers([item.values for item in found], self._model.source, places)
                 for place, item in zip(places, found, strict=True):
                     features[place] = item
-        require_finite_answers([item.values for item in features], self._model.source)
         return batch.answer(features)
 
     def _features(self, texts, text_pairs):

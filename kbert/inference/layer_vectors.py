@@ -56,7 +56,7 @@ class LayerVectors:
             batch = {name: tf.constant(values[windows, :length]) for name, values in inputs.items()}
             at = np.stack([rows[here], places[here, 1]], axis=1).astype(np.int32)
             vectors[here] = self._run(batch, tf.constant(at)).numpy()
-        require_finite_answers([vectors], self._model.source)
+        require_finite_answers([vectors], self._model.source, name="a window of the texts")
         return vectors
 
     def _vectors(self, inputs, places):

@@ -1,7 +1,6 @@
 """`load(path)`: a run directory or any checkpoint -> a Keras model with its tokenizer and config."""
 
 import functools
-import itertools
 from pathlib import Path
 
 import keras
@@ -24,8 +23,6 @@ from kbert.layers.sequence_pooling import SequencePooling
 from kbert.runs.run_directory import RunDirectory, holds_run
 from kbert.tokenization.text_inputs import TextInputs
 
-_TEXTS_AT_ONCE = 32
-
 
 @activity("reading the model")
 def load(
@@ -42,7 +39,8 @@ def load(
         `kbert.checkpoints.formats.read_checkpoint` reads: Google's TF1, Hugging Face, KerasHub; or a name,
         `hf://org/name@revision`, `keras_hub://preset` or `bert-base-uncased`.
       do_lower_case: the casing, if the checkpoint does not record it.
-      allow_unmatched: names and globs of a checkpoint's tensors and settings that may stay unmatched.
+      allow_unmatched: names and globs of a checkpoint's tensors and settings that may stay unmatched; a run
+        of kbert has none.
       checkpoint: which of a run's checkpoints: "last", "best" or a step; see `RunDirectory.checkpoint`.
       precision: "float32"; or "bfloat16", in which the encoder then answers (see `AnsweringEncoder`), for
         machines with instructions for it. The weights of `LoadedModel.model` are float32 in both cases.
@@ -65,7 +63,7 @@ def load(
     _require_precision(precision)
     folder = local_path(path)
     if (folder / "run.json").is_file():
-        loaded = LoadedModel.from_run(RunDirectory(folder), checkpoint)
+        loaded = LoadedModel.from_run(_run(folder, do_lower_case, allow_unmatched), checkpoint)
     elif checkpoint is not None:
         raise ValueError(
             f"checkpoint={checkpoint!r} chooses a checkpoint of a run, but {path} is not a run; leave it out."
@@ -76,6 +74,18 @@ def load(
         loaded = _from_checkpoint(read_checkpoint(folder, do_lower_case, allow_unmatched))
     loaded.source, loaded.precision = str(path), precision
     return loaded
+
+
+def _run(folder, do_lower_case, allow_unmatched) -> RunDirectory:
+    """A run of kbert, which records its casing and matches itself. ValueError for what contradicts that."""
+    run = RunDirectory(folder)
+    run.require_casing(do_lower_case)
+    if allow_unmatched:
+        raise ValueError(
+            f"allow_unmatched={list(allow_unmatched)} is for checkpoints of others, but {folder} is a run of "
+            "kbert; leave it out."
+        )
+    return run
 
 
 def _require_precision(precision):
@@ -245,9 +255,7 @@ class LoadedModel:
         embedder = self._embedder(pooling or self.pooling, self.normalize if normalize is None else normalize)
         texts = batch.texts
         embeddings = np.zeros((len(texts), self.config.hidden_size), np.float32)
-        # Texts of similar length go into one batch: less padding means less work.
-        order = iter(sorted(range(len(texts)), key=lambda index: len(texts[index])))
-        while places := list(itertools.islice(order, _TEXTS_AT_ONCE)):
+        for places in batch.places_of_like_length():
             values = embedder(tf.constant([texts[place] for place in places], tf.string)).numpy()
             require_finite_answers(values, self.source, places)
             embeddings[places] = values

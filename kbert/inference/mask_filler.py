@@ -41,6 +41,7 @@ class MaskFiller:
 
     def __init__(self, run):
         loaded = load_answering(run, ("masks",), "filling masks needs a pretraining run")
+        self._task = loaded.task
         self._predict = Predictor(loaded)
         self._weigh = Predictor(loaded, "candidates")
 
@@ -48,9 +49,16 @@ class MaskFiller:
         batch = text_batch(texts)
         if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
             raise ValueError(f"top_k={top_k!r}: expected a whole number of tokens, at least 1.")
-        if candidates is None:
-            answers = self._predict(text=batch.texts, top_k=top_k, whole_words=whole_words)
-        else:
-            words = text_batch(candidates).texts
-            answers = self._weigh(text=batch.texts, candidates=[words] * len(batch.texts))
-        return batch.answer([answer["masks"] for answer in answers])
+        words = None if candidates is None else text_batch(candidates).texts
+        for text in batch.texts:  # before any is answered
+            self._task.check_inputs({"text": text} | ({} if words is None else {"candidates": words}))
+        masks: list = [None] * len(batch.texts)
+        for places in batch.places_of_like_length():
+            given = {"text": batch.part(places).texts}
+            if words is None:
+                found = self._predict.answers(given | {"top_k": top_k, "whole_words": whole_words}, places)
+            else:
+                found = self._weigh.answers(given | {"candidates": [words] * len(places)}, places)
+            for place, answer in zip(places, found, strict=True):
+                masks[place] = answer["masks"]
+        return batch.answer(masks)

@@ -53,9 +53,14 @@ class Predictor:
         self._run = self._signature.as_graph()
 
     def __call__(self, **inputs) -> list[dict]:
-        columns = [_column(name, inputs[name]) for name in self.inputs if name in inputs]
+        return self.answers(inputs)
+
+    def answers(self, inputs: dict, places: Sequence[int] | None = None, name="texts[{}]") -> list[dict]:
+        """The same for inputs in a dict; `places` and `name` are those of `require_finite_answers`."""
+        self._require_names(inputs)
+        columns = [_column(name, inputs[name]) for name in self.inputs]
         if len({len(column) for column in columns}) > 1:
-            sizes = ", ".join(f"{len(inputs[name])} {name}" for name in self.inputs if name in inputs)
+            sizes = ", ".join(f"{len(inputs[name])} {name}" for name in self.inputs)
             raise ValueError(f"received {sizes}; give as many of each, one for each example.")
         task = self.loaded.task
         examples = [dict(zip(self.inputs, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -64,7 +69,7 @@ class Predictor:
         if not examples:
             return []
         outputs = self.outputs(**inputs)
-        require_finite_answers(_numbers(outputs), self.loaded.source)
+        require_finite_answers(_numbers(outputs), self.loaded.source, places, name)
         return [
             task.answer({name: value[row] for name, value in outputs.items()}, example)
             for row, example in enumerate(examples)
@@ -72,17 +77,20 @@ class Predictor:
 
     def outputs(self, **inputs) -> dict[str, np.ndarray]:
         """The outputs of the signature, finite or not: name -> array with one row for each example."""
-        expected = {*self.inputs, *self.settings}
-        inputs = {name: value for name, value in inputs.items() if value is not None}
-        if set(inputs) != expected:
-            raise ValueError(
-                f"{self.loaded.source} expects {', '.join(sorted(expected))}, but received "
-                f"{', '.join(sorted(inputs)) or 'nothing'}."
-            )
+        self._require_names(inputs)
         tensors = [
             tf.constant(inputs[name], dtype=dtype) for name, (dtype, _) in self._signature.inputs.items()
         ]
         return {name: value.numpy() for name, value in self._run(*tensors).items()}
+
+    def _require_names(self, inputs):
+        expected = {*self.inputs, *self.settings}
+        received = {name for name, value in inputs.items() if value is not None}
+        if received != expected:
+            raise ValueError(
+                f"{self.loaded.source} expects {', '.join(sorted(expected))}, but received "
+                f"{', '.join(sorted(received)) or 'nothing'}."
+            )
 
 
 def _column(name, values):

@@ -47,27 +47,33 @@ class TextClassifier:
 
     def __call__(self, texts, text_pairs=None):
         batch = text_batch(texts, text_pairs)
-        outputs = {name: value.numpy() for name, value in self._outputs_of(batch).items()}
-        require_finite_answers(outputs["probabilities"], self._source)
-        return batch.answer(
-            [
-                self.task.answer({name: value[row] for name, value in outputs.items()}, {"text": text})
-                for row, text in enumerate(batch.texts)
-            ]
-        )
+        self._require_pairs(batch)
+        answers: list = [None] * len(batch.texts)
+        for places in batch.places_of_like_length():
+            outputs = {name: value.numpy() for name, value in self._outputs_of(batch.part(places)).items()}
+            require_finite_answers(outputs["probabilities"], self._source, places)
+            for row, place in enumerate(places):
+                of_text = {name: value[row] for name, value in outputs.items()}
+                answers[place] = self.task.answer(of_text, {"text": batch.texts[place]})
+        return batch.answer(answers)
 
     def outputs(self, texts, text_pairs=None) -> dict:
         """The outputs of the model: float32 tensors `logits` and `probabilities`, both (batch, labels).
 
-        A single text is a batch of one. It is not checked whether the outputs are finite.
+        All texts are one batch, a single text is a batch of one. It is not checked whether the outputs are
+        finite.
         """
-        outputs = self._outputs_of(text_batch(texts, text_pairs))
+        batch = text_batch(texts, text_pairs)
+        self._require_pairs(batch)
+        outputs = self._outputs_of(batch)
         return {name: outputs[name] for name in ("logits", "probabilities")}
 
-    def _outputs_of(self, batch):
+    def _require_pairs(self, batch):
         if self.takes_pairs is not None and (batch.pairs is not None) != self.takes_pairs:
             expected = "pairs of texts" if self.takes_pairs else "single texts"
             raise ValueError(f"this run was trained on {expected}, and answers only those.")
+
+    def _outputs_of(self, batch):
         columns = {"text": batch.texts} | ({} if batch.pairs is None else {"text_pair": batch.pairs})
         run = self._graphs[self.task.signature_for(columns)]
         return run(*(tf.constant(column, tf.string) for column in columns.values()))

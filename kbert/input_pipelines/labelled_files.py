@@ -2,11 +2,9 @@
 
 import contextlib
 import csv
-import gzip
 import hashlib
 import math
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +12,7 @@ from typing import Any, NamedTuple
 from absl import logging
 
 from kbert.config import DatasetConfig
+from kbert.files.compression import name_when_unpacked, naming_damage, opener_of
 from kbert.files.json_file import parse_json
 from kbert.input_pipelines.json_rows import name_of, why_no_text
 from kbert.input_pipelines.tables import table_rows
@@ -148,7 +147,7 @@ def count_rows(path: str | Path, dataset: DatasetConfig) -> int:
     if table := find_table(path, dataset.file_format):
         return sum(table_rows.count_rows(file, table.file_format) for file in table.files)
     file_format = dataset.file_format or _format_of(path)
-    with _naming_damage(path), _open(path)(path, "rt", encoding="utf-8-sig", newline="") as text:
+    with _naming_damage(path), opener_of(path)(path, "rt", encoding="utf-8-sig", newline="") as text:
         if file_format == "jsonl":
             return sum(1 for line in text if line.strip())
         reader = _cells(text, file_format)
@@ -163,15 +162,13 @@ def columns_of_lines(path: str | Path, dataset: DatasetConfig) -> list[str]:
     """The names of the columns of a TSV or CSV file: its first line, or `dataset.column_names`.
 
     Raises:
-      ValueError: for an empty file, bytes that are not UTF-8 in its beginning, and broken quotes.
+      ValueError: for an empty file, for damage or bytes that are not UTF-8 in its beginning, and for broken
+        quotes.
     """
     if dataset.column_names:
         return list(dataset.column_names)
     path = Path(path)
-    with (
-        _naming_bytes_that_are_not_utf8(path),
-        _open(path)(path, "rt", encoding="utf-8-sig", newline="") as f,
-    ):
+    with _naming_damage(path), opener_of(path)(path, "rt", encoding="utf-8-sig", newline="") as f:
         return _header_of(_cells(f, dataset.file_format or _format_of(path)), path)
 
 
@@ -333,7 +330,7 @@ def _records(path, dataset, columns, skip_short):
     """Yields (line number, dict of columns)."""
     file_format = dataset.file_format or _format_of(path)
     # newline="": the CSV reader decides what ends a row, because a quoted cell may contain line ends.
-    with _open(path)(path, "rt", encoding="utf-8-sig", newline="") as text:
+    with opener_of(path)(path, "rt", encoding="utf-8-sig", newline="") as text:
         if file_format == "jsonl":
             for number, line in enumerate(text, start=1):
                 if line.strip():
@@ -419,18 +416,11 @@ def _plain(name):
     return name if name.isprintable() else repr(name)
 
 
-def _open(path):
-    return gzip.open if path.suffix == ".gz" else open
-
-
 @contextlib.contextmanager
 def _naming_damage(path):
     """Turns errors in the bytes of a file of lines into one sentence."""
-    try:
-        with _naming_bytes_that_are_not_utf8(path):
-            yield
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path} is not a whole gzip file ({error}); make it again.") from None
+    with naming_damage(path, "make it again"), _naming_bytes_that_are_not_utf8(path):
+        yield
 
 
 @contextlib.contextmanager
@@ -444,7 +434,7 @@ def _naming_bytes_that_are_not_utf8(path):
 
 
 def _first_line_that_is_not_utf8(path):
-    with _open(path)(path, "rb") as stream:
+    with opener_of(path)(path, "rb") as stream:
         for number, line in enumerate(stream, start=1):
             try:
                 line.decode("utf-8")
@@ -454,7 +444,7 @@ def _first_line_that_is_not_utf8(path):
 
 
 def _format_of(path):
-    name = path.name.removesuffix(".gz")
+    name = name_when_unpacked(path)
     for file_format in ("tsv", "csv", "jsonl"):
         if name.endswith("." + file_format):
             return file_format

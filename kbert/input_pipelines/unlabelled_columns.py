@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from kbert.config import DatasetConfig
+from kbert.files.compression import name_when_unpacked
 from kbert.files.text_file import read_lines
 from kbert.input_pipelines.labelled_files import columns_of_lines, other_separator, stream_records
 from kbert.input_pipelines.tables import table_rows
@@ -16,8 +17,8 @@ _OF_LINES = (".csv", ".tsv")
 
 def has_columns(path: str | Path) -> bool:
     """Whether a file has named columns: a table (see `find_table`), or one whose name ends in .csv or .tsv,
-    before .gz. Raises ValueError as `find_table` does."""
-    return bool(find_table(path)) or str(path).lower().removesuffix(".gz").endswith(_OF_LINES)
+    before the ending of a compressed one. Raises ValueError as `find_table` and `compression_of` do."""
+    return bool(find_table(path)) or name_when_unpacked(path).endswith(_OF_LINES)
 
 
 def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:
@@ -65,6 +66,23 @@ def examples_of_columns(
         for file, columns in read
         for _, record in table_rows.rows_of(file, table.file_format, _names_in(columns))
     )
+
+
+def texts_and_pairs(path: str | Path) -> Iterator[tuple[str, str | None]]:
+    """(text, second text or None) of each row of a file with the column `text`, and maybe `text_pair`.
+
+    Raises:
+      ValueError: as `examples_of_columns` does; while it is read, for a row without a text.
+    """
+    examples = examples_of_columns(path, [("text",), ("text", "text_pair")])
+
+    def rows():
+        for number, example in enumerate(examples, start=1):
+            if "text" not in example:
+                raise ValueError(f"{path} row {number} has no text in the column 'text'; leave the row out.")
+            yield example["text"], example.get("text_pair")
+
+    return rows()
 
 
 def _by_name(dataset):

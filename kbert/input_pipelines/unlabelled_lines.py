@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kbert.activity import awaited
-from kbert.files.compression import compression_of
+from kbert.files.compression import name_when_unpacked
 from kbert.files.json_file import parse_json
 
 _ONE_LINE = {("text",): 1, ("text", "text_pair"): 2}
@@ -46,8 +46,7 @@ def examples_of_lines(
 
 def holds_json_lines(path: str | Path) -> bool:
     """Whether a file's name ends in .jsonl, before the ending of a compressed one."""
-    path = Path(path)
-    return (path.with_suffix("") if compression_of(path) else path).suffix == ".jsonl"
+    return name_when_unpacked(path).endswith(".jsonl")
 
 
 def lines_of_standard_input() -> Iterator[str]:

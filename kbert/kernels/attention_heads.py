@@ -7,6 +7,7 @@ from keras import ops
 
 from kbert.kernels.kernel import Kernel, compiled
 from kbert.kernels.rounding import rounded
+from kbert.kernels.sums import column_sums
 
 
 @compiled
@@ -27,9 +28,7 @@ def _split_gradient(kept, upstream, *, heads):
     batch, _, seq_length, _ = ops.shape(upstream[0])
     joined = ops.transpose(ops.stack(upstream), (1, 3, 0, 2, 4))  # (B, S, 3, N, D)
     flat = ops.reshape(joined, (batch * seq_length, -1))
-    ones = ops.ones((1, batch * seq_length), flat.dtype)
-    for_bias = ops.cast(ops.reshape(ops.matmul(ones, flat), (-1,)), "float32")
-    return ops.reshape(flat, (batch, seq_length, -1)), for_bias
+    return ops.reshape(flat, (batch, seq_length, -1)), column_sums(flat)
 
 
 def _merge(context, *, heads):

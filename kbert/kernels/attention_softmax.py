@@ -5,7 +5,7 @@ from keras import ops
 from kbert.kernels.kernel import Kernel, compiled
 from kbert.kernels.random_bits import dropout_mask
 from kbert.kernels.rounding import rounded
-from kbert.kernels.row_sums import row_sums
+from kbert.kernels.sums import row_sums
 
 # modeling.py, `attention_layer`: added to the scores of padding. exp(-10000) is exactly 0 in float32,
 # and unlike -1e9 the number exists in float16.

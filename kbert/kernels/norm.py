@@ -5,7 +5,7 @@ from keras import ops
 from kbert.kernels.kernel import Kernel
 from kbert.kernels.random_bits import dropout_mask
 from kbert.kernels.rounding import rounded
-from kbert.kernels.row_sums import row_sums
+from kbert.kernels.sums import row_sums
 
 
 def normalized(x, epsilon):

@@ -90,6 +90,11 @@ def is_score(name: str) -> bool:
     return name.endswith(_SCORES) and not name.startswith("baseline")
 
 
+def score_text(value: float | None) -> str:
+    """A score for people; None is one that is undefined, such as a correlation with a constant."""
+    return "undefined" if value is None else f"{value:.4f}"
+
+
 def words(name: str) -> str:
     """The name of a metric as words: masked_lm_accuracy -> "masked LM accuracy"."""
     return name.replace("_", " ").replace(" lm ", " LM ").replace("f1", "F1")

@@ -114,7 +114,9 @@ def _lead(run):
 
 
 def _num_train_steps(config):
-    """The number of steps of a whole pretraining; None for a fine-tuning, whose config has epochs."""
+    """The steps of a whole pretraining; None where epochs or a budget of time end the training."""
+    if (config.get("optimizer") or {}).get("decay") == "budget":
+        return None
     own = config.get("num_train_steps")
     phases = config.get("phases")
     return sum(phase.get("num_train_steps") or own for phase in phases) if phases else own

@@ -1,6 +1,7 @@
 """chosen.json of a run: what an evaluation chose for its answers, such as a threshold."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 from absl import logging
 
@@ -8,6 +9,18 @@ from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
 
 FILE = "chosen.json"
+
+
+class Chosen(NamedTuple):
+    """What was chosen.
+
+    Args:
+      settings: name -> value, arguments of the task's constructor.
+      chosen_on: the file that it was chosen on.
+    """
+
+    settings: dict
+    chosen_on: str
 
 
 def write_chosen(run_path, step: int, settings: dict, chosen_on):
@@ -22,15 +35,15 @@ def write_chosen(run_path, step: int, settings: dict, chosen_on):
     write_json({"step": step, "task_config": settings, "chosen_on": str(chosen_on)}, Path(run_path) / FILE)
 
 
-def read_chosen(run_path, step: int) -> dict:
-    """What was chosen for a checkpoint; nothing, with a warning, where it was for another one.
+def read_chosen(run_path, step: int) -> Chosen | None:
+    """What was chosen for a checkpoint; None, with a warning, where it was for another one.
 
     Raises:
       ValueError: when the file is broken.
     """
     path = Path(run_path) / FILE
     if not path.is_file():
-        return {}
+        return None
     try:
         values = read_json_object(path)
         if type(values["step"]) is not int or not isinstance(values["task_config"], dict):
@@ -44,5 +57,5 @@ def read_chosen(run_path, step: int) -> dict:
             "%s was chosen for the checkpoint of step %d, so it is left aside for that of step %d; evaluate "
             "that one with --keep_chosen.", path, values["step"], step,
         )  # fmt: skip
-        return {}
-    return values["task_config"]
+        return None
+    return Chosen(values["task_config"], values.get("chosen_on", ""))

@@ -133,11 +133,13 @@ def _is_evaluation(line, step=None):
 
 def _append(path, text):
     """Appends all of the text or nothing."""
-    with open(path, "ab") as file:
+    rest = text.encode("utf-8")
+    # Without a buffer: closing one would try once more to write what is left, behind the cut.
+    with open(path, "ab", buffering=0) as file:
         end = file.tell()
         try:
-            file.write(text.encode("utf-8"))
-            file.flush()
+            while rest:  # a disk that is nearly full takes a part
+                rest = rest[file.write(rest) :]
         except OSError:
             os.ftruncate(file.fileno(), end)
             raise

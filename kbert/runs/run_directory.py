@@ -68,6 +68,7 @@ class RunDirectory:
 
     Args:
       path: the folder; must hold a run.
+      which: the checkpoint that is taken where a caller names none; see `checkpoint`.
 
     Attributes:
       path: the folder as a `Path`.
@@ -84,8 +85,9 @@ class RunDirectory:
       ('sequence_classification', 'step-')
     """
 
-    def __init__(self, path):
+    def __init__(self, path, which: str | int | None = None):
         self.path = Path(path)
+        self._which = which
         if not holds_run(self.path):
             raise ValueError(f"{path} holds no kbert run (no run.json); give the --run_dir of a training.")
         try:
@@ -157,6 +159,7 @@ class RunDirectory:
         was |= TASKS.record_of(self.task())
         for word in TASKS.old_words:
             was.pop(word, None)
+        _forget_place_of_teacher(config, was, now)
         self._compare_data(was, now)
         rounding = differing_keys(was, now, free=_FREE_KEYS)
         differing = differing_keys(was, now)
@@ -220,6 +223,15 @@ class RunDirectory:
             )
         return vocabulary
 
+    def require_casing(self, do_lower_case: bool | None):
+        """Raises ValueError when a caller gives another casing than the run records; None gives none."""
+        recorded = self.details["vocabulary"]["do_lower_case"]
+        if do_lower_case not in (None, recorded):
+            raise ValueError(
+                f"do_lower_case={do_lower_case}, but the run {self.path} was made with {recorded}; leave it "
+                "out."
+            )
+
     def task(self) -> "Task":
         """The run's task."""
         return TASKS.recorded(self.details, self.config)
@@ -234,27 +246,29 @@ class RunDirectory:
                 f"everything else wants a run with an encoder, such as the features' own: {start}."
             )
 
-    def keep_chosen(self, which: str | int | None, settings: dict, chosen_on):
+    def keep_chosen(self, step: int, settings: dict, chosen_on):
         """Keeps what an evaluation of a checkpoint chose: `load_model` makes the task with it.
 
         Args:
-          which: see `checkpoint`.
+          step: of the checkpoint that was evaluated. A run that is still training may have deleted it since;
+            and "last" or "best" may mean another one by now, so no such word is taken here.
           settings: what `Task.chosen` gives.
           chosen_on: the file that was evaluated.
         """
-        write_chosen(self.path, checkpoint.step_of(self.checkpoint(which)), settings, chosen_on)
+        write_chosen(self.path, step, settings, chosen_on)
 
     def checkpoint(self, which: str | int | None = None) -> Path:
         """The folder of a checkpoint.
 
         Args:
           which: "last"; "best", by the run's `best_metric` on its evaluation data; or a step. None means
-            "best" for a run with early stopping, whose last checkpoint is by design not its best, and "last"
-            for all other runs.
+            what this object was made with, else "best" for a run with early stopping, whose last checkpoint
+            is by design not its best, and "last" for all other runs.
 
         Raises:
           ValueError: when there is no such checkpoint (yet).
         """
+        which = self._which if which is None else which
         if which is None:
             which = "best" if getattr(self.config, "early_stopping_patience", None) else "last"
         there = checkpoint.list_checkpoints(self.checkpoints)
@@ -304,7 +318,8 @@ class RunDirectory:
         chosen = read_chosen(self.path, checkpoint.step_of(path))
         task = self.task()
         if chosen:
-            task = TASKS.recorded({"task": task.name, "task_config": task.get_config() | chosen}, self.config)
+            task_config = task.get_config() | chosen.settings
+            task = TASKS.recorded({"task": task.name, "task_config": task_config}, self.config)
         model = task.build_model(BertEncoder(self.config.encoder, dtype="float32"))
         if self.config.adapters is None:
             checkpoint.restore(path / checkpoint.WEIGHTS_FILE, trained_weights(model))
@@ -345,6 +360,16 @@ def differing_keys(was: dict, now: dict, free=_FREE_KEYS + _ROUNDING_KEYS) -> li
 def trained_weights(model) -> dict:
     """The variables that a checkpoint holds, by path; random generators are rebuilt from seed and step."""
     return {variable.path: variable for variable in model.trainable_variables}
+
+
+def _forget_place_of_teacher(config, was, now):
+    """Drops the path of a teacher whose layers a student starts from: `teacher_digest` tells them."""
+    if config.distillation is None or not config.distillation.init_layers:
+        return
+    if was.pop("init_checkpoint", None) is None:  # older runs recorded such a start as a random one
+        was.pop("from_scratch", None)
+        now.pop("from_scratch", None)
+    now.pop("init_checkpoint", None)
 
 
 def _is_free(path):

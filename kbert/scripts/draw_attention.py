@@ -15,6 +15,7 @@ from absl import flags
 
 from kbert import command_line
 from kbert.files.output_path import check_output_file
+from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
 _LONGEST = 128  # tokens by default: a larger picture is hard to read
@@ -22,6 +23,7 @@ _LONGEST = 128  # tokens by default: a larger picture is hard to read
 
 def define_flags():
     flags.DEFINE_string("run_dir", None, "The model: a run directory, or any checkpoint that kbert reads.")
+    define_checkpoint_flag()
     flags.DEFINE_string("text", None, "The text; [MASK] in it is the mask token.")
     flags.DEFINE_string("text_pair", None, "The second text of a pair.")
     flags.DEFINE_string("output_file", None, "The .html file to write.")
@@ -51,7 +53,7 @@ def main(argv):
     from kbert.inference.loaded_model import load
     from kbert.reporting.attention.attention_page import chosen_heads, write_attention_page
 
-    model = load(FLAGS.run_dir, FLAGS.do_lower_case)
+    model = load(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
     config = model.config
     large = chosen_heads(layers, heads, (config.num_hidden_layers, config.num_attention_heads))
     length = FLAGS.max_seq_length or min(_LONGEST, config.max_position_embeddings)

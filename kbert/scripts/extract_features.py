@@ -18,10 +18,11 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
-from kbert.files.output_path import check_output_file
+from kbert.files.output_path import check_output_file, require_folder_of
 from kbert.files.text_file import read_lines
-from kbert.input_pipelines.unlabelled_columns import count_examples, examples_of_columns, has_columns
+from kbert.input_pipelines.unlabelled_columns import has_columns, texts_and_pairs
 from kbert.progress import Progress
+from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
 _LONGEST = 128  # tokens, the default of the original extract_features.py
@@ -31,6 +32,7 @@ _PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples
 
 def define_flags():
     flags.DEFINE_string("run_dir", None, "The model: a run directory, or any checkpoint that kbert reads.")
+    define_checkpoint_flag()
     flags.DEFINE_string("input_file", None, "One text per line; ' ||| ' separates the two texts of a pair. "
                         "The file may be compressed: .gz, .bz2, .xz, .zst.")  # fmt: skip
     flags.DEFINE_string("output_file", None, "The file to write.")
@@ -79,7 +81,7 @@ def extract_features(
       FileExistsError: when the output_file exists and `overwrite` is not set.
     """
     check_output_file(output_file, [input_file], overwrite)
-    num_texts = count_examples(input_file)
+    num_texts = _count(input_file)
     from kbert.inference.feature_files import feature_file
 
     progress = Progress("Wrote", "texts", num_texts)
@@ -95,12 +97,16 @@ def extract_features(
     return done
 
 
+def _count(input_file) -> int:
+    """The number of texts. Reads all of them, so that an error in one is found before other work begins."""
+    return sum(1 for _ in _texts_and_pairs(input_file))
+
+
 def _texts_and_pairs(input_file):
     """(text, second text or None) of each line or row."""
     if not has_columns(input_file):
         return map(_text_and_pair, read_lines(input_file))
-    examples = examples_of_columns(input_file, [("text",), ("text", "text_pair")])
-    return ((example["text"], example.get("text_pair")) for example in examples)
+    return texts_and_pairs(input_file)
 
 
 def _text_and_pair(line):
@@ -139,17 +145,15 @@ def main(argv):
     from kbert.checkpoints.formats import detect_format, local_path  # late: they bring NumPy along
 
     check_output_file(FLAGS.output_file, [FLAGS.input_file, *_model_files(FLAGS.run_dir)], FLAGS.overwrite)
-    if not Path(FLAGS.output_file).absolute().parent.is_dir():
-        raise ValueError(f"--output_file={FLAGS.output_file}: its folder does not exist; create it first.")
+    require_folder_of(FLAGS.output_file)
     detect_format(local_path(FLAGS.run_dir))  # raises an error when there is no model
-    count_examples(FLAGS.input_file)
-    _texts_and_pairs(FLAGS.input_file)  # raises where a file with columns has none of texts
+    _count(FLAGS.input_file)
 
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.inference.feature_extractor import FeatureExtractor
     from kbert.inference.loaded_model import load
 
-    model = load(FLAGS.run_dir, FLAGS.do_lower_case)
+    model = load(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
     model = model.with_max_seq_length(FLAGS.max_seq_length or default_length(model.config))
     pooling, normalize = FLAGS.pooling or "none", False
     if FLAGS.pooling is None and model.own_pooling:

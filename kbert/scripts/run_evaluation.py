@@ -25,7 +25,7 @@ from kbert import command_line
 from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import MOST_EXAMPLES, evaluate
-from kbert.files.output_path import check_output_file
+from kbert.files.output_path import check_output_file, require_folder_of
 from kbert.files.whole_file import write_json
 from kbert.reporting.closing_table import numbers_of
 from kbert.runs.metrics_file import json_ready
@@ -39,8 +39,9 @@ def define_flags():
     flags.DEFINE_string(
         "config",
         None,
-        "For a checkpoint of others: a fine-tuning config, whose [dataset] names the columns of --eval_file; "
-        "without it they are called text, text_pair and label.",
+        "For a checkpoint of others: a fine-tuning config of its task. Its [dataset] names the columns of "
+        "--eval_file, and its task_settings and max_seq_length are taken; without it the columns are called "
+        "text, text_pair and label, the settings are the defaults, and the length is the checkpoint's.",
     )
     flags.DEFINE_bool("do_lower_case", None, "The casing, if a checkpoint of others does not record it.")
     flags.DEFINE_string("eval_file", None, "Labelled file, for a fine-tuned run.")
@@ -93,8 +94,7 @@ def main(argv):
 
     if FLAGS.eval_file:
         require_columns_of_model(FLAGS.eval_file, FLAGS.run_dir, config)
-    dataset = config and config.dataset
-    with open_as_run(FLAGS.run_dir, FLAGS.do_lower_case, dataset, _flag_for_runs()) as run:
+    with open_as_run(FLAGS.run_dir, FLAGS.do_lower_case, config, _flag_for_runs()) as run:
         task, metrics = evaluate(
             run,
             FLAGS.eval_file,
@@ -140,6 +140,9 @@ def _check_files_to_write():
     read = [*filter(None, (FLAGS.eval_file, FLAGS.input_dir)), *own]
     for path in filter(None, (FLAGS.html_file, FLAGS.output_file)):
         check_output_file(path, read, FLAGS.overwrite)
+    if FLAGS.output_file:
+        pages = [Path(FLAGS.html_file).absolute().parent] if FLAGS.html_file else []
+        require_folder_of(FLAGS.output_file, [*pages, *filter(None, [FLAGS.predictions_dir])])
 
 
 if __name__ == "__main__":

@@ -29,12 +29,11 @@ probabilities of --candidate, or with the probability that --text_pair follows -
 
 import json
 import sys
-from pathlib import Path
 
 from absl import flags
 
 from kbert import command_line
-from kbert.files.output_path import check_output_file
+from kbert.files.output_path import check_output_file, require_folder_of
 from kbert.files.text_file import read_lines
 from kbert.files.whole_file import whole_file
 from kbert.inference.answers import answers, dataset_of, require_answers, require_inputs, task_of
@@ -134,8 +133,7 @@ def _check_files():
     if FLAGS.output_file:
         inputs = [FLAGS.input_file] if FLAGS.input_file else []
         check_output_file(FLAGS.output_file, inputs, FLAGS.overwrite)
-        if not Path(FLAGS.output_file).absolute().parent.is_dir():
-            raise ValueError(f"--output_file={FLAGS.output_file}: its folder does not exist; make it first.")
+        require_folder_of(FLAGS.output_file)
     if not FLAGS.input_file:
         return None
     if FLAGS.text or FLAGS.question:
@@ -173,7 +171,9 @@ def _model():
     from kbert.runs.run_directory import RunDirectory, holds_run
 
     if holds_run(FLAGS.run_dir) or FLAGS.checkpoint:
-        return RunDirectory(FLAGS.run_dir)
+        run = RunDirectory(FLAGS.run_dir)
+        run.require_casing(FLAGS.do_lower_case)
+        return run
     from kbert.inference.loaded_model import load
 
     return load(FLAGS.run_dir, FLAGS.do_lower_case)

@@ -239,8 +239,22 @@ def cross_entropies(logits, labels):
     return ops.reshape(losses, ops.shape(labels))
 
 
-def correct(logits, labels):
-    """float32: 1.0 where no logit is larger than that of the label, else 0.0."""
+def correct(logits, labels, share_ties: bool = True):
+    """float32: how right it is to choose the largest logit; 1.0 for that of the label, 0.0 for any other.
+
+    Where several are the largest, one of n counts 1 / n, as if it were drawn: a model that says the same of
+    all classes is as good as guessing, not perfect.
+
+    Args:
+      logits: float tensor of shape (..., classes).
+      labels: int tensor of shape (...).
+      share_ties: False counts 1.0 for each of the largest, which saves a pass over the logits.
+    """
     chosen = ops.take_along_axis(logits, ops.expand_dims(ops.cast(labels, "int32"), -1), axis=-1)
     # Argmax is not used, because it is slow on a CPU.
-    return ops.cast(chosen[..., 0] >= ops.max(logits, axis=-1), "float32")
+    largest = ops.max(logits, axis=-1, keepdims=True)
+    is_largest = ops.cast(chosen[..., 0] >= largest[..., 0], "float32")
+    if not share_ties:
+        return is_largest
+    num_largest = ops.sum(ops.cast(logits >= largest, "float32"), axis=-1)
+    return is_largest / ops.maximum(num_largest, 1.0)  # where a logit is NaN, none is the largest

@@ -34,6 +34,7 @@ from kbert.training.devices.stop_agreement import StopAgreement
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches, means
 from kbert.training.measuring.training_flops import StepWork
 from kbert.training.measuring.watching import log_memory, make_progress
+from kbert.training.metric_names import with_prefixed
 from kbert.training.optimizers import make_optimizer
 from kbert.training.optimizers.schedule import make_schedule
 from kbert.training.padding import packing, resolve_packing
@@ -186,7 +187,7 @@ class _Training:
         if path and self._chief and phase.make_eval_batches and self._evaluation_is_due():
             self._metrics_file.forget_after(self._state.step, with_evaluation=True)
         self._make_progress()
-        self._make_evaluation(require_metric=not path)
+        self._make_evaluation(require_names=not path)
         self._open_training_data()
 
     def _make_step(self):
@@ -222,13 +223,23 @@ class _Training:
             self._metrics_file, step, before,
         )  # fmt: skip
 
-    def _make_evaluation(self, require_metric):
+    def _make_evaluation(self, require_names):
         self._evaluate = None
         if self._phase.make_eval_batches:
             self._evaluate = EvaluationStep(self._task, self._model, self._strategy, self._jit_compile)
-            if self._config.best_metric and require_metric:
-                some = itertools.islice(self._evaluation_batches(), 1)
-                self._best.require_metric(self._metrics_of(some))
+            if require_names and (self._config.best_metric or self._phase.other_evaluations):
+                batches = self._evaluation_batches()
+                if hasattr(batches, "element_spec"):  # as in every evaluation: rounding depends on the trace
+                    self._evaluate.trace(batches.element_spec)
+                self._check_names(self._metrics_of(itertools.islice(batches, 1)))
+
+    def _check_names(self, metrics):
+        """Refuses names that go wrong at an evaluation, by the metrics of one batch, before the training."""
+        if self._config.best_metric:
+            self._best.require_metric(metrics)
+        found = metrics
+        for prefix in self._phase.other_evaluations:
+            found = with_prefixed(found, prefix, metrics)
 
     def _open_training_data(self):
         phase = self._phase
@@ -282,9 +293,12 @@ class _Training:
     def _description(self, steps):
         first = self._state.step + 1
         before = "" if self._is_traced else "tracing and compiling the step, then "
+        return f"{before}steps {first} to {first + steps - 1}{self._of_all_steps()}"
+
+    def _of_all_steps(self):
+        """ " of N"; "" where time ends the training, which then never reaches N."""
         ends_by_time = self._schedule.seconds_left() is not None
-        of_all = "" if ends_by_time else f" of {self._plan.num_train_steps}"
-        return f"{before}steps {first} to {first + steps - 1}{of_all}"
+        return "" if ends_by_time else f" of {self._plan.num_train_steps}"
 
     def _steps_of_call(self):
         """The number of steps of the next call: `steps_per_call`, or fewer if an interval ends before."""
@@ -309,7 +323,7 @@ class _Training:
     def _run_evaluation(self):
         step = self._state.step
         with self._progress.paused("evaluation", self._plan.eval_every_steps):
-            self._metrics = self._metrics_of(self._evaluation_batches()) | self._other_metrics()
+            self._metrics = self._with_others(self._metrics_of(self._evaluation_batches()))
         self._progress.evaluate(step, self._metrics)
         before = self._best.state()
         if self._best.observe(step, self._metrics, self._number):
@@ -323,14 +337,13 @@ class _Training:
         examples, owners = self._phase.eval_examples() if self._phase.eval_examples else (None, None)
         return evaluate_batches(self._task, self._evaluate, batches, examples, owners)
 
-    def _other_metrics(self):
-        """Those on further evaluation data, under names of their own."""
-        found = {}
+    def _with_others(self, found):
+        """The metrics, and those on further evaluation data, under names of their own."""
         for prefix, data in self._phase.other_evaluations.items():
             batches = distribute(self._strategy, data.make_batches, self._packing(whole_batches=True))
             examples, owners = data.examples() if data.examples else (None, None)
             metrics = evaluate_batches(self._task, self._evaluate, batches, examples, owners)
-            found |= {prefix + name: value for name, value in metrics.items()}
+            found = with_prefixed(found, prefix, metrics)
         return found
 
     def _evaluation_batches(self):
@@ -354,8 +367,8 @@ class _Training:
         wait_for_all(self._strategy)
         raise StoppedBySignal(
             number,
-            f"at step {self._state.step} of {self._plan.num_train_steps}; everything is saved in "
-            f"{self._run.path}, and the same command continues from there.",
+            f"at step {self._state.step}{self._of_all_steps()}; everything is saved in {self._run.path}, "
+            "and the same command continues from there.",
         )
 
 

@@ -1,3 +1,4 @@
+import re
 import sys
 import time
 from pathlib import Path
@@ -5,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.workers.contestants import Contestant, alternate
+from kbert.activity import told_when_silent
 
 _WORKER = [sys.executable, str(Path(__file__).with_name("fake_worker.py"))]
 
@@ -54,6 +56,21 @@ def test_turns_alternate_and_change_direction(start):
     workers = [start("a"), start("b"), start("c")]
     alternate(workers, 3, 1, show=lambda worker: order.append(worker.name))
     assert "".join(order) == "abccbaabc"
+
+
+def test_the_turn_and_the_time_left_are_told_while_it_lasts(start, caplog):
+    caplog.set_level("INFO", logger="absl")
+    workers = [start("a"), start("b")]
+
+    def wait_for_a_line(_):
+        heard, end = len(caplog.records), time.monotonic() + 60
+        while len(caplog.records) == heard and time.monotonic() < end:
+            time.sleep(0.01)
+
+    with told_when_silent(0.05, first_seconds=0.05):
+        alternate(workers, 2, 1, show=wait_for_a_line)
+    told = {re.sub(r"\d+s left|: \d+ s so far| \.\.\.", "", one.getMessage()) for one in caplog.records}
+    assert told >= {"round 1 of 2, a", "round 1 of 2, b", "round 2 of 2 (), b", "round 2 of 2 (), a"}
 
 
 def test_a_worker_that_is_done_is_passed_over(start):

@@ -43,6 +43,11 @@ def test_the_first_round_does_not_count():
     steps = [{"seconds": s, "size": size} for s in (9.0, 0.001, 0.003) for size in (1, 1, 8, 8)]
     found = serving.figures(Record({}, steps, {"answers": []}, 10.0), [1, 8])
     assert found["medians"] == {1: pytest.approx(2.0), 8: pytest.approx(2.0)}
+    result = found | {"agreement": 1.0, "max_difference": 0.25}
+    head, line, row = serving.table({"one": result | {"megabytes": 1234.5}}, [1, 8]).splitlines()
+    assert head == "| ms | batch 1 | batch 8 | labels agree | largest difference | peak MB |"
+    assert row == "| one | 2.0 | 2.0 | 100.0 % | 0.2 | 1,234 |"
+    assert head.count("|") == line.count("|") == row.count("|")
 
 
 def test_answers_are_compared_with_hugging_face_in_float32():

@@ -53,6 +53,7 @@ class Steady:
 def test_fast_and_slow_get_the_same_time_in_turns_of_the_same_length():
     turns = []
     fast, slow = OnTheClock(Steady(0.5), 60), OnTheClock(Steady(4.0), 60)
+    assert slow.name == "steady, minute 0.0 of 1"
     alternate([fast, slow], None, 10, show=lambda one: turns.append((one, one.used)))
     assert fast.used == 60 and slow.used == 60
     before = {fast: 0.0, slow: 0.0}
@@ -102,7 +103,7 @@ def test_the_faster_precision_counts_after_the_warm_up(monkeypatch):
     def start(key, settings, pythons, stack):
         times = {"float32": [1.0, 1.0], "bfloat16": [9.0, 9.0]}[key[2]]  # while it compiles
         later = {"float32": 0.5, "bfloat16": 0.4}[key[2]]
-        contestant = SimpleNamespace(is_done=False, record=Record())
+        contestant = SimpleNamespace(name=key[0], is_done=False, record=Record())
 
         def take_turn(number):
             seconds = times.pop() if times else later

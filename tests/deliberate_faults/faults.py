@@ -200,6 +200,16 @@ _KERNELS = (
         "kbert/kernels/test_rounding.py",
     ),
     _fault(
+        "a NaN of GPUs that becomes 0", "kbert/kernels/rounding.py",
+        "bits = tf.minimum(bits, 0xFFC00000)", "",
+        "kbert/kernels/test_rounding.py",
+    ),
+    _fault(
+        "a compiled kernel in what is exported", "kbert/heads/masked_lm_head.py",
+        "if training:\n            logits", "if True:\n            logits",
+        "kbert/inference/test_inference.py",
+    ),
+    _fault(
         "a sum where the norm's gradient has a mean", "kbert/kernels/norm.py",
         "row_sums(gradient) / width,", "row_sums(gradient),",
         "kbert/kernels/test_kernels.py",
@@ -816,7 +826,7 @@ _GLUE = (
     ),
     _fault(
         "GLUE: a finished run counts for other data", "kbert/experiments/finished_run.py",
-        'values.get("asked") != asked or', "",
+        "if not all(same.values()):", "if not same:",
         "kbert/experiments/test_other_dev_files.py::test_a_finished_run_is_known_by_all_that_was_asked",
     ),
 )  # fmt: skip

@@ -15,7 +15,10 @@ import grpc
 import pytest
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 
+from export.server import running
+from export.server.composition import ServerOptions
 from export.server.models.model_settings import ModelSettings
+from export.server.real_server import real_server_command
 from export.server.running import DevelopmentServer, banner
 from tests.export.server.asking import MODEL, Asked, post, received, request_of, wait_until
 
@@ -54,14 +57,82 @@ def test_taken_and_impossible_ports_are_named(asked_model_dir):
         DevelopmentServer(base_path, MODEL, 0, 99999)
 
 
-def test_banner_names_the_real_server(tmp_path):
-    text = banner([ModelSettings("sst2", str(tmp_path / "sst2"))])
-    assert "development server" in text
-    assert (
-        "docker run -p 8500:8500 -p 8501:8501 "
-        f"--mount type=bind,source={tmp_path}/sst2,target=/models/sst2 "
-        "-e MODEL_NAME=sst2 tensorflow/serving:2.19.1"
-    ) in text
+def test_banner_says_what_it_is_and_names_the_real_server(tmp_path):
+    first, second = (ModelSettings(name, str(tmp_path / name)) for name in ("sst2", "other"))
+    text = banner([first, second])
+    assert "development server" in text.splitlines()[0]
+    assert text.splitlines()[-1] == "  " + real_server_command(first)
+
+
+# Signals while the models load
+
+
+@pytest.fixture
+def loading(monkeypatch):
+    """A function: the models "load" by doing what it is given; afterwards all signals act as before."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def serve(base_path, while_loading):
+        monkeypatch.setattr(running, "Server", lambda models, options: while_loading())
+        running.serve_until_signal([ModelSettings(MODEL, str(base_path))], ServerOptions())
+
+    yield serve
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_ctrl_c_while_the_models_load_is_left_to_the_command_line(loading, tmp_path, capsys):
+    with pytest.raises(KeyboardInterrupt):
+        loading(tmp_path, lambda: signal.raise_signal(signal.SIGINT))
+    assert "serving " not in capsys.readouterr().out
+
+
+def test_sigterm_while_the_models_load_ends_the_process(loading, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(running.os, "_exit", sys.exit)
+    with pytest.raises(SystemExit) as end:
+        loading(tmp_path, lambda: signal.raise_signal(signal.SIGTERM))
+    printed = capfd.readouterr()
+    assert end.value.code == 143 and "serving " not in printed.out
+    assert printed.err == "stopped by SIGTERM while the models were loading\n"
+
+
+LOADS_LONG = """
+import time
+from kbert import command_line
+from export.server import running
+from export.server.models.model_settings import ModelSettings
+
+def load(models, options):
+    print("loading", flush=True)
+    time.sleep(600)
+
+running.Server = load
+command_line.run(lambda argv: running.serve_until_signal([ModelSettings("m", "none")], None))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "code", "line"),
+    [
+        (signal.SIGTERM, 143, "stopped by SIGTERM while the models were loading\n"),
+        (signal.SIGINT, 130, "stopped by Ctrl-C\n"),
+    ],
+)
+def test_a_process_that_loads_can_be_stopped(number, code, line):
+    command = [sys.executable, "-c", LOADS_LONG]
+    with subprocess.Popen(
+        command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            while process.stdout.readline() not in ("loading\n", ""):
+                pass
+            process.send_signal(number)
+            output, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, output) == (code, "")
+    assert errors.endswith(line) and "Traceback" not in errors
 
 
 # As a process

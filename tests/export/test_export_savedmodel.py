@@ -27,6 +27,7 @@ from kbert.tokenization.text_inputs import TextInputs
 from tests.html_checks import read_page
 from tests.loading_lines import without_loading
 
+pytestmark = pytest.mark.usefixtures("compiled_kernels")
 REPOSITORY = Path(__file__).resolve().parents[2]
 TEXTS = ["jump the a", "Walks, and JUMPED.", "", "an unknown word", "play " * 40]
 PAIRS = ["and", "a", "looks", "", "open " * 40]

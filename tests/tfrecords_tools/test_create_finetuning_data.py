@@ -24,6 +24,7 @@ from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests import warm_processes
 from tests.conftest import MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config, write_labelled_file
+from tests.kbert.experiments.small_rows import dataset_of, rows_of, write_rows
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import create_finetuning_data as script
 from tfrecords_tools.create_finetuning_data import create_finetuning_data, summary
@@ -134,6 +135,18 @@ def test_the_manifest_says_what_the_records_are(make, labelled_files, tmp_path):
     assert lines[0].startswith("records: 40 examples of ") and lines[1] == "labels: quiet 20, loud 20"
     names = {path.name for path in (tmp_path / "records").iterdir()}
     assert {"statistics.json", "statistics.html", "manifest.json", "vocab.txt"} <= names and len(names) == 7
+
+
+def test_lengths_are_those_of_the_sequences_where_an_example_has_several(make, tmp_path):
+    path = write_rows(tmp_path / "choices.jsonl", rows_of("multiple_choice", 4))
+    config = tiny_finetuning_config(task="multiple_choice", dataset=dataset_of("multiple_choice"))
+    directory = make(path, config=config)
+    manifest, mask = read_manifest(directory), all_features(directory)["input_mask"]
+    numbers = manifest.statistics
+    assert (numbers["examples"], numbers["sequences"]) == (4, 12)
+    assert numbers["fill_rate"] == round(float(mask.mean()), 6)
+    line = f"records: 4 examples in 12 sequences, of {mask.sum() / 12:.1f} tokens on average, "
+    assert summary(directory, manifest).startswith(line)
 
 
 def test_every_format_gives_the_same_bytes(make, labelled_files, tmp_path):
@@ -261,6 +274,18 @@ def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
     )
 
 
+def test_examples_that_do_not_fit_the_settings_are_refused_as_with_a_file(make, tmp_path):
+    """--train_dir could not: records hold cosines, no scores."""
+    rows = [{"text": "jump", "other": "walk", "label": 0.5}, {"text": "ask", "other": "walk", "label": 4.5}]
+    path, pair = write_rows(tmp_path / "scored.jsonl", rows), DatasetConfig(text="text", text_pair="other")
+    config = tiny_finetuning_config(task="cosine_similarity", dataset=pair)
+    with pytest.raises(ValueError, match="begins with 'ask' has the score 4.5, which is not between"):
+        make(path, config=config)
+    assert not (tmp_path / "records").exists()
+    to_five = dataclasses.replace(config, task_settings={"highest_score": 5.0})
+    np.testing.assert_allclose(all_features(make(path, config=to_five))["targets"], [0.1, 0.9])
+
+
 # ------------------------------------------------------------------------------ training on them
 
 
@@ -374,6 +399,12 @@ def test_records_that_do_not_fit_the_run_are_refused(
     refused(r"made with the labels \['quiet', 'loud'\], but this run has", {"dataset": other_labels})
     refused("holds single texts, but dataset.text_pair='other' asks for pairs", {"dataset": PAIRS})
     refused("holds 40 examples, fewer than one batch of 64", {"train_batch_size": 64})
+    refused(
+        "do_lower_case=False, but the vocabulary of .*train has do_lower_case=True; leave it out",
+        {"encoder": tiny_encoder_config()},
+        init_checkpoint=None,
+        do_lower_case=False,
+    )
     tokens = list(small_corpus.TOKENS)
     tokens[5], tokens[6] = tokens[6], tokens[5]
     Vocabulary(tokens, True).write(tmp_path / "swapped.txt")
@@ -383,6 +414,7 @@ def test_records_that_do_not_fit_the_run_are_refused(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_damaged_records_are_named_or_left_out(make, labelled_files, finetuned_run, tmp_path):
     """A flipped bit in the data of a record in the middle of the only shard."""
     directory = make(labelled_files[1])
@@ -416,16 +448,27 @@ def run_script(name, *arguments):
 
 
 @pytest.mark.slow
-def test_wrong_input_is_one_sentence_at_once(labelled_files, tmp_path):
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        ((), "error: vocabulary file {}/none.txt does not exist; expected a vocab.txt."),
+        (
+            ("--seed=7",),
+            "error: --seed=7 draws the order of --shuffle, which is not given; give both or neither.",
+        ),
+    ],
+)
+def test_wrong_input_is_one_sentence_at_once(labelled_files, tmp_path, flags, sentence):
     result = run_script(
         "create_finetuning_data",
         f"--config={REPOSITORY}/configs/finetuning/smoke.toml",
         f"--input_file={labelled_files[0]}",
         f"--vocab_file={tmp_path}/none.txt",
         f"--output_dir={tmp_path}/records",
+        *flags,
     )
-    sentence = f"error: vocabulary file {tmp_path}/none.txt does not exist; expected a vocab.txt.\n"
-    assert (result.returncode, result.stdout, result.stderr) == (1, "", sentence)
+    expected = sentence.format(tmp_path) + "\n"
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", expected)
     assert not list(tmp_path.iterdir())
 
 

@@ -722,6 +722,9 @@ def test_documents_that_came_before_are_dropped(tmp_path, corpus, small_blocks):
     twice = tmp_path / "twice.txt"
     twice.write_bytes(corpus[0].read_bytes() + b"\n" + corpus[0].read_bytes())
     manifest = create_pretraining_data(twice, corpus[1], tmp_path / "out", deduplicate="exact", **SMALL)
+    once = create_pretraining_data(*corpus, tmp_path / "once", **SMALL).statistics
+    for name in ("documents", "sentences", "tokens", "unknown_share"):
+        assert manifest.statistics[name] == once[name], "all are of the corpus without duplicates"
     assert manifest.statistics["documents"] == manifest.statistics["documents_dropped_as_duplicates"] == 10
     assert "dropped as duplicates: 10 documents" in script.summary("out", manifest)
 

@@ -80,15 +80,14 @@ def start_script(*arguments):
 @pytest.mark.slow
 def test_the_script_answers_quietly_and_stops_quietly_when_nobody_reads(tmp_path):
     VOCABULARY.write(tmp_path / "vocab.txt")
-    process = start_script(f"--vocab_file={tmp_path / 'vocab.txt'}", "--batch_size=1")
-    process.stdin.write(b"Playing\n")
-    process.stdin.write(b"play " * 100_000 + b"\n")  # more than a pipe holds
-    process.stdin.close()
-    assert json.loads(process.stdout.readline())["pieces"] == ["play", "##ing"]
-    process.stdout.close()  # as `head -1` does
-    assert without_loading(process.stderr.read().decode()) == ""
-    process.stderr.close()
-    assert process.wait(timeout=60) == 0
+    with start_script(f"--vocab_file={tmp_path / 'vocab.txt'}", "--batch_size=1") as process:
+        process.stdin.write(b"Playing\n")
+        process.stdin.write(b"play " * 100_000 + b"\n")  # more than a pipe holds
+        process.stdin.close()
+        assert json.loads(process.stdout.readline())["pieces"] == ["play", "##ing"]
+        process.stdout.close()  # as `head -1` does
+        assert without_loading(process.stderr.read().decode()) == ""
+        assert process.wait(timeout=60) == 0
 
 
 def test_a_missing_vocabulary_is_one_sentence_and_exit_code_1():

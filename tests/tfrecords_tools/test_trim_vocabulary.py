@@ -90,6 +90,10 @@ def test_changes_are_counted_over_any_number_of_texts(monkeypatch):
     [
         ([], "error: give either --input_files (texts) or --labelled_files (with --config)."),
         (["--labelled_files={}/a.tsv"], "error: --labelled_files needs a --config, whose [dataset] names"),
+        (
+            ["--format=onnx"],
+            "error: --format=onnx: value should be one of <kbert|google|hugging_face|keras_hub>",
+        ),
         (["--input_files={}/none.txt"], "error: input '{}/none.txt' matches no file"),
     ],
 )

@@ -93,15 +93,7 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
             fingerprints.extend(fingerprinter(documents[number]) for number in kept.tolist())
         name = f"{group.name}-{len(blocks):04d}"
         corpus.save(job.tokens / f"{name}.npz")
-        blocks.append(
-            {
-                "name": name,
-                "documents": corpus.num_documents,
-                "sentences": corpus.num_sentences,
-                "tokens": len(corpus.pieces),
-                "unknown": int(np.count_nonzero(corpus.pieces == unk_id)),
-            }
-        )
+        blocks.append({"name": name} | counts_of(corpus, unk_id))
     if fingerprinter is not None:
         with open(job.tokens / f"{group.name}.fingerprints.npy", "wb") as file:
             np.save(file, np.array(fingerprints, np.uint64).reshape(-1, fingerprinter.num_numbers))
@@ -109,6 +101,16 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
         {"blocks": blocks, "problems": problems.to_json()},
         summary_file(job.tokens, group.name),
     )
+
+
+def counts_of(corpus: TokenizedCorpus, unk_id: int) -> dict[str, int]:
+    """What a corpus holds: `documents`, `sentences`, `tokens`, and how many of them are `unknown`."""
+    return {
+        "documents": corpus.num_documents,
+        "sentences": corpus.num_sentences,
+        "tokens": len(corpus.pieces),
+        "unknown": int(np.count_nonzero(corpus.pieces == unk_id)),
+    }
 
 
 @functools.lru_cache(maxsize=1)

@@ -25,6 +25,8 @@ from tfrecords_tools.pretraining.pretraining_stages import (
     BlockToSample,
     Part,
     TextGroup,
+    counts_of,
+    load_block,
     sample_block,
     summary_file,
     tokenize_group,
@@ -55,7 +57,12 @@ def text_groups(files: list[Path]) -> list[TextGroup]:
 
 
 def tokenize_corpus(job, pool: _Pool, groups):
-    """The first stage. Returns (blocks with their counts, `Problems`, number of duplicates dropped)."""
+    """The first stage.
+
+    Returns:
+      (blocks with their counts, duplicates included; `Problems`; what `counts_of` gives of the corpus that
+      goes on, without duplicates).
+    """
     sizes = {group.name: sum(_unit_bytes(unit) for unit in group.units) for group in groups}
     _run(job.tokens, pool, tokenize_group, job, groups, sizes, "Tokenised", "bytes")
     summaries = [read_json(summary_file(job.tokens, group.name)) for group in groups]
@@ -63,37 +70,39 @@ def tokenize_corpus(job, pool: _Pool, groups):
     problems = Problems.merge(Problems.from_json(found["problems"]) for found in summaries)
     for line in problems.summary():
         logging.warning("%s", line)
-    num_dropped = _drop_duplicates(job, groups, blocks) if job.settings.deduplicate != "none" else 0
-    num_documents = total_of(blocks, "documents") - num_dropped
-    if num_documents < 1:
+    kept = blocks if job.settings.deduplicate == "none" else _drop_duplicates(job, groups, blocks)
+    counts = {key: total_of(kept, key) for key in ("documents", "sentences", "tokens", "unknown")}
+    if counts["documents"] < 1:
         raise ValueError("the input files hold no text: tokenization gave no pieces; give files with text.")
     if job.settings.has_pairs:
-        require_two_documents(num_documents)
-    share = total_of(blocks, "unknown") / total_of(blocks, "tokens")
+        require_two_documents(counts["documents"])
+    share = counts["unknown"] / counts["tokens"]
     if share > HIGH_UNKNOWN_SHARE:
         logging.warning(
             "%.1f %% of all pieces are [UNK]: is vocab_file made for this language and casing?", 100 * share
         )
-    return blocks, problems, num_dropped
+    return blocks, problems, counts
 
 
 def _unit_bytes(unit):
     return Path(unit.file).stat().st_size if unit.end < 0 else unit.end - unit.start
 
 
-def _drop_duplicates(job, groups, blocks) -> int:
-    """Writes for each block which of its documents occurred before; returns how many did."""
+def _drop_duplicates(job, groups, blocks) -> list[dict[str, int]]:
+    """Writes for each block which of its documents occurred before; returns what it holds of the others."""
     fingerprints = np.concatenate(
         [np.load(job.tokens / f"{group.name}.fingerprints.npy") for group in groups]
     )
     dropped = duplicates.duplicates(fingerprints, job.settings.deduplicate)
-    place = 0
+    unk_id = job.vocabulary().unk_id
+    place, kept = 0, []
     for block in blocks:
         of_block = dropped[place : place + block["documents"]]
         place += block["documents"]
         np.save(job.tokens / f"{block['name']}.dropped.npy", of_block)
+        kept.append(counts_of(load_block(job, block["name"]), unk_id) if of_block.any() else block)
     logging.info("Dropped %d of %d documents as duplicates.", dropped.sum(), len(dropped))
-    return int(dropped.sum())
+    return kept
 
 
 def sample_corpus(job, pool: _Pool, blocks) -> tuple[list[Part], int]:

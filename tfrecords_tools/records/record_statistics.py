@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
+from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WINDOW_FEATURE, Feature
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 STATISTICS_FILE_NAME = "statistics.json"
@@ -41,6 +41,7 @@ class RecordStatistics:
         self.has_masks = "masked_lm_ids" in features
         self.has_next_sentence = "next_sentence_labels" in features
         self.has_labels = LABEL_FEATURE in features and features[LABEL_FEATURE].shape == ()
+        self._has_windows = WINDOW_FEATURE in features
         self.counts: dict[str, np.ndarray] = {}
         self.examples: list[dict[str, np.ndarray]] = []
         self._names = tuple(features)
@@ -87,7 +88,10 @@ class RecordStatistics:
         if self.has_next_sentence:
             self.add({"next_sentence": np.bincount(np.ravel(batch["next_sentence_labels"]), minlength=2)})
         if self.has_labels:
-            self.add({"labels": np.bincount(np.asarray(batch[LABEL_FEATURE]))})
+            labels = np.asarray(batch[LABEL_FEATURE])
+            if self._has_windows:  # a text counts once, as in its file, however many windows it has
+                labels = labels[np.asarray(batch[WINDOW_FEATURE]) == 0]
+            self.add({"labels": np.bincount(labels)})
 
     def _count_masks(self, batch, input_ids):
         is_real = np.asarray(batch["masked_lm_weights"]) > 0
@@ -132,16 +136,17 @@ class RecordStatistics:
           vocabulary: the same as before, for the names of pieces.
 
         Returns:
-          dict with `records`, `max_seq_length`, `tokens` (without padding), `fill_rate` (their share of all
-          places), `text_tokens` (without special tokens; a mask counts as the piece that it hides),
-          `unknown_tokens`, `unknown_share`, `pieces_used`, `vocab_size`, `lengths`, `first_lengths`,
-          `second_lengths`, `frequent_pieces` ([piece, count] pairs); and, where the records have them,
-          `masking` (`places`, `share` of the `tokens`, which masked_lm_prob sets, `shown_as_mask`,
+          dict with `records`, `sequences` (more than records where an example has several, such as choices),
+          `max_seq_length`, `tokens` (without padding), `fill_rate` (their share of all places of the
+          sequences), `text_tokens` (without special tokens; a mask counts as the piece that it hides),
+          `unknown_tokens`, `unknown_share`, `pieces_used`, `vocab_size`, `lengths` (of the sequences),
+          `first_lengths`, `second_lengths`, `frequent_pieces` ([piece, count] pairs); and, where the records
+          have them, `masking` (`places`, `share` of the `tokens`, which masked_lm_prob sets, `shown_as_mask`,
           `shown_unchanged`, `shown_random`, `positions`, `per_record`, `most_masked`), `next_sentence`
-          ([zeros, ones]) and `labels` (counts in id order).
+          ([zeros, ones]) and `labels` (counts in id order; a text in several windows counts once).
         """
         counts = self.counts
-        num_records = int(self._total("records"))
+        num_sequences = int(self._total("lengths"))
         tokens = int(np.arange(self.max_seq_length + 1) @ self._histogram("lengths"))
         pieces = self._histogram("shown_pieces", self._vocab_size).copy()
         if self.has_masks:  # back to the text as it was
@@ -151,10 +156,11 @@ class RecordStatistics:
         pieces[[vocabulary.ids[token] for token in SPECIAL_TOKENS if token != "[UNK]"]] = 0
         text_tokens = int(pieces.sum())
         values = {
-            "records": num_records,
+            "records": int(self._total("records")),
+            "sequences": num_sequences,
             "max_seq_length": self.max_seq_length,
             "tokens": tokens,
-            "fill_rate": _share(tokens, num_records * self.max_seq_length),
+            "fill_rate": _share(tokens, num_sequences * self.max_seq_length),
             "text_tokens": text_tokens,
             "unknown_tokens": unknown_tokens,
             "unknown_share": _share(unknown_tokens, text_tokens),

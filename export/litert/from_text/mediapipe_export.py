@@ -7,13 +7,13 @@ import numpy as np
 
 from kbert.features import ENCODER_INPUTS
 
+from ...folder_names import VOCABULARY_FILE
 from ...labels_file import LABELS_FILE, labels_text
 from ..comparison_data import ComparisonData
 from ..litert_model import LiteRTModel
 from .measured import Measured
 from .mediapipe_file import mediapipe_content
 from .mediapipe_tokenizer import MediaPipeTokenizer
-from .model_metadata import VOCABULARY_FILE
 from .other_reading import quality_of_reading, read_otherwise, rows_of_texts, warn_of_other_reading
 from .reasons import mediapipe_reasons
 

@@ -6,12 +6,12 @@ M001), in the order in which it declares them; a union counts as two fields, its
 
 import flatbuffers
 
+from ...folder_names import VOCABULARY_FILE
 from ...labels_file import LABELS_FILE
 
 IDENTIFIER = b"M001"
 # The oldest parser that knows all that is said here, BertTokenizerOptions being the newest of it.
 _MIN_PARSER_VERSION = "1.1.0"
-VOCABULARY_FILE = "vocab.txt"
 # MediaPipe finds the inputs by these names alone: other names are an error, exchanged ones a wrong answer.
 INPUT_NAMES = {"input_ids": "ids", "input_mask": "mask", "segment_ids": "segment_ids"}
 

@@ -4,11 +4,11 @@ import dataclasses
 import pathlib
 import time
 
-from ...gate.op_gate import check_servable
 from ...gate.saved_model_session import DEFAULT_SIGNATURE, SavedModelSession
 from ..deadline import Deadline
 from ..metrics import Metrics
 from .batching import Batching
+from .known_ops import check_known_ops
 from .runs import Runs
 
 
@@ -35,7 +35,7 @@ class LoadedVersion:
         version, folder: as given.
 
     Raises:
-        ValueError, tf.errors.OpError: the folder cannot be loaded, or stock servers would refuse its ops.
+        ValueError, tf.errors.OpError: the folder cannot be loaded, or no stock server knows its ops.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class LoadedVersion:
         metrics: Metrics,
         batching: BatchingSettings | None = None,
     ):
-        check_servable(str(folder))
+        check_known_ops(folder)
         self.version = version
         self.folder = pathlib.Path(folder)
         self._model_name = model_name

@@ -1,14 +1,14 @@
 """All models of a server, found by the model spec of a request."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from absl import logging
 
 from ...gate.saved_model_session import RequestError
 from .loaded_version import LoadedVersion
 from .model_settings import ModelSettings
-from .served_model import ServedModel, VersionStatus
+from .served_model import PreparedVersions, ServedModel, VersionStatus
 
 
 class ServedModels:
@@ -27,8 +27,8 @@ class ServedModels:
         self._load = load
         self._models = {one.name: ServedModel(one, load) for one in settings}
         for one in settings:
-            _check_labels(one, self._models[one.name])
-        self._reloading = threading.Lock()
+            _check_labels(one, self._models[one.name].served_versions)
+        self._changing = threading.Lock()  # held while models or their versions change
         self._stopping = threading.Event()
         self._poller = threading.Thread(
             target=self._poll, args=(poll_seconds,), name="version_poll", daemon=True
@@ -82,28 +82,21 @@ class ServedModels:
     def reload(self, settings: list[ModelSettings]) -> None:
         """Takes a new list of models: loads new ones, drops those that are not listed, moves labels.
 
-        Either all of it happens or nothing.
+        Either all of it happens or nothing: everything is loaded and checked before anything changes.
 
         Raises:
             RequestError: a model has no version that can be served, or a label points to none.
         """
-        with self._reloading:
-            models, changed = {}, []
-            for one in settings:
-                old = self._models.get(one.name)
-                if old is not None and old.settings.base_path == one.base_path:
-                    models[one.name] = old
-                    changed.append((old, old.settings))
-                else:
-                    models[one.name] = self._loaded_model(one)
+        with self._changing:
+            models: dict[str, ServedModel] = {}
             try:
-                for one in settings:
-                    models[one.name].configure(one)
-                    _check_labels(one, models[one.name])
-            except RequestError:
-                for model, before in changed:
-                    model.configure(before)
+                prepared = [self._prepared(one, models) for one in settings]
+            except BaseException:
+                for model in models.values():
+                    model.abandon()
                 raise
+            for one in prepared:
+                models[one.settings.name].take_over(one)
             self._models = models
 
     def begin_stop(self) -> None:
@@ -131,24 +124,37 @@ class ServedModels:
             )
         return labels[spec.version_label]
 
-    def _loaded_model(self, settings: ModelSettings) -> ServedModel:
+    def _prepared(self, settings: ModelSettings, models: dict[str, ServedModel]) -> PreparedVersions:
+        """What a model would serve; the model itself, the present one or a new one, is added to `models`."""
+        model = self._models.get(settings.name)
         try:
-            return ServedModel(settings, self._load)
-        except ValueError as error:
+            if model is None or model.settings.base_path != settings.base_path:
+                model = ServedModel(settings, self._load)
+            models[settings.name] = model
+            prepared = model.prepare(settings)
+        except (ValueError, OSError) as error:
             raise RequestError("UNKNOWN", f"1 servable(s) did not become available: {error}") from error
+        _check_labels(settings, prepared.loaded.keys())
+        return prepared
 
     def _poll(self, poll_seconds: float) -> None:
         while not self._stopping.wait(poll_seconds):
-            for model in list(self._models.values()):
-                try:
-                    model.poll()
-                except OSError as error:  # a folder may vanish while it is read; the next poll looks again
-                    logging.warning("Looking for versions failed: %s", error)
+            with self._changing:
+                for model in self._models.values():
+                    self._look_for_versions(model)
+
+    def _look_for_versions(self, model: ServedModel) -> None:
+        if self._stopping.is_set():
+            return
+        try:
+            model.poll()
+        except OSError as error:  # a folder may vanish while it is read; the next poll looks again
+            logging.warning("Looking for versions failed: %s", error)
 
 
-def _check_labels(settings: ModelSettings, model: ServedModel) -> None:
+def _check_labels(settings: ModelSettings, served: Set[int]) -> None:
     for _, version in settings.labels:
-        if model.find(version) is None:
+        if version not in served:
             raise RequestError(
                 "FAILED_PRECONDITION",
                 f"Request to assign label to version {version} of model {settings.name}, "

@@ -13,13 +13,13 @@ from tensorflow_serving.apis import prediction_log_pb2
 
 from kbert.input_pipelines.without_autotune import without_autotune
 
+from ...folder_names import EXTRA_FOLDER, WARMUP_FILE
 from ...gate.saved_model_session import RequestError
 from ..answers.examples import classify, multi_inference, regress
 from ..answers.predict import predict
 from ..deadline import Deadline
 from ..limits import Limits
 
-WARMUP_FILE = pathlib.Path("assets.extra", "tf_serving_warmup_requests")
 MAX_RECORDS = 1000  # WarmupConsts::kMaxNumRecords of the real server
 _METHODS = {
     "predict_log": predict,
@@ -44,7 +44,7 @@ def replay(loaded, folder: pathlib.Path, limits: Limits) -> int:
         RequestError: a request fails, is of a kind that cannot be replayed, or is one too many.
         tf.errors.OpError: the file is damaged.
     """
-    path = folder / WARMUP_FILE
+    path = folder / EXTRA_FOLDER / WARMUP_FILE
     if not path.exists():
         return 0
     number = 0

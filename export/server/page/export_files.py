@@ -3,11 +3,13 @@
 import json
 import pathlib
 
+from ...folder_names import ABOUT_FILE, EXTRA_FOLDER, VOCABULARY_FILE
+
 
 def about_export(folder: pathlib.Path) -> dict:
     """The export's kbert.json; nothing where there is none, or none that can be read."""
     try:
-        about = json.loads((folder / "assets.extra" / "kbert.json").read_bytes())
+        about = json.loads((folder / EXTRA_FOLDER / ABOUT_FILE).read_bytes())
     except (OSError, ValueError):
         return {}
     return about if isinstance(about, dict) else {}
@@ -42,4 +44,4 @@ def _casing(about: dict) -> bool | None:
 
 
 def _vocab_file(folder: pathlib.Path) -> pathlib.Path:
-    return folder / "assets.extra" / "vocab.txt"
+    return folder / EXTRA_FOLDER / VOCABULARY_FILE

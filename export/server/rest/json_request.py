@@ -14,7 +14,6 @@ from ...gate.saved_model_session import RequestError, cpp_dtype_name
 from .json_document import invalid, is_bytes, json_type, parse_body, read_bytes, shown
 
 __all__ = ["is_row_form", "parse_body", "read_inputs"]
-_MAX_ELEMENTS = 1 << 22
 
 
 def is_row_form(document: dict) -> bool:
@@ -30,7 +29,7 @@ def is_row_form(document: dict) -> bool:
 
 
 def read_inputs(
-    document: dict, signature: meta_graph_pb2.SignatureDef, max_elements: int = _MAX_ELEMENTS
+    document: dict, signature: meta_graph_pb2.SignatureDef, max_elements: int
 ) -> dict[str, np.ndarray]:
     """Turns a parsed body, in either form, into input name -> array.
 
@@ -54,12 +53,12 @@ def _read_rows(document: dict, dtypes: dict[str, tf.DType], max_elements: int) -
         raise invalid(f"JSON Value: {shown(document)} Expecting 'instances' to be an list/array")
     if not rows:
         raise invalid(f"JSON Value: {shown(document)} No values in 'instances' array")
-    if len(dtypes) > 1 and not isinstance(rows[0], dict):
+    named = _is_object(rows[0])
+    if len(dtypes) > 1 and not named:
         raise invalid(
             "instances is a plain list, but expecting list of objects as multiple "
             "input tensors required as per tensorinfo_map"
         )
-    named = _is_object(rows[0])
     columns = {name: _Values(dtype, max_elements) for name, dtype in dtypes.items()}
     for position, row in enumerate(rows):
         if named != _is_object(row):

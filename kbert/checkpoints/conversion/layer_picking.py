@@ -37,4 +37,7 @@ def with_layers(checkpoint: BertCheckpoint, layers: Sequence[int]) -> BertCheckp
     note = f"layers {', '.join(map(str, layers))} of {number}"
     report = dataclasses.replace(checkpoint.report, notes=[*checkpoint.report.notes, note])
     encoder = dataclasses.replace(checkpoint.encoder, num_hidden_layers=len(layers))
-    return dataclasses.replace(checkpoint, encoder=encoder, tensors=tensors, report=report)
+    recorded = checkpoint.recorded
+    if recorded:  # a threshold or a temperature that was chosen for all layers means nothing for some of them
+        recorded = dataclasses.replace(recorded, chosen=None)
+    return dataclasses.replace(checkpoint, encoder=encoder, tensors=tensors, report=report, recorded=recorded)

@@ -6,6 +6,7 @@ from pathlib import Path
 from absl import logging
 
 from kbert.config import FinetuningConfig, to_dict
+from kbert.experiments.start_content import content_digest
 from kbert.input_pipelines.tables.table_paths import source_digest
 from kbert.manifest import FILE_NAME, read_manifest
 from kbert.tasks import TASKS
@@ -38,11 +39,14 @@ def layer_records(
     asked = {
         "input_digest": source_digest(input_file),
         "init_checkpoint": source,
+        "init_content": content_digest(source),
         "max_seq_length": config.max_seq_length,
         "task_settings": _of_rows(task_class, to_dict(task_class.read_settings(config.task_settings))),
     }
     settings = read_manifest(folder).settings
     there = {name: settings.get(name) for name in asked}
+    if not (there["init_content"] and asked["init_content"]):  # older records, or a checkpoint that is gone
+        there["init_content"] = asked["init_content"]
     there["task_settings"] = _of_rows(task_class, settings.get("task_settings") or {})
     differing = [
         f"{name} (was {there[name]!r}, now {value!r})"

@@ -63,19 +63,18 @@ class DynamicMasks:
         self._seed = seed
         self._masker = PieceMasker(vocabulary, **masking_settings(manifest))
 
-    def __call__(self, batches: tf.data.Dataset, first: int = 0, step: int = 1, deterministic=True):
+    def __call__(self, batches: tf.data.Dataset, first: int = 0, step: int = 1):
         """Batches with `input_ids` masked and the masked-LM features added.
 
         Args:
           batches: a dataset of dicts with `input_ids` and `input_mask`, int32 (batch, seq_length).
           first: the position of the first batch.
           step: the difference between the positions of two consecutive batches.
-          deterministic: whether batches keep their order.
         """
         return batches.enumerate().map(
             lambda index, batch: self._masked(batch, first + step * index),
             num_parallel_calls=tf.data.AUTOTUNE,
-            deterministic=deterministic,
+            deterministic=True,
         )
 
     def _masked(self, batch, position):

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from absl import logging
+
 from kbert.config import DatasetConfig, from_dict
 from kbert.input_pipelines.records.record_folder import RecordFolder
 from kbert.input_pipelines.records.record_shares import WHOLE
@@ -112,6 +114,9 @@ class LabelledRecords(RecordFolder):
     def count_labels(self) -> tuple[dict[str, int], int]:
         """(label -> how many examples have it, the number of examples), as counted when they were made.
 
+        A text in several windows is one example, as in its file. Older records counted every window; so that
+        their runs can be resumed, their numbers are taken with a warning.
+
         Raises:
           ValueError: for records of a task with several labels an example, which are not counted.
         """
@@ -121,7 +126,14 @@ class LabelledRecords(RecordFolder):
                 f"{self.directory} does not say how often each label occurs; give --train_file instead of "
                 "--train_dir, or the weights themselves as a table label -> weight."
             )
-        return counts, self._all_rows
+        counted = sum(counts.values())  # every example has one label
+        if counted != self.manifest.statistics.get("source_examples", self._all_rows):
+            logging.warning(
+                "%s was made by an older kbert, which counted the labels of windows, not of texts: long "
+                "texts weigh more than with --train_file. Make the records again for a new training.",
+                self.directory,
+            )
+        return counts, counted
 
     def check_with(self, task, max_seq_length: int):
         """Does nothing: the examples were checked when the records were made."""

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import tensorflow as tf
+from absl import logging
 
+from kbert.activity import activity
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
 from kbert.input_pipelines.records import damaged_records, record_ranges
@@ -44,7 +46,6 @@ def training_batches(
     share=WHOLE,
     length_buckets: Sequence[int] | Mapping[int, int] = (),
     damaged_shards: frozenset[str] = frozenset(),
-    deterministic: bool = True,
 ) -> tf.data.Dataset:
     """Endless shuffled batches, each a dict name -> tensor of shape [batch_size, ...].
 
@@ -64,8 +65,6 @@ def training_batches(
       length_buckets: see `LengthBuckets`; shapes then vary, in both dimensions.
       damaged_shards: names of shards whose damaged records are left out, see
         `damaged_records.leave_out_damaged`, which also returns the manifest to pass.
-      deterministic: False allows any order of records if that is faster. Then an epoch has the same records
-        each time, but not in the same order.
 
     Raises:
       ValueError: when there are fewer records than one batch, or `batch_size` is not divisible by the number
@@ -77,7 +76,7 @@ def training_batches(
     own = _Files(directory, record_ranges_of(manifest.shards, start, end), damaged_shards)
 
     def epoch(seed):
-        records = own.shuffled_records(seed, deterministic)
+        records = own.shuffled_records(seed)
         return records.apply(tf.data.experimental.assert_cardinality(end - start)).shuffle(
             shuffle_buffer(manifest), seed=seed, reshuffle_each_iteration=False
         )
@@ -96,10 +95,10 @@ def training_batches(
     else:
         first, step = start_example // share.num_input_pipelines, own_batch_size
         records = endless_epochs(epoch, end - start, seed, first)
-        batches = _parse(records.batch(own_batch_size, drop_remainder=True), manifest, deterministic)
+        batches = _parse(records.batch(own_batch_size, drop_remainder=True), manifest)
     if has_dynamic_masks(manifest):
         masks = DynamicMasks(manifest, read_vocabulary(directory, manifest), (seed, share.input_pipeline_id))
-        batches = masks(batches, first, step, deterministic)
+        batches = masks(batches, first, step)
     return without_autotune(batches.prefetch(tf.data.AUTOTUNE))
 
 
@@ -177,16 +176,23 @@ def naming_damaged_records(*sets):
     try:
         yield
     except _DAMAGE_ERRORS as error:
+        logging.info("reading failed: %s; looking for a record that is the cause.", _first_line(error))
         for directory, manifest in sets:
-            problem = next(damaged_records.problems(directory, manifest), None)
+            with activity(f"looking for a damaged record in {directory}"):
+                problem = next(damaged_records.problems(directory, manifest), None)
+                wrong = None if problem else next(record_ranges.wrong_records(directory, manifest), None)
             if problem:
                 raise ValueError(
                     f"{problem}; make the records again, or pass --records_errors=skip to leave out damaged "
                     "records."
                 ) from error
-            if problem := next(record_ranges.wrong_records(directory, manifest), None):
-                raise ValueError(f"{problem}; make the records again.") from error
+            if wrong:
+                raise ValueError(f"{wrong}; make the records again.") from error
         raise
+
+
+def _first_line(error):
+    return (error.message.splitlines() or [type(error).__name__])[0]
 
 
 class _Files:
@@ -203,7 +209,7 @@ class _Files:
         """All records, in order."""
         return self._parts(tf.range(len(self._paths), dtype=tf.int64)).flat_map(self._open)
 
-    def shuffled_records(self, seed, deterministic):
+    def shuffled_records(self, seed):
         """All records, several files at a time; the order depends on `seed`, an int64 scalar tensor."""
         numbers = tf.range(len(self._paths), dtype=tf.int64)
         order = tf.random.experimental.stateless_shuffle(numbers, seed=tf.stack([seed, 0]))
@@ -212,7 +218,7 @@ class _Files:
             cycle_length=min(_SHARDS_AT_ONCE, len(self._paths)),
             block_length=_RECORDS_IN_TURN,
             num_parallel_calls=tf.data.AUTOTUNE,
-            deterministic=deterministic,
+            deterministic=True,
         )
 
     def parsed(self, manifest):
@@ -243,7 +249,7 @@ def _whole_records(paths):
         yield from damaged_records.whole_records(path.decode())
 
 
-def _parse(batches, manifest, deterministic=True):
+def _parse(batches, manifest):
     """Serialized tf.train.Example batches -> dicts with the dtypes of the manifest."""
 
     def parse(serialized):
@@ -252,7 +258,7 @@ def _parse(batches, manifest, deterministic=True):
         with tf.control_dependencies([record_ranges.require_ranges(examples, manifest)]):
             return {name: tf.cast(value, manifest.features[name].dtype) for name, value in examples.items()}
 
-    return batches.map(parse, num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic)
+    return batches.map(parse, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
 
 
 def _weightless(batch):

@@ -47,7 +47,8 @@ class DataOfTask:
     def check_examples(self, examples: list, max_seq_length: int):
         """Raises ValueError for examples or a length that do not fit the task's settings.
 
-        Called before a run is made, so that nothing is left behind.
+        Called before a run is made, so that nothing is left behind; and where records are made, with a part
+        of the examples at a time.
         """
 
     def check_training(self, config: FinetuningConfig, examples: list | None):

@@ -27,14 +27,16 @@ def best_tokens(model, vocabulary: Vocabulary, inputs: dict, top_k, whole_words)
     """
     masked = tf.where(inputs["input_mask"] > 0, inputs["input_ids"], vocabulary.pad_id)
     positions, num_masks = _positions_of(masked, vocabulary.mask_id)
-    probabilities = tf.nn.softmax(_logits(model, inputs | {"masked_lm_positions": positions}, vocabulary))
+    logits = _logits(model, inputs | {"masked_lm_positions": positions}, vocabulary)
+    # Not tf.nn.softmax: oneDNN's gives 0 beside a logit that is no number, and the damage would not show.
+    log_total = tf.reduce_logsumexp(logits, axis=-1, keepdims=True)
     allowed = tf.logical_or(tf.constant(_are_whole_words(vocabulary)), tf.logical_not(whole_words))
     number = tf.minimum(top_k, tf.reduce_sum(tf.cast(allowed, tf.int32)))
-    best, ids = tf.math.top_k(tf.where(allowed, probabilities, -1.0), k=number)
+    best, ids = tf.math.top_k(tf.where(allowed, logits, logits.dtype.min), k=number)
     is_mask = tf.sequence_mask(num_masks, tf.shape(positions)[1])[..., tf.newaxis]
     return {
         "tokens": tf.where(is_mask, tf.gather(tf.constant(vocabulary.tokens), ids), ""),
-        "probabilities": tf.where(is_mask, best, 0.0),
+        "probabilities": tf.where(is_mask, tf.exp(best - log_total), 0.0),
         "num_masks": num_masks,
     }
 

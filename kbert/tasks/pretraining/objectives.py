@@ -105,7 +105,8 @@ class MaskedLM(Task):
 
     def metric_sums(self, outputs, batch):
         predictions = _prediction_weights(batch)
-        masked_lm = correct(outputs["masked_lm_logits"], batch["masked_lm_ids"])
+        # Ties among so many pieces hardly move it, and sharing them takes 65 ms at 640 x 30,522 on two cores.
+        masked_lm = correct(outputs["masked_lm_logits"], batch["masked_lm_ids"], share_ties=False)
         return {"masked_lm_accuracy": (ops.sum(masked_lm * predictions), ops.sum(predictions))}
 
     def baseline(self, batches, vocabulary):

@@ -18,7 +18,13 @@ from kbert.heads.span_head import SpanHead
 from kbert.tasks.pages.answers import answer_sections
 from kbert.tasks.question_answering import squad_scores
 from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
-from kbert.tasks.question_answering.span_answers import FILES, answers_to, given_answer, write_answers
+from kbert.tasks.question_answering.span_answers import (
+    FILES,
+    PIECES,
+    answers_to,
+    given_answer,
+    write_answers,
+)
 from kbert.tasks.question_answering.squad_files import read_questions
 from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
 from kbert.tasks.task import (
@@ -88,7 +94,7 @@ class QuestionAnswering(Task):
 
     @property
     def collected(self):
-        own = ("input_ids",) if self.settings.reproduce_run_squad else ()
+        own = PIECES if self.settings.reproduce_run_squad else ()
         return ("start_logits", "end_logits", PIECE_OFFSETS, MAX_CONTEXT, *own)
 
     # ------------------------------------------------------------------------------- examples

@@ -13,7 +13,8 @@ class QuestionAnsweringSettings:
     further each window begins (a step, not an overlap), `max_query_length` the pieces after which a question
     is cut, `max_answer_length` the most pieces of an answer, and `n_best_size` how many answers
     nbest_predictions.json lists. `reproduce_run_squad` makes evaluations choose and write answers as the
-    original script does, with its realignment; served answers are always the characters of the text.
+    original script does, with its realignment, but never counts padding among the best starts and ends;
+    served answers are always the characters of the text.
 
     Defaults: google-research/bert, run_squad.py.
     """

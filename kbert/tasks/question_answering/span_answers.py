@@ -22,6 +22,7 @@ from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
 from kbert.tasks.question_answering.squad_files import Question
 from kbert.tasks.question_answering.squad_scores import best_scores
 
+PIECES = ("input_ids", "input_mask")  # features that `reproduce_run_squad` reads beside those of `Rows`
 FILES = ("predictions.json", "nbest_predictions.json", "null_odds.json")
 # What run_squad.py answers where it has no candidate at all.
 _EMPTY_OF_ORIGINAL = "empty"
@@ -74,7 +75,8 @@ def answers_to(
     for question, (first, end) in zip(questions, itertools.pairwise([0, *ends]), strict=True):
         rows = _rows(values, slice(first, end))
         if settings.reproduce_run_squad:
-            found.append(_original(question, rows, values["input_ids"][first:end], settings, vocabulary))
+            input_ids, input_mask = (values[name][first:end] for name in PIECES)
+            found.append(_original(question, rows, input_ids, input_mask, settings, vocabulary))
         else:
             found.append(_answer(question, rows, settings))
     return found
@@ -147,9 +149,10 @@ def _with_null(candidates, null):
         yield null
 
 
-def _original(question, rows, input_ids, settings, vocabulary):
-    """As run_squad.py does it, with sums in double precision."""
-    spans = original_spans(rows, settings.max_answer_length, settings.n_best_size)
+def _original(question, rows, input_ids, input_mask, settings, vocabulary):
+    """As run_squad.py does it, with sums in double precision, but for padding; see `original_spans`."""
+    input_mask = input_mask[:, : rows.start_logits.shape[1]]
+    spans = original_spans(rows, input_mask, settings.max_answer_length, settings.n_best_size)
     texts = original_texts(spans, rows, input_ids, question.context, vocabulary)
     candidates = (
         Rival(text, span.start_logit, span.end_logit) for text, span in zip(texts, spans, strict=True)

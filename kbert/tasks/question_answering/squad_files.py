@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import ijson
 
-from kbert.files.compression import compression_of, require_read_kind
+from kbert.files.compression import naming_damage, opener_of, require_read_kind
 from kbert.input_pipelines.json_rows import name_of, why_no_text
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -84,19 +84,13 @@ def _opened(path):
     if not path.is_file():
         raise ValueError(f"file of questions {path} does not exist.")
     require_read_kind(path, "JSON in SQuAD's form")
-    compression = compression_of(path)
-    damages = compression.errors if compression else ()
     try:
-        with open(path, "rb") as raw, compression.open(raw) if compression else raw as stream:
+        with naming_damage(path, "get it again"), opener_of(path)(path, "rb") as stream:
             if stream.read(len(_BYTE_ORDER_MARK)) != _BYTE_ORDER_MARK:
                 stream.seek(0)
             yield stream
     except ijson.JSONError as error:
         raise ValueError(f"{path} is not whole JSON ({_sentence(error)}); make or get it again.") from None
-    except damages as error:
-        if getattr(error, "errno", None) is not None:  # the disk, not the file's contents
-            raise
-        raise ValueError(f"{path} is not a whole {compression.name} file ({error}); get it again.") from None
 
 
 def _sentence(error):

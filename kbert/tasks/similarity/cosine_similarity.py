@@ -71,12 +71,12 @@ class CosineSimilarity(EmbeddingTask):
 
     def check_examples(self, examples, max_seq_length):
         low, high = self.lowest_score, self.highest_score
-        for number, example in enumerate(examples, start=1):
+        for example in examples:
             if example.score is not None and not low <= example.score <= high:
                 raise ValueError(
-                    f"example {number} ({example.texts[0][:60]!r}) has the score {example.score:g}, which is "
-                    f"not between lowest_score={low:g} and highest_score={high:g}; set both in "
-                    "[task_settings] to the range of the file's scores."
+                    f"the example that begins with {example.texts[0][:60]!r} has the score "
+                    f"{example.score:g}, which is not between lowest_score={low:g} and "
+                    f"highest_score={high:g}; set both in [task_settings] to the range of the file's scores."
                 )
 
     def as_cosines(self, scores):

@@ -24,6 +24,10 @@ def workers_of(tf_config: str) -> list[tuple[str, int]]:
       ValueError: when it is not JSON of the expected form, names jobs other than worker and chief, or names
         a task of this process that is not in the cluster.
     """
+    return _listed_workers(tf_config) or [("worker", 0)]
+
+
+def _listed_workers(tf_config):
     try:
         config = json.loads(tf_config)
         cluster, task = config.get("cluster", {}), config.get("task", {})
@@ -53,7 +57,7 @@ def workers_of(tf_config: str) -> list[tuple[str, int]]:
             f"TF_CONFIG: the task of this process is {own[0]} {own[1]}, which is not in the cluster {sizes}; "
             "indices count from 0."
         )
-    return workers or [("worker", 0)]
+    return workers
 
 
 def require_workers(environment: Mapping[str, str] = os.environ):
@@ -64,7 +68,11 @@ def require_workers(environment: Mapping[str, str] = os.environ):
             "--strategy=multi_worker needs the environment variable TF_CONFIG in every worker, for example "
             f"TF_CONFIG='{_EXAMPLE}'; under Slurm --cluster=slurm sets it."
         )
-    workers_of(tf_config)
+    if not _listed_workers(tf_config):
+        raise ValueError(
+            f"--strategy=multi_worker: TF_CONFIG={tf_config!r} lists no worker; it should look like "
+            f"{_EXAMPLE}."
+        )
 
 
 def slurm_tf_config(environment: Mapping[str, str] = os.environ, port_base: int = 8888) -> str:

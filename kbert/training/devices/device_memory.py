@@ -18,15 +18,27 @@ def memory_of_gpu() -> DeviceMemory | None:
     """The total memory of the GPU with the least memory, as nvidia-smi reports it; None without a GPU.
 
     The free memory would be no good measure: TensorFlow takes nearly all memory of a GPU at its first use.
+    GPUs that CUDA_VISIBLE_DEVICES leaves out do not count. Its numbers are taken as nvidia-smi's, which is
+    certain where all cards are alike or CUDA_DEVICE_ORDER is PCI_BUS_ID.
     """
-    query = ["nvidia-smi", "--query-gpu=memory.total,name", "--format=csv,noheader,nounits"]
+    query = ["nvidia-smi", "--query-gpu=index,uuid,memory.total,name", "--format=csv,noheader,nounits"]
     try:
         answer = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True).stdout
-        cards = [line.split(", ", 1) for line in answer.splitlines() if line.strip()]
-        mebibytes, name = min((int(total), name) for total, name in cards)
+        cards = [line.split(", ", 3) for line in answer.splitlines() if line.strip()]
+        mebibytes, name = min((int(total), name) for *names, total, name in cards if _is_visible(names))
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
     return DeviceMemory(mebibytes * 2**20, name.strip())
+
+
+def _is_visible(names) -> bool:
+    """Whether CUDA_VISIBLE_DEVICES has a GPU of this [number, UUID]: its number, or how its UUID begins."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return True
+    number, uuid = names
+    given = [one.strip() for one in visible.split(",")]
+    return any(one == number or (one.startswith("GPU-") and uuid.startswith(one)) for one in given)
 
 
 def memory_of_cpu(root: str | Path = "/") -> DeviceMemory:

@@ -1,5 +1,6 @@
 """Writes the lines of metrics.jsonl as event files too, for TensorBoard."""
 
+import contextlib
 import importlib.util
 import socket
 from pathlib import Path
@@ -32,8 +33,9 @@ class EventFiles:
         self._folder = Path(folder)
         self._writers = {}
         self._is_broken = False
-        for old in self._folder.glob("*/events.out.tfevents.*.kbert"):
-            old.unlink()
+        with self._unless_broken():
+            for old in self._folder.glob("*/events.out.tfevents.*.kbert"):
+                old.unlink()
         for line in lines:
             self.write(line)
 
@@ -41,9 +43,14 @@ class EventFiles:
         """Appends one line. Its numbers become scalars; lists and strings are left out."""
         if self._is_broken:
             return
-        try:
+        with self._unless_broken():
             self._add(line)
             self._flush()
+
+    @contextlib.contextmanager
+    def _unless_broken(self):
+        try:
+            yield
         except (OSError, tf.errors.OpError) as error:  # TensorFlow has its own errors for a full disk
             self._is_broken = True
             logging.warning(

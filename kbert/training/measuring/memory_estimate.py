@@ -26,9 +26,9 @@ _BACKWARD_INTERMEDIATE_VECTORS = 2
 _BACKWARD_ATTENTION_MATRICES = 2
 # The embeddings keep their normalized sum and their output.
 _EMBEDDING_HIDDEN_VECTORS = 2
-# float32 vectors of `vocab_size` for each prediction at the moment of highest use: product, logits,
-# probabilities, gradient. (Measurements gave between 3.1 and 4, see docs/watching.md.)
-_LOGIT_VECTORS = 4
+# float32 vectors of `vocab_size` for each prediction at the moment of highest use: logits, their gradient,
+# and a copy of it. (Fitted to the measurements of docs/watching.md; single rows ask for 1.7 to 4.2.)
+_LOGIT_VECTORS = 3
 # Copies of all gradients while weights are updated: before and after clipping.
 _GRADIENT_COPIES = 2
 # The same while gradients of the parts of a batch are added: sums before and after, and the loop's copies.
@@ -117,7 +117,7 @@ def estimate_memory(config: EncoderConfig, shape: TrainingShape) -> MemoryEstima
       >>> heads = Heads(masked_lm=True, pooled_labels=2)
       >>> estimate = estimate_memory(EncoderConfig(), TrainingShape(32, 128, 20, heads))
       >>> f"{estimate.total / 2**30:.1f} GiB for BERT-base"
-      '4.8 GiB for BERT-base'
+      '4.7 GiB for BERT-base'
     """
     parameters, width = num_parameters(config, shape.heads), _COMPUTE_BYTES[shape.precision]
     hidden, inner = config.hidden_size, config.intermediate_size

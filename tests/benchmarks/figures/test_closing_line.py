@@ -24,6 +24,12 @@ def test_the_machine_and_its_instructions(tmp_path, flags, has, words):
     assert machine.in_words(facts | {"cores": 1}) == f"AMD EPYC, 1 core, {words}"
 
 
+@pytest.mark.parametrize("name", ["bfloat16", "hugging_face/bfloat16+compile"])
+def test_bfloat16_takes_part_where_the_machine_has_its_instructions(name):
+    assert machine.fit_for_machine(["float32", name], {"bfloat16": ["AMX"]}) == ["float32", name]
+    assert machine.fit_for_machine(["float32", name], {"bfloat16": []}) == ["float32"]
+
+
 def test_a_machine_without_cpuinfo_is_named_all_the_same(tmp_path):
     facts = machine.machine(tmp_path / "none")
     assert facts["processor"] and facts["bfloat16"] == []
@@ -66,7 +72,10 @@ def test_a_benchmark_prints_its_line_and_appends_it_where_it_is_asked_to(tmp_pat
 
     flags.DEFINE_string("figures_file", None, "", flag_values=values)
     values(["x", f"--figures_file={tmp_path}/x.jsonl"])
-    with pytest.raises(ValueError, match="several tables were measured at once; choose one of them"):
-        closing_line.close("training_step", {})
+    with pytest.raises(ValueError, match="takes one table, but 2 are to be measured; choose one of them"):
+        closing_line.require_one_table(2)
+    closing_line.require_one_table(1)
+    with pytest.raises(ValueError, match="kernels has no table that a page shows"):
+        closing_line.close("kernels", {})
     closing_line.close("training_step", {}, {"kbert/float32": {"seconds": 1.0}})
     assert records.last_record("x", None, tmp_path)["rows"] == {"kbert/float32": {"seconds": 1.0}}

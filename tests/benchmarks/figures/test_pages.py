@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from benchmarks import REPOSITORY
 from benchmarks.figures import captions, formats, grids, marked_pages, pages, records, result_tables
 
 RECORD = {
@@ -21,11 +22,11 @@ RECORD = {
 @pytest.mark.parametrize("page", pages.pages_of_figures())
 def test_the_tables_of_a_page_are_those_that_are_written(page):
     """Where this fails: python -m benchmarks.figures."""
-    assert (pages.REPOSITORY / page).read_text(encoding="utf-8") == pages.written_page(page)
+    assert (REPOSITORY / page).read_text(encoding="utf-8") == pages.written_page(page)
 
 
 def test_each_table_stands_on_one_page():
-    texts = [(pages.REPOSITORY / page).read_text(encoding="utf-8") for page in pages.pages_of_figures()]
+    texts = [(REPOSITORY / page).read_text(encoding="utf-8") for page in pages.pages_of_figures()]
     names = [name for text in texts for name in marked_pages.marked_names(text)]
     assert sorted(names) == sorted(pages.TABLES)
 
@@ -41,21 +42,30 @@ def test_every_record_is_whole_and_used():
             assert last in shown, f"{file.name}: no table shows {record.get('task') or 'it'}"
 
 
-def test_the_row_of_the_readme_beside_other_libraries_is_that_of_the_record():
-    text = (pages.REPOSITORY / "README.md").read_text(encoding="utf-8")
-    (cells,) = re.findall(r"^\| pretraining step, BERT-base, CPU \|(.*)\|$", text, re.MULTILINE)
-    record = records.last_record("training_step_bert_base")
+@pytest.mark.parametrize(
+    ("label", "name", "precision", "written"),
+    [
+        ("CPU, float32", "training_step_bert_base", "float32", "{:.1f} s".format),
+        ("CPU with AMX, bfloat16", "training_step_bert_base_bfloat16", "bfloat16", "{:.2f} s".format),
+    ],
+)
+def test_the_rows_of_the_readme_beside_other_libraries_are_those_of_the_records(
+    label, name, precision, written
+):
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    (cells,) = re.findall(rf"^\| pretraining step, BERT-base, {label} \|(.*)\|$", text, re.MULTILINE)
+    record = records.last_record(name)
     systems = ("kbert", "hugging_face", "keras_hub", "model_garden")
-    seconds = [records.figure(record, f"{name}/float32", "seconds") for name in systems]
+    seconds = [records.figure(record, f"{system}/{precision}", "seconds") for system in systems]
     assert [cell.strip() for cell in cells.split("|")] == [
-        *(f"{value:.1f} s" for value in seconds),
+        *(written(value).removeprefix("0") for value in seconds),
         "not measured",
     ]
 
 
 def test_what_is_written_by_hand_repeats_the_records():
     """docs/measured.md, whose table nothing writes."""
-    text = (pages.REPOSITORY / "docs" / "measured.md").read_text(encoding="utf-8")
+    text = (REPOSITORY / "docs" / "measured.md").read_text(encoding="utf-8")
     said = []
     for name, rows in (
         ("training_step_bert_mini", ("kbert", "keras_hub", "model_garden", "hugging_face")),

@@ -81,10 +81,15 @@ def test_typed_questions_find_what_answers_them(client):
 
 
 def test_a_version_or_a_label_answers(address):
-    for choice in ({"version": 1}, {"version_label": "stable"}):
-        for api, server in address.items():
+    for api, server in address.items():
+        for choice in ({"version": 1}, {"version_label": "stable"}):
             with ServingClient(server, MODEL, api, **choice) as client:
                 assert client.predict({"text": np.array(["a"])})["label"].tolist() == [b"long"]
+        with (
+            ServingClient(server, MODEL, api, version=7) as client,
+            pytest.raises(ValueError, match="no such version of model 'length' .*, 7.*GET /v1/models/length"),
+        ):
+            client.predict({"text": np.array(["a"])})
     with pytest.raises(ValueError, match="give one of them"):
         ServingClient("localhost:1", MODEL, version=1, version_label="a")
 
@@ -216,6 +221,12 @@ def test_the_command_answers_lines_and_files(address, tmp_path):
         ("a, b", "short"),
         ("a much longer text", "long"),
     ]
+
+    (tmp_path / "numbers.csv").write_text("text\n1\nword\n")
+    result = ask(
+        f"--server={address['grpc']}", f"--input_file={tmp_path}/numbers.csv", "--signature_name=number"
+    )
+    assert result.returncode == 1 and f"error: {tmp_path}/numbers.csv row 2: " in result.stderr
 
     rows = [{"text": "a", "text_pair": letter} for letter in "ab"]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

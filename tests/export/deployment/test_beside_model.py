@@ -73,7 +73,8 @@ def test_the_container_and_the_docker_line_start_the_same_server(base):
     image, *server_flags = command.split("readonly ")[1].split()
     assert f"image: {image}\n" in compose and len(server_flags) == 4
     assert all(f"      - {flag}\n" in compose for flag in server_flags)
-    assert " -e MALLOC_ARENA_MAX=2 " in command and '      MALLOC_ARENA_MAX: "2"\n' in compose
+    for name, value in (("MALLOC_ARENA_MAX", "2"), ("TF_ENABLE_ONEDNN_OPTS", "1")):
+        assert f" -e {name}={value} " in command and f'      {name}: "{value}"\n' in compose
     assert f"source={base.resolve()},target=/models/sst2" in command
     for name in ("models.config", "monitoring.config", "batching_params.pbtxt"):
         assert f"/models/sst2/{name}" in compose and (base / name).is_file()
@@ -85,6 +86,17 @@ def test_a_model_that_cannot_be_batched_has_no_parameters(tmp_path):
         "batching_params.pbtxt" not in told["written"] and not (tmp_path / "batching_params.pbtxt").exists()
     )
     assert "--enable_batching" not in (tmp_path / "compose.yaml").read_text()
+
+
+def test_parameters_of_an_earlier_version_do_not_stay(base):
+    write_model_files(base, "sst2", 3, None)
+    assert not (base / "batching_params.pbtxt").exists()
+
+
+def test_a_folder_of_digits_is_a_name_in_yaml(tmp_path):
+    write_model_files(tmp_path, "2024", 1, None)
+    compose = (tmp_path / "compose.yaml").read_text()
+    assert '\n  "2024":\n' in compose and '      - ".:/models/2024:ro"\n' in compose
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from tensorflow_serving.apis import prediction_log_pb2
 
 from export.deployment import warmup_requests as warmup
 from export.deployment.warmup_requests import length_buckets, read_warmup_requests, write_warmup_requests
+from export.folder_names import WARMUP_FILE
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
 
@@ -74,7 +75,7 @@ def test_a_server_reads_what_was_written(text_inputs, tmp_path):
             texts = [text.encode() if isinstance(text, str) else text for text in wanted.ravel()]
             assert value.ravel().tolist() == (texts if wanted.dtype == object else wanted.ravel().tolist())
             assert value.shape == wanted.shape
-    record = next(tf.data.TFRecordDataset(str(tmp_path / warmup.FILE)).as_numpy_iterator())
+    record = next(tf.data.TFRecordDataset(str(tmp_path / WARMUP_FILE)).as_numpy_iterator())
     log = prediction_log_pb2.PredictionLog.FromString(record)
     assert log.WhichOneof("log_type") == "predict_log"
     assert log.predict_log.request.model_spec.name == "sst2"

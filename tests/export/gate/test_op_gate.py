@@ -1,6 +1,7 @@
 import re
 
 import pytest
+import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from export.gate.op_gate import check_servable, list_ops
@@ -64,6 +65,22 @@ def test_python_callback_is_refused(tmp_path):
     saved_model.meta_graphs.add().graph_def.node.add(name="n", op="EagerPyFunc")
     with pytest.raises(ValueError, match="EagerPyFunc: in graph"):
         check_servable(_write(tmp_path, saved_model))
+
+
+def test_a_function_that_must_be_compiled_is_refused(tmp_path):
+    class Doubling(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+        def __call__(self, x):
+            return double(x)
+
+    @tf.function(jit_compile=True)
+    def double(x):
+        return x + x
+
+    module = Doubling()
+    tf.saved_model.save(module, str(tmp_path), signatures=module.__call__)
+    with pytest.raises(ValueError, match=r"XLA must compile: __inference_double_\d+\. A stock"):
+        check_servable(str(tmp_path))
 
 
 def test_folder_without_model_and_broken_file_are_named(tmp_path):

@@ -80,6 +80,7 @@ def test_a_score_that_is_undefined_is_said_so(tmp_path):
     path = tmp_path / "report.html"
     path.write_text(report_page("a", {"float16": report}, metrics, "pearson"))
     page = read_page(path)
+    assert "<h1>a</h1>" in page and "<title>a</title>" in page
     for shown in ("undefined", "1.25", "100.00%", "2.50", "&lt;rows&gt;", "ADD", "0.7500"):
         assert shown in page, shown
 

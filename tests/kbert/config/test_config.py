@@ -13,6 +13,7 @@ import pytest
 from kbert.commands import command_of
 from kbert.config import (
     DatasetConfig,
+    DistillationConfig,
     EncoderConfig,
     FinetuningConfig,
     OptimizerConfig,
@@ -23,6 +24,7 @@ from kbert.config import (
     load_config,
     to_dict,
 )
+from kbert.config.lora_config import LoraConfig
 from tests.kbert.mutations import mutate_bytes, mutate_json
 from tests.naming import naming
 
@@ -552,6 +554,29 @@ def test_an_override_into_a_preset_keeps_the_preset(write):
     config = load_config(PretrainingConfig, path, ["encoder.hidden_dropout_prob=0"], vocab_size=40)
     tiny = from_dict(EncoderConfig, "bert_tiny")
     assert config.encoder == dataclasses.replace(tiny, hidden_dropout_prob=0.0, vocab_size=40)
+
+
+def test_an_override_into_a_group_that_a_run_recorded_as_null_makes_it(write):
+    path = write(to_dict(FinetuningConfig()))
+    overrides = ["lora.rank=4", 'distillation.teacher="runs/teacher"', "encoder.vocab_size=50"]
+    config = load_config(FinetuningConfig, path, overrides)
+    assert config.lora == LoraConfig(rank=4) and config.encoder == EncoderConfig(vocab_size=50)
+    assert config.distillation == DistillationConfig(teacher="runs/teacher")
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("peak_flops.x=1", "--override='peak_flops.x=1': peak_flops: expected float, received {'x': 1}."),
+        ("dataset.labels.0.x=1", "--override='dataset.labels.0.x=1': '0' is not a group of settings."),
+        ("best_metric.x=1", "--override='best_metric.x=1': best_metric: expected str, received {'x': 1}."),
+    ],
+)
+def test_an_override_into_a_null_number_or_into_a_text_of_a_list_is_refused(write, override, sentence):
+    values = to_dict(FinetuningConfig(dataset=DatasetConfig(labels=("no", "yes"))))
+    with pytest.raises(ValueError) as error:
+        load_config(FinetuningConfig, write(values), [override])
+    assert str(error.value) == sentence
 
 
 def test_an_override_may_choose_the_preset(write):

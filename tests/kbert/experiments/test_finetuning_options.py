@@ -145,6 +145,20 @@ def test_the_topmost_layers_begin_anew_and_the_others_are_those_of_the_checkpoin
         np.testing.assert_array_equal(variable.numpy(), expected, err_msg=name)
 
 
+def test_a_casing_that_contradicts_the_run_or_its_vocabulary_is_refused(
+    pretraining_run, labelled_files, tmp_path
+):
+    task, vocabulary = SequenceClassification(LABELS), pretraining_run.vocabulary()
+    with pytest.raises(ValueError, match=r"do_lower_case=False, but the run .* was made with True; leave it"):
+        find_starting_point(Start(do_lower_case=False), pretraining_run.path, None, task)
+    config = tiny_finetuning_config(encoder=tiny_encoder_config())
+    with pytest.raises(ValueError, match="do_lower_case=False, but the vocabulary of the training has do_lo"):
+        run_finetuning(
+            config, tmp_path / "run", labelled_files[0], vocabulary=vocabulary, do_lower_case=False
+        )
+    assert not (tmp_path / "run").exists()
+
+
 def test_topmost_is_counted_from_the_top():
     config = tiny_finetuning_config(reinit_layers=2)
     names = [f"layer_{index}/attention/query/kernel" for index in range(12)]

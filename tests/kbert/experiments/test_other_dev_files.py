@@ -11,6 +11,7 @@ from kbert.experiments.finished_run import asked_for, finished_metrics, write_re
 from kbert.experiments.labelled_paths import LabelledPaths, named_files
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
+from kbert.training.metric_names import with_prefixed
 from tests.conftest import tiny_finetuning_config, write_labelled_file
 
 
@@ -87,6 +88,30 @@ def test_better_than_constant_is_asked_of_every_metric_with_a_baseline():
     assert no_better_than_constant({"accuracy": 0.5 + 1e-6, "baseline_accuracy": 0.5}, higher) == []
     other = {"mismatched_accuracy": float("nan"), "mismatched_baseline_accuracy": 0.4}
     assert len(no_better_than_constant(good | other, higher)) == 1
+
+
+@pytest.mark.slow
+def test_a_file_whose_metrics_would_replace_others_is_refused_before_training(
+    pretraining_run, labelled_files, tmp_path
+):
+    """A classifier of two labels reports f1 and best_f1."""
+    with pytest.raises(ValueError, match=r"^--other_dev_file=best=\.\.\.: its f1 would be called best_f1,"):
+        run_finetuning(
+            tiny_finetuning_config(),
+            tmp_path / "run",
+            *labelled_files,
+            pretraining_run.path,
+            other_dev_files={"best": labelled_files[1]},
+        )
+    assert not (tmp_path / "run" / "metrics.jsonl").exists()
+
+
+def test_metrics_of_two_further_files_keep_apart_too():
+    metrics = {"f1": 0.1, "strict_f1": 0.2}
+    found = with_prefixed(metrics, "other_", metrics)
+    assert found == metrics | {"other_f1": 0.1, "other_strict_f1": 0.2}
+    with pytest.raises(ValueError, match="its f1 would be called other_strict_f1, as another metric is;"):
+        with_prefixed(found, "other_strict_", metrics)
 
 
 REFUSED = [

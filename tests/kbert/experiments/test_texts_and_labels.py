@@ -75,6 +75,8 @@ def test_pairs_numbers_and_a_development_set(asked):
         ({"labels": ["good"]}, "3 texts but 1 labels; give one label for each text"),
         ({"texts": ["a", 3, "b"]}, r"texts\[1\] is int"),
         ({"dev_texts": ["a"]}, "dev_labels is None; expected a list"),
+        ({"dev_labels": ["good"]}, "dev_labels is given without dev_texts, which it belongs to; give both"),
+        ({"dev_text_pairs": ["a"]}, "dev_text_pairs is given without dev_texts, which it belongs to"),
         ({"epochs": 3}, "epochs=3 is no setting of a fine-tuning"),
         ({"num_train_epochs": -1}, "--override='num_train_epochs=-1': num_train_epochs"),
         ({"max_train_examples": 0}, "max_train_examples=0 must be positive"),

@@ -9,8 +9,10 @@ from kbert.experiments.evaluation import evaluate
 from kbert.inference.answers import answers as predictions
 from kbert.inference.loaded_model import LoadedModel, load
 from kbert.inference.mask_filler import MaskFiller
+from kbert.inference.predictor import Predictor
 from kbert.inference.text_classifier import TextClassifier
 from kbert.input_pipelines.unlabelled_lines import lines_of_standard_input
+from kbert.kernels.kernel import Kernel
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
@@ -220,6 +222,35 @@ def test_a_run_with_weights_that_are_no_numbers_is_refused(finetuned_run, labell
     ):
         with pytest.raises(ValueError, match=sentence):
             answer()
+
+
+def test_a_run_that_is_loaded_with_another_casing_is_refused(finetuned_run):
+    assert load(finetuned_run.path, do_lower_case=True).vocabulary.do_lower_case
+    with pytest.raises(ValueError, match="do_lower_case=False, but the run .* was made with True; leave it"):
+        load(finetuned_run.path, do_lower_case=False)
+    with pytest.raises(ValueError, match=r"allow_unmatched=\['pooler.\*'\] is for checkpoints of others"):
+        load(finetuned_run.path, allow_unmatched=["pooler.*"])
+
+
+def test_a_predictor_names_the_inputs_that_it_expects(finetuned_run, pair_run):
+    for run, inputs in (
+        (finetuned_run, {}),
+        (finetuned_run, {"texts": ["a"]}),
+        (finetuned_run, {"text": ["a"], "text_pair": ["a"]}),
+        (pair_run, {"text": ["a"]}),
+    ):
+        received = ", ".join(sorted(inputs)) or "nothing"
+        with pytest.raises(ValueError, match=f"expects text.*, but received {received}"):
+            Predictor(run)(**inputs)
+
+
+def test_nothing_that_answers_must_be_compiled(finetuned_run, pretraining_run, monkeypatch):
+    """Stock servers refuse to run a function with jit_compile=True."""
+    monkeypatch.setattr(Kernel, "compiled", True)
+    for run in (finetuned_run, pretraining_run):
+        graph = Predictor(run)._run.get_concrete_function().graph
+        library = graph.as_graph_def().library.function
+        assert [one.signature.name for one in library if one.attr["_XlaMustCompile"].b] == []
 
 
 def test_an_evaluation_that_is_no_number_is_refused(finetuned_run, labelled_files, monkeypatch):

@@ -155,12 +155,53 @@ def test_an_answer_that_is_no_number_is_refused_and_its_text_named(broken, value
         fill(["walk [MASK]", "jump [MASK]"])
 
 
-def test_the_place_of_a_vector_that_is_no_number_is_that_in_the_callers_list(broken):
-    loaded = broken(TASKS["encoder"](), np.nan)
-    texts = ["walk " * (40 - index) for index in range(40)]  # embedded from the last to the first
-    texts[3] = "jump " * 37
-    with pytest.raises(ValueError, match=r"for texts\[3\]"):
-        loaded.embed(texts)
+# Longer than one batch; the shortest texts, which are the last, are answered first.
+MANY = ["[MASK]" + " a" * (40 - index) for index in range(40)]
+
+
+@pytest.mark.slow
+def test_the_place_of_an_answer_that_is_no_number_is_that_in_the_callers_list(broken):
+    texts = [*MANY[:3], MANY[3].replace("a", "jump"), *MANY[4:]]
+    classifier = broken(TASKS["sequence_classification"](["quiet", "loud"]), np.nan)
+    for road in (TextClassifier(classifier), FeatureExtractor(classifier), classifier.embed):
+        with pytest.raises(ValueError, match=r"for texts\[3\]"):
+            road(texts)
+    with pytest.raises(ValueError, match="for example 4:"):
+        classifier.predict(texts)
+
+
+@pytest.mark.slow
+def test_a_damaged_token_is_no_candidate_but_an_error_of_every_mask(broken):
+    """The table also scores the tokens, of every text; the shortest is answered first."""
+    fill = MaskFiller(broken(TASKS["pretraining"](), np.nan))
+    for asked in ({}, {"whole_words": True}, {"candidates": ["walk"]}):
+        with pytest.raises(ValueError, match=r"for texts\[39\]"):
+            fill(MANY, **asked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["classify", "embed", "extract", "fill"])
+def test_many_texts_are_answered_in_batches_and_in_their_order(roads, name, monkeypatch):
+    """As they are answered one by one."""
+    many, alone = roads[name](MANY), [roads[name](MANY[place]) for place in (0, 3, 39)]
+    assert len(many) == len(MANY)
+    for place, want in zip((0, 3, 39), alone, strict=True):
+        got = many[place]
+        if name == "extract":
+            assert got.tokens == want.tokens
+            got, want = got.values, want.values
+        got, want = (np.ravel(numbers_of(x) if name in ("classify", "fill") else x) for x in (got, want))
+        np.testing.assert_allclose(got, want, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_a_large_list_is_no_large_batch(classifier):
+    extract, lengths = FeatureExtractor(classifier), []
+    run = extract._run
+    extract._run = lambda inputs: lengths.append(inputs["input_ids"].shape[0]) or run(inputs)
+    extract(MANY)
+    extract(MANY, [None, "the"] * 20)
+    assert lengths == [32, 8, 20, 20]
 
 
 # ------------------------------------------------------------------------------------------- fuzz

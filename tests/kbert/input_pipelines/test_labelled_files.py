@@ -1,9 +1,11 @@
 """Labelled files: what is read, and how the rest is refused, with file, line and mend."""
 
+import bz2
 import dataclasses
 import gzip
 import itertools
 import json
+import lzma
 import random
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import (
     LabelledText,
+    columns_of_lines,
     count_rows,
     fingerprint_of,
     labels_of,
@@ -84,9 +87,25 @@ def test_a_file_without_a_header_line(write):
     ]
 
 
-def test_compressed_files_and_a_format_of_their_own(write):
-    path = write("a.tsv.gz", gzip.compress(b"text\tlabel\ngood\t1\n"))
+@pytest.mark.parametrize(("ending", "compression"), [("gz", gzip), ("bz2", bz2), ("XZ", lzma)])
+def test_compressed_files(write, ending, compression):
+    packed = compression.compress(b"text\tlabel\ngood\t1\n")
+    path = write(f"a.TSV.{ending}", packed)
     assert read_rows(path, PLAIN) == [LabelledText("good", None, "1")]
+    assert count_rows(path, PLAIN) == 1 and columns_of_lines(path, PLAIN) == ["text", "label"]
+    path = write(f"b.tsv.{ending}", packed[:-9])
+    for read in (read_rows, count_rows):
+        with pytest.raises(ValueError, match=rf"b.tsv.{ending} is not a whole (gzip|bzip2|xz) file \("):
+            read(path, PLAIN)
+
+
+def test_a_file_that_only_claims_to_be_compressed_is_named_before_it_is_read(write):
+    path = write("a.csv.gz", b"text,label\ngood,1\n")
+    with pytest.raises(ValueError, match=r"a.csv.gz is not a whole gzip file \("):
+        columns_of_lines(path, PLAIN)
+
+
+def test_a_format_of_its_own(write):
     path = write("a.txt", "text\tlabel\ngood\t1\n")
     assert read_rows(path, DatasetConfig(file_format="tsv")) == [LabelledText("good", None, "1")]
 

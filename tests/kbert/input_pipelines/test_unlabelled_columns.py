@@ -1,13 +1,21 @@
 """What is to be answered, from files with named columns."""
 
+import bz2
 import csv
 import gzip
+import lzma
 
 import pyarrow as pa
 import pytest
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.unlabelled_columns import count_rows, examples_of_columns, has_columns
+from kbert.input_pipelines.unlabelled_columns import (
+    count_examples,
+    count_rows,
+    examples_of_columns,
+    has_columns,
+    texts_and_pairs,
+)
 from tests.kbert.input_pipelines.tables.written_tables import every_kind, write_parquet
 
 INPUTS = (("text",), ("text", "text_pair"))
@@ -24,6 +32,14 @@ def test_texts_of_a_csv_file_lose_quotes_header_and_labels(tmp_path):
     path = write_csv(tmp_path / "a.csv", ("id", "text", "label"), ROWS)
     assert has_columns(path) and count_rows(path) == 2
     assert list(examples_of_columns(path, INPUTS)) == [{"text": text, "id": id} for id, text, _ in ROWS]
+
+
+@pytest.mark.parametrize(("ending", "compression"), [(".gz", gzip), (".bz2", bz2), (".xz", lzma)])
+def test_compressed_columns_are_no_lines(tmp_path, ending, compression):
+    path = tmp_path / f"A.CSV{ending}"
+    path.write_bytes(compression.compress(b"text,label\nhot,1\n"))
+    assert has_columns(path) and count_examples(path) == 1
+    assert list(examples_of_columns(path, INPUTS)) == [{"text": "hot"}]
 
 
 def test_columns_are_those_of_the_run_and_else_those_of_the_inputs(tmp_path):
@@ -55,6 +71,17 @@ def test_a_file_without_a_header_has_the_columns_of_the_run(tmp_path):
     (tmp_path / "b.tsv").write_text("good\n")
     with pytest.raises(ValueError, match=r"b.tsv line 1: 1 columns where 2 were expected \(label, text\)"):
         list(examples_of_columns(tmp_path / "b.tsv", INPUTS, dataset))
+
+
+def test_texts_and_pairs_of_a_table_have_a_text_in_each_row(tmp_path):
+    table = pa.table({"text": ["a", "b"], "text_pair": ["c", None]})
+    path = write_parquet(tmp_path / "a.parquet", table)
+    assert list(texts_and_pairs(path)) == [("a", "c"), ("b", None)]
+    path = write_parquet(tmp_path / "b.parquet", pa.table({"text": ["a", None]}))
+    with pytest.raises(ValueError, match="b.parquet row 2 has no text in the column 'text'; leave the row"):
+        list(texts_and_pairs(path))
+    with pytest.raises(ValueError, match="has the columns body"):
+        texts_and_pairs(write_parquet(tmp_path / "c.parquet", pa.table({"body": ["a"]})))
 
 
 def test_files_of_lines_and_of_objects_have_no_columns(tmp_path):

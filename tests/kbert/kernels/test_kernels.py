@@ -15,8 +15,8 @@ from kbert.kernels.kernel import Kernel
 from kbert.kernels.norm import norm_dropout
 from kbert.kernels.random_bits import dropout_mask
 from kbert.kernels.residual_norm import residual_norm
-from kbert.kernels.row_sums import row_sums
 from kbert.kernels.rows import exchange_rows
+from kbert.kernels.sums import column_sums, row_sums
 
 SEED = tf.constant([3, 4], tf.uint32)
 RATE = 0.3
@@ -170,13 +170,16 @@ def test_a_kernel_keeps_sixteen_bits(name):
 
 
 @pytest.mark.parametrize("accelerators, products", [([], 1), (["/GPU:0"], 0)])
-def test_rows_are_summed_by_a_product_on_a_cpu_alone(accelerators, products, monkeypatch):
+def test_rows_and_columns_are_summed_by_products_on_a_cpu_alone(accelerators, products, monkeypatch):
     """A GPU rounds the factors of a product to TF32."""
     monkeypatch.setattr(tf.config, "list_logical_devices", lambda kind: accelerators)
-    graph = tf.function(row_sums).get_concrete_function(tf.TensorSpec((2, 3, 9))).graph
-    assert sum("MatMul" in operation.type for operation in graph.get_operations()) == products
-    x = numbers(2, 3, 9)
-    np.testing.assert_allclose(row_sums(tf.constant(x, tf.float32)), x.sum(-1, keepdims=True), atol=1e-5)
+    rows, columns = numbers(2, 3, 9), numbers(7, 9)
+    expected = {row_sums: (rows, rows.sum(-1, keepdims=True)), column_sums: (columns, columns.sum(0))}
+    for sums, (x, want) in expected.items():
+        x = tf.constant(x, tf.float32)
+        operations = tf.function(sums).get_concrete_function(x).graph.get_operations()
+        assert sum("MatMul" in operation.type for operation in operations) == products
+        np.testing.assert_allclose(sums(x), want, atol=1e-5)
 
 
 def test_logits_far_apart_stay_finite():

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from kbert.config import EncoderConfig, FinetuningConfig, LoraConfig, to_dict
+from kbert.config import EncoderConfig, FinetuningConfig, LoraConfig, OptimizerConfig, to_dict
 from kbert.reporting.line_pictures import Kind, Series, chart, short_number, thin
 from kbert.reporting.run_metrics import RunMetrics
 from kbert.reporting.run_page import write_run_page
@@ -109,12 +109,14 @@ def test_phases_are_marked_where_they_begin(run_folder, tmp_path):
 
 def test_a_run_under_way_says_how_far_it_is(run_folder, tmp_path):
     phases = [{"num_train_steps": 900}, {"num_train_steps": None}]
-    for config, total in (
-        ({"num_train_steps": 300}, "300"),
-        ({"num_train_steps": 100, "phases": phases}, "1,000"),
+    by_time = to_dict(OptimizerConfig(decay="budget", train_minutes=52))
+    for config, steps in (
+        ({"num_train_steps": 300}, "200 of 300 steps"),
+        ({"num_train_steps": 100, "phases": phases}, "200 of 1,000 steps"),
+        ({"num_train_steps": 1_000_000, "optimizer": by_time}, "200 steps"),
     ):
-        html = page_of(tmp_path / "page.html", run=run_folder(f"of {total}", LINES, config))
-        assert f"After <b>200 of {total} steps</b> in 6m40s of training: on held-out data" in html
+        html = page_of(tmp_path / "page.html", run=run_folder(steps, LINES, config))
+        assert f"After <b>{steps}</b> in 6m40s of training: on held-out data" in html
 
 
 def test_settings_are_shown_and_names_are_escaped(run_folder, tmp_path):

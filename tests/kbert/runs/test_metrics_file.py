@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 
 import pytest
 
@@ -26,6 +27,21 @@ def test_a_line_that_cannot_be_written_waits_and_leaves_no_half(metrics_file, mo
         metrics_file.append(line(3))
     assert read_metrics(metrics_file.path) == [line(1), line(2, loss=1.0), line(3)]
     assert f"METRICS NOT WRITTEN ({os.strerror(errno.EIO)}): 1 line(s) are kept" in caplog.text
+
+
+def test_a_disk_that_takes_a_part_of_a_line_and_then_none_leaves_no_half(metrics_file, caplog):
+    """Files may not grow beyond 10 bytes more: a write takes these, and every later one fails."""
+    metrics_file.append(line(1))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (metrics_file.path.stat().st_size + 10, hard))
+    try:
+        metrics_file.append(line(2, loss=1.0))
+        assert metrics_file.path.read_bytes() == b'{"step": 1, "split": "train"}\n'
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    metrics_file.append(line(3))
+    assert read_metrics(metrics_file.path) == [line(1), line(2, loss=1.0), line(3)]
+    assert "METRICS NOT WRITTEN" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kbert.config import OptimizerConfig
+from kbert.config import DistillationConfig, OptimizerConfig
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
@@ -47,6 +47,31 @@ def test_another_config_is_refused_with_every_difference(run, vocabulary):
         "optimizer.learning_rate (was 0.002, now 0.001); seed (was 12345, now 3). "
         "Repeat its settings to resume it, or choose a new folder."
     )
+
+
+def student_of(teacher):
+    settings = DistillationConfig(teacher=teacher, init_layers=(0,))
+    details = DETAILS | {"teacher_digest": "1234", "init_checkpoint": teacher, "from_scratch": False}
+    return tiny_pretraining_config(distillation=settings), details
+
+
+def test_a_student_that_starts_from_its_teachers_layers_goes_on_when_the_teacher_has_moved(
+    tmp_path, vocabulary
+):
+    RunDirectory.create_or_resume(tmp_path / "run", *student_of("here"), vocabulary)
+    RunDirectory.create_or_resume(tmp_path / "run", *student_of("elsewhere"), vocabulary)
+    config, details = student_of("here")
+    for changed in ({"teacher_digest": "5678"}, {"from_scratch": True}):
+        with pytest.raises(ValueError, match=f"it differs in {next(iter(changed))} "):
+            RunDirectory.create_or_resume(tmp_path / "run", config, details | changed, vocabulary)
+
+
+def test_a_student_that_was_recorded_as_random_goes_on(tmp_path, vocabulary):
+    """Older runs recorded a start from the teacher's layers like this."""
+    config, details = student_of("here")
+    old = details | {"init_checkpoint": None, "from_scratch": True}
+    RunDirectory.create_or_resume(tmp_path / "run", config, old, vocabulary)
+    RunDirectory.create_or_resume(tmp_path / "run", config, details, vocabulary)
 
 
 def test_a_longer_training_is_told_how_to_go_on(run, vocabulary):
@@ -122,6 +147,11 @@ def test_best_last_or_a_step(pretraining_run):
     for wrong in (7, "newest", "-6"):
         with pytest.raises(ValueError, match=f"no checkpoint {wrong!r}; choose last, best or one of the st"):
             run.checkpoint(wrong)
+
+
+def test_a_run_may_be_opened_at_one_of_its_checkpoints(pretraining_run):
+    run = RunDirectory(pretraining_run.path, 6)
+    assert [run.checkpoint(which).name for which in (None, "last")] == ["step-00000006", "step-00000012"]
 
 
 def test_a_run_that_was_never_evaluated_has_no_best(pretraining_run, tmp_path):

@@ -8,12 +8,15 @@ import pytest
 from export import source_flags
 from kbert.checkpoints.as_run import open_as_run
 from kbert.config import DatasetConfig, to_dict
+from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.metrics_file import json_ready
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
-from tests.conftest import LABELS, tiny_finetuning_config
+from kbert.tasks.question_answering import QuestionAnswering
+from tests.conftest import LABELS, MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config
+from tests.kbert.runs.written_run import written_run
 from tests.kbert.scripts.test_command_lines import run_script
 
 
@@ -40,7 +43,7 @@ def test_a_folder_of_others_is_evaluated_as_the_run(finetuned_run, folder, label
 
 def test_a_checkpoint_is_a_run_only_for_the_time_being(folder):
     dataset = DatasetConfig(text="sentence", labels=("other", "names"))
-    with open_as_run(folder, dataset=dataset) as run:
+    with open_as_run(folder, config=tiny_finetuning_config(dataset=dataset)) as run:
         path = run.path
         assert run.task().name == "sequence_classification" and run.checkpoint().is_dir()
         assert (run.config.dataset.text, run.config.dataset.labels) == ("sentence", LABELS)
@@ -51,9 +54,38 @@ def test_a_run_is_opened_as_it_is(finetuned_run):
     with open_as_run(finetuned_run.path, run_only="--keep_chosen") as run:
         assert run.path == finetuned_run.path
     assert run.path.is_dir()
-    for arguments in ({"dataset": DatasetConfig()}, {"do_lower_case": True}):
+    for arguments in ({"config": tiny_finetuning_config()}, {"do_lower_case": True}):
         with pytest.raises(ValueError, match=r"is for checkpoints of others; the run .* records it"):
             open_as_run(finetuned_run.path, **arguments).__enter__()
+
+
+def test_a_config_says_settings_and_length_too(vocabulary, tmp_path):
+    """SQuAD v2.0 with default settings would be SQuAD v1.1, in windows of another length."""
+    model = QuestionAnswering().build_model(BertEncoder(tiny_encoder_config()))
+    run = written_run(tmp_path / "run", QuestionAnswering(), model, vocabulary)
+    convert_checkpoint(run.path, tmp_path / "squad", "hugging_face")
+    settings = {"unanswerable": True, "doc_stride": 5, "null_score_diff_threshold": 1.5}
+    config = tiny_finetuning_config(task="question_answering", task_settings=settings, max_seq_length=17)
+    with open_as_run(tmp_path / "squad", config=config) as run:
+        assert run.task().get_config() == QuestionAnswering(**settings).get_config()
+        assert run.config.task_settings == settings
+        assert run.details["max_seq_length"] == run.config.max_seq_length == 17
+    with open_as_run(tmp_path / "squad") as run:
+        assert run.task().get_config() == QuestionAnswering().get_config()
+        assert run.config.max_seq_length == MAX_SEQ_LENGTH  # which the folder records
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"task": "question_answering"}, r"is for the task question_answering, but .* is a sequence_class"),
+        ({"max_seq_length": 33}, "max_seq_length=33, but .* has 32 positions; give a config with max_seq_"),
+        ({"task_settings": {"doc_strid": 3}}, "doc_strid"),
+    ],
+)
+def test_a_config_that_does_not_fit_is_refused(folder, changes, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        open_as_run(folder, config=tiny_finetuning_config(**changes)).__enter__()
 
 
 @pytest.mark.parametrize("flag", ["--keep_chosen", "--checkpoint=best", "--split=dev"])
@@ -68,7 +100,8 @@ def test_what_needs_a_run_names_the_conversion(folder, flag):
 
 def test_an_export_takes_either_from_run_dir(finetuned_run, folder, monkeypatch):
     def source(path, **flags):
-        given = {"init_checkpoint": None, "do_lower_case": None, "allow_unmatched": []} | flags
+        given = {"init_checkpoint": None, "do_lower_case": None, "allow_unmatched": [], "checkpoint": None}
+        given |= flags
         monkeypatch.setattr(source_flags, "FLAGS", SimpleNamespace(run_dir=path, **given))
         return source_flags.source_of_flags()
 
@@ -77,3 +110,9 @@ def test_an_export_takes_either_from_run_dir(finetuned_run, folder, monkeypatch)
     assert isinstance(loaded, LoadedModel) and tuple(loaded.task.labels) == LABELS
     with pytest.raises(ValueError, match="a run records what they say"):
         source(finetuned_run.path, do_lower_case=True)
+    step = int(finetuned_run.checkpoint().name.removeprefix("step-"))
+    assert source(finetuned_run.path, checkpoint=str(step)).checkpoint() == finetuned_run.checkpoint()
+    with pytest.raises(ValueError, match=f"no checkpoint '{step + 1}'; choose last, best or one of the"):
+        source(finetuned_run.path, checkpoint=str(step + 1))
+    with pytest.raises(ValueError, match="checkpoint='best' chooses a checkpoint of a run, but .* is not a"):
+        source(folder, checkpoint="best")

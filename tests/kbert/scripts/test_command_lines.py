@@ -187,6 +187,11 @@ def test_features_from_the_command_line(finetuned_run, tmp_path):
             ["--eval_file=b.tsv", "--html_file={0}/a.html", "--output_file={0}/a.html"],
             "give two names",
         ),
+        (
+            "run_evaluation",
+            ["--eval_file=b.tsv", "--html_file={0}/a.html", "--output_file={0}/new/metrics.json"],
+            "new/metrics.json: its folder does not exist; make it first.",
+        ),
     ],
 )
 def test_pages_are_refused_at_once_where_they_cannot_be_written(tmp_path, name, arguments, sentence):
@@ -201,8 +206,8 @@ def test_pages_are_refused_at_once_where_they_cannot_be_written(tmp_path, name, 
 def test_a_page_of_an_evaluation_and_of_attention_from_the_command_line(
     finetuned_run, labelled_files, tmp_path
 ):
-    page = tmp_path / "dev.html"
-    kept = tmp_path / "dev.json"
+    page = tmp_path / "new" / "dev.html"  # whose folder is made, before the metrics are written
+    kept = tmp_path / "new" / "dev.json"
     arguments = [f"--eval_file={labelled_files[1]}", f"--html_file={page}", "--html_examples=2"]
     result = run_script(
         "run_evaluation", f"--run_dir={finetuned_run.path}", f"--output_file={kept}", *arguments

@@ -16,6 +16,8 @@ from kbert.runs.run_directory import RunDirectory
 from kbert.training.measuring.progress import TrainingProgress
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, numbers
+from tests.tfrecords_tools import small_corpus
+from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
 
 def test_a_run_leaves_what_it_promises(pretraining_run):
@@ -144,6 +146,33 @@ def test_heldout_records_of_another_vocabulary_are_refused(records_dir, tmp_path
         match=r"is not the vocabulary the records were made with \(fingerprint .*make the records again",
     ):
         run_pretraining(tiny_pretraining_config(), tmp_path / "run", other)
+
+
+def test_heldout_records_longer_than_the_encoder_of_the_checkpoint_are_refused(
+    pretraining_run, records_dir, tmp_path
+):
+    """The config names no encoder: only the checkpoint says that it has 32 positions."""
+    corpus, vocab_file = small_corpus.write_corpus(tmp_path, 4)
+    settings = {"max_seq_length": 40, "max_predictions_per_seq": 4, "dupe_factor": 1}
+    create_pretraining_data(str(corpus), vocab_file, tmp_path / "long", **settings)
+    with pytest.raises(ValueError, match="long has max_seq_length=40, but the encoder has only max_position"):
+        run_pretraining(
+            tiny_pretraining_config(encoder=None),
+            tmp_path / "run",
+            records_dir / "train",
+            tmp_path / "long",
+            init_checkpoint=pretraining_run.path,
+        )
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_casing_that_contradicts_the_records_or_the_run_is_refused(pretraining_run, records_dir, tmp_path):
+    for run_dir, owner in ((tmp_path / "run", records_dir / "train"), (pretraining_run.path, records_dir)):
+        with pytest.raises(
+            ValueError, match=f"^do_lower_case=False, but the vocabulary of {owner}.* has do_lower_case=True;"
+        ):
+            run_pretraining(tiny_pretraining_config(), run_dir, records_dir / "train", do_lower_case=False)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow

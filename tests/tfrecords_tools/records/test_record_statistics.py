@@ -75,6 +75,7 @@ def counted_by_hand(batch):
     text = pieces.total()
     return {
         "records": size,
+        "sequences": size,
         "max_seq_length": LENGTH,
         "tokens": sum(length * count for length, count in lengths.items()),
         "text_tokens": text,
@@ -181,6 +182,28 @@ def test_labels_of_single_texts():
     assert values["first_lengths"] == [2, 2, 2, 0, 0, 0, 0, 0, 0]
     assert values["second_lengths"] == [6, 0, 0, 0, 0, 0, 0, 0, 0]
     assert values["frequent_pieces"] == [["play", 4], ["walk", 2]]
+
+
+def test_labels_are_counted_once_a_text_however_many_windows_it_has():
+    features = encoder_features(4) | {
+        "label_ids": Feature("int32", ()),
+        "window_numbers": Feature("int32", ()),
+    }
+    ids = np.array([[2, 5, 6, 3]] * 5)
+    batch = {"input_ids": ids, "input_mask": np.ones_like(ids), "segment_ids": np.zeros_like(ids)}
+    labelled = {"label_ids": np.array([1, 1, 1, 0, 1]), "window_numbers": np.array([0, 1, 2, 0, 0])}
+    values = counted(batch | labelled, features=features).to_json(VOCABULARY)
+    assert values["labels"] == [1, 2] and values["records"] == 5
+
+
+def test_an_example_may_have_several_sequences():
+    features = {name: Feature("int32", (2, 4)) for name in ("input_ids", "input_mask", "segment_ids")}
+    ids = np.array([[[2, 5, 6, 3], [2, 5, 3, 0]], [[2, 3, 0, 0], [2, 5, 6, 3]], [[2, 5, 6, 3], [2, 5, 6, 3]]])
+    batch = {"input_ids": ids, "input_mask": (ids > 0).astype(np.int32), "segment_ids": 0 * ids}
+    values = counted(batch, features=features).to_json(VOCABULARY)
+    assert (values["records"], values["sequences"]) == (3, 6)
+    assert values["lengths"] == [0, 0, 1, 1, 4]
+    assert values["fill_rate"] == round(21 / 24, 6)
 
 
 def test_no_records_are_no_division_by_zero():

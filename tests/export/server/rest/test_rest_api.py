@@ -113,6 +113,7 @@ def test_floats_are_the_shortest_that_read_back(asked, stubs):
         ({"instances": "a"}, "Expecting 'instances' to be an list/array"),
         ({"instances": ["a"], "signature_name": "x"}, 'signature name: "x" not found in signature def'),
         ({"instances": ["a"], "signature_name": "pair"}, "instances is a plain list, but expecting list of"),
+        ({"instances": [{"b64": "YQ=="}], "signature_name": "pair"}, "expecting list of objects as multiple"),
         ({"instances": [{"text": "a"}], "signature_name": "pair"}, "keys must be equal to: text,text_pair"),
         ({"instances": [{"words": "a"}]}, "JSON object: does not have named input: words"),
         ({"instances": [3]}, "JSON Value: 3 Type: Number is not of expected type: string"),

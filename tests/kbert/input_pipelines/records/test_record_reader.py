@@ -82,13 +82,6 @@ def test_all_shapes_are_fixed_for_xla(tmp_path, with_masks, share):
     assert all(value.shape == training.element_spec[name].shape for name, value in batch.items())
 
 
-def test_a_set_without_order_still_is_every_record_once_an_epoch(records):
-    directory, manifest, _ = records
-    batches = record_reader.training_batches(directory, manifest, 1, seed=1, deterministic=False)
-    found = numbers(batches, 2 * NUMBER)
-    assert sorted(found[:NUMBER]) == sorted(found[NUMBER:]) == list(range(NUMBER))
-
-
 # ---------------------------------------------------------------------------------------------- shares
 
 

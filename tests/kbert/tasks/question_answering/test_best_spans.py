@@ -35,6 +35,14 @@ def every_span(rows, max_answer_length):
     ]
 
 
+def mask_of(rows):
+    """The `input_mask` of random rows: up to one place behind the context, for its [SEP]."""
+    in_context = rows.offsets[..., 0] >= 0
+    places = np.arange(in_context.shape[1])
+    last = np.where(in_context, places, 3).max(axis=1)
+    return (places <= last[:, np.newaxis] + 1).astype(np.int32)
+
+
 def by_score(rows, spans, dtype=np.float32):
     """Sorted by falling score; sorting keeps equals in their order."""
     return sorted(
@@ -67,15 +75,15 @@ def test_spans_come_in_the_order_that_brute_force_finds(seed, num_windows, max_a
 @cases
 @settings(max_examples=60, deadline=None)
 def test_original_candidates_are_those_of_its_loops(seed, num_windows, max_answer_length, values):
-    """run_squad.py, `write_predictions`, its three loops and its sort in our words."""
+    """run_squad.py, `write_predictions`, its three loops and its sort in our words, over tokens alone."""
     rows, n_best = random_rows(seed, num_windows, values=values), 6
+    input_mask = mask_of(rows)
     candidates = []
     for window in range(num_windows):
 
-        def best(logits):
-            return [i for i, _ in sorted(enumerate(logits.tolist()), key=lambda pair: pair[1], reverse=True)][
-                :n_best
-            ]
+        def best(logits, is_token=input_mask[window]):
+            tokens = [(i, logit) for i, logit in enumerate(logits.tolist()) if is_token[i]]
+            return [i for i, _ in sorted(tokens, key=lambda pair: pair[1], reverse=True)][:n_best]
 
         for start in best(rows.start_logits[window]):
             for end in best(rows.end_logits[window]):
@@ -86,7 +94,25 @@ def test_original_candidates_are_those_of_its_loops(seed, num_windows, max_answe
                     continue
                 candidates.append((window, start, end))
     expected = by_score(rows, candidates, float)
-    assert [span[:3] for span in original_spans(rows, max_answer_length, n_best)] == expected
+    found = original_spans(rows, input_mask, max_answer_length, n_best)
+    assert [span[:3] for span in found] == expected
+
+
+def test_padding_takes_no_place_of_a_token():
+    """A model that computes no padding gives it its bias, about 0: more than tokens with negative logits."""
+    rows = random_rows(7, num_windows=1, length=40)
+    rows = rows._replace(start_logits=rows.start_logits - 99, end_logits=rows.end_logits - 99)
+    length = 12  # the rest is padding
+    offsets, max_context = rows.offsets.copy(), np.ones_like(rows.max_context)
+    offsets[:, length:], max_context[:, length:] = -1, 0
+    rows = rows._replace(offsets=offsets, max_context=max_context)
+    input_mask = (np.arange(40) < length)[np.newaxis].astype(np.int32)
+    expected = original_spans(rows, input_mask, 30, 5)
+    assert len(expected) > 1
+    for value in (-1e9, 0.0, 1e9):
+        starts, ends = (np.where(input_mask > 0, logits, np.float32(value)) for logits in rows[:2])
+        padded = rows._replace(start_logits=starts, end_logits=ends)
+        assert original_spans(padded, input_mask, 30, 5) == expected
 
 
 def as_windows(all_rows):

@@ -7,6 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from kbert.answering.answering_model import answering_model
+from kbert.encoder import BertEncoder
+from kbert.features import ENCODER_INPUTS
 from kbert.tasks.question_answering import QuestionAnswering
 from kbert.tasks.question_answering.best_spans import NO_SPAN
 from kbert.tasks.question_answering.final_text import realigned
@@ -14,8 +17,10 @@ from kbert.tasks.question_answering.span_answers import answers_to
 from kbert.tasks.question_answering.squad_files import Question
 from kbert.tasks.task import Predictions
 from kbert.tokenization.text_inputs import TextInputs
+from tests.conftest import tiny_encoder_config
 from tests.kbert.tasks.question_answering import reference_predictions
 from tests.kbert.tasks.question_answering.test_windows import VOCABULARY, contexts
+from tests.kbert.test_encoder import randomize
 
 LENGTH = 16
 
@@ -60,11 +65,13 @@ def test_the_original_is_reproduced(
     task.write_predictions(questions, said, folder)
     written = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in folder.iterdir()}
     assert ("null_odds.json" in written) == unanswerable
+    # The original ranks padding too; with lower logits than any token it has no say.
+    is_token = said.values["input_mask"] > 0
+    starts, ends = (
+        np.where(is_token, said.values[name], -1e9).tolist() for name in ("start_logits", "end_logits")
+    )
     for place, question in enumerate(questions):
-        logits = [
-            (said.values["start_logits"][row].tolist(), said.values["end_logits"][row].tolist())
-            for row in np.flatnonzero(said.owners == place)
-        ]
+        logits = [(starts[row], ends[row]) for row in np.flatnonzero(said.owners == place)]
         text, odds, listed = reference_predictions.predictions(
             question, logits, VOCABULARY, task.settings, LENGTH
         )
@@ -127,12 +134,33 @@ def _all_spans(starts, ends, offsets, max_context):
     return sorted(spans, key=lambda span: -(span[3] + span[4]))
 
 
-def test_logits_that_were_cut_to_the_longest_row_give_the_same_answers():
-    task = QuestionAnswering(max_query_length=4)
+@pytest.mark.parametrize("reproduce_run_squad", [False, True])
+def test_logits_that_were_cut_to_the_longest_row_give_the_same_answers(reproduce_run_squad):
+    """So does what a batch collects of the inputs: either as long as its longest row, or whole."""
+    task = QuestionAnswering(max_query_length=4, n_best_size=3, reproduce_run_squad=reproduce_run_squad)
     questions = [Question("a", "no", "none a x", None), Question("b", "no", "a, no", None)]
     whole = said_of(task, questions, 4)
     cut = said_of(task, questions, 4, trimmed=12)
-    assert answers_to(questions, whole, task.settings) == answers_to(questions, cut, task.settings)
+    answers = [answers_to(questions, said, task.settings, VOCABULARY) for said in (whole, cut)]
+    assert answers[0] == answers[1]
+
+
+def test_training_and_kbert_evaluate_find_the_same_candidates():
+    """The model that is trained computes padding, the one that answers gives it zeros; both rank tokens."""
+    task = QuestionAnswering(max_query_length=4, n_best_size=3, reproduce_run_squad=True)
+    texts = ["none a x", "a, no", "no", "x none. a no, none a x"]
+    questions = [Question(str(place), "no", text, None) for place, text in enumerate(texts)]
+    features, owners = task.examples_to_features(questions, TextInputs(VOCABULARY, LENGTH))
+    model = task.build_model(BertEncoder(tiny_encoder_config(vocab_size=len(VOCABULARY))))
+    randomize(model, 3)
+    inputs = {name: features[name] for name in ENCODER_INPUTS}
+    found = []
+    for one in (model, answering_model(model)):
+        outputs = {name: np.asarray(value) for name, value in one(inputs, training=False).items()}
+        values = {name: outputs[name] if name in outputs else features[name] for name in task.collected}
+        answers = answers_to(questions, Predictions(values, owners), task.settings, VOCABULARY)
+        found.append([[rival.text for rival in answer.rivals] for answer in answers])
+    assert found[0] == found[1] and sum(map(len, found[0])) > len(texts)
 
 
 def test_a_text_without_pieces_has_no_answer(tmp_path):

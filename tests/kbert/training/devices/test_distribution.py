@@ -103,6 +103,8 @@ def test_workers_are_counted_chief_first():
         (tf_config({"worker": ["a"]}), "TF_CONFIG: 'a' is not an address host:port"),
         (tf_config(TWO_WORKERS | {"ps": ["p:1"]}), "TF_CONFIG names the jobs ['ps']"),
         (tf_config({"chief": ["a:1", "b:1"]}, "chief"), "TF_CONFIG names 2 chiefs; there can be only one."),
+        ("{}", "TF_CONFIG='{}' lists no worker; it should look like {\"cluster\": "),
+        ('{"cluster": {"worker": []}}', "lists no worker"),
         (tf_config(TWO_WORKERS, index=2), "worker 2, which is not in the cluster {'worker': 2};"),
     ],
 )

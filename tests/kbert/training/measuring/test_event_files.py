@@ -1,5 +1,7 @@
 """Event files are metrics.jsonl once more, every step once."""
 
+from pathlib import Path
+
 import pytest
 import tensorflow as tf
 
@@ -55,6 +57,18 @@ def test_files_of_others_stay(tmp_path):
     other.write_bytes(b"")
     EventFiles(tmp_path, LINES)
     assert other.exists()
+
+
+def test_a_folder_that_cannot_be_changed_is_a_warning(tmp_path, monkeypatch, caplog):
+    EventFiles(tmp_path, LINES)
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    EventFiles(tmp_path, LINES).write(LINES[0])
+    (said,) = [text for text in caplog.messages if text.startswith("EVENT FILES NOT WRITTEN")]
+    assert "Permission denied" in said and len(events(tmp_path / "train")) == 2
 
 
 def test_the_first_records_are_what_tensorboard_looks_for(tmp_path):

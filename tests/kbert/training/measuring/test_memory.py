@@ -1,6 +1,7 @@
 """Memory: parameters exactly, the estimate by its properties, the device's by what the system says."""
 
 import math
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from kbert.tasks.pretraining import MaskedLM, NextSentence, Pretraining
 from kbert.tasks.question_answering import QuestionAnswering
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.token_classification import TokenClassification
-from kbert.training.devices.device_memory import DeviceMemory, memory_of_cpu
+from kbert.training.devices.device_memory import DeviceMemory, memory_of_cpu, memory_of_gpu
 from kbert.training.measuring.memory_estimate import (
     TrainingShape,
     estimate_memory,
@@ -23,6 +24,8 @@ from kbert.training.measuring.memory_estimate import (
 from kbert.training.measuring.training_flops import Heads
 from kbert.training.measuring.watching import memory_sentence
 from tests.conftest import tiny_encoder_config
+
+CARDS = "0, GPU-aa11, 4096, Small\n1, GPU-bb22, 81920, NVIDIA A100, 80GB\n2, GPU-bc33, 40960, Middle\n"
 
 PRETRAINING = Heads(masked_lm=True, pooled_labels=2)
 BASE = EncoderConfig()
@@ -149,3 +152,25 @@ def test_this_machine_has_some_memory():
 )
 def test_bytes_are_short(number, shown):
     assert readable_bytes(number) == shown
+
+
+@pytest.mark.parametrize(
+    ("visible", "expected"),
+    [
+        (None, (4096, "Small")),
+        ("1", (81920, "NVIDIA A100, 80GB")),
+        ("1, 2", (40960, "Middle")),
+        ("GPU-b", (40960, "Middle")),
+        ("GPU-bb22", (81920, "NVIDIA A100, 80GB")),
+        ("", None),
+        ("-1", None),
+    ],
+)
+def test_a_gpu_that_is_not_visible_does_not_count(monkeypatch, visible, expected):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    monkeypatch.setattr(
+        subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 0, CARDS, "")
+    )
+    assert memory_of_gpu() == (expected and DeviceMemory(expected[0] * 2**20, expected[1]))

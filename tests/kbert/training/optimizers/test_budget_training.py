@@ -11,10 +11,12 @@ from kbert.experiments.pretraining import run_pretraining
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
+from kbert.stop_signal import StoppedBySignal
 from kbert.training.optimizers import time_budget
 from tests.conftest import tiny_pretraining_config
 from tests.kbert.training import one_weight
 from tests.kbert.training.devices.worker_processes import run_workers
+from tests.kbert.training.run_contents import signal_after_call
 
 
 @pytest.fixture
@@ -76,6 +78,17 @@ def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
 
     one_weight.train_one_weight(*arguments)  # finished: evaluated again, not trained
     assert [line["step"] for line in lines_of(run)] == [2, 4, 6, 8]
+
+
+@pytest.mark.slow
+def test_a_stopped_training_names_its_step_and_no_end_that_it_never_reaches(
+    one_second_a_look, tmp_path, monkeypatch
+):
+    optimizer = OptimizerConfig(learning_rate=1e-3, decay="budget", train_minutes=0.1)
+    one_weight.register(monkeypatch)
+    signal_after_call(monkeypatch, 4)
+    with pytest.raises(StoppedBySignal, match=r"at step 4; everything is saved"):
+        one_weight.train_one_weight(tmp_path / "run", one_weight.config_of(optimizer=optimizer), 50)
 
 
 @pytest.mark.exhaustive

@@ -1,0 +1,138 @@
+"""A run that is converted to a run keeps the settings of its task, its columns and what was chosen for it."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from kbert.checkpoints.formats import read_checkpoint
+from kbert.checkpoints.model_loading import build_model
+from kbert.config import DatasetConfig
+from kbert.encoder import BertEncoder
+from kbert.experiments.evaluation import evaluate
+from kbert.inference.answers import answers
+from kbert.runs.run_directory import RunDirectory
+from kbert.scripts.convert_checkpoint import convert_checkpoint
+from kbert.tasks import TASKS
+from tests.conftest import tiny_encoder_config
+from tests.kbert.runs.written_run import written_run
+from tfrecords_tools.trim_vocabulary import trim_vocabulary
+
+COLUMNS = DatasetConfig(text="sentence", label="mark")
+NAMES = DatasetConfig(text="sentence", label="mark", labels=("a", "b"))
+# task -> (its columns, settings that are not the defaults, what an evaluation may choose)
+RECORDED = {
+    "sequence_classification": (
+        DatasetConfig(text="one", text_pair="two", labels=("a", "b"), positive_label="a"),
+        {"long_texts": "windows", "temperature": 2.0},
+        {"threshold": 0.25},
+    ),
+    "multi_label_classification": (
+        DatasetConfig(text="sentence", labels=("a", "b"), label_separator=";"),
+        {"temperature": 3.0},
+        {"thresholds": {"a": 0.25, "b": 0.75}},
+    ),
+    "sequence_regression": (COLUMNS, {"long_texts": "windows"}, None),
+    "multiple_choice": (
+        DatasetConfig(text="sentence", choices=("c0", "c1", "c2")),
+        {"temperature": 0.5},
+        {"temperature": 4.0},
+    ),
+    "token_classification": (NAMES, {"document_context": True}, None),
+    "question_answering": (
+        COLUMNS,
+        {"unanswerable": True, "doc_stride": 5, "reproduce_run_squad": True},
+        {"null_score_diff_threshold": -2.5},
+    ),
+    "cosine_similarity": (DatasetConfig(text="one", text_pair="two"), {"highest_score": 5.0}, None),
+    "multiple_negatives_ranking": (DatasetConfig(text="one", text_pair="two"), {"scale": 7.0}, None),
+    "pretraining": (None, {}, None),
+}
+
+
+def recorded_run(name, folder, vocabulary):
+    """A run of random weights with the settings of `RECORDED`."""
+    dataset, settings, chosen = RECORDED[name]
+    task_class, of_config = TASKS[name], {}
+    if dataset is None:
+        task = task_class()
+    else:
+        task = task_class.of_dataset(dataset, task_class.read_settings(settings)).with_pooling(None)
+        of_config = {"dataset": dataset, "task_settings": settings, "best_metric": "loss"}
+    model = task.build_model(BertEncoder(tiny_encoder_config()))
+    run = written_run(folder, task, model, vocabulary, **of_config)
+    if chosen:
+        run.keep_chosen(0, chosen, "dev.tsv")
+    return run
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_run_stays_what_it_is(name, vocabulary, tmp_path):
+    run = recorded_run(name, tmp_path / "run", vocabulary)
+    convert_checkpoint(run.path, tmp_path / "again", "kbert", max_position_embeddings=40)
+    again = RunDirectory(tmp_path / "again")
+    assert again.task().get_config() == run.task().get_config()
+    assert again.details["max_seq_length"] == run.details["max_seq_length"]
+    files = [(one.path / "chosen.json") for one in (run, again)]
+    assert files[0].exists() == files[1].exists() == bool(RECORDED[name][2])
+    if files[0].exists():
+        assert json.loads(files[1].read_text()) == json.loads(files[0].read_text())
+        assert again.load_model()[0].get_config() == run.task().get_config() | RECORDED[name][2]
+    if RECORDED[name][0] is not None:
+        for key in ("dataset", "task_settings", "best_metric", "max_seq_length"):
+            assert getattr(again.config, key) == getattr(run.config, key)
+
+
+def test_a_checkpoint_answers_by_what_was_chosen(vocabulary, tmp_path):
+    run = recorded_run("multiple_choice", tmp_path / "run", vocabulary)
+    tasks = [build_model(read_checkpoint(run.path))[0], run.load_model()[0]]
+    assert [task.settings.temperature for task in tasks] == [4.0, 4.0]
+
+
+def test_what_was_chosen_for_all_layers_is_not_kept_for_some(vocabulary, tmp_path):
+    run = recorded_run("sequence_classification", tmp_path / "run", vocabulary)
+    convert_checkpoint(run.path, tmp_path / "one_layer", "kbert", layers=[1])
+    again = RunDirectory(tmp_path / "one_layer")
+    assert not (again.path / "chosen.json").exists()
+    assert again.task().get_config() == run.task().get_config()
+
+
+def test_another_checkpoint_than_the_chosen_one_is_converted_without(finetuned_run, tmp_path):
+    run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
+    run.keep_chosen(1, {"temperature": 2.0}, "dev.tsv")
+    convert_checkpoint(run.path, tmp_path / "again", "kbert")
+    assert not (tmp_path / "again" / "chosen.json").exists()
+
+
+def test_other_tasks_and_pairs_take_nothing_along(vocabulary, tmp_path):
+    run = recorded_run("sequence_classification", tmp_path / "run", vocabulary)
+    convert_checkpoint(run.path, tmp_path / "encoder", "kbert", encoder_only=True)
+    encoder = RunDirectory(tmp_path / "encoder")
+    assert encoder.task().name == "encoder" and not (encoder.path / "chosen.json").exists()
+    convert_checkpoint(run.path, tmp_path / "single", "kbert", takes_pairs=False)
+    single = RunDirectory(tmp_path / "single")
+    assert single.task().get_config() == run.task().get_config() | {"takes_pairs": False}
+    assert single.config.dataset == DatasetConfig(labels=("a", "b"))
+
+
+def test_a_trimmed_run_is_evaluated_on_the_same_file_with_the_same_scores(
+    finetuned_run, labelled_files, tmp_path
+):
+    """`kbert trim`: the columns are those of the run, and all its answers stay."""
+    run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
+    run.keep_chosen(
+        int(run.checkpoint().name.removeprefix("step-")), {"temperature": 3.0, "threshold": 0.3}, "dev.tsv"
+    )
+    dev = labelled_files[1]
+    trim_vocabulary(run.path, tmp_path / "small", [dev], dataset=run.config.dataset)
+    small = RunDirectory(tmp_path / "small")
+    assert len(small.vocabulary()) < len(run.vocabulary())
+    before, after = (evaluate(one, dev)[1] for one in (run, small))
+    assert before.keys() == after.keys() and after["temperature"] == 3.0
+    for name, value in before.items():
+        np.testing.assert_allclose(after[name], value, atol=1e-5)
+    text = {"text": dev.read_text(encoding="utf-8").splitlines()[1].split("\t")[0]}
+    (first,), (second,) = (answers(one, [text]) for one in (run, small))
+    assert first["label"] == second["label"]
+    assert first["probabilities"] == pytest.approx(second["probabilities"], abs=1e-6)

@@ -1,0 +1,145 @@
+"""A finished run counts only for the checkpoint that it began from, not for what lies there later."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from kbert.config import DistillationConfig
+from kbert.experiments import seeds as seeds_module
+from kbert.experiments.finished_run import as_begun, asked_for, finished_metrics, write_result
+from kbert.experiments.seeds import run_seeds
+from kbert.experiments.start_content import content_digest
+from kbert.files.stored_tensor import stored_array
+from kbert.runs import checkpoint
+from tests.conftest import tiny_finetuning_config
+
+
+def write_run_step(run, step, number):
+    """A further checkpoint, as if a run had been trained on."""
+    weights = {"kernel": stored_array(np.array([number], np.float32))}
+    checkpoint.save_checkpoint(run / "checkpoints", step, weights, {}, {"examples_consumed": 0}, keep=9)
+
+
+@pytest.fixture
+def start(pretraining_run, tmp_path):
+    """A run of kbert that may be changed."""
+    shutil.copytree(pretraining_run.path, tmp_path / "start")
+    return tmp_path / "start"
+
+
+@pytest.fixture
+def finished(labelled_files, start, tmp_path):
+    """(folder, what a finished run there was asked for, as a function of changed arguments)."""
+    run = tmp_path / "run"
+    (run / "checkpoints" / "step-00000001").mkdir(parents=True)
+    arguments = {"train_file": labelled_files[0], "dev_file": labelled_files[1], "init_checkpoint": start}
+
+    def ask(distillation=None, **changes):
+        return asked_for(tiny_finetuning_config(distillation=distillation), arguments | changes)
+
+    write_result(run, ask(), {"accuracy": 0.5})
+    return run, ask
+
+
+def test_the_digest_of_a_run_follows_its_training(start):
+    before = content_digest(start)
+    assert before is not None and before == content_digest(str(start))
+    step = checkpoint.step_of(checkpoint.list_checkpoints(start / "checkpoints")[-1])
+    write_run_step(start, step + 1, 1.0)
+    trained_on = content_digest(start)
+    write_run_step(start, step + 1, 2.0)  # trained anew to the same step
+    assert len({before, trained_on, content_digest(start)}) == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["model.safetensors", "pytorch_model.bin", "0_Transformer/model.safetensors"]
+)
+def test_the_digest_of_a_folder_is_that_of_its_weights(tmp_path, name):
+    (tmp_path / "config.json").write_text("{}")
+    assert content_digest(tmp_path) is None
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    digests = set()
+    for number in (1.0, 2.0):
+        save_file({"kernel": np.array([number])}, tmp_path / name)
+        digests.add(content_digest(tmp_path))
+        (tmp_path / "README.md").write_text(f"{number}")
+        digests.add(content_digest(tmp_path))
+    assert len(digests) == 2 and None not in digests
+
+
+def test_the_digest_of_googles_checkpoint_is_that_of_its_data(tmp_path):
+    (tmp_path / "bert_config.json").write_text("{}")
+    (tmp_path / "bert_model.ckpt.index").write_bytes(b"index")
+    data = tmp_path / "bert_model.ckpt.data-00000-of-00001"
+    data.write_bytes(b"first")
+    before = content_digest(tmp_path)
+    assert before == content_digest(tmp_path / "bert_model.ckpt") is not None
+    data.write_bytes(b"second")
+    assert content_digest(tmp_path) != before
+
+
+def test_what_is_not_there_has_no_digest(tmp_path):
+    for path in (None, tmp_path / "none", tmp_path, "hf://org/name"):
+        assert content_digest(path) is None
+
+
+def test_a_start_that_was_trained_on_is_refused(finished, start):
+    run, ask = finished
+    assert finished_metrics(run, ask()) == {"accuracy": 0.5}
+    write_run_step(start, 999, 1.0)
+    with pytest.raises(ValueError, match=r"init_checkpoint .*start has changed since it was trained: its"):
+        finished_metrics(run, ask())
+    shutil.rmtree(start)  # a run does not need its start any more
+    assert finished_metrics(run, ask()) == {"accuracy": 0.5}
+
+
+def test_a_teacher_that_was_trained_on_is_refused(finished, start):
+    run, ask = finished
+    teacher = DistillationConfig(str(start))
+    write_result(run, ask(teacher, init_checkpoint=None), {"accuracy": 0.5})
+    assert finished_metrics(run, ask(teacher, init_checkpoint=None)) == {"accuracy": 0.5}
+    write_run_step(start, 999, 1.0)
+    with pytest.raises(ValueError, match="but the teacher .*start has changed since"):
+        finished_metrics(run, ask(teacher, init_checkpoint=None))
+
+
+def test_other_allowances_are_refused(finished):
+    run, ask = finished
+    with pytest.raises(ValueError, match=r"began with allow_unmatched=\[\], now \['pooler/\*'\]; repeat"):
+        finished_metrics(run, ask(allow_unmatched=("pooler/*",)))
+
+
+def test_a_result_of_an_older_kbert_counts_with_a_warning(finished, start, caplog):
+    run, ask = finished
+    values = json.loads((run / "result.json").read_text())
+    del values["asked"]["content"], values["asked"]["allow_unmatched"]
+    (run / "result.json").write_text(json.dumps(values))
+    assert finished_metrics(run, ask()) == {"accuracy": 0.5}
+    assert f"does not record what the init_checkpoint {start} held" in caplog.text
+
+
+def test_a_run_that_goes_on_keeps_what_is_known_of_its_start(finished, pretraining_run, tmp_path):
+    run, ask = finished
+    asked, other = ask(), {"accuracy": 0.5}
+    assert as_begun(tmp_path / "none", asked) == asked, "it begins now"
+    shutil.copytree(pretraining_run.path, tmp_path / "stopped")
+    unknown = as_begun(tmp_path / "stopped", asked)
+    assert unknown["content"]["init_checkpoint"] is None and unknown["start"] == asked["start"]
+    recorded = asked | {"content": {"init_checkpoint": "as it was", "teacher": None}}
+    write_result(tmp_path / "stopped", recorded, other)
+    assert as_begun(tmp_path / "stopped", asked)["content"]["init_checkpoint"] == "as it was"
+
+
+@pytest.mark.slow
+def test_seeds_are_not_printed_for_another_checkpoint(labelled_files, start, tmp_path, monkeypatch):
+    files = dict(zip(("train_file", "dev_file"), labelled_files, strict=True))
+    config = tiny_finetuning_config(num_train_epochs=0.2)
+    summary = run_seeds(config, tmp_path / "seeds", [1], init_checkpoint=start, **files)
+    monkeypatch.setattr(seeds_module, "run_finetuning", lambda *_, **__: pytest.fail("trained again"))
+    assert run_seeds(config, tmp_path / "seeds", [1], init_checkpoint=start, **files) == summary
+    write_run_step(start, 999, 1.0)
+    with pytest.raises(ValueError, match="seed-1 is finished, but the init_checkpoint .* has changed since"):
+        run_seeds(config, tmp_path / "seeds", [1], init_checkpoint=start, **files)

@@ -1,0 +1,48 @@
+"""How often each label occurs: the same numbers from records as from the file that they were made of."""
+
+import dataclasses
+import json
+
+import pytest
+
+from kbert.config import to_dict
+from kbert.experiments.labelled_file import LabelledFile
+from kbert.input_pipelines.records.labelled_records import LabelledRecords
+from kbert.tasks import TASKS
+from tests.conftest import tiny_finetuning_config
+from tests.tfrecords_tools import small_corpus
+from tfrecords_tools.create_finetuning_data import create_finetuning_data
+
+TASK, LENGTH = TASKS["sequence_classification"], 10
+WINDOWS = {"long_texts": "windows", "doc_stride": 5}
+
+
+@pytest.fixture
+def both(tmp_path):
+    """(the file, its records): the loud texts are long, so that each has several windows."""
+    file, vocab_file = tmp_path / "rows.tsv", tmp_path / "vocab.txt"
+    small_corpus.vocabulary().write(vocab_file)
+    rows = ["the jump\tquiet"] * 5 + [f"{'the jump ' * 10}\tloud"] * 3
+    file.write_text("\n".join(["sentence\tlabel", *rows]) + "\n", encoding="utf-8")
+    config = tiny_finetuning_config(max_seq_length=LENGTH, task_settings=WINDOWS)
+    (tmp_path / "config.json").write_text(json.dumps(to_dict(config)), encoding="utf-8")
+    create_finetuning_data(tmp_path / "config.json", file, tmp_path / "records", vocab_file=vocab_file)
+    settings = TASK.read_settings(WINDOWS)
+    records = LabelledRecords(tmp_path / "records", TASK, LENGTH, settings=settings)
+    return LabelledFile(file, TASK, config.dataset), records
+
+
+def test_a_text_in_several_windows_counts_once(both, caplog):
+    file, records = both
+    assert records.manifest.num_examples > records.num_examples == 8
+    assert records.count_labels() == file.count_labels() == ({"quiet": 5, "loud": 3}, 8)
+    assert not caplog.records
+
+
+def test_older_records_that_counted_windows_are_warned_of(both, caplog):
+    _, records = both
+    windows = {"labels": {"quiet": 5, "loud": records.manifest.num_examples - 5}}
+    statistics = records.manifest.statistics | windows
+    records.manifest = dataclasses.replace(records.manifest, statistics=statistics)
+    assert records.count_labels() == (windows["labels"], records.manifest.num_examples)
+    assert "counted the labels of windows, not of texts" in caplog.text
