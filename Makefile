@@ -67,10 +67,11 @@ format: $(VENV)/.ready  ## rewrites the files as `make lint` wants them
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 bench: $(VENV)/.ready bench-peers  ## every benchmark that needs nothing of yours: a table and one JSON line each
-	@failed=; for name in $$(grep -l '^def main' benchmarks/*.py | xargs -n1 basename | sed 's/\.py//'); do \
+	@failed=; number=0; set -- $(or $(ONLY),$$(grep -l '^def main' benchmarks/*.py | xargs -n1 basename | sed 's/\.py//')); \
+	for name in "$$@"; do number=$$((number + 1)); \
 	  if grep -q mark_flags_as_required benchmarks/$$name.py; then \
 	    echo "== $$name: left out, it needs a model or data of yours: python -m benchmarks.$$name --help"; continue; fi; \
-	  echo "== $$name"; $(BIN)/python -m benchmarks.$$name || failed="$$failed $$name"; done; \
+	  echo "== $$name ($$number of $$#, $$(date +%H:%M))"; $(BIN)/python -m benchmarks.$$name || failed="$$failed $$name"; done; \
 	  if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 
 bench-peers: $(BENCH_PEERS)  ## the peers of the training benchmarks (UV_TORCH_BACKEND=cpu spares CUDA)

@@ -44,9 +44,9 @@ _STEPS_PER_REQUEST = 50
 
 def define_flags():
     define_text_flags(hidden_size=128, layers=2, seq_length=64)
-    flags.DEFINE_integer("steps", 1000, "Training steps with dropout.", lower_bound=10)
-    flags.DEFINE_integer("exact_steps", 100, "Training steps without dropout.", lower_bound=2)
-    flags.DEFINE_integer("seeds", 3, "Dropout seeds of each system.", lower_bound=2)
+    flags.DEFINE_integer("steps", 300, "Training steps with dropout.", lower_bound=10)
+    flags.DEFINE_integer("exact_steps", 40, "Training steps without dropout.", lower_bound=2)
+    flags.DEFINE_integer("seeds", 4, "Dropout seeds of each system.", lower_bound=2)
     flags.DEFINE_integer("window", 50, "A point of the curves is a mean of so many steps.", lower_bound=1)
     flags.DEFINE_integer("at_once", 2, "Contestants that train at the same time, a core each.", lower_bound=1)
     flags.DEFINE_string("html", None, "Where to write a page with the curves.")

@@ -39,7 +39,7 @@ _TRIAL_WARM_UP, _TRIAL_STEPS = 2, 12
 
 def define_flags():
     define_text_flags(hidden_size=256, layers=4, seq_length=128)
-    flags.DEFINE_float("minutes", 20.0, "Minutes of training of each contestant.", lower_bound=0.1)
+    flags.DEFINE_float("minutes", 10.0, "Minutes of training of each contestant.", lower_bound=0.1)
     flags.DEFINE_list("contestants", list(SYSTEMS), "Who takes part; +compile after a name compiles it.")
     precisions = fit_for_machine(training_step.PRECISIONS)
     flags.DEFINE_list("precisions", precisions, "Each takes the faster of these.")
