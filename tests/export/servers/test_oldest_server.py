@@ -84,7 +84,7 @@ def _asking(folder, precision, expected):
     }
     requests.write_text(json.dumps(content), encoding="utf-8")
     command = [PYTHON, _SCRIPT, requests, answers]
-    # The release decides about oneDNN itself: switched on by force, 2.12 ends in bfloat16 on x86 without AVX512.
+    # The release itself decides about oneDNN: forced, 2.12 ends in bfloat16 on x86 without AVX512.
     environment = {name: value for name, value in os.environ.items() if name != "TF_ENABLE_ONEDNN_OPTS"}
     with answers.with_suffix(".stderr").open("w") as errors:
         process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=errors)
