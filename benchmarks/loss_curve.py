@@ -23,7 +23,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 import numpy as np
-from absl import flags, logging
+from absl import flags
 
 from benchmarks import REPOSITORY
 from benchmarks.figures import closing_line
@@ -32,7 +32,9 @@ from benchmarks.learning.text_batches import define_text_flags
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant
 from kbert import command_line
+from kbert.activity import activity
 from kbert.files.whole_file import write_text
+from kbert.progress import Progress
 from kbert.reporting.html_page import page, section, table
 
 FLAGS = flags.FLAGS
@@ -61,7 +63,6 @@ def main(argv):
     pythons = environments.pythons("hugging_face")
     if not pythons:
         raise ValueError("there is nothing to compare with; `make bench-peers` installs Hugging Face.")
-    logging.set_verbosity(logging.WARNING)  # leaves out what the tools log while they make the records
     with tempfile.TemporaryDirectory() as folder:
         longest = max(FLAGS.steps, FLAGS.exact_steps)
         settings = text_batches.prepare(Path(folder), longest, (0.0, FLAGS.dropout))
@@ -98,6 +99,7 @@ def train_all(jobs, settings, hugging_face_python) -> dict:
     waiting, curves, failures = SimpleQueue(), {}, []
     for job in jobs:
         waiting.put(job)
+    taken = _StepsTaken(sum(num_steps for *_, num_steps in jobs))
 
     def lane(core):
         while not failures:
@@ -107,7 +109,7 @@ def train_all(jobs, settings, hugging_face_python) -> dict:
                 return
             try:
                 own = settings["shared"] | settings["weights"][dropout] | {"seed": seed}
-                losses = train(system, own, num_steps, core, hugging_face_python)
+                losses = train(system, own, num_steps, core, hugging_face_python, taken)
             except ValueError as error:
                 failures.append(error)
                 return
@@ -119,16 +121,29 @@ def train_all(jobs, settings, hugging_face_python) -> dict:
             )
 
     lanes = [threading.Thread(target=lane, args=(core,)) for core in range(FLAGS.at_once)]
-    for one in lanes:
-        one.start()
-    for one in lanes:
-        one.join()
+    with activity("training"):
+        for one in lanes:
+            one.start()
+        for one in lanes:
+            one.join()
     if failures:
         raise failures[0]
     return curves
 
 
-def train(system, settings, num_steps, core, hugging_face_python) -> np.ndarray:
+class _StepsTaken:
+    """Shows how many of all steps the lanes together have taken."""
+
+    def __init__(self, total: int):
+        self._progress, self._lock, self._steps = Progress("Trained", "steps", total), threading.Lock(), 0
+
+    def add(self, steps: int):
+        with self._lock:
+            self._steps += steps
+            self._progress.report(self._steps)
+
+
+def train(system, settings, num_steps, core, hugging_face_python, taken) -> np.ndarray:
     script = REPOSITORY / "benchmarks" / "peers" / "hugging_face_pretraining.py"
     command = [hugging_face_python, str(script)]
     if system == "kbert":
@@ -136,7 +151,9 @@ def train(system, settings, num_steps, core, hugging_face_python) -> np.ndarray:
     worker = Contestant(system, command, settings, threads=1, cwd=REPOSITORY, first_core=core)
     try:
         while len(worker.record.steps) < num_steps:
-            worker.take_turn(min(_STEPS_PER_REQUEST, num_steps - len(worker.record.steps)))
+            turn = min(_STEPS_PER_REQUEST, num_steps - len(worker.record.steps))
+            worker.take_turn(turn)
+            taken.add(turn)
     finally:
         worker.close()
     return np.array([step[_LOSS] for step in worker.record.steps])

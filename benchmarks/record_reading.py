@@ -18,6 +18,7 @@ from absl import flags
 from benchmarks.figures import closing_line
 from benchmarks.tokenization import corpus_lines, learned_vocabulary, write_embedded_text
 from kbert import command_line
+from kbert.log_lines import only_progress
 from kbert.manifest import read_manifest
 
 FLAGS = flags.FLAGS
@@ -59,7 +60,8 @@ def main(argv):
         if not vocab_file:
             vocab_file = folder / "vocab.txt"
             learned_vocabulary(corpus_lines(str(input_files))).write(vocab_file)
-        directories = make_records(folder, input_files, vocab_file)
+        with only_progress():
+            directories = make_records(folder, input_files, vocab_file)
         num_examples = read_manifest(directories["static"]).num_examples
         print(f"{num_examples:,} records of {FLAGS.max_seq_length} tokens", flush=True)
         speeds = {name: [] for name in CONTESTANTS}

@@ -20,7 +20,7 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from absl import flags, logging
+from absl import flags
 
 from benchmarks import REPOSITORY, training_step
 from benchmarks.figures import closing_line
@@ -70,7 +70,6 @@ def main(argv):
     peers = dict.fromkeys(system for system, _ in contestants if system != "kbert")
     pythons = {"kbert": sys.executable} | environments.pythons(*peers)
     contestants = [(system, compiled) for system, compiled in contestants if system in pythons]
-    logging.set_verbosity(logging.WARNING)  # leaves out what the tools log while they make the records
     print(processor(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         made = text_batches.prepare(Path(folder), FLAGS.batches, (FLAGS.dropout,), FLAGS.dupe_factor)

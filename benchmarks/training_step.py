@@ -172,7 +172,7 @@ def measure_group(group, settings, pythons, matmul) -> dict:
             print(f"  {name}: {workers[system, compiled, precision].record.facts}", flush=True)
         if matmul:
             command = [sys.executable, "-m", "benchmarks.workers.matmul_speed"]
-            workers["matmul"] = start("matrix products", command, {}, stack)
+            workers["matmul"] = start("matrix products", command, {"precisions": FLAGS.precisions}, stack)
         everyone = list(workers.values())
         alternate(everyone, 1, _WARM_UP_STEPS)
         alternate(everyone, FLAGS.rounds, FLAGS.steps_per_turn)
@@ -204,8 +204,9 @@ def label(system, compiled) -> str:
 def summarize(records, flops) -> tuple[dict, dict]:
     """(contestant -> figures, precision -> GF/s of matrix products), both after the warm-up."""
     timed = {key: record.steps[_WARM_UP_STEPS:] for key, record in records.items()}
+    precisions = dict.fromkeys(key[2] for key in records if key != "matmul")
     peaks = {
-        precision: statistics.median(step[precision] for step in timed["matmul"]) for precision in PRECISIONS
+        precision: statistics.median(step[precision] for step in timed["matmul"]) for precision in precisions
     }
     results = {}
     for key in records:
@@ -228,7 +229,7 @@ def summarize(records, flops) -> tuple[dict, dict]:
 
 
 def table(results, peaks, flops) -> str:
-    """Markdown: a row for every contestant and precision, and the floors."""
+    """Markdown: a row for every contestant and precision, and the floor of each precision."""
     rows = [
         "| contestant | precision | s/step | fastest to slowest | CPU s/step | GF/s | of matmul's | peak MB "
         "| first masked-LM losses |",

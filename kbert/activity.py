@@ -70,8 +70,9 @@ class _Heard(standard_logging.Handler):
     def __init__(self):
         super().__init__()
         self._new = False
-        for shown in logging.get_absl_handler().filters:
-            self.addFilter(shown)
+
+    def filter(self, record):
+        return logging.get_absl_handler().filter(record)
 
     def emit(self, record):
         self._new = True

@@ -4,8 +4,11 @@
 as they are; the marks below are then attributes that nobody reads.
 """
 
+import contextlib
 import logging as standard_logging
 import textwrap
+
+from absl import logging
 
 WIDTH = 100  # columns of a line
 _INDENT = "    "  # of what a line is continued with
@@ -18,6 +21,21 @@ SHORTENED = {"is_shortened": True}
 def is_progress(record: standard_logging.LogRecord) -> bool:
     """Whether a record was logged with `extra=PROGRESS`."""
     return getattr(record, "is_progress", False)
+
+
+@contextlib.contextmanager
+def only_progress():
+    """Hides, of this process's lines below a warning, all but progress; for tools that a script calls."""
+
+    def is_shown(record):
+        return is_progress(record) or record.levelno >= standard_logging.WARNING
+
+    handler = logging.get_absl_handler()
+    handler.addFilter(is_shown)
+    try:
+        yield
+    finally:
+        handler.removeFilter(is_shown)
 
 
 class LineFormatter(standard_logging.Formatter):

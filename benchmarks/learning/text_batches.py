@@ -7,6 +7,7 @@ import numpy as np
 from absl import flags
 
 from kbert.config import EncoderConfig
+from kbert.log_lines import only_progress
 
 FLAGS = flags.FLAGS
 HEAD_WIDTH = 64
@@ -50,8 +51,9 @@ def prepare(folder: Path, num_batches: int, dropouts, dupe_factor: int = 1) -> d
     from benchmarks.tokenization import write_embedded_text
 
     input_files = FLAGS.input_files or str(write_embedded_text(folder / "text.txt"))
-    vocabulary = learn_vocabulary(folder, input_files)
-    manifest = write_records(folder, input_files, dupe_factor)
+    with only_progress():
+        vocabulary = learn_vocabulary(folder, input_files)
+        manifest = write_records(folder, input_files, dupe_factor)
     if manifest.num_examples < num_batches * FLAGS.batch_size:
         print(f"{manifest.num_examples:,} examples: some are seen more than once", flush=True)
     encoder = encoder_config(len(vocabulary))

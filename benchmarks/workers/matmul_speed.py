@@ -16,7 +16,7 @@ def run_worker():
     tf.config.threading.set_intra_op_parallelism_threads(turns.settings["threads"])
     tf.config.threading.set_inter_op_parallelism_threads(turns.settings["threads"])
     values = tf.random.stateless_normal([_SIZE, _SIZE], seed=(1, 2))
-    matrices = {"float32": values, "bfloat16": tf.cast(values, tf.bfloat16)}
+    matrices = {name: tf.cast(values, name) for name in turns.settings["precisions"]}
     product = tf.function(lambda matrix: tf.linalg.matmul(matrix, matrix))
     for matrix in matrices.values():
         product(matrix)

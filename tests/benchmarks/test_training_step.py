@@ -53,6 +53,14 @@ def test_table_has_a_row_for_each_and_for_both_floors():
     assert lines[5].startswith("| Hugging Face (compiled) | bfloat16 | 2.000 |")
 
 
+def test_a_precision_in_which_nobody_took_part_has_no_floor():
+    records = {key: record for key, record in _records().items() if "bfloat16" not in key}
+    for step in records["matmul"].steps:
+        step.pop("bfloat16", None)
+    _, peaks = training_step.summarize(records, flops=100e9)
+    assert peaks == {"float32": 200.0}
+
+
 def test_contestants_are_checked_by_name():
     parsed = training_step.checked_contestants(["kbert", "model_garden+compile"], ["float32"])
     assert parsed == [("kbert", False), ("model_garden", True)]

@@ -9,8 +9,9 @@ import termios
 from pathlib import Path
 
 import pytest
+from absl import logging as absl_logging
 
-from kbert.log_lines import SHORTENED, LineFormatter, folded, shortened
+from kbert.log_lines import PROGRESS, SHORTENED, LineFormatter, folded, only_progress, shortened
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TRAINING = """
@@ -59,6 +60,22 @@ def test_the_formatter_folds_each_line_and_leaves_tracebacks_alone():
     except KeyError:
         told = formatter.format(record("short", exc_info=sys.exc_info()))
     assert told.startswith("short\nTraceback") and "k" * 150 in told
+
+
+def test_only_progress_and_warnings_are_shown_while_it_lasts():
+    lines = {
+        "an example": {"levelno": logging.INFO},
+        "half done": {"levelno": logging.INFO} | PROGRESS,
+        "a warning": {"levelno": logging.WARNING},
+    }
+    handler = absl_logging.get_absl_handler()
+
+    def shown():
+        return [line for line, marks in lines.items() if handler.filter(logging.makeLogRecord(marks))]
+
+    with only_progress():
+        assert shown() == ["half done", "a warning"]
+    assert shown() == list(lines)
 
 
 def on_a_terminal(code, columns=100, **variables):
