@@ -11,7 +11,8 @@ the same weights, read the same files, train with the same AdamW, schedule, batc
 their steps in turn. kbert runs the routine of its own script, Hugging Face the steps of its Trainer.
 Tokenization, which both do once before training, is not timed. With --quick both stop early, and there is no
 accuracy. `hugging_face` pads each batch to its longest text; `hugging_face+grouped` uses its sampler too,
-which puts texts of similar length together.
+which puts texts of similar length together; `hugging_face+grouped+compile` also compiles the model with
+torch.compile for shapes that vary.
 """
 
 import dataclasses
@@ -36,8 +37,13 @@ from kbert.config import DatasetConfig, OptimizerConfig
 
 FLAGS = flags.FLAGS
 
-CONTESTANTS = ("kbert", "hugging_face", "hugging_face+grouped")
-_NAMES = {"kbert": "kbert", "hugging_face": "Hugging Face", "hugging_face+grouped": "Hugging Face, grouped"}
+_NAMES = {
+    "kbert": "kbert",
+    "hugging_face": "Hugging Face",
+    "hugging_face+grouped": "Hugging Face, grouped",
+    "hugging_face+grouped+compile": "Hugging Face, grouped, compiled",
+}
+CONTESTANTS = tuple(_NAMES)
 _KBERT_PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 _FIND_MINILM = (
     "import importlib.util; from pathlib import Path;"
@@ -224,7 +230,8 @@ def own_settings(name, precision, folder) -> dict:
         "precision": precision,
         "overrides": overrides,
         "run_dir": str(folder / f"run_{precision}"),
-        "group_by_length": name.endswith("+grouped"),
+        "group_by_length": "+grouped" in name,
+        "compile": name.endswith("+compile"),
     }
 
 

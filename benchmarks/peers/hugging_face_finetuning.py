@@ -2,7 +2,7 @@
 
 One step of a turn is `steps_per_call` optimizer steps. As in its Trainer: DataCollatorWithPadding, fused
 AdamW, linear warm-up and decay, clipping, autocast for bfloat16; `group_by_length` uses its
-LengthGroupedSampler.
+LengthGroupedSampler; `compile` uses torch.compile, for shapes that vary.
 """
 
 import csv
@@ -23,6 +23,7 @@ labels = settings["dataset"]["labels"]
 model = transformers.AutoModelForSequenceClassification.from_pretrained(
     settings["init_checkpoint"], num_labels=len(labels)
 )
+compute = torch.compile(model, dynamic=True) if settings["compile"] else model
 collator = transformers.DataCollatorWithPadding(tokenizer)
 
 
@@ -87,7 +88,7 @@ def batches():
 
 def train_step(batch) -> float:
     with autocast():
-        loss = model(**batch).loss
+        loss = compute(**batch).loss
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), adam["global_clipnorm"])
     optimizer.step()
