@@ -16,6 +16,7 @@ TABLES = {
         speed_tables.training_step_bert_mini_512,
         speed_tables.finetuning,
         speed_tables.finetuning_bfloat16,
+        speed_tables.finetuning_without_amx,
         speed_tables.embedding,
         speed_tables.serving_minilm,
         speed_tables.serving_bert_base,

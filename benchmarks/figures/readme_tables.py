@@ -61,12 +61,13 @@ def _finetuning(record):
     best = max((name for name in record["rows"] if not name.startswith("kbert/")),
                key=lambda name: figure(record, name, rate))  # fmt: skip
     other = figure(record, best, rate)
-    grouped = ", grouped" if "+grouped" in best else ""
+    options = "".join({"grouped": ", grouped", "compile": ", compiled"}[option]
+                      for option in best.partition("/")[0].split("+")[1:])  # fmt: skip
     amx = "with" if "AMX" in record["machine"]["bfloat16"] else "without"
     return table_row(
         f"fine-tuning MiniLM on SST-2, bfloat16, {amx} AMX",
         f"{whole(own)} examples/s{_BEHIND if own < other else ''}",
-        f"{whole(other)}, Hugging Face{grouped}",
+        f"{whole(other)}, Hugging Face{options}",
         "[benchmarks](docs/benchmarks.md)",
     )
 

@@ -101,16 +101,25 @@ def finetuning():
 
 
 def finetuning_bfloat16():
+    return _finetuning_on("bfloat16")
+
+
+def finetuning_without_amx():
+    return _finetuning_on("without_amx")
+
+
+def _finetuning_on(kind):
     texts = {
-        "SST-2, 16,000 rows, one epoch": last_record("finetuning_sst2_bfloat16"),
-        "MRPC, three epochs": last_record("finetuning_mrpc_bfloat16"),
-        "SQuAD's questions and paragraphs": last_record("finetuning_squad_bfloat16"),
+        "SST-2, 16,000 rows, one epoch": last_record(f"finetuning_sst2_{kind}"),
+        "MRPC, three epochs": last_record(f"finetuning_mrpc_{kind}"),
+        "SQuAD's questions and paragraphs": last_record(f"finetuning_squad_{kind}"),
     }
     rows = [
         row
         for label, record in texts.items()
         for row in (
             Row(f"{label}: kbert", record, "kbert/bfloat16"),
+            Row("Hugging Face, grouped, compiled", record, "hugging_face+grouped+compile/bfloat16"),
             Row("Hugging Face, grouped by length", record, "hugging_face+grouped/bfloat16"),
             Row("Hugging Face, dynamic padding", record, "hugging_face/bfloat16"),
         )
