@@ -47,7 +47,7 @@ def define_flags():
         "input_file", None, "A file with a text on each line; by default Python's own manual."
     )
     flags.DEFINE_integer("num_texts", 1000, "Texts of a call.", lower_bound=1)
-    flags.DEFINE_integer("batch_size", 32, "Texts of a batch of Hugging Face's.", lower_bound=1)
+    flags.DEFINE_integer("batch_size", 16, "Texts of a batch of Hugging Face's.", lower_bound=1)
     flags.DEFINE_integer("rounds", 5, "Times that the texts are timed.", lower_bound=1)
     flags.DEFINE_integer("max_seq_length", 128, "Tokens of a text at most.", lower_bound=4)
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import NamedTuple
 
-TEXTS_AT_ONCE = 32
+# Texts of a batch. Two threads share a product of few rows badly, so short texts come in larger batches: as
+# many as keep to this sum of characters, and so to no more tokens than 32 texts of 512 (benchmarks/embedding.py).
+TEXTS_AT_ONCE, SHORT_TEXTS_AT_ONCE, CHARACTERS_AT_ONCE = 32, 128, 32 * 512
 _SHOWN = 40  # characters of a text in an error
 
 
@@ -20,13 +22,22 @@ class TextBatch(NamedTuple):
     pairs: list[str | None] | None
     is_alone: bool
 
-    def places_of_like_length(self, size: int = TEXTS_AT_ONCE) -> Iterator[list[int]]:
-        """The places of all texts, so many at a time: less padding means less work."""
+    def places_of_like_length(self) -> Iterator[list[int]]:
+        """The places of all texts, a batch at a time, shortest first: less padding means less work."""
         pairs = self.pairs or [None] * len(self.texts)
         lengths = [len(text) + len(pair or "") for text, pair in zip(self.texts, pairs, strict=True)]
         order = sorted(range(len(lengths)), key=lengths.__getitem__)
-        for start in range(0, len(order), size):
-            yield order[start : start + size]
+        places: list[int] = []
+        characters = 0
+        for place in order:
+            characters += lengths[place]
+            is_long = len(places) >= TEXTS_AT_ONCE and characters > CHARACTERS_AT_ONCE
+            if is_long or len(places) == SHORT_TEXTS_AT_ONCE:
+                yield places
+                places, characters = [], lengths[place]
+            places.append(place)
+        if places:
+            yield places
 
     def part(self, places: list[int]) -> "TextBatch":
         """The texts at these places, in their order."""
