@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import NamedTuple
 
-# Texts of a batch. Two threads share a product of few rows badly, so short texts come in larger batches: as
-# many as keep to this sum of characters, and so to no more tokens than 32 texts of 512 (benchmarks/embedding.py).
+# Texts of a batch. Threads share a product of few rows badly, so short texts come in larger batches: as many
+# as keep to this sum of characters, and so to no more tokens than 32 texts of 512 (docs/benchmarks.md).
 TEXTS_AT_ONCE, SHORT_TEXTS_AT_ONCE, CHARACTERS_AT_ONCE = 32, 128, 32 * 512
 _SHOWN = 40  # characters of a text in an error
 

@@ -199,9 +199,9 @@ def test_a_large_list_is_no_large_batch(classifier):
     extract, lengths = FeatureExtractor(classifier), []
     run = extract._run
     extract._run = lambda inputs: lengths.append(inputs["input_ids"].shape[0]) or run(inputs)
-    extract(MANY)
-    extract(MANY, [None, "the"] * 20)
-    assert lengths == [32, 8, 20, 20]
+    extract(MANY * 5)
+    extract(MANY * 5, [None, "the"] * 100)
+    assert lengths == [128, 72, 100, 100]
 
 
 # ------------------------------------------------------------------------------------------- fuzz
