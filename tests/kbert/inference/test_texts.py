@@ -204,6 +204,30 @@ def test_a_large_list_is_no_large_batch(classifier):
     assert lengths == [128, 72, 100, 100]
 
 
+@pytest.mark.parametrize(
+    ("lengths", "sizes"),
+    [
+        ([], []),
+        ([1] * 300, [128, 128, 44]),
+        ([10_000] * 70, [32, 32, 6]),
+        ([400] * 100, [40, 40, 20]),
+        ([10] * 100 + [20_000] * 40, [100, 32, 8]),
+    ],
+)
+def test_short_texts_come_in_larger_batches_and_each_text_once(lengths, sizes):
+    shuffled = random.Random(1).sample(lengths, len(lengths))
+    batches = list(text_batch(["a" * length for length in shuffled]).places_of_like_length())
+    assert [len(batch) for batch in batches] == sizes
+    places = [place for batch in batches for place in batch]
+    assert sorted(places) == list(range(len(lengths)))
+    assert [shuffled[place] for place in places] == sorted(lengths)
+
+
+def test_second_texts_count_for_the_size_of_a_batch():
+    batch = text_batch(["a"] * 100, ["b" * 400] * 100)
+    assert [len(places) for places in batch.places_of_like_length()] == [40, 40, 20]
+
+
 # ------------------------------------------------------------------------------------------- fuzz
 
 PIECES = (
@@ -262,27 +286,3 @@ def test_odd_texts_get_finite_answers_or_one_sentence(roads, name):
         if name in ("classify", "fill"):
             json.loads(json.dumps(answer, allow_nan=False))
     assert 10 < answered < 45, "texts of both kinds were tried"
-
-
-@pytest.mark.parametrize(
-    ("lengths", "sizes"),
-    [
-        ([], []),
-        ([1] * 300, [128, 128, 44]),
-        ([10_000] * 70, [32, 32, 6]),
-        ([400] * 100, [40, 40, 20]),
-        ([10] * 100 + [20_000] * 40, [100, 32, 8]),
-    ],
-)
-def test_short_texts_come_in_larger_batches_and_each_text_once(lengths, sizes):
-    shuffled = random.Random(1).sample(lengths, len(lengths))
-    batches = list(text_batch(["a" * length for length in shuffled]).places_of_like_length())
-    assert [len(batch) for batch in batches] == sizes
-    places = [place for batch in batches for place in batch]
-    assert sorted(places) == list(range(len(lengths)))
-    assert [shuffled[place] for place in places] == sorted(lengths)
-
-
-def test_second_texts_count_for_the_size_of_a_batch():
-    batch = text_batch(["a"] * 100, ["b" * 400] * 100)
-    assert [len(places) for places in batch.places_of_like_length()] == [40, 40, 20]
