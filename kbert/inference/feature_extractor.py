@@ -88,10 +88,8 @@ class FeatureExtractor:
         self.pooling = pooling
         self.combine = combine
         self._model = model
-        self._encoder = AnsweringEncoder(model.encoder, model.precision, outputs=("hidden_states",))
         self._pool = None if pooling == "none" else SequencePooling(pooling, normalize)
-        inputs = {name: tf.TensorSpec([None, None], tf.int32) for name in ENCODER_INPUTS}
-        self._run = tf.function(self._values, input_signature=[inputs], autograph=False)
+        self._run = model.graph(("features", self.layers, pooling, normalize, combine), self._graph)
 
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
@@ -122,12 +120,20 @@ class FeatureExtractor:
             features.append(TextFeatures(ids, [tokens[i] for i in ids], row if self._pool else row[:length]))
         return features
 
-    def _values(self, inputs):
-        """float32 tensor of shape (batch, [tokens,] [layers,] width)."""
-        states = self._encoder(inputs)["hidden_states"]
-        states = [ops.cast(states[layer], "float32") for layer in self.layers]  # each (B, S, H)
-        if self._pool:
-            states = [self._pool(state, inputs["input_mask"]) for state in states]  # each (B, H)
-        if self.combine == "sum":
-            return sum(states)
-        return ops.concatenate(states, axis=-1) if self.combine == "concat" else ops.stack(states, axis=-2)
+    def _graph(self):
+        """Encoder inputs -> float32 tensor of shape (batch, [tokens,] [layers,] width)."""
+        encoder = AnsweringEncoder(self._model.encoder, self._model.precision, outputs=("hidden_states",))
+        inputs = {name: tf.TensorSpec([None, None], tf.int32) for name in ENCODER_INPUTS}
+
+        def values(inputs):
+            states = encoder(inputs)["hidden_states"]
+            states = [ops.cast(states[layer], "float32") for layer in self.layers]  # each (B, S, H)
+            if self._pool:
+                states = [self._pool(state, inputs["input_mask"]) for state in states]  # each (B, H)
+            if self.combine == "sum":
+                return sum(states)
+            return (
+                ops.concatenate(states, axis=-1) if self.combine == "concat" else ops.stack(states, axis=-2)
+            )
+
+        return tf.function(values, input_signature=[inputs], autograph=False)

@@ -1,6 +1,7 @@
 """`load(path)`: a run directory or any checkpoint -> a Keras model with its tokenizer and config."""
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import keras
@@ -21,6 +22,7 @@ from kbert.inference.given_examples import examples_of
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.runs.run_directory import RunDirectory, holds_run
+from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
 
 
@@ -143,7 +145,7 @@ class LoadedModel:
         self.config = self.encoder.config
         self.text_inputs = TextInputs(vocabulary, max_seq_length)
         self.precision = "float32"
-        self._embedders = {}  # (pooling, normalize) -> traced function
+        self._graphs = {}  # see `graph`
 
     @classmethod
     def from_run(cls, run: RunDirectory, checkpoint: str | int | None = None) -> "LoadedModel":
@@ -164,6 +166,21 @@ class LoadedModel:
     def answering_model(self) -> keras.Model:
         """What answers in the place of `model`, with its weights; made when it is first asked for."""
         return answering_model(self.model, self.precision)
+
+    @functools.cached_property
+    def signatures(self) -> dict[str, Signature]:
+        """How the model is asked: name -> `Signature`, see `Task.signatures`."""
+        return self.task.signatures(self.answering_model, self.text_inputs)
+
+    def graph(self, key, make: Callable[[], Callable]) -> Callable:
+        """The `tf.function` that `make` gives for a key, the same one at every call.
+
+        Tracing takes half a second and its memory is not given back, so graphs belong to the model and not
+        to what asks it.
+        """
+        if key not in self._graphs:
+            self._graphs[key] = make()
+        return self._graphs[key]
 
     def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":
         """The same model with another maximum length.
@@ -252,7 +269,9 @@ class LoadedModel:
             finite.
         """
         batch = text_batch(texts)
-        embedder = self._embedder(pooling or self.pooling, self.normalize if normalize is None else normalize)
+        pooling, normalize = self._pooling(pooling, normalize)
+        key = ("embed", pooling, normalize)
+        embedder = self.graph(key, functools.partial(self._embedder, pooling, normalize))
         texts = batch.texts
         embeddings = np.zeros((len(texts), self.config.hidden_size), np.float32)
         for places in batch.places_of_like_length():
@@ -261,19 +280,20 @@ class LoadedModel:
             embeddings[places] = values
         return batch.answer(embeddings)
 
+    def _pooling(self, pooling, normalize):
+        """The model's own pooling and scaling in the place of None."""
+        return pooling or self.pooling, self.normalize if normalize is None else normalize
+
     def _embedder(self, pooling, normalize):
-        key = (pooling, normalize)
-        if key not in self._embedders:
-            encoder = AnsweringEncoder(self.encoder, self.precision, outputs=("sequence_output",))
-            pool = SequencePooling(pooling, normalize)
+        encoder = AnsweringEncoder(self.encoder, self.precision, outputs=("sequence_output",))
+        pool = SequencePooling(pooling, normalize)
 
-            def embed(texts):
-                inputs = self.text_inputs(texts, pad_to_longest=True)
-                return pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
+        def embed(texts):
+            inputs = self.text_inputs(texts, pad_to_longest=True)
+            return pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
 
-            signature = [tf.TensorSpec([None], tf.string)]
-            self._embedders[key] = tf.function(embed, input_signature=signature, autograph=False)
-        return self._embedders[key]
+        signature = [tf.TensorSpec([None], tf.string)]
+        return tf.function(embed, input_signature=signature, autograph=False)
 
     def embedding_model(self, pooling: str | None = None, normalize: bool | None = None) -> keras.Model:
         """Encoder and pooling as one Keras model: encoder inputs -> float32 (batch, hidden_size).
@@ -283,11 +303,7 @@ class LoadedModel:
         Args:
           pooling, normalize: as for `embed`.
         """
-        layer = SequencePooling(
-            pooling or self.pooling,
-            self.normalize if normalize is None else normalize,
-            name="sequence_pooling",
-        )
+        layer = SequencePooling(*self._pooling(pooling, normalize), name="sequence_pooling")
         encoder = self.encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
         return keras.Model(inputs, layer(encoder(inputs)["sequence_output"], inputs["input_mask"]))

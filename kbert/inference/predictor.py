@@ -41,16 +41,16 @@ class Predictor:
 
     def __init__(self, loaded, signature: str = "serving_default"):
         self.loaded = loaded = loaded_of(loaded)
-        signatures = loaded.task.signatures(loaded.answering_model, loaded.text_inputs)
-        if signature not in signatures:
+        if signature not in loaded.signatures:
             raise ValueError(
-                f"signature={signature!r}: {loaded.source} has {', '.join(signatures)}; choose one of these."
+                f"signature={signature!r}: {loaded.source} has {', '.join(loaded.signatures)}; choose one of "
+                "these."
             )
-        self._signature = signatures[signature]
+        self._signature = loaded.signatures[signature]
         shapes = {name: shape for name, (_, shape) in self._signature.inputs.items()}
         self.inputs = tuple(name for name, shape in shapes.items() if shape)
         self.settings = tuple(name for name, shape in shapes.items() if not shape)
-        self._run = self._signature.as_graph()
+        self._run = loaded.graph(signature, self._signature.as_graph)
 
     def __call__(self, **inputs) -> list[dict]:
         return self.answers(inputs)

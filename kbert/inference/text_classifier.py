@@ -40,10 +40,7 @@ class TextClassifier:
     def __init__(self, run):
         loaded = load_answering(run, ("label", "labels"), _NEED)
         self.takes_pairs = loaded.takes_pairs
-        self.task, self._source = loaded.task, loaded.source
-        signatures = loaded.task.signatures(loaded.answering_model, loaded.text_inputs)
-        # Nothing is traced before it is first asked.
-        self._graphs = {name: signature.as_graph() for name, signature in signatures.items()}
+        self.task, self._loaded = loaded.task, loaded
 
     def __call__(self, texts, text_pairs=None):
         batch = text_batch(texts, text_pairs)
@@ -51,7 +48,7 @@ class TextClassifier:
         answers: list = [None] * len(batch.texts)
         for places in batch.places_of_like_length():
             outputs = {name: value.numpy() for name, value in self._outputs_of(batch.part(places)).items()}
-            require_finite_answers(outputs["probabilities"], self._source, places)
+            require_finite_answers(outputs["probabilities"], self._loaded.source, places)
             for row, place in enumerate(places):
                 of_text = {name: value[row] for name, value in outputs.items()}
                 answers[place] = self.task.answer(of_text, {"text": batch.texts[place]})
@@ -75,5 +72,6 @@ class TextClassifier:
 
     def _outputs_of(self, batch):
         columns = {"text": batch.texts} | ({} if batch.pairs is None else {"text_pair": batch.pairs})
-        run = self._graphs[self.task.signature_for(columns)]
+        name = self.task.signature_for(columns)
+        run = self._loaded.graph(name, self._loaded.signatures[name].as_graph)
         return run(*(tf.constant(column, tf.string) for column in columns.values()))

@@ -1,0 +1,90 @@
+"""Asking a model again traces nothing: tracing takes half a second, and its memory is not given back."""
+
+import pytest
+from tensorflow.python.framework.func_graph import FuncGraph
+
+import kbert
+from kbert.inference.attention import attention_of
+from kbert.tasks import TASKS
+from tests.kbert.inference.random_model import random_task_model
+
+FILL = "jump the [MASK]"
+CLASSES = ["quiet", "loud"]
+# Task, its arguments, and the same kind of example in two lengths.
+PREDICTED = [
+    ("sequence_classification", {"labels": CLASSES}, "jump", "walk the a and the a"),
+    ("sequence_classification", {"labels": CLASSES}, ("jump", "a"), ("walk the a", "play the looks")),
+    ("multi_label_classification", {"labels": CLASSES}, "jump", "walk the a and the a"),
+    ("sequence_regression", {}, "jump", "walk the a and the a"),
+    (
+        "multiple_choice",
+        {"num_choices": 2},
+        {"text": "a", "choices": ["b", "c"]},
+        {"text": "walk", "choices": ["a", "the a"]},
+    ),
+    ("token_classification", {"labels": ["O", "B-X", "I-X"]}, "jump", "walk the a and the a"),
+    (
+        "question_answering",
+        {"max_query_length": 4, "doc_stride": 5},
+        ("jump", "walk a"),
+        ("jump the", "walk the a and the a " * 9),
+    ),
+    ("masked_lm", {}, FILL, f"walk the a and the {FILL}"),
+    ("next_sentence", {}, ("jump", "a"), ("walk the a", "play the looks")),
+    ("cosine_similarity", {}, ("jump", "a"), ("walk the a", "play the looks")),
+]
+ASKED = {
+    "embed": lambda loaded, text: loaded.embed(text, "cls"),
+    "inputs": lambda loaded, text: loaded.inputs(text),
+    "TextClassifier": lambda loaded, text: kbert.TextClassifier(loaded)(text),
+    "Predictor": lambda loaded, text: kbert.Predictor(loaded)(text=[text] * len(text)),
+    "FeatureExtractor": lambda loaded, text: kbert.FeatureExtractor(loaded, pooling="mean")(
+        [text] * len(text)
+    ),
+    "attention": lambda loaded, text: attention_of(loaded, text),
+    "model": lambda loaded, text: loaded.model(loaded.inputs(text)),
+    "embedding_model": lambda loaded, text: loaded.embedding_model()(loaded.inputs(text)),
+}
+
+
+@pytest.fixture
+def traces(monkeypatch):
+    """The names of the graphs that are made from now on."""
+    names: list[str] = []
+    make = FuncGraph.__init__
+
+    def counted(self, name, *arguments, **settings):
+        names.append(name)
+        make(self, name, *arguments, **settings)
+
+    monkeypatch.setattr(FuncGraph, "__init__", counted)
+    return names
+
+
+@pytest.mark.parametrize(("task", "arguments", "short", "long"), PREDICTED)
+def test_predict_traces_once(traces, task, arguments, short, long):
+    loaded = random_task_model(TASKS[task](**arguments))
+    loaded.predict(short)
+    assert traces
+    traces.clear()
+    for examples in (long, [short, long, short], [long] * 40):
+        loaded.predict(examples)
+    assert not traces
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_every_other_way_to_ask_traces_once(traces, name):
+    loaded = random_task_model(TASKS["sequence_classification"](CLASSES))
+    ASKED[name](loaded, "jump")
+    traces.clear()
+    ASKED[name](loaded, "walk the a and the a")
+    assert not traces
+
+
+def test_masks_are_filled_by_one_graph(traces):
+    loaded = random_task_model(TASKS["masked_lm"]())
+    kbert.MaskFiller(loaded)(FILL), kbert.MaskFiller(loaded)(FILL, candidates=["a", "walk"])
+    traces.clear()
+    kbert.MaskFiller(loaded)([FILL, f"walk the a and {FILL}"], top_k=2, whole_words=True)
+    kbert.MaskFiller(loaded)(f"walk the a and {FILL}", candidates=["the", "jump", "a"])
+    assert not traces
