@@ -15,7 +15,7 @@ setup(
     ],
     package_dir={"kbert_export": "export", "kbert.configs": "configs"},
     package_data={
-        "kbert_export": ["**/*.txt", "**/*.html", "**/*.css", "**/*.js", "**/*.svg", "**/*.kt", "**/*.swift"],
+        "kbert_export": ["**/*.txt", "**/*.html", "**/*.css", "**/*.js", "**/*.svg", "**/*.kt", "**/*.json"],
         "kbert.configs": ["**/*.json", "**/*.toml"],
     },
     include_package_data=False,

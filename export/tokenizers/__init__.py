@@ -1,1 +1,1 @@
-"""The tokenizer without TensorFlow: Python, JavaScript, Kotlin and Swift. docs/tokenizers.md has the rest."""
+"""The tokenizer without TensorFlow: Python and Kotlin; JavaScript for the server. See docs/tokenizers.md."""

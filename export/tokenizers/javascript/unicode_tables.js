@@ -2,16 +2,13 @@
 // Written by: python -m export.tokenizers.write_unicode_tables
 // The form of the tables is told in export/tokenizers/tables/compact.py.
 
-// end a word
 export const SPACES =
   "9.2 2 i 3j 4bj 1vj.b t.2 5 1b 334";
 
-// vanish before anything else; halves of surrogate pairs too, which UTF-8 cannot write
 export const DROPPED =
   "0.9 2.2 1.i 2n.x d 11u.6 m 5c 1d ao.2 28 2zv 1ks.5 q.5 1d.5 1.a 109c.1kw 64f 6x.3 1 3b3 f 6zm.g " +
   "qxs.4 43z.8 h406 u.2o";
 
-// are a word each: punctuation and ideographs
 export const ALONE =
   "x.f a.7 q.6 q.4 y 5 3 a.2 3 3 ji 8 cy.6 15.2 1f 1 2 2 18.2 k.2 1.2 d 1.3 22.4 2u 17.e 6h.3 1i.f " +
   "v 79.2 a 3w 3c 3d au c a7 2i a.2 4o.f 1 11.4 1z 22.5 4.2 33.6 4r h0.9 47 h9 18.2 26.3 1z.2 4d.3 " +
@@ -23,7 +20,6 @@ export const ALONE =
   "2b.3 1.5 2l.a 8n.5 16.2 hx.2 22.d 4v vk.5 29o.2 bjv.2 3p 1t.5 8 nm.4 93 f5o 5wn.5 2xe.2 4gw.wyo " +
   "w.7u8 85s.f4";
 
-// vanish when lower-casing
 export const ACCENTS =
   "lc.34 7n.5 7d.19 1 1.2 1.2 1 20.b 1c.l g 2t.7 2.6 2.2 1.4 z u.r 2j.b 1m.9 9 o.4 1.9 1.3 1.5 17.3 " +
   "1o.8 16.o 1.w 1j 1 4.8 4 3.7 a.2 t 1m 4.4 8 k.2 q 2.2 1l 4.2 4.2 2.3 3 u.2 3 b.2 1l 4.5 1.2 4 " +
@@ -40,7 +36,6 @@ export const ACCENTS =
   "1n.7 t4 1r.4 29 f5k.2 3mp.1a 2.n f4.3 h.8 2.7 u.4 44.3 1iz.1j 4.1e 8 e m.5 1.f 11s.7 1.h 2.7 1.2 " +
   "1.5 2s 4g.7 af 1p.4 e4.4 rk.7 31.7 gzhx.6o";
 
-// of these, those across which marks are not reordered
 export const FIXED_ACCENTS =
   "nj uu.b 9b.3 1j 6.8 c.3 a.2 t 1r.4 t.2 t.2 1q.2 4.2 2.2 4 u.2 3 b.2 1q.5 1.2 p.2 m.6 1 1p 1.4 " +
   "g.2 b.2 u 1p 1r 3 1l.3 5.3 1.3 l.2 t 1p 6 5 l.2 s.2 1r.4 t.2 t 28.3 1 2i 2.4 f 4.3 2q 2.4 3.2 " +
@@ -52,7 +47,6 @@ export const FIXED_ACCENTS =
   "2c.m 2.7 1.2 1.2 3e.6 3 1.2 1.3 1 3 20.2 3 9p.2 b.2 1g.5 5 45b 6.f bnd 1r.4 29 f5k 3mq.1a 2.n " +
   "249.1j 4.1e 8 e m.5 1.f h2ds.6o";
 
-// letters that have a case, for the final sigma
 export const CASED =
   "1t.q 6.q 1b a 4 5.n 1.v 1.5f 1.4 4.5s 1.r 5c.4 2.2 3.3 1 6 1.3 1 1.k 1.2b 1.3v 8.4m 1.12 9.15 " +
   "26v.12 1 5 2.17 2.3 io.2e 2.6 1oi.9 7.17 2.3 1s.18 1r.d 1.y 2t.7q 2.6 2.12 2.6 2.8 1 1 1 1.v " +
@@ -62,7 +56,6 @@ export const CASED =
   "1.7 1.1t 1.4 2.8 1.7 1.s 1.4 1.5 1 3.7 1.9g 2.p 1.p 1.v 1.p 1.v 1.p 1.v 1.p 1.v 1.p 1.8 3ec.1w " +
   "1kc.q 6.q 6.q";
 
-// looked past by the rule of the final sigma
 export const CASE_IGNORABLE =
   "13 6 b z 1 1z 6 4 2.2 dz.5c 4.2 4 9.2 1 6z.7 5r 5 1d.19 1 1.2 1.2 1 18 r.b 11 a.l g 2t.7 2.a 1.4 " +
   "z u.r 2j.b 1m.b 4 2 o.o 17.3 3b.f 1.w 1j 1 4.8 4 3.7 a.2 d f 1m 4.4 8 k.2 q 2.2 1l 4.2 4.2 2.3 3 " +
@@ -80,11 +73,9 @@ export const CASE_IGNORABLE =
   "2.7 1.2 1.2 3e.6 3 1.2 1.7 1 20.2 3 1 9n.2 f0b.5 1n.7 9.4 sr 1r.h 1s.2 1.2 f5k.2 43s.3 h.8 2.7 " +
   "u.4 44.3 1iz.1j 4.1e 8 e m.5 1.f 11s.7 1.h 2.7 1.2 1.5 79.e by.4 15s.7 31.8 23z.5 gxds.6o";
 
-// white space at the ends of a line of vocab.txt, as Python's str.strip has it
 export const STRIPPED =
   "9.5 e.5 2s q 4bj 1vj.b t.2 5 1b 334";
 
-// what characters become when lower-casing, as distances from them
 export const FOLDED =
   "1t.q:w 2t:-2n 0:-2o 0:-2p 0:-2q 0:-2r 0:-2s 0:w 0:-2s 0:-2r 0:-2s 0:-2t 0:-2u 0:-2r 0:-2s 0:-2t " +
   "0:-2u 0:w 0.2:-2r 0:-2s 0:-2t 0:-2u 0:-2v 1:w 0:-2s 0:-2t 0:-2u 0:-2v 0:-2s 0:w 1:-3j 0:-3k " +
@@ -247,7 +238,6 @@ export const FOLDED =
   "0:-3rcv 0:-3rc1 0:-3bfs 0:-hmq 0:-3rbt 0:-hl9 0:-hdx 0:-hab 0:-3b6i 0:-3r9c 0:-3b4u 0:-3b4q " +
   "0:-3b4k 0:-3b4b 0:-3b45 0:-3b35 0:-gm5";
 
-// the order in which kept marks stand side by side
 export const MARK_ORDER =
   "1p3:w 2v1:3 u:3 sv:3 2t:3 1z.2:3 3zu.2:t nxf:3 30:3 joo.5:w uq:3 38:3 7r:3 3k.3:3 kl:3 hy:3 " +
   "16r:3 d0t:3 2ww.2:1 j8z.2:l 6:v 0.5:l 41n:w 0:s";

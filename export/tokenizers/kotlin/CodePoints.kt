@@ -1,8 +1,22 @@
-// Reads the tables of UnicodeTables.kt; tables/compact.py says how they are written.
+// Reads the tables of unicode_tables.json; tables/compact.py says how they are written.
 
 package kbert.tokenizer
 
-/** A set of code points as ranges. [table]: of UnicodeTables. */
+/** The tables by name: the resource unicode_tables.json, an object of plain texts, without a JSON library. */
+internal object UnicodeTables {
+    private val tables: Map<String, String>
+
+    init {
+        val file = javaClass.getResource("/unicode_tables.json")
+        checkNotNull(file) { "unicode_tables.json is not among the resources; copy it from export/tokenizers." }
+        val entry = Regex("\"(\\w+)\": \"([^\"]*)\"")
+        tables = entry.findAll(file.readText()).associate { it.groupValues[1] to it.groupValues[2] }
+    }
+
+    operator fun get(name: String) = tables.getValue(name)
+}
+
+/** A set of code points as ranges. [table]: one of UnicodeTables. */
 internal class CodePointSet(table: String) {
     private val starts: IntArray
     private val ends: IntArray // the last code points

@@ -16,12 +16,12 @@ private const val FINAL_SIGMA = 0x3C2
 
 /** Folds code points. An object: its tables are read once, when they are first needed. */
 internal object LowerCasing {
-    private val accents = CodePointSet(UnicodeTables.ACCENTS)
-    private val fixedAccents = CodePointSet(UnicodeTables.FIXED_ACCENTS)
-    private val cased = CodePointSet(UnicodeTables.CASED)
-    private val caseIgnorable = CodePointSet(UnicodeTables.CASE_IGNORABLE)
-    private val folded = numbers(UnicodeTables.FOLDED)
-    private val markOrder = numbers(UnicodeTables.MARK_ORDER)
+    private val accents = CodePointSet(UnicodeTables["accents"])
+    private val fixedAccents = CodePointSet(UnicodeTables["fixed_accents"])
+    private val cased = CodePointSet(UnicodeTables["cased"])
+    private val caseIgnorable = CodePointSet(UnicodeTables["case_ignorable"])
+    private val folded = numbers(UnicodeTables["folded"])
+    private val markOrder = numbers(UnicodeTables["mark_order"])
 
     /** The lower-case text, decomposed and without accents: code points in, code points out. */
     fun fold(codes: List<Int>): List<Int> {

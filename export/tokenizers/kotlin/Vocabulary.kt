@@ -36,7 +36,7 @@ class Vocabulary(val tokens: List<String>, val doLowerCase: Boolean) {
     val sepId = ids.getValue("[SEP]")
 
     companion object {
-        private val stripped = CodePointSet(UnicodeTables.STRIPPED)
+        private val stripped = CodePointSet(UnicodeTables["stripped"])
         private val casing = Regex("\"do_lower_case\"\\s*:\\s*(true|false)\\b")
 
         /** Reads the texts of the two files of an export: vocab.txt, and kbert.json for the casing. */

@@ -5,9 +5,9 @@ package kbert.tokenizer
 private const val SPACE = 0x20
 
 object WordSplitter {
-    private val spaces = CodePointSet(UnicodeTables.SPACES)
-    private val dropped = CodePointSet(UnicodeTables.DROPPED)
-    private val alone = CodePointSet(UnicodeTables.ALONE)
+    private val spaces = CodePointSet(UnicodeTables["spaces"])
+    private val dropped = CodePointSet(UnicodeTables["dropped"])
+    private val alone = CodePointSet(UnicodeTables["alone"])
 
     /**
      * The words and marks of a text, normalized.

@@ -1,7 +1,14 @@
-"""Reads the tables of unicode_tables.py; tables/compact.py says how they are written."""
+"""Reads the tables of unicode_tables.json; tables/compact.py says how they are written."""
 
+import json
 from bisect import bisect_right
 from collections.abc import Iterator
+from pathlib import Path
+
+# What the tokenizer in the graph does with each character: name -> table; see `GraphFacts`.
+TABLES: dict[str, str] = json.loads(
+    (Path(__file__).parents[1] / "unicode_tables.json").read_text(encoding="utf-8")
+)
 
 
 def ranges(table: str) -> list[tuple[int, int]]:
@@ -32,7 +39,7 @@ class CodePointSet:
     """A set of characters as ranges.
 
     Args:
-      table: of unicode_tables.py.
+      table: one of TABLES.
 
     Example:
       >>> from export.tokenizers.python.code_points import CodePointSet

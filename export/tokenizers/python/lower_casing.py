@@ -2,16 +2,17 @@
 
 import re
 
-from .code_points import CodePointSet, numbers
-from .unicode_tables import ACCENTS, CASE_IGNORABLE, CASED, FIXED_ACCENTS, FOLDED, MARK_ORDER
+from .code_points import TABLES, CodePointSet, numbers
 
 # Hangul syllables are arithmetic: The Unicode Standard, 3.12, "Conjoining Jamo Behavior".
 _FIRST_SYLLABLE, _LAST_SYLLABLE = 0xAC00, 0xD7A3
 _LEADING, _VOWEL, _TRAILING = 0x1100, 0x1161, 0x11A7
 _VOWELS, _TRAILINGS = 21, 28
 
-_CASED, _CASE_IGNORABLE, _FIXED_ACCENTS = map(CodePointSet, (CASED, CASE_IGNORABLE, FIXED_ACCENTS))
-_MARK_ORDER = {chr(code): rank for code, (rank,) in numbers(MARK_ORDER)}
+_CASED, _CASE_IGNORABLE, _FIXED_ACCENTS = map(
+    CodePointSet, (TABLES["cased"], TABLES["case_ignorable"], TABLES["fixed_accents"])
+)
+_MARK_ORDER = {chr(code): rank for code, (rank,) in numbers(TABLES["mark_order"])}
 _ORDERED_MARK = re.compile(f"[{''.join(_MARK_ORDER)}]")
 
 
@@ -19,9 +20,12 @@ class _Folding(dict):
     """Code point -> what it becomes, as str.translate asks for it."""
 
     def __init__(self):
-        folded = ((code, "".join(chr(code + shift) for shift in shifts)) for code, shifts in numbers(FOLDED))
+        folded = (
+            (code, "".join(chr(code + shift) for shift in shifts))
+            for code, shifts in numbers(TABLES["folded"])
+        )
         super().__init__(folded)
-        self.update(dict.fromkeys(CodePointSet(ACCENTS), ""))
+        self.update(dict.fromkeys(CodePointSet(TABLES["accents"]), ""))
 
     def __missing__(self, code):
         return _jamo(code) if _FIRST_SYLLABLE <= code <= _LAST_SYLLABLE else code

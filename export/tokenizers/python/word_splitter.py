@@ -2,9 +2,8 @@
 
 import re
 
-from .code_points import CodePointSet, ranges
+from .code_points import TABLES, CodePointSet, ranges
 from .lower_casing import fold
-from .unicode_tables import ALONE, DROPPED, SPACES
 
 
 def _pattern_of(table):
@@ -12,10 +11,10 @@ def _pattern_of(table):
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges(table))
 
 
-_CLEANED: dict[int, str | None] = dict.fromkeys(CodePointSet(SPACES), " ") | dict.fromkeys(
-    CodePointSet(DROPPED)
+_CLEANED: dict[int, str | None] = dict.fromkeys(CodePointSet(TABLES["spaces"]), " ") | dict.fromkeys(
+    CodePointSet(TABLES["dropped"])
 )
-_WORD = re.compile(f"[{_pattern_of(ALONE)}]|[^ {_pattern_of(ALONE)}]+")
+_WORD = re.compile(f"[{_pattern_of(TABLES['alone'])}]|[^ {_pattern_of(TABLES['alone'])}]+")
 
 
 def split_words(text: str, do_lower_case: bool) -> list[str]:

@@ -27,8 +27,10 @@ from export.tokenizers.python.text_inputs import TextInputs
 from export.tokenizers.python.word_splitter import split_words
 
 PROGRAMS = Path(__file__).parent / "programs"
+REPOSITORY = Path(__file__).resolve().parents[3]
 LENGTHS = (8, 16, 32)
 LANGUAGES = ("python", "javascript", "kotlin")
+RESOURCES = REPOSITORY / "export" / "tokenizers"  # unicode_tables.json
 KOTLIN_JAR = "KBERT_TOKENIZER_JAR"  # `make test-tokenizers` compiles it, and says where it is
 # The seconds that a program may take for all of its questions.
 _LIMIT = 600
@@ -87,7 +89,7 @@ def _command(name):
     jar = os.environ.get(KOTLIN_JAR)
     if not jar:
         pytest.skip(f"THE TOKENIZER IN KOTLIN WAS NOT RUN: `make test-tokenizers` does ({KOTLIN_JAR}).")
-    return ["java", "-jar", jar]
+    return ["java", "-cp", f"{jar}{os.pathsep}{RESOURCES}", "AnswerKt"]
 
 
 def refusal(name: str, folder: Path, lengths=LENGTHS) -> str:

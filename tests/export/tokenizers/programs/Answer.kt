@@ -1,6 +1,6 @@
 // Answers the questions of languages.py with the tokenizer in Kotlin.
 //
-//   java -jar tokenizer.jar VOCAB_TXT KBERT_JSON LENGTH,LENGTH < questions > answers
+//   java -cp tokenizer.jar:export/tokenizers AnswerKt VOCAB_TXT KBERT_JSON LENGTH,LENGTH < questions > answers
 
 import java.io.File
 import kbert.sample.ModelFile
