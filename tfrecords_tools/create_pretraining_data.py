@@ -89,9 +89,9 @@ def _define_example_flags(defaults):
         "Mask runs of up to this many words (of pieces, without --do_whole_word_mask).",
     )
     flags.DEFINE_enum(
-        "strategy",
-        defaults.strategy,
-        pretraining_settings.STRATEGIES,
+        "pairing",
+        defaults.pairing,
+        pretraining_settings.PAIRINGS,
         "sentence_pairs: a text and its real next text or a random one. full_sentences: running text without "
         "pairs. sentence_order: two neighbouring texts, in order or swapped.",
     )
@@ -284,11 +284,11 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
     lines.append(
         f"records: {numbers['examples']:,} examples of {numbers['mean_length']:.1f} tokens on average"
     )
-    if settings["strategy"] == "sentence_pairs":
+    if settings["pairing"] == "sentence_pairs":
         lines.append(
             f"random next: {100 * numbers['random_next_share']:.1f} % (more than half, as in the original)"
         )
-    elif settings["strategy"] == "sentence_order":
+    elif settings["pairing"] == "sentence_order":
         lines.append(
             f"swapped (or, for single sentences, random): {100 * numbers['random_next_share']:.1f} %"
         )

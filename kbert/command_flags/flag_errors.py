@@ -14,6 +14,9 @@ from kbert.command_flags.help_page import (
     program,
 )
 
+# Flags by the name that they had, for the scripts that have the new one.
+RENAMED = {"strategy": "pairing"}
+
 
 def parse_flags(argv: list[str], config_classes=()) -> list[str]:
     """Parses a command line into `flags.FLAGS`. `--help` prints its page and ends the process.
@@ -67,6 +70,8 @@ def _unknown(name):
     known = own_flags()
     near = closest(name, [*known, *(f"no{one}" for one, flag in known.items() if flag.boolean)])
     near = near or _with_same_word(name, known)
+    if RENAMED.get(name) in known:
+        return f"--{name} is now --{RENAMED[name]}; `{program()} --help` says more."
     hint = f"did you mean --{near}? " if near else ""
     return f"unknown flag --{name[:100]}; {hint}`{program()} --help` lists the flags."
 

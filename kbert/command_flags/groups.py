@@ -22,8 +22,8 @@ GROUPS = {
         "alphabet_limit ascii_alphabet max_words_in_memory"
     ),
     "examples": (
-        "max_predictions_per_seq dupe_factor masked_lm_prob short_seq_prob masking do_whole_word_mask "
-        "max_ngram_size"
+        "pairing max_predictions_per_seq dupe_factor masked_lm_prob short_seq_prob masking "
+        "do_whole_word_mask max_ngram_size"
     ),
     "estimate": "batch length predictions num_labels memory_gib",
     "server": (

@@ -201,7 +201,7 @@ def _pretraining_records(run, eval_file, input_dir, records_errors, held_out=Fal
     if run.task().next_sentence and not records.next_sentence:
         raise ValueError(
             f"{input_dir} holds no next_sentence_labels, but {run.path} was trained on them; make the "
-            "records with --strategy=sentence_pairs or sentence_order."
+            "records with --pairing=sentence_pairs or sentence_order."
         )
     records.require_room(run.config.encoder)
     if records_errors == "skip":

@@ -177,10 +177,10 @@ def _task(config, run_dir, records):
         able = [name for name in TASKS if issubclass(TASKS[name].config_class, PretrainingConfig)]
         raise ValueError(f"task={config.task!r} is not a pretraining task; choose one of {', '.join(able)}.")
     for one in records:
-        if task_class.strategy not in (None, TASKS[objective_of(one.manifest)].strategy):
+        if task_class.pairing not in (None, TASKS[objective_of(one.manifest)].pairing):
             raise ValueError(
                 f"{one.directory} is made for the task {objective_of(one.manifest)}, but "
-                f"task={task_class.name!r} needs records made with --strategy={task_class.strategy}."
+                f"task={task_class.name!r} needs records made with --pairing={task_class.pairing}."
             )
     return task_class()
 

@@ -117,6 +117,10 @@ def test_helpfull_shows_what_help_hides():
             ["finetune", "--train_fil=x"],
             "unknown flag --train_fil; did you mean --train_file? `kbert finetune --help` lists the flags.",
         ),
+        (
+            ["pretraining-data", "--strategy=full_sentences"],
+            "--strategy is now --pairing; `kbert pretraining-data --help` says more.",
+        ),
         (["memory", "--batch=x", "--config=c"], "--batch=x: invalid literal for int() with base 10: 'x'"),
         (["finetune", "--jit=maybe"], "--jit=maybe: value should be one of <auto|on|off>"),
         (

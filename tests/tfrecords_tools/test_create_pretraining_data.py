@@ -119,7 +119,7 @@ def test_every_record_is_two_texts_of_the_corpus_with_the_right_label(tmp_path, 
 
 def test_sentence_order_has_both_texts_from_one_document(tmp_path, small_blocks):
     files, document_of = write_numbered_corpus(tmp_path)
-    create_pretraining_data(*files, tmp_path / "out", strategy="sentence_order", **SMALL)
+    create_pretraining_data(*files, tmp_path / "out", pairing="sentence_order", **SMALL)
     labels = Counter()
     for example in records_of(tmp_path / "out"):
         first, second = texts_of(example)
@@ -134,7 +134,7 @@ def test_sentence_order_has_both_texts_from_one_document(tmp_path, small_blocks)
 
 def test_full_sentences_have_every_piece_once_a_pass_and_no_label(tmp_path, small_blocks):
     files, document_of = write_numbered_corpus(tmp_path)
-    manifest = create_pretraining_data(*files, tmp_path / "out", strategy="full_sentences", **SMALL)
+    manifest = create_pretraining_data(*files, tmp_path / "out", pairing="full_sentences", **SMALL)
     assert "next_sentence_labels" not in manifest.features
     counts = Counter()
     for example in records_of(tmp_path / "out"):
@@ -517,8 +517,8 @@ def distributions(columns, vocabulary, continuing):
             "max_seq_length=7 must lie between 8 .two texts and three special tokens. and",
         ),
         (
-            {"strategy": "pairs"},
-            "strategy='pairs' is not known; choose one of sentence_pairs, full_sentences,",
+            {"pairing": "pairs"},
+            "pairing='pairs' is not known; choose one of sentence_pairs, full_sentences,",
         ),
         ({"max_ngram_size": 6}, "max_ngram_size=6 must lie between 1 and max_predictions_per_seq=5"),
         ({"seed": -1}, "seed=-1 must not be negative"),

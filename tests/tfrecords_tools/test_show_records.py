@@ -56,13 +56,13 @@ def test_masked_replaced_and_kept_places_are_marked():
     ("settings", "label", "words"),
     [
         ({}, 0, "the second text really comes next"),
-        ({"strategy": "sentence_pairs"}, 1, "the second text is a random one"),
-        ({"strategy": "sentence_order"}, 0, "the two texts stand in their own order"),
-        ({"strategy": "sentence_order"}, 1, "the two texts are swapped, or the second is a random one"),
-        ({"strategy": "sentence_pairs"}, 2, "unknown"),
+        ({"pairing": "sentence_pairs"}, 1, "the second text is a random one"),
+        ({"pairing": "sentence_order"}, 0, "the two texts stand in their own order"),
+        ({"pairing": "sentence_order"}, 1, "the two texts are swapped, or the second is a random one"),
+        ({"pairing": "sentence_pairs"}, 2, "unknown"),
     ],
 )
-def test_the_strategy_says_what_the_label_of_a_pair_means(settings, label, words):
+def test_the_pairing_says_what_the_label_of_a_pair_means(settings, label, words):
     described = describe_record(example(next_sentence_labels=[label]), VOCABULARY.tokens, settings)
     assert f"next_sentence_labels {label}: {words}\n" in described
 
@@ -70,7 +70,7 @@ def test_the_strategy_says_what_the_label_of_a_pair_means(settings, label, words
 def test_records_without_masks_and_pairs_are_text_alone():
     names = ("input_ids", "input_mask")
     plain = {name: example()[name] for name in names} | {"segment_ids": np.zeros(10, int)}
-    settings = {"strategy": "full_sentences", "masking": "dynamic"}
+    settings = {"pairing": "full_sentences", "masking": "dynamic"}
     described = describe_record(plain, VOCABULARY.tokens, settings)
     assert described == "[CLS] [MASK] the [SEP] walk ##ed jump [SEP]\n  length 8 of 10: padding 2"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kbert.features import Feature, pretraining_features
 
-STRATEGIES = ("sentence_pairs", "full_sentences", "sentence_order")
+PAIRINGS = ("sentence_pairs", "full_sentences", "sentence_order")
 MASKINGS = ("static", "dynamic")
 DEDUPLICATIONS = ("none", "exact", "near")
 COMPRESSIONS = ("none", "gzip")
@@ -26,7 +26,7 @@ class PretrainingSettings:
       short_seq_prob: probability that one pass over a document makes shorter sequences.
       do_whole_word_mask: mask all pieces of a word or none of them.
       max_ngram_size: mask runs of up to this many words (of pieces, without whole-word masking).
-      strategy: sentence_pairs (the original's next sentence prediction), full_sentences (RoBERTa's, without
+      pairing: sentence_pairs (the original's next sentence prediction), full_sentences (RoBERTa's, without
         pairs) or sentence_order (ALBERT's).
       masking: static (stored in the records) or dynamic (training draws new masks in every epoch).
       deduplicate: drop documents that occurred before: none, exact or near.
@@ -49,7 +49,7 @@ class PretrainingSettings:
     short_seq_prob: float = 0.1
     do_whole_word_mask: bool = False
     max_ngram_size: int = 1
-    strategy: str = "sentence_pairs"
+    pairing: str = "sentence_pairs"
     masking: str = "static"
     deduplicate: str = "none"
     text_field: str = "text"
@@ -89,7 +89,7 @@ class PretrainingSettings:
         if self.num_shards < 1:
             raise ValueError(f"num_shards={self.num_shards} must be at least 1.")
         for name, choices in (
-            ("strategy", STRATEGIES),
+            ("pairing", PAIRINGS),
             ("masking", MASKINGS),
             ("deduplicate", DEDUPLICATIONS),
             ("errors", ("fail", "skip")),
@@ -115,7 +115,7 @@ class PretrainingSettings:
     @property
     def has_pairs(self) -> bool:
         """Whether an example is two texts with a label."""
-        return self.strategy != "full_sentences"
+        return self.pairing != "full_sentences"
 
     @property
     def shard_suffix(self) -> str:

@@ -154,7 +154,7 @@ def sample_block(job: PretrainingJob, block: BlockToSample, num_buckets: int):
             max_seq_length=settings.max_seq_length,
             short_seq_prob=settings.short_seq_prob,
             rng=rng,
-            sentence_order=settings.strategy == "sentence_order",
+            sentence_order=settings.pairing == "sentence_order",
         )
         pairs = truncate_pairs(sampler.pairs(documents), settings.max_seq_length, generator)
         pieces, lengths = pool.take(pairs[:, 0:4:2].ravel(), pairs[:, 1:4:2].ravel())

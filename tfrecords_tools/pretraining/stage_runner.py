@@ -182,7 +182,7 @@ def require_two_documents(num_documents: int):
         raise ValueError(
             f"the input holds {num_documents} document{'' if num_documents == 1 else 's'}, but random "
             "next sentences come from other documents, so at least 2 are needed: put a blank line between "
-            "documents, give more files, or use --strategy=full_sentences."
+            "documents, give more files, or use --pairing=full_sentences."
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, PRETRAINING_LABELS, WORD_FEATURE
 
-# What next_sentence_labels say, by the strategy that made the records.
+# What next_sentence_labels say, by the pairing that made the records.
 NEXT_SENTENCE_WORDS = {
     "sentence_pairs": ("the second text really comes next", "the second text is a random one"),
     "sentence_order": (
@@ -87,12 +87,12 @@ def labels_in_words(example: Mapping[str, np.ndarray], settings: Mapping) -> lis
 
     Args:
       example: arrays by feature name.
-      settings: the manifest's `settings`, which hold the strategy or the names of the labels.
+      settings: the manifest's `settings`, which hold the pairing or the names of the labels.
     """
     lines = []
     if "next_sentence_labels" in example:
         label = int(example["next_sentence_labels"][0])
-        words = NEXT_SENTENCE_WORDS.get(settings.get("strategy", ""), NEXT_SENTENCE_WORDS["sentence_pairs"])
+        words = NEXT_SENTENCE_WORDS.get(settings.get("pairing", ""), NEXT_SENTENCE_WORDS["sentence_pairs"])
         lines.append(f"next_sentence_labels {label}: {words[label] if label in (0, 1) else 'unknown'}")
     if LABEL_FEATURE in example and example[LABEL_FEATURE].shape == ():
         label, names = int(example[LABEL_FEATURE]), label_names(settings)

@@ -221,9 +221,9 @@ def _masks_section(values):
 
 def _next_sentence_section(values, settings):
     zeros, ones = values["next_sentence"][:2]
-    strategy = settings.get("strategy", "sentence_pairs")
-    words = NEXT_SENTENCE_WORDS.get(strategy, NEXT_SENTENCE_WORDS["sentence_pairs"])
-    if strategy == "sentence_order":
+    pairing = settings.get("pairing", "sentence_pairs")
+    words = NEXT_SENTENCE_WORDS.get(pairing, NEXT_SENTENCE_WORDS["sentence_pairs"])
+    if pairing == "sentence_order":
         title = "Sentence order"
         meaning = (
             "The model also learns in which order two neighbouring texts stand. A single sentence has no "

@@ -46,8 +46,8 @@ class MaskedLM(Task):
     answers = ("masks",)
     architecture = "BertForMaskedLM"
     parts: tuple[Part, ...] = (MASKED_LM,)
-    # The --strategy of create_pretraining_data that makes records for this task; None: any strategy.
-    strategy: str | None = None
+    # The --pairing of create_pretraining_data that makes records for this task; None: any.
+    pairing: str | None = None
 
     @classmethod
     def of_old_run(cls, details, config):
@@ -228,7 +228,7 @@ class Pretraining(MaskedLM):
     other_inputs = MaskedLM.other_inputs | {"next_sentence": ("text", "text_pair")}
     architecture = "BertForPreTraining"
     parts = (POOLER, MASKED_LM, Part("next_sentence", "pooled_output", 2))
-    strategy = "sentence_pairs"
+    pairing = "sentence_pairs"
     # What the probability of label 0 is called in an answer.
     pair_answer = "next_sentence_probability"
     _next_sentence = NextSentence()  # the loss and the accuracy of the second head
@@ -274,7 +274,7 @@ class SentenceOrder(Pretraining):
     """
 
     name = "sentence_order"
-    strategy = "sentence_order"
+    pairing = "sentence_order"
     pair_answer = "sentence_order_probability"
 
 
@@ -282,7 +282,7 @@ def objective_of(manifest) -> str:
     """The name of the task that pretraining records were made for, by their manifest."""
     if NEXT_SENTENCE_LABELS not in manifest.features:
         return MaskedLM.name
-    is_order = manifest.settings.get("strategy") == SentenceOrder.strategy
+    is_order = manifest.settings.get("pairing") == SentenceOrder.pairing
     return SentenceOrder.name if is_order else Pretraining.name
 
 

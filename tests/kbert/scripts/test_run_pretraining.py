@@ -69,7 +69,7 @@ def text_records(tmp_path_factory):
     """Full sentences without pairs, masked while they are read, compressed."""
     return make_records(
         tmp_path_factory.mktemp("records") / "text",
-        strategy="full_sentences",
+        pairing="full_sentences",
         masking="dynamic",
         do_whole_word_mask=True,
         compression="gzip",
@@ -170,7 +170,7 @@ def test_records_with_pairs_evaluate_a_run_without(text_run, records_dir):
 @pytest.mark.long
 def test_sentence_order_trains_the_next_sentence_head(tmp_path):
     records = make_records(
-        tmp_path / "records", strategy="sentence_order", masking="dynamic", max_ngram_size=2
+        tmp_path / "records", pairing="sentence_order", masking="dynamic", max_ngram_size=2
     )
     metrics = run_pretraining(CONFIG, tmp_path / "run", records / "train", records / "heldout")
     assert metrics.keys() >= {"masked_lm_loss", "next_sentence_loss", "next_sentence_accuracy"}

@@ -78,7 +78,7 @@ def parts_of(html):
 
 
 def test_the_numbers_of_pretraining_records_are_on_the_page(write):
-    directory = pretraining(write, settings={"strategy": "sentence_pairs", "seed": 7})
+    directory = pretraining(write, settings={"pairing": "sentence_pairs", "seed": 7})
     html = page_of(directory)
     assert parts_of(html) == ["Examples", "Lengths", "Masks", "Next sentence", "Pieces",
                               "How they were made", "Files"]  # fmt: skip
@@ -123,7 +123,7 @@ def test_examples_read_as_show_records_prints_them(write, capsys):
 
 
 def test_sentence_order_has_words_of_its_own(write):
-    html = page_of(pretraining(write, settings={"strategy": "sentence_order"}))
+    html = page_of(pretraining(write, settings={"pairing": "sentence_order"}))
     assert "Sentence order" in parts_of(html) and "Next sentence" not in parts_of(html)
     text = words_of(html)
     assert "the two texts are swapped, or the second is a random one" in text
