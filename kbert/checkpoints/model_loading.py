@@ -17,7 +17,7 @@ from kbert.tasks import TASKS
 def task_of(checkpoint: BertCheckpoint):
     """The `kbert.tasks.Task` of a checkpoint, with its recorded settings and what an evaluation chose."""
     task_config = known_task(checkpoint).answering_config
-    return TASKS.recorded({"task": checkpoint.task, "task_config": task_config}, config=None)
+    return TASKS.recorded({"task": checkpoint.task, "task_config": task_config})
 
 
 def build_model(checkpoint: BertCheckpoint, dtype="float32"):

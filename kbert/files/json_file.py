@@ -85,20 +85,22 @@ def read_json_object(path: str | Path) -> dict:
 
 
 def require_known_format(values: dict, newest: int, where: str | Path):
-    """Refuses a file that a newer kbert wrote.
+    """Refuses a file of another format.
 
     Args:
-      values: the file's content. `format_version` is the number of its format; old files have none, which
-        counts as 0.
+      values: the file's content. `format_version` is the number of its format.
       newest: the newest format that this kbert reads.
       where: the file.
 
     Raises:
-      ValueError: when the number is higher, or is not a whole number of at least 0.
+      ValueError: when the number is higher, or is not a whole number of at least 1.
     """
-    version = values.get("format_version", 0)
-    if type(version) is not int or version < 0:
-        raise ValueError(f"{where}: format_version={version!r} should be a whole number of at least 0.")
+    version = values.get("format_version")
+    if type(version) is not int or version < 1:
+        raise ValueError(
+            f"{where}: format_version={version!r} should be a whole number of at least 1; make it again with "
+            "this kbert."
+        )
     if version > newest:
         raise ValueError(
             f"{where} was written by a newer kbert: its format_version is {version}, and this one reads up "

@@ -180,7 +180,7 @@ def _tables(run):
     if line is None or "task_config" not in run.details or run.details["task"] not in TASKS:
         return []
     # Keras loads here: a run without tables is drawn without it.
-    parts = TASKS.recorded(run.details, None).metrics_page(line)
+    parts = TASKS.recorded(run.details).metrics_page(line)
     after = f"On held-out data after step {line['step']:,}. "
     return [contents.drawn_section(part._replace(note=after + part.note), 0) for part in parts]
 

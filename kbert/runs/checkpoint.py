@@ -19,13 +19,13 @@ from absl import logging
 from safetensors import SafetensorError, safe_open
 
 from kbert.files.json_file import read_json_object, require_known_format
-from kbert.files.safetensors_file import read_safetensors, write_safetensors
+from kbert.files.safetensors_file import write_safetensors
 from kbert.files.stored_tensor import StoredTensor
 
 WEIGHTS_FILE = "model.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
 STATE_FILE = "state.json"
-FORMAT_VERSION = 1  # of state.json; older checkpoints have no number
+FORMAT_VERSION = 1  # of state.json
 _FOLDER = re.compile(r"step-(\d{8,})")
 _UNFINISHED, _DAMAGED = ".tmp", ".damaged"  # endings that no finished checkpoint has
 _BYTES_AT_ONCE = 1 << 22
@@ -141,14 +141,7 @@ def verify(checkpoint, names=(WEIGHTS_FILE, OPTIMIZER_FILE)):
       DamagedCheckpoint: when they differ or a file cannot be read; the message says what is wrong.
     """
     checkpoint = Path(checkpoint)
-    files = read_state(checkpoint).get("files")
-    if files is None:  # written before there were checksums
-        for name in names:
-            try:
-                read_safetensors(checkpoint / name)
-            except ValueError as error:
-                raise DamagedCheckpoint(str(error)) from None
-        return
+    files = read_state(checkpoint)["files"]
     for name in names:
         path, expected = checkpoint / name, files[name]
         try:
@@ -179,7 +172,7 @@ def read_state(checkpoint) -> dict:
     except (ValueError, KeyError):
         what = "is not whole" if path.exists() else "does not exist"
         raise DamagedCheckpoint(f"{path} {what}.") from None
-    if step != step_of(checkpoint) or expected not in (None, _state_crc(state)):
+    if step != step_of(checkpoint) or expected != _state_crc(state):
         raise DamagedCheckpoint(f"{path} is not what was written.")
     require_known_format(state, FORMAT_VERSION, path)
     return state

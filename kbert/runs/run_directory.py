@@ -38,7 +38,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from kbert.tasks.task import Task
 
-FORMAT_VERSION = 1  # of run.json; older runs have no number
+FORMAT_VERSION = 1  # of run.json
 # Settings that may change when a run is resumed. The first do not change its results. The second change them
 # by rounding, and by the random numbers that dropout draws, as another number of devices does.
 _FREE_KEYS = (
@@ -117,7 +117,7 @@ class RunDirectory:
           OSError: when it cannot be written; the same call, repeated, continues from what is there.
         """
         path = Path(path)
-        record = TASKS.record_of(TASKS.recorded(details, config))
+        record = TASKS.record_of(TASKS.recorded(details))
         version, words = {"format_version": FORMAT_VERSION}, {"vocabulary": vocabulary.describe()}
         details = version | details | record | words
         if not holds_run(path):
@@ -155,10 +155,7 @@ class RunDirectory:
 
     def _refuse_other(self, config, details):
         was, now = to_dict(self.config) | self.details, to_dict(config) | json.loads(json.dumps(details))
-        was["format_version"] = now["format_version"]  # both formats mean the same
         was |= TASKS.record_of(self.task())
-        for word in TASKS.old_words:
-            was.pop(word, None)
         _forget_place_of_teacher(config, was, now)
         self._compare_data(was, now)
         rounding = differing_keys(was, now, free=_FREE_KEYS)
@@ -234,7 +231,7 @@ class RunDirectory:
 
     def task(self) -> "Task":
         """The run's task."""
-        return TASKS.recorded(self.details, self.config)
+        return TASKS.recorded(self.details)
 
     def require_encoder(self):
         """Raises ValueError for a run whose model reads stored features, and is no encoder with a head."""
@@ -319,7 +316,7 @@ class RunDirectory:
         task = self.task()
         if chosen:
             task_config = task.get_config() | chosen.settings
-            task = TASKS.recorded({"task": task.name, "task_config": task_config}, self.config)
+            task = TASKS.recorded({"task": task.name, "task_config": task_config})
         model = task.build_model(BertEncoder(self.config.encoder, dtype="float32"))
         if self.config.adapters is None:
             checkpoint.restore(path / checkpoint.WEIGHTS_FILE, trained_weights(model))
@@ -366,10 +363,7 @@ def _forget_place_of_teacher(config, was, now):
     """Drops the path of a teacher whose layers a student starts from: `teacher_digest` tells them."""
     if config.distillation is None or not config.distillation.init_layers:
         return
-    if was.pop("init_checkpoint", None) is None:  # older runs recorded such a start as a random one
-        was.pop("from_scratch", None)
-        now.pop("from_scratch", None)
-    now.pop("init_checkpoint", None)
+    was.pop("init_checkpoint", None), now.pop("init_checkpoint", None)
 
 
 def _is_free(path):

@@ -169,11 +169,6 @@ class Task(StoredFeaturesOfTask, ModelOfTask, ScoresOfTask, AnswersOfTask):
         return cls()
 
     @classmethod
-    def of_old_run(cls, details: dict, config) -> "Task":
-        """The task of an older run, which does not record `get_config`."""
-        return cls.of_dataset(config.dataset, cls.read_settings(config.task_settings))
-
-    @classmethod
     def of_labels(cls, labels: tuple[str, ...]) -> "Task":
         """The task for a checkpoint with these labels (empty for none)."""
         return cls.of_dataset(DatasetConfig(labels=labels))

@@ -50,26 +50,20 @@ class TaskTable(MutableMapping):
             raise ValueError(f"task={name!r} is not known.{hint} Tasks: {', '.join(self._places)}.")
         return name
 
-    # Keys of run.json that described a task before `task_config` was introduced.
-    old_words = ("next_sentence",)
-
     def record_of(self, task) -> dict:
         """The entries of run.json from which `recorded` makes a task again."""
         return {"task": task.name, "task_config": task.get_config()}
 
-    def recorded(self, details: dict, config):
-        """The task of a run, made from its run.json and config.json.
+    def recorded(self, details: dict):
+        """The task of a run, made from its run.json.
 
         Args:
-          details: the content of run.json, with `task` and `task_config` (which older runs do not have).
-          config: the run's config.
+          details: the content of run.json, with `task` and `task_config`.
 
         Raises:
           ValueError: when the task is not known, or `task_config` does not match its constructor.
         """
         task_class = self[self.require(details["task"])]
-        if "task_config" not in details:
-            return task_class.of_old_run(details, config)
         try:
             return task_class(**details["task_config"])
         except TypeError as error:

@@ -49,11 +49,6 @@ class MaskedLM(Task):
     # The --pairing of create_pretraining_data that makes records for this task; None: any.
     pairing: str | None = None
 
-    @classmethod
-    def of_old_run(cls, details, config):
-        """The task of an older run, which records `next_sentence` instead of `task_config`."""
-        return cls()
-
     @property
     def next_sentence(self) -> bool:
         """Whether there is a second head, for the relation of two texts (next sentence or order)."""
@@ -232,10 +227,6 @@ class Pretraining(MaskedLM):
     # What the probability of label 0 is called in an answer.
     pair_answer = "next_sentence_probability"
     _next_sentence = NextSentence()  # the loss and the accuracy of the second head
-
-    @classmethod
-    def of_old_run(cls, details, config):
-        return cls() if details.get("next_sentence", True) else MaskedLM()
 
     def loss_weights(self, batch):
         return super().loss_weights(batch) | self._next_sentence.loss_weights(batch)

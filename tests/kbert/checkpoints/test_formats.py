@@ -64,7 +64,7 @@ def test_from_a_run_to_any_format_and_back_no_bit_is_lost(tmp_path, name, format
 
 def test_a_run_of_a_training_goes_out_and_comes_back(tmp_path, vocabulary):
     config = tiny_pretraining_config(encoder=tiny_encoder_config(vocab_size=50))  # more rows than pieces
-    details = {"task": "pretraining", "max_seq_length": 24}
+    details = {"task": "pretraining", "task_config": {}, "max_seq_length": 24}
     training = RunDirectory.create_or_resume(tmp_path / "run", config, details, vocabulary)
     model = Pretraining().build_model(BertEncoder(config.encoder))
     weights = trained_weights(model)

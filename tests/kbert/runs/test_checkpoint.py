@@ -219,15 +219,6 @@ def test_when_none_can_be_read_nothing_begins_anew(tmp_path):
     assert newest_whole_checkpoint(tmp_path / "nowhere") is None
 
 
-def test_a_checkpoint_without_checksums_is_still_read(tmp_path):
-    folder = save(tmp_path)
-    (folder / "state.json").write_text('{"step": 5}')
-    assert newest_whole_checkpoint(tmp_path) == folder
-    (folder / "model.safetensors").write_bytes(b"half")
-    with pytest.raises(ValueError, match="none of which can be read: .*is not a whole safetensors file"):
-        newest_whole_checkpoint(tmp_path)
-
-
 def test_a_full_disk_leaves_the_older_checkpoints_and_nothing_else(tmp_path):
     """The kernel refuses to let a file grow, in the middle of the weights."""
     older = save(tmp_path, 5)

@@ -16,7 +16,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-DETAILS = {"task": "pretraining", "max_seq_length": 24}
+DETAILS = {"task": "pretraining", "task_config": {}, "max_seq_length": 24}
 
 
 @pytest.fixture
@@ -66,12 +66,12 @@ def test_a_student_that_starts_from_its_teachers_layers_goes_on_when_the_teacher
             RunDirectory.create_or_resume(tmp_path / "run", config, details | changed, vocabulary)
 
 
-def test_a_student_that_was_recorded_as_random_goes_on(tmp_path, vocabulary):
-    """Older runs recorded a start from the teacher's layers like this."""
-    config, details = student_of("here")
-    old = details | {"init_checkpoint": None, "from_scratch": True}
-    RunDirectory.create_or_resume(tmp_path / "run", config, old, vocabulary)
-    RunDirectory.create_or_resume(tmp_path / "run", config, details, vocabulary)
+@pytest.mark.parametrize("version", [99, None])
+def test_another_format_is_refused(run, version):
+    path = run.path / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format_version": version}))
+    with pytest.raises(ValueError, match=r"run.json.*format_version(=None| is 99)"):
+        RunDirectory(run.path)
 
 
 def test_a_longer_training_is_told_how_to_go_on(run, vocabulary):

@@ -99,7 +99,7 @@ def train_one_weight(run_dir, config=None, num_steps=8, data=None, patience=None
     phase = Phase(config, num_steps, 0, train_batches, eval_batches)
     plan = Plan((phase,), config.eval_every_steps, early_stopping_patience=patience)
     strategy = tf.distribute.get_strategy()
-    details = {"task": NAME, "max_seq_length": 4}
+    details = {"task": NAME, "task_config": {}, "max_seq_length": 4}
     with open_run(strategy, run_dir, config, details, small_corpus.vocabulary()) as run:
         metrics = train(OneWeight(), config, plan, run, strategy)
     return metrics, run
