@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from absl import logging
+
 from kbert.config.checks import check_limits, require
 from kbert.config.distillation_config import DistillationConfig
 from kbert.config.encoder_config import EncoderConfig
@@ -10,7 +12,7 @@ from kbert.config.lora_config import LoraConfig
 from kbert.config.optimizer_config import OptimizerConfig
 from kbert.files.json_values import shown
 
-PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
+PRECISIONS = ("float32", "bfloat16", "float16")
 ALL_REDUCE_DTYPES = ("float32", "bfloat16", "float16")
 PADDINGS = ("auto", "keep", "pack")
 
@@ -39,7 +41,7 @@ class TrainingConfig:
     again in the backward pass instead of keeping its activations: less memory, more work, the same result.
 
     `all_reduce_dtype` is the dtype in which the gradients are summed over the replicas: "bfloat16" sends half
-    the bytes, "float16" too, for gradients that `mixed_float16` has scaled. One replica ignores it.
+    the bytes, "float16" too, for gradients that `float16` has scaled. One replica ignores it.
 
     `frozen` says which part of the encoder is not trained, see FrozenConfig. `distillation` adds a
     teacher, see `DistillationConfig`.
@@ -84,6 +86,7 @@ class TrainingConfig:
             isinstance(self.jit_compile, bool) or self.jit_compile == "auto",
             f'jit_compile={shown(self.jit_compile)} is not known; choose true, false or "auto".',
         )
+        self._use_own_spelling()
         require(
             self.precision in PRECISIONS,
             f"precision={shown(self.precision)} is not known; choose one of {', '.join(PRECISIONS)}.",
@@ -96,6 +99,18 @@ class TrainingConfig:
         self._check_padding()
         self._check_frozen()
 
+    def _use_own_spelling(self):
+        """Accepts the names of Keras's policies, `mixed_bfloat16` and `mixed_float16`."""
+        if str(self.precision).startswith("mixed_"):
+            plain = self.precision.removeprefix("mixed_")
+            logging.info('precision="%s" is written "%s" in kbert.', self.precision, plain)
+            object.__setattr__(self, "precision", plain)
+
+    @property
+    def dtype_policy(self) -> str:
+        """The Keras policy of the model: variables are float32 in every precision."""
+        return self.precision if self.precision == "float32" else f"mixed_{self.precision}"
+
     def _check_all_reduce(self):
         dtype = self.all_reduce_dtype
         require(
@@ -103,8 +118,8 @@ class TrainingConfig:
             f"all_reduce_dtype={shown(dtype)} is not known; choose one of {', '.join(ALL_REDUCE_DTYPES)}.",
         )
         require(
-            dtype != "float16" or self.precision == "mixed_float16",
-            f'all_reduce_dtype="float16" needs precision="mixed_float16", not {shown(self.precision)}: '
+            dtype != "float16" or self.precision == "float16",
+            f'all_reduce_dtype="float16" needs precision="float16", not {shown(self.precision)}: '
             'without its scaled loss small gradients vanish in float16. Choose "bfloat16" or "float32".',
         )
 

@@ -35,7 +35,7 @@ class TrainStep:
       jit_compile: compile with XLA; needs fixed shapes.
       seed: the run's seed.
       gradient_accumulation_steps: the number of parts of a batch, which are worked on one after the other.
-      precision: the model's; "mixed_float16" scales the loss, see `DynamicLossScale`.
+      precision: the model's; "float16" scales the loss, see `DynamicLossScale`.
       first_update: the step at which the optimizer's moments were 0; it counts its updates from there.
       all_reduce_dtype: in which the gradients are summed over replicas, see `all_reduce_gradients`. The parts
         of a batch are summed before, in float32.
@@ -76,7 +76,7 @@ class TrainStep:
             variable.value for variable in model.non_trainable_variables if "seed_generator" in variable.path
         ]
         self._loss_scale = None
-        if precision == "mixed_float16":
+        if precision == "float16":
             with strategy.scope():
                 self._loss_scale = DynamicLossScale()
         self._alone = strategy.num_replicas_in_sync == 1

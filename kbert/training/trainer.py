@@ -115,7 +115,7 @@ class _Training:
         with strategy.scope():
             encoder = BertEncoder(
                 config.encoder,
-                dtype=config.precision,
+                dtype=config.dtype_policy,
                 packed=self._packed,
                 recompute=config.recompute_activations,
                 lora=config.adapters,

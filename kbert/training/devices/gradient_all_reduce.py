@@ -38,7 +38,7 @@ def require_all_reduce(config, strategy):
     if device_type(strategy) == "GPU":
         raise ValueError(
             'all_reduce_dtype="bfloat16" works on CPUs and TPUs: TensorFlow sums over GPUs with NCCL, not '
-            'in bfloat16. Choose "float32", or "float16" with precision="mixed_float16".'
+            'in bfloat16. Choose "float32", or "float16" with precision="float16".'
         )
 
 

@@ -38,7 +38,7 @@ _SLOTS = 2  # moments of Adam and LAMB
 # other devices, where the needs of their libraries were not measured.
 _PROGRAM_BYTES = 280_000_000
 
-_COMPUTE_BYTES = {"float32": 4, "mixed_bfloat16": 2, "mixed_float16": 2}
+_COMPUTE_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
 @dataclass(frozen=True)

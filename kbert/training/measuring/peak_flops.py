@@ -114,7 +114,7 @@ def measured_flops(device: str, precision: str) -> float:
     Measured once in a process, for a quarter of a second for each dtype. With a 16-bit precision, float32 is
     measured too and the better result counts: a processor without bfloat16 units is slower in bfloat16.
     """
-    half = {"mixed_bfloat16": tf.bfloat16, "mixed_float16": tf.float16}.get(precision)
+    half = {"bfloat16": tf.bfloat16, "float16": tf.float16}.get(precision)
     return max(_best_product(device, dtype) for dtype in (tf.float32, half) if dtype)
 
 

@@ -200,8 +200,8 @@ REFUSED = {
     ),
     "unknown precision": (
         PretrainingConfig,
-        {"precision": "float16"},
-        "precision='float16' is not known; choose one of float32, mixed_bfloat16, mixed_float16.",
+        {"precision": "float64"},
+        "precision='float64' is not known; choose one of float32, bfloat16, float16.",
     ),
     "unknown all-reduce": (
         PretrainingConfig,
@@ -210,8 +210,8 @@ REFUSED = {
     ),
     "gradients that vanish": (
         PretrainingConfig,
-        {"all_reduce_dtype": "float16", "precision": "mixed_bfloat16"},
-        'all_reduce_dtype="float16" needs precision="mixed_float16", not \'mixed_bfloat16\': without',
+        {"all_reduce_dtype": "float16", "precision": "bfloat16"},
+        'all_reduce_dtype="float16" needs precision="float16", not \'bfloat16\': without',
     ),
     "negative batch": (PretrainingConfig, {"train_batch_size": -1}, "train_batch_size=-1 must be positive."),
     "negative seed": (PretrainingConfig, {"seed": -1}, "seed=-1 must lie between 0 and 4294967295."),
@@ -822,3 +822,11 @@ def test_configs_damaged_at_random_are_refused_in_a_sentence_or_equal_after_json
 def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
     (tmp_path / "config.json").write_bytes(b'\xef\xbb\xbf{"seed": 7}')
     assert load_config(PretrainingConfig, tmp_path / "config.json").seed == 7
+
+
+def test_keras_names_of_precisions_are_accepted(caplog):
+    with caplog.at_level("INFO", logger="absl"):
+        config = PretrainingConfig(precision="mixed_bfloat16")
+    assert (config.precision, config.dtype_policy) == ("bfloat16", "mixed_bfloat16")
+    assert 'precision="mixed_bfloat16" is written "bfloat16" in kbert' in caplog.text
+    assert PretrainingConfig().dtype_policy == "float32"

@@ -178,8 +178,8 @@ def test_what_changes_rounding_alone_is_a_warning(run, vocabulary, caplog):
     changed = tiny_pretraining_config(jit_compile=False, gradient_accumulation_steps=2)
     RunDirectory.create_or_resume(run.path, changed, DETAILS, vocabulary)
     assert "gradient_accumulation_steps (was 1, now 2); jit_compile (was 'auto', now False)" in caplog.text
-    with pytest.raises(ValueError, match=r"differs in precision \(was 'float32', now 'mixed_bfloat16'\)"):
-        other = tiny_pretraining_config(jit_compile=False, precision="mixed_bfloat16")
+    with pytest.raises(ValueError, match=r"differs in precision \(was 'float32', now 'bfloat16'\)"):
+        other = tiny_pretraining_config(jit_compile=False, precision="bfloat16")
         RunDirectory.create_or_resume(run.path, other, DETAILS, vocabulary)
 
 

@@ -56,9 +56,9 @@ def test_a_column_for_each_length_without_and_with_recomputation(config_file):
 
 def test_a_fine_tuning_is_known_by_its_keys(config_file):
     path = config_file(encoder="bert_mini", max_seq_length=64, num_train_epochs=2.0)
-    result = run_script(f"--config={path}", "--num_labels=3", "--override=precision=mixed_bfloat16")
+    result = run_script(f"--config={path}", "--num_labels=3", "--override=precision=bfloat16")
     assert result.returncode == 0, result.stderr
-    assert "mixed_bfloat16" in result.stdout and "32 x 64" in result.stdout
+    assert "bfloat16" in result.stdout and "32 x 64" in result.stdout
 
 
 @pytest.mark.parametrize(

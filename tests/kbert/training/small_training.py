@@ -110,7 +110,7 @@ class SmallTraining:
             jit_compile,
             seed,
             gradient_accumulation_steps,
-            precision or dtype,
+            (precision or dtype).removeprefix("mixed_"),
             all_reduce_dtype=all_reduce_dtype,
         )
         self._dataset = distribute(strategy, lambda share: parts_of(batches, share))

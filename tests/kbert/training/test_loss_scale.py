@@ -20,7 +20,7 @@ STEP = {"dropout": 0.0, "learning_rate": 5e-3}
 @pytest.fixture(scope="module")
 def scaled_float32():
     """Scaled like float16, but computed in float32, where a power of 2 changes no digit."""
-    return SmallTraining(random_batches(2, batch_size=8), precision="mixed_float16", **STEP)
+    return SmallTraining(random_batches(2, batch_size=8), precision="float16", **STEP)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_an_overflow_skips_the_step_but_not_the_data(scaled_float32):
 @pytest.mark.long
 def test_the_optimizer_counts_only_the_steps_it_took(scaled_float32, monkeypatch):
     training = SmallTraining(
-        random_batches(1, batch_size=8), precision="mixed_float16", optimizer_name="adamw", **STEP
+        random_batches(1, batch_size=8), precision="float16", optimizer_name="adamw", **STEP
     )
     training.step.state()["loss_scale/scale"].assign(3e38)
     training.run()
@@ -135,7 +135,7 @@ def test_float16_learns_as_float32_does(plain):
 def test_a_float16_run_keeps_its_scale_in_the_checkpoint(records_dir, tmp_path):
     """With two parts a batch; resumed after step 3, it ends with the very same numbers."""
     config = tiny_pretraining_config(
-        precision="mixed_float16",
+        precision="float16",
         gradient_accumulation_steps=2,
         num_train_steps=6,
         save_checkpoints_steps=3,

@@ -189,7 +189,7 @@ def test_float16_under_xla_in_parts_learns_alike(table, tmp_path):
     sizes = {"num_hidden_layers": 4, "hidden_size": 16, "stored": "float16", "reads": "embeddings"}
     config = small_features.config_of(sizes, seed=1, dropout_prob=0.0, num_train_epochs=1.0)
     changes = {
-        "precision": "mixed_float16",
+        "precision": "float16",
         "jit_compile": True,
         "pad_to_longest": False,
         "gradient_accumulation_steps": 2,

@@ -17,7 +17,7 @@ class Replicas:
 
 
 HALVED = tiny_pretraining_config(all_reduce_dtype="bfloat16")
-SCALED = tiny_pretraining_config(all_reduce_dtype="float16", precision="mixed_float16")
+SCALED = tiny_pretraining_config(all_reduce_dtype="float16", precision="float16")
 
 
 @pytest.fixture

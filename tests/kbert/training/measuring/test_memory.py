@@ -66,7 +66,7 @@ def test_a_larger_batch_needs_more_and_recomputation_less():
     assert recomputed.activations < kept.activations / 5
     assert recomputed.total < kept.total
     assert (
-        estimate_memory(BASE, replace(shape, precision="mixed_bfloat16")).activations * 2 == kept.activations
+        estimate_memory(BASE, replace(shape, precision="bfloat16")).activations * 2 == kept.activations
     )
 
 

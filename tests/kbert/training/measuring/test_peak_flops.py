@@ -24,7 +24,7 @@ from kbert.training.measuring.peak_flops import known_gpu_tflops, measured_flops
     ],
 )
 def test_a_gpu_is_known_by_its_own_name_alone(name, half, single):
-    assert known_gpu_tflops(name, "mixed_bfloat16") == known_gpu_tflops(name, "mixed_float16") == half
+    assert known_gpu_tflops(name, "bfloat16") == known_gpu_tflops(name, "float16") == half
     assert known_gpu_tflops(name, "float32") == single
 
 
@@ -40,7 +40,7 @@ def test_a_measured_peak_is_fast_products_and_comes_once(monkeypatch):
     # Wide limits that any processor stays within, and a wrong unit does not.
     assert 1e9 < measured < 1e14
     assert measured_flops("CPU:0", "float32") == measured
-    assert measured_flops("CPU:0", "mixed_bfloat16") >= measured  # the better of both types
+    assert measured_flops("CPU:0", "bfloat16") >= measured  # the better of both types
     assert peak_of(tf.distribute.get_strategy(), "float32").flops_per_second == measured
     peak_flops._best_product.cache_clear()
 

@@ -41,7 +41,7 @@ def test_a_phase_is_watched_with_its_number_its_share_and_event_files(tmp_path, 
 
 
 def test_each_phase_puts_its_part_of_the_batch_on_a_device():
-    config = PretrainingConfig(train_batch_size=256, precision="mixed_bfloat16", recompute_activations=True)
+    config = PretrainingConfig(train_batch_size=256, precision="bfloat16", recompute_activations=True)
     second = PretrainingConfig(train_batch_size=128, gradient_accumulation_steps=4)
     details = {
         "max_seq_length": 512,
@@ -53,8 +53,8 @@ def test_each_phase_puts_its_part_of_the_batch_on_a_device():
     heads = Heads(masked_lm=True, pooled_labels=0)
     task = MaskedLM()
     assert watching.training_shapes(task, config, plan_of(config, second), details, num_replicas=2) == [
-        TrainingShape(128, 128, 20, heads, "mixed_bfloat16", recompute=True, accumulates=False),
-        TrainingShape(16, 512, 76, heads, "mixed_bfloat16", recompute=True, accumulates=True),
+        TrainingShape(128, 128, 20, heads, "bfloat16", recompute=True, accumulates=False),
+        TrainingShape(16, 512, 76, heads, "bfloat16", recompute=True, accumulates=True),
     ]
 
 
