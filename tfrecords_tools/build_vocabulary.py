@@ -42,8 +42,8 @@ def define_flags():
     flags.DEFINE_integer(
         "max_words_in_memory",
         DEFAULT_MAX_WORDS,
-        "How many different words to hold in memory, a few hundred bytes each. If the corpus has more, they "
-        "are counted on disk and the rarest are left out, with a warning.",
+        "How many different words to hold in memory, a few hundred bytes each. If the corpus has more, rare "
+        "ones are dropped, with a warning.",
         lower_bound=1000,
     )
     flags.DEFINE_string("text_field", "text", "The key of the text in JSONL files.")
@@ -65,7 +65,11 @@ def define_flags():
 def _define_vocabulary_flags():
     """What the vocabulary holds."""
     flags.DEFINE_integer("vocab_size", 30522, "Pieces to learn, special tokens included.", lower_bound=1)
-    flags.DEFINE_bool("do_lower_case", True, "Lower-case the text and strip accents.")
+    flags.DEFINE_bool(
+        "do_lower_case",
+        True,
+        "Lower-case the text and drop accents, umlauts, vowel signs and all other combining marks.",
+    )
     flags.DEFINE_integer("min_frequency", 2, "Merge only pairs at least this frequent.", lower_bound=1)
     flags.DEFINE_integer(
         "num_unused_tokens",
@@ -305,10 +309,16 @@ def warnings(vocabulary: Vocabulary, words: WordCounts, own_tokens: list[str]) -
     lines = []
     if words.num_dropped_long:
         lines.append(f"words too long for WordPiece, each [UNK], not counted: {words.num_dropped_long:,}")
-    if words.num_dropped_rare:
+    if words.highest_dropped_count:
         lines.append(
-            f"rare words left out, seen at most {words.highest_dropped_count} times each: "
-            f"{words.num_dropped_rare:,} (raise --max_words_in_memory to keep them)"
+            f"rare words left out: seen up to {words.highest_dropped_count} times (raise "
+            "--max_words_in_memory to keep them)"
+        )
+    if words.num_marked:
+        lines.append(
+            f"accents, umlauts and vowel signs are dropped, as in BERT's uncased models: of "
+            f"{words.num_marked:,} running words, such as {words.marked[:40]!r}; --nodo_lower_case, here and "
+            "in every command with --vocab_file, keeps them and the case"
         )
     if markers := [token for token in own_tokens if is_marker(token)]:
         lines.append(f"markers, never found in text; only programs insert their ids: {', '.join(markers)}")

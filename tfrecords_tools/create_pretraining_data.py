@@ -47,7 +47,11 @@ def _define_text_flags(defaults):
         "Text or JSONL files (also .gz, .bz2, .xz, .zst), directories and globs, separated by commas.",
     )
     flags.DEFINE_string("vocab_file", None, "The vocab.txt.")
-    flags.DEFINE_bool("do_lower_case", defaults.do_lower_case, "Lower-case the text and strip accents.")
+    flags.DEFINE_bool(
+        "do_lower_case",
+        defaults.do_lower_case,
+        "Lower-case the text and drop accents, umlauts, vowel signs and all other combining marks.",
+    )
     flags.DEFINE_string("text_field", defaults.text_field, "The key of the text in JSONL files.")
     flags.DEFINE_string(
         "split_sentences",

@@ -1,25 +1,21 @@
-"""How often each word of a corpus occurs: on all cores, exactly, in bounded memory.
+"""How often each word of a corpus occurs: on all cores, in bounded memory.
 
 The words are those of `split_words`, the same that WordPiece will see, so casing, accents and punctuation
 need no second implementation. Its rules never join text across a space (chunk_tokenizer.py says why). So the
 chunks between spaces are counted first, at the speed of reading, and each different chunk is then split into
 words once.
 
-Memory holds about `max_words_in_memory` words at a time. When there are more, they are written to disk as
-sorted runs, which are merged at the end. So counts are always exact, and which words are kept depends on the
-text and the limit alone: not on how the files are cut into units, nor on which process counted which unit.
+Workers answer with the words of a few megabytes each, and these are added up in the order of the text. So the
+result does not depend on the number of workers.
 """
 
 import functools
-import heapq
-import os
-import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import count, groupby
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from absl import logging
 
 from kbert.progress import Progress
@@ -29,30 +25,32 @@ from tfrecords_tools.work.worker_pool import WorkerPool
 
 UNIT_BYTES = 8 << 20
 DEFAULT_MAX_WORDS = 2_000_000
-# What one worker holds: chunks before they are split into words, and words before they go to disk.
+# What one worker holds before chunks are split into words.
 _CHUNKS_AT_ONCE = 1 << 18
 _CHUNK_BYTES_AT_ONCE = 16 << 20
-_WORDS_OF_WORKER = 1 << 18
 _BYTES_PER_SPLIT = 1 << 20
-_RUNS_MERGED_AT_ONCE = 64  # limits the number of open files
 
 
 class WordCounts(NamedTuple):
-    """The words of a corpus.
+    """The words of a corpus, or of a part of it.
 
     Attributes:
       counts: how often each word occurs.
-      num_dropped_rare: how many different words were left out because there were too many.
-      highest_dropped_count: how often the most frequent of them occur, 0 when none was left out.
       num_dropped_long: how many running words were left out because they are too long for WordPiece.
+      num_marked: how many running chunks between spaces have accents or other combining marks, which
+        lower-casing drops; 0 where texts are not lower-cased.
+      marked: one of these chunks; "" without any.
       problems: the lines that could not be read, with `errors="skip"`.
+      highest_dropped_count: how often the most frequent of the words occurred that were dropped because there
+        were too many; 0 when none was dropped.
     """
 
     counts: Counter
-    num_dropped_rare: int
-    highest_dropped_count: int
     num_dropped_long: int
+    num_marked: int
+    marked: str
     problems: Problems
+    highest_dropped_count: int = 0
 
 
 def count_words(
@@ -68,8 +66,8 @@ def count_words(
     Args:
       files: those that `documents.input_files` returns.
       do_lower_case: as for `split_words`.
-      max_words_in_memory: the most different words, in memory and in the result. When the corpus has more,
-        the rarest are left out: all words that occur at most a certain number of times.
+      max_words_in_memory: the most different words. Whenever there are more, the rarest are dropped until
+        three quarters are left. The counts of words that come again later are then too low.
       text_format: how to read the files.
       pool: the processes that count; by default this process counts.
 
@@ -80,32 +78,41 @@ def count_words(
     sizes = [sum(map(_num_bytes, units)) for units in groups]
     pool = pool or WorkerPool(1)
     progress = Progress("Counted", "bytes", sum(sizes), num_workers=pool.num_workers)
-    with tempfile.TemporaryDirectory(prefix="word_counts_") as folder:
-        work = functools.partial(
-            count_units,
-            do_lower_case=do_lower_case,
-            text_format=text_format or TextFormat(),
-            max_words=min(max_words_in_memory, _WORDS_OF_WORKER),
-            folder=folder,
-        )
-        totals, runs, num_long, problems, done = Counter(), [], 0, [], 0
-        for size, counted in zip(sizes, pool.map(work, groups), strict=True):
-            _add_run(totals, counted.run)
-            runs += counted.files
-            num_long += counted.num_long
-            problems.append(counted.problems)
-            if len(totals) > max_words_in_memory:
-                runs.append(_write_run(totals, folder))
-                totals.clear()
-            done += size
-            progress.report(done)
-        num_rare = highest = 0
-        if runs:
-            runs.append(_write_run(totals, folder))
-            totals, num_rare, highest = _most_frequent(runs, max_words_in_memory, folder)
+    work = functools.partial(
+        count_units, do_lower_case=do_lower_case, text_format=text_format or TextFormat()
+    )
+    counts, parts, done, highest = Counter(), [], 0, 0
+    for size, part in zip(sizes, pool.map(work, groups), strict=True):
+        counts.update(part.counts)
+        parts.append(part._replace(counts=Counter()))
+        if len(counts) > max_words_in_memory:
+            highest = max(highest, _drop_rarest(counts, max_words_in_memory * 3 // 4))
+        done += size
+        progress.report(done)
     progress.report_end()
-    words = Counter({word.decode("utf-8"): number for word, number in totals.items()})
-    return WordCounts(words, num_rare, highest, num_long, Problems.merge(problems))
+    if highest:
+        logging.warning(
+            "The corpus has more than --max_words_in_memory=%d different words: rare ones, seen up to %d "
+            "times, were dropped. %d are left.", max_words_in_memory, highest, len(counts),
+        )  # fmt: skip
+    return WordCounts(
+        counts,
+        sum(part.num_dropped_long for part in parts),
+        sum(part.num_marked for part in parts),
+        next((part.marked for part in parts if part.marked), ""),
+        Problems.merge([part.problems for part in parts]),
+        highest,
+    )
+
+
+def _drop_rarest(counts: Counter, most: int) -> int:
+    """Drops all words up to the count that leaves at most `most`; returns this count."""
+    words_by_count = sorted(Counter(counts.values()).items())
+    num_left = len(counts) - np.cumsum([num_words for _, num_words in words_by_count])
+    highest = words_by_count[int(np.argmax(num_left <= most))][0]
+    for word in [word for word, count in counts.items() if count <= highest]:
+        del counts[word]
+    return highest
 
 
 def _groups(units) -> list[tuple[Unit, ...]]:
@@ -128,36 +135,10 @@ def _num_bytes(unit):
 # ------------------------------------------------------------------------------ one worker
 
 
-class CountedUnits(NamedTuple):
-    """The words of some units: sorted runs, one as bytes and the others in files."""
-
-    run: bytes
-    files: list[str]
-    num_long: int
-    problems: Problems
-
-
-def count_units(
-    units: tuple[Unit, ...], *, do_lower_case: bool, text_format: TextFormat, max_words: int, folder: str
-) -> CountedUnits:
-    """Counts the words of some units.
-
-    Args:
-      units, do_lower_case, text_format: what to count.
-      max_words: when there are more different words, they are written to a run in `folder`.
-    """
-    chunks, words, files, problems = Counter(), Counter(), [], Problems()
-    num_long = num_bytes = 0
-
-    def split_chunks():
-        nonlocal num_long, num_bytes
-        num_long += _add_words_of_chunks(words, chunks, do_lower_case)
-        chunks.clear()
-        num_bytes = 0
-        if len(words) > max_words:
-            files.append(_write_run(words, folder))
-            words.clear()
-
+def count_units(units: tuple[Unit, ...], *, do_lower_case: bool, text_format: TextFormat) -> WordCounts:
+    """Counts the words of some units."""
+    chunks, words, problems = Counter(), _Words(do_lower_case), Problems()
+    num_bytes = 0
     for unit in units:
         for lines in read_lines_of_unit(unit, text_format, problems):
             text = b" ".join(lines)
@@ -165,98 +146,48 @@ def count_units(
             num_bytes += len(text)
             # Bytes are limited as well: a line of Chinese is one chunk, and such chunks rarely repeat.
             if len(chunks) > _CHUNKS_AT_ONCE or num_bytes > _CHUNK_BYTES_AT_ONCE:
-                split_chunks()
-    split_chunks()
-    return CountedUnits(b"".join(_run_lines(words)), files, num_long, problems)
+                words.add(chunks)
+                chunks.clear()
+                num_bytes = 0
+    words.add(chunks)
+    counts = Counter({word.decode("utf-8"): number for word, number in words.counts.items()})
+    marked = words.marked.decode("utf-8", "replace")
+    return WordCounts(counts, words.num_long, words.num_marked, marked, problems)
 
 
-def _add_words_of_chunks(words, chunks, do_lower_case) -> int:
-    """Adds the words of counted chunks to counted words; returns how many running words were too long."""
-    # Late: TensorFlow takes seconds to import, and the parent process does not need it.
-    import numpy as np
-    import tensorflow as tf
+class _Words:
+    """The words of counted chunks, see `WordCounts`; all as bytes."""
 
-    from kbert.tokenization.word_splitter import split_words
-    from kbert.tokenization.wordpiece_tokenizer import MAX_CHARACTERS_PER_WORD
+    def __init__(self, do_lower_case):
+        self._do_lower_case = do_lower_case
+        self.counts, self.num_long, self.num_marked, self.marked = Counter(), 0, 0, b""
 
-    num_long = 0
-    for batch in byte_batches(chunks, _BYTES_PER_SPLIT):
-        split = split_words(tf.constant(batch, tf.string), do_lower_case)
-        flat = split.flat_values
-        counts = np.repeat(np.fromiter(map(chunks.__getitem__, batch), np.int64), split.row_lengths().numpy())
-        # WordPiece makes [UNK] of longer ones; here they would only fill the memory.
-        is_short = (tf.strings.length(flat, unit="UTF8_CHAR") <= MAX_CHARACTERS_PER_WORD).numpy()
-        num_long += int(counts[~is_short].sum())
-        for word, number in zip(flat.numpy()[is_short].tolist(), counts[is_short].tolist(), strict=True):
-            words[word] += number
-    return num_long
+    def add(self, chunks: Counter):
+        # Late: TensorFlow takes seconds to import, and the parent process does not need it.
+        import tensorflow as tf
 
+        from kbert.tokenization.word_splitter import split_words
+        from kbert.tokenization.wordpiece_tokenizer import MAX_CHARACTERS_PER_WORD
 
-# ------------------------------------------------------------------------------ sorted runs
+        for batch in byte_batches(chunks, _BYTES_PER_SPLIT):
+            numbers = np.fromiter(map(chunks.__getitem__, batch), np.int64)
+            split = split_words(tf.constant(batch, tf.string), self._do_lower_case)
+            if self._do_lower_case:
+                self._note_marks(batch, numbers)
+            flat, repeated = split.flat_values, np.repeat(numbers, split.row_lengths().numpy())
+            # WordPiece makes [UNK] of longer ones; here they would only fill the memory.
+            is_short = (tf.strings.length(flat, unit="UTF8_CHAR") <= MAX_CHARACTERS_PER_WORD).numpy()
+            self.num_long += int(repeated[~is_short].sum())
+            short = zip(flat.numpy()[is_short].tolist(), repeated[is_short].tolist(), strict=True)
+            for word, number in short:
+                self.counts[word] += number
 
+    def _note_marks(self, batch, numbers):
+        import tensorflow as tf
+        import tensorflow_text as tf_text
 
-def _run_lines(counts) -> Iterator[bytes]:
-    """Lines "word TAB count", sorted by word. No word holds a tab or a byte below it, so that sorting the
-    lines gives the same order."""
-    return (b"%b\t%d\n" % item for item in sorted(counts.items()))
-
-
-_run_numbers = count()
-
-
-def _write_run(counts, folder) -> str:
-    path = os.path.join(folder, f"{os.getpid()}_{next(_run_numbers)}.run")
-    with open(path, "wb") as file:
-        file.writelines(_run_lines(counts))
-    return path
-
-
-def _add_run(totals, run: bytes):
-    fields = run.replace(b"\n", b"\t").split(b"\t")
-    for word, number in zip(fields[:-1:2], map(int, fields[1::2]), strict=True):
-        totals[word] += number
-
-
-def _most_frequent(runs, max_words, folder) -> tuple[Counter, int, int]:
-    """Merges runs; returns the most frequent words, how many were left out, and their highest count."""
-    while len(runs) > _RUNS_MERGED_AT_ONCE:
-        runs = [*runs[_RUNS_MERGED_AT_ONCE:], _merge(runs[:_RUNS_MERGED_AT_ONCE], folder)]
-    merged = _merge(runs, folder)
-    with open(merged, "rb") as file:
-        words_per_count = Counter(int(line.partition(b"\t")[2]) for line in file)
-    highest, num_words = 0, words_per_count.total()
-    num_kept = num_words
-    for number in sorted(words_per_count):
-        if num_kept <= max_words:
-            break
-        highest, num_kept = number, num_kept - words_per_count[number]
-    totals = Counter()
-    with open(merged, "rb") as file:
-        for line in file:
-            word, _, number = line.partition(b"\t")
-            if int(number) > highest:
-                totals[word] = int(number)
-    if num_kept < num_words:
-        logging.warning(
-            "The corpus has more different words than --max_words_in_memory: of %d, the %d that occur at "
-            "most %d times are left out, and %d are kept.",
-            *(num_words, num_words - num_kept, highest, num_kept),
-        )
-    return totals, num_words - num_kept, highest
-
-
-def _merge(runs, folder) -> str:
-    """Merges run files into one, and deletes them."""
-    path = os.path.join(folder, f"{os.getpid()}_{next(_run_numbers)}.run")
-    files = [open(run, "rb") for run in runs]
-    try:
-        with open(path, "wb") as merged:
-            fields = (line.split(b"\t") for line in heapq.merge(*files))
-            for word, same in groupby(fields, key=lambda field: field[0]):
-                merged.write(b"%b\t%d\n" % (word, sum(int(number) for _, number in same)))
-    finally:
-        for file in files:
-            file.close()
-    for run in runs:
-        os.remove(run)
-    return path
+        decomposed = tf_text.normalize_utf8(tf.constant(batch, tf.string), "NFD")
+        has_marks = tf.strings.regex_full_match(decomposed, r"(?s).*\p{Mn}.*").numpy()
+        self.num_marked += int(numbers[has_marks].sum())
+        if has_marks.any() and not self.marked:
+            self.marked = batch[has_marks.argmax()]
