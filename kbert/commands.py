@@ -28,7 +28,6 @@ COMMANDS = {
         "draw-records": ("tfrecords_tools.draw_statistics", "draw a page with statistics of records"),
     },
     "training": {
-        "memory": ("kbert.scripts.estimate_memory", "estimate the memory that a training needs"),
         "pretrain": ("kbert.scripts.run_pretraining", "pretrain on records"),
         "finetune": ("kbert.scripts.run_finetuning", "fine-tune on labelled text or records"),
         "feature-ner": ("kbert.scripts.run_feature_ner", "compare taggers on a frozen encoder's layers"),

@@ -17,3 +17,10 @@ def readable_seconds(seconds: float) -> str:
     if seconds < 3600:
         return f"{seconds // 60}m{seconds % 60:02d}s"
     return f"{seconds // 3600}h{seconds % 3600 // 60:02d}m"
+
+
+def readable_bytes(number: float) -> str:
+    """734003200 -> "700 MiB", 7730941133 -> "7.2 GiB"."""
+    if number < 1000 * 2**20:
+        return f"{number / 2**20:.0f} MiB"
+    return f"{number / 2**30:.1f} GiB"

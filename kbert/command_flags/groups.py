@@ -25,7 +25,6 @@ GROUPS = {
         "pairing max_predictions_per_seq dupe_factor masked_lm_prob short_seq_prob masking "
         "do_whole_word_mask max_ngram_size"
     ),
-    "estimate": "batch length predictions num_labels memory_gib",
     "server": (
         "model_base_path model_name server api version stable canary model_config_file signature_name "
         "setting host allowed_hosts port rest_api_port min_server_version file_system_poll_wait_seconds "

@@ -43,15 +43,10 @@ class Part:
             f"{self.name}/dense", hidden, hidden if self.name == _POOLER else self.num_outputs
         )
 
-    @property
-    def products_per_token(self) -> int:
-        """Multiply-adds of forward and backward pass for each token; 0 where `training_flops` knows them."""
-        return 0
-
 
 @dataclass(frozen=True)
 class ScalarMixPart(Part):
-    """The weights of `ScalarMix`; its sums are element-wise work, which is not counted.
+    """The weights of `ScalarMix`.
 
     Args:
       num_layers: how many layers it adds up.
@@ -70,12 +65,10 @@ class BiLstmPart(Part):
     Args:
       input_size: the size of the vectors that it reads.
       width: the head's.
-      input_needs_gradient: whether something below it is trained.
     """
 
     input_size: int = 0
     width: int = 0
-    input_needs_gradient: bool = False
 
     def shapes(self, config):
         shapes: dict[str, tuple[int, ...]] = {}
@@ -88,13 +81,6 @@ class BiLstmPart(Part):
                 shapes[f"{cell}/recurrent_kernel"] = (half, 4 * half)
                 shapes[f"{cell}/bias"] = (4 * half,)
         return shapes | dense_shapes(f"{self.name}/dense", self.width, self.num_outputs)
-
-    @property
-    def products_per_token(self):
-        matrices = [shape for shape in self.shapes(EncoderConfig()).values() if len(shape) == 2]
-        forward = sum(rows * columns for rows, columns in matrices)
-        lowest = 0 if self.input_needs_gradient else self.input_size * 4 * self.width
-        return 3 * forward - lowest
 
 
 POOLER = Part(_POOLER, "sequence_output")

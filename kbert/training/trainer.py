@@ -32,7 +32,7 @@ from kbert.training.devices.gradient_all_reduce import resolve_all_reduce_dtype
 from kbert.training.devices.jit import resolve_jit
 from kbert.training.devices.stop_agreement import StopAgreement
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches, means
-from kbert.training.measuring.training_flops import StepWork
+from kbert.training.measuring.step_work import StepWork
 from kbert.training.measuring.watching import log_memory, make_progress
 from kbert.training.metric_names import with_prefixed
 from kbert.training.optimizers import make_optimizer
@@ -107,7 +107,7 @@ class _Training:
         self._strategy, self._stop = strategy, stop
         self._chief = is_chief(strategy)
         if self._chief:
-            log_memory(task, config, plan, run.details, strategy)
+            log_memory(task, config, plan, run.details, strategy.num_replicas_in_sync)
         keras.utils.set_random_seed(config.seed)
         if config.deterministic_ops:
             tf.config.experimental.enable_op_determinism()

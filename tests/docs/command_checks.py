@@ -123,10 +123,8 @@ def _config_faults(module, values):
         if not (REPOSITORY / config).is_file():
             return [f"{config} does not exist"]
         return _load_faults([config], overrides)
-    is_pretraining = module in ("kbert.scripts.run_pretraining", "kbert.scripts.estimate_memory")
-    own = ["configs/pretraining/smoke.toml"] if is_pretraining else []
-    own += [] if module == "kbert.scripts.run_pretraining" else ["configs/finetuning/smoke.toml"]
-    return _load_faults(own, overrides) if overrides else []
+    kind = "pretraining" if module == "kbert.scripts.run_pretraining" else "finetuning"
+    return _load_faults([f"configs/{kind}/smoke.toml"], overrides) if overrides else []
 
 
 def override_faults(override: str) -> list[str]:

@@ -124,8 +124,11 @@ def test_mentions(page):
         ("kbert finetun --config=c", "no command kbert finetun"),
         ("make quikstart", "no target quikstart"),
         ("pytest tests/none", "tests/none does not exist"),
-        ("kbert memory --config=configs/none.toml", "configs/none.toml does not exist"),
-        ("kbert memory", "kbert.scripts.estimate_memory: --config is missing"),
+        (
+            "kbert pretrain --config=configs/none.toml --run_dir=a --input_dir=b",
+            "configs/none.toml does not exist",
+        ),
+        ("kbert curves", "kbert.scripts.draw_curves: --run_dir is missing"),
         ("kbert serve --port=many", "--port=many: no integer"),
         ("kbert curves --run_dir", "kbert.scripts.draw_curves: --run_dir needs a value"),
         ("kbert curves --run_dir=a --run_dri=b", "kbert.scripts.draw_curves has no flag --run_dri=b"),

@@ -121,7 +121,7 @@ def test_helpfull_shows_what_help_hides():
             ["pretraining-data", "--strategy=full_sentences"],
             "--strategy is now --pairing; `kbert pretraining-data --help` says more.",
         ),
-        (["memory", "--batch=x", "--config=c"], "--batch=x: invalid literal for int() with base 10: 'x'"),
+        (["predict", "--top_k=x"], "--top_k=x: invalid literal for int() with base 10: 'x'"),
         (["finetune", "--jit=maybe"], "--jit=maybe: value should be one of <auto|on|off>"),
         (
             ["curves"],

@@ -81,14 +81,14 @@ def test_help_loads_nothing_heavy():
 
 
 def test_a_command_is_the_script_with_its_flags_and_its_exit_code():
-    helped = run("memory", "--help")
-    assert "  kbert memory --config=configs/" in helped.stdout and "--config" in helped.stdout
-    refused = run("memory", "--config=none")
+    helped = run("export", "--help")
+    assert "  kbert export " in helped.stdout and "--run_dir" in helped.stdout
+    refused = run("finetune", "--config=none", "--run_dir=none")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr.startswith("error: config file none does not exist")
 
 
 @pytest.mark.parametrize("module", ["kbert.commands", "absl", "absl.app"])
 def test_ctrl_c_while_a_command_starts_is_one_line(tmp_path, module):
-    result = run_interrupted(tmp_path, module, "-m", "kbert", "memory", "--config=none")
+    result = run_interrupted(tmp_path, module, "-m", "kbert", "configs", "--output_dir=none")
     assert (result.returncode, result.stdout, result.stderr) == (130, "", "stopped by Ctrl-C\n")

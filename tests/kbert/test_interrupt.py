@@ -75,7 +75,8 @@ def test_where_ctrl_c_is_ignored_it_stays_ignored(tmp_path):
     """As under nohup: the signal comes while absl is imported, and the script goes on to its own error."""
     ignoring = (
         "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
-        "os.execv(sys.executable, [sys.executable, '-m', 'kbert.scripts.estimate_memory', '--config=none'])"
+        "os.execv(sys.executable, [sys.executable, '-m', 'kbert.scripts.run_finetuning', '--config=none', "
+        "'--run_dir=none', '--init_checkpoint=none', '--train_file=none'])"
     )
     result = run(tmp_path, "absl.app", "-c", ignoring)
     assert result.returncode == 1 and result.stderr.startswith("error: config file none does not exist")

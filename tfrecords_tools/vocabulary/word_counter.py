@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 from absl import logging
 
 from kbert.progress import Progress
@@ -108,8 +107,10 @@ def count_words(
 def _drop_rarest(counts: Counter, most: int) -> int:
     """Drops all words up to the count that leaves at most `most`; returns this count."""
     words_by_count = sorted(Counter(counts.values()).items())
-    num_left = len(counts) - np.cumsum([num_words for _, num_words in words_by_count])
-    highest = words_by_count[int(np.argmax(num_left <= most))][0]
+    num_left, highest = len(counts), 0
+    while num_left > most:
+        highest, num_words = words_by_count.pop(0)
+        num_left -= num_words
     for word in [word for word, count in counts.items() if count <= highest]:
         del counts[word]
     return highest
@@ -164,6 +165,7 @@ class _Words:
 
     def add(self, chunks: Counter):
         # Late: TensorFlow takes seconds to import, and the parent process does not need it.
+        import numpy as np
         import tensorflow as tf
 
         from kbert.tokenization.word_splitter import split_words

@@ -65,7 +65,7 @@ class FeatureBasedTagging(TokenClassification):
         settings = self.settings
         layers, mixes = settings.layers, settings.how == WEIGHTED_SUM
         size = settings.hidden_size * (1 if mixes else len(layers))
-        head = BiLstmPart(_HEAD, LAYER_OUTPUTS, len(self.labels), True, size, settings.lstm_size, mixes)
+        head = BiLstmPart(_HEAD, LAYER_OUTPUTS, len(self.labels), True, size, settings.lstm_size)
         mix = ScalarMixPart(_MIX, LAYER_OUTPUTS, num_layers=len(layers))
         return (mix, head) if mixes else (head,)
 

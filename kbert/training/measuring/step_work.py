@@ -1,8 +1,41 @@
-"""Counts the tokens, predictions and positions of a batch, inside the training step."""
+"""What a training step works on, how much arithmetic that is, and how much memory it needs."""
+
+from typing import NamedTuple
 
 import tensorflow as tf
 
-from kbert.training.measuring.training_flops import StepWork
+from kbert.config import EncoderConfig, FrozenConfig
+from kbert.readable_numbers import readable_bytes
+
+# Traced graphs and compiled kernels: the rest of the peaks measured on a CPU (docs/watching.md).
+_PROGRAM_BYTES = 280_000_000
+
+
+class StepWork(NamedTuple):
+    """The amount of data in one or several steps; except in `positions`, padding does not count.
+
+    Fields:
+      examples: examples of the batch.
+      tokens: tokens without padding.
+      token_pairs: sum over sequences of the squared number of tokens: the pairs that attention works on.
+      predictions: masked positions that the loss counts.
+      positions: all positions of the batch, including padding.
+    """
+
+    examples: float
+    tokens: float
+    token_pairs: float
+    predictions: float
+    positions: float
+
+    @classmethod
+    def of_batch(cls, batch_size: int, seq_length: int, predictions: int = 0) -> "StepWork":
+        """The work of a batch without padding; `predictions` is the number for one sequence."""
+        tokens = batch_size * seq_length
+        return cls(batch_size, tokens, tokens * seq_length, batch_size * predictions, tokens)
+
+    def __add__(self, other):
+        return StepWork(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 def count_work(batch) -> tf.Tensor:
@@ -12,7 +45,7 @@ def count_work(batch) -> tf.Tensor:
       batch: a dict with `input_mask`, of shape (..., seq_length), and optionally `masked_lm_weights`.
 
     Returns:
-      float32 tensor of shape (6,), which can be added over replicas and steps. A count is exact up to
+      float32 tensor of shape (5,), which can be added over replicas and steps. A count is exact up to
       2^24 = 16.8 million and has seven correct digits above that.
     """
     mask = tf.cast(batch["input_mask"], tf.float32)
@@ -22,10 +55,66 @@ def count_work(batch) -> tf.Tensor:
         predictions = tf.math.count_nonzero(batch["masked_lm_weights"], dtype=tf.float32)
     work = StepWork(
         examples=tf.cast(tf.shape(mask)[0], tf.float32),
-        sequences=tf.cast(tf.size(lengths), tf.float32),
         tokens=tf.reduce_sum(lengths),
         token_pairs=tf.reduce_sum(tf.square(lengths)),
         predictions=predictions,
         positions=tf.cast(tf.size(mask), tf.float32),
     )
-    return tf.stack(work.numbers())
+    return tf.stack(work)
+
+
+def training_flops(config: EncoderConfig, work: StepWork) -> float:
+    """Floating-point operations of the matrix products of forward and backward pass, all weights trained.
+
+    6 N for each token, N the weights that it meets: 4 H^2 + 2 H I in each of L layers; for each masked
+    position H^2 + H V more, transform and token table. 12 L H for each pair of tokens of a sequence: scores,
+    and their sum of values. Padding, activations computed again, pooler and labels are not counted.
+
+    Example:
+      >>> work = StepWork.of_batch(batch_size=256, seq_length=128, predictions=20)
+      >>> f"{training_flops(EncoderConfig(), work) / 1e12:.1f} TFLOP a step of BERT-base"
+      '17.9 TFLOP a step of BERT-base'
+
+    Reference: arXiv 2204.02311, appendix B: 6 N + 12 L H Q T for each token.
+    """
+    hidden, layers = config.hidden_size, config.num_hidden_layers
+    of_tokens = work.tokens * layers * (4 * hidden**2 + 2 * hidden * config.intermediate_size)
+    of_predictions = work.predictions * (hidden**2 + hidden * config.vocab_size)
+    return 6 * (of_tokens + of_predictions) + 12 * layers * hidden * work.token_pairs
+
+
+def memory_sentence(config, batch_size: int, seq_length: int, predictions: int = 0) -> str:
+    """About how much memory a training step needs on one device; docs/watching.md has the formula.
+
+    Args:
+      config: a `TrainingConfig` with an encoder.
+      batch_size: sequences that a device works on at a time.
+      seq_length: tokens of a sequence, including padding.
+      predictions: masked positions of a sequence, with a masked-LM head.
+    """
+    encoder, width = config.encoder, 4 if config.precision == "float32" else 2
+    hidden, inner, layers = encoder.hidden_size, encoder.intermediate_size, encoder.num_hidden_layers
+    table = encoder.vocab_size * hidden
+    block = 4 * hidden**2 + 2 * hidden * inner
+    # Weights; for what is trained two moments, and two copies of each gradient during the update.
+    all_weights = table + encoder.max_position_embeddings * hidden + layers * block
+    trained = all_weights if config.frozen == FrozenConfig() and config.adapters is None else 0
+    copies = 4 if config.gradient_accumulation_steps > 1 else 0
+    held = (
+        _PROGRAM_BYTES
+        + 4 * all_weights
+        + 4 * trained * (2 + copies)
+        + (all_weights * width if width < 4 else 0)
+    )
+    # For each layer 8 vectors of the hidden size, 2 of the intermediate size, 2 matrices of attention.
+    tokens = batch_size * seq_length
+    attention = 2 * batch_size * encoder.num_attention_heads * seq_length**2
+    kept = width * (tokens * (8 * hidden + 2 * inner) + attention)
+    activations = layers * width * tokens * hidden + kept if config.recompute_activations else layers * kept
+    logits = 12 * batch_size * predictions * encoder.vocab_size
+    total = held + max(activations + max(kept, logits), 8 * trained)
+    shape = f"{batch_size} x {seq_length} tokens"
+    return (
+        f"memory: about {readable_bytes(total)} for {shape} on a device; less with a larger "
+        "gradient_accumulation_steps or a smaller train_batch_size."
+    )

@@ -3,11 +3,7 @@
 import numpy as np
 import pytest
 
-from kbert.config import EncoderConfig, FinetuningConfig, FrozenConfig, OptimizerConfig
-from kbert.encoder import BertEncoder
-from kbert.runs.run_directory import trained_weights
-from kbert.tasks.pretraining import Pretraining
-from kbert.training.measuring.memory_estimate import TrainingShape, estimate_memory, num_frozen
+from kbert.config import FinetuningConfig, FrozenConfig, OptimizerConfig
 from tests.conftest import tiny_encoder_config
 from tests.kbert.training.small_training import SmallTraining, random_batches
 
@@ -50,25 +46,6 @@ def test_frozen_weights_stay_and_the_others_learn_as_without(after_a_step, recom
             assert np.any(value != before[name]), name
     slots = {name.rpartition("/")[0] for name in training.optimizer.slots()}
     assert slots == set(before) - set(frozen)
-
-
-def test_names_and_numbers_of_what_is_frozen_are_those_of_a_model():
-    config = tiny_encoder_config(num_hidden_layers=12)
-    weights = trained_weights(Pretraining().build_model(BertEncoder(config)))
-    for frozen in (FrozenConfig(), FROZEN, FrozenConfig(layers=11), FrozenConfig(True, 12)):
-        size = sum(int(np.prod(v.shape)) for name, v in weights.items() if frozen.holds(name))
-        assert size == num_frozen(config, frozen)
-
-
-def test_memory_is_estimated_without_what_is_frozen():
-    config = EncoderConfig()
-    whole = estimate_memory(config, TrainingShape(8, 128))
-    part = estimate_memory(config, TrainingShape(8, 128, frozen=FrozenConfig(True, 6)))
-    trained = whole.parameters - 4 * num_frozen(config, FrozenConfig(True, 6))
-    assert part.parameters == whole.parameters
-    assert part.optimizer == part.gradients == 2 * trained
-    embedded = 4 * 8 * 128 * 2 * config.hidden_size
-    assert part.activations - embedded == (whole.activations - embedded) // 2
 
 
 @pytest.mark.parametrize(

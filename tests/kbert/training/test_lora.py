@@ -16,13 +16,7 @@ from kbert.runs import checkpoint
 from kbert.runs.base_weights import merged_weights
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.scripts.convert_checkpoint import convert_checkpoint
-from kbert.training.measuring.memory_estimate import (
-    TrainingShape,
-    estimate_memory,
-    num_adapter_parameters,
-)
-from kbert.training.measuring.training_flops import Heads
-from tests.conftest import tiny_encoder_config, tiny_finetuning_config
+from tests.conftest import tiny_finetuning_config
 from tests.kbert.training.small_training import SmallTraining, random_batches
 
 LORA = LoraConfig(rank=2, alpha=8.0, dropout=0.3)
@@ -46,16 +40,6 @@ def test_adapters_and_heads_learn_and_running_a_block_again_drops_the_same():
     _, again = step_with(recompute=True)
     for name, value in after.items():
         np.testing.assert_allclose(again[name], value, atol=1e-6, err_msg=name)
-
-
-def test_memory_and_parameters_are_those_of_adapters_and_head():
-    config = tiny_encoder_config()
-    weights = trained_weights(BertEncoder(config, lora=LORA))
-    adapters = sum(int(np.prod(v.shape)) for name, v in weights.items() if is_adapter(name))
-    assert num_adapter_parameters(config, LORA) == adapters
-    shape = TrainingShape(8, 16, heads=Heads(pooled_labels=3), lora=LORA)
-    estimate, width = estimate_memory(config, shape), config.hidden_size
-    assert estimate.optimizer == 8 * (adapters + width * (width + 1) + 3 * (width + 1))
 
 
 def test_merged_kernels_are_those_of_the_paper(tmp_path):

@@ -11,7 +11,7 @@ from kbert.training.measuring.progress import (
     CLOCK_FIELDS,
     TrainingProgress,
 )
-from kbert.training.measuring.training_flops import StepWork
+from kbert.training.measuring.step_work import StepWork
 
 
 class Clock:
@@ -35,7 +35,7 @@ def metrics_file(tmp_path):
 
 
 def work(tokens, positions=1000, examples=8):
-    return StepWork(examples, examples, tokens, tokens**2 / examples, 10, positions)
+    return StepWork(examples, tokens, tokens**2 / examples, 10, positions)
 
 
 def strictly_read(metrics_file):
