@@ -31,6 +31,13 @@ def _fault(name, file, old, new, *tests):
 
 _COMMANDS = (
     _fault(
+        "a carriage return ends a row of answers",
+        "kbert/inference/answer_files.py",
+        """set(cell).isdisjoint(',"\\n\\r')""",
+        """set(cell).isdisjoint(',"\\n')""",
+        "kbert/inference/test_answer_files.py",
+    ),
+    _fault(
         "an iterator that ends waits for its tuner",
         "kbert/input_pipelines/without_autotune.py",
         "options.autotune.enabled = False",
