@@ -215,7 +215,7 @@ def class_label(record: dict, dataset: DatasetConfig, place: str) -> str:
         raise ValueError(f"{place} {why}; mend the row or leave it out.")
     if not label.strip():
         raise ValueError(f"{place} has no label in column {column!r}; give it one or leave the row out.")
-    return _listed(label, dataset, place)
+    return listed_label(label, dataset, place)
 
 
 def number_label(record: dict, dataset: DatasetConfig, place: str) -> float:
@@ -265,13 +265,16 @@ def label_set(record: dict, dataset: DatasetConfig, place: str) -> tuple[str, ..
             f"{place} has {_shown(value)} as its label {column!r}; multi-label classification expects a list "
             "of strings, or names with dataset.label_separator between them."
         )
-    return tuple(dict.fromkeys(_listed(name, dataset, place) for name in names))
+    return tuple(dict.fromkeys(listed_label(name, dataset, place) for name in names))
 
 
-def _listed(label, dataset, place):
+def listed_label(label, dataset: DatasetConfig, place: str):
+    """The label, a string. Raises ValueError where the dataset lists labels without it."""
     if dataset.labels and label not in dataset.labels:
         raise ValueError(
-            f"{place}: label {_cut(repr(label))} is not in the label list {list(dataset.labels)}."
+            f"{place}: label {_cut(repr(label))} is not in the label list {list(dataset.labels)}, which is "
+            "dataset.labels or else that of the training file; mend the row, leave it out, or train with the "
+            "label."
         )
     return label
 

@@ -139,9 +139,7 @@ def test_the_number_of_training_examples_is_that_of_the_config(labelled_files):
         ),
         (
             {"dev_split": 0.05},
-            [
-                "dev_split=0.05 leaves no example for evaluation with labels 'a few' (4 in the file), 'rare' (1"
-            ],
+            ["dev_split=0.05 leaves no example for evaluation with labels 'a few' (4 in the file), 'rare'"],
         ),
         (
             {"max_train_examples": 10},
@@ -157,6 +155,19 @@ def test_a_label_that_a_split_leaves_out_is_said(tmp_path, caplog, settings, sai
     _open_data(tiny_finetuning_config(dataset=DatasetConfig(), **settings), LabelledPaths(path))
     found = [line.getMessage() for line in caplog.records if "leaves no example" in line.getMessage()]
     assert len(found) == len(said) and all(map(str.startswith, found, said))
+
+
+@pytest.mark.parametrize("dev_labels", ["cab", "c"])
+def test_labels_have_the_numbers_of_the_training_file_whatever_the_order(tmp_path, dev_labels):
+    paths = []
+    for labels in ("bac", dev_labels):
+        paths.append(tmp_path / f"{len(paths)}.tsv")
+        paths[-1].write_text("text\tlabel\n" + "".join(f"jump {one}\t{one}\n" for one in labels))
+    config = tiny_finetuning_config(dataset=DatasetConfig())
+    train, dev, dataset = _open_data(config, LabelledPaths(*paths))
+    assert train.dataset.labels == dev[""].dataset.labels == dataset.labels == ("a", "b", "c")
+    ids = SequenceClassification.of_dataset(dataset, None).label_features(dev[""].examples)["label_ids"]
+    assert ids.tolist() == ["abc".index(one) for one in dev_labels]
 
 
 def test_the_topmost_layers_begin_anew_and_the_others_are_those_of_the_checkpoint(pretraining_run, tmp_path):
