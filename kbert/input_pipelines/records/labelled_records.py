@@ -98,7 +98,8 @@ class LabelledRecords(RecordFolder):
             raise ValueError(
                 f"{self.directory} was made with the labels {list(theirs.labels)}, but this run has "
                 f"{list(dataset.labels)}: make the records again with --override='dataset.labels="
-                f"{json.dumps(dataset.labels, ensure_ascii=False)}', or let the config list those of the records."
+                f"{json.dumps(dataset.labels, ensure_ascii=False)}', or let the config list "
+                "those of the records."
             )
         if bool(dataset.text_pair) != bool(theirs.text_pair):
             kinds = {True: "pairs of texts", False: "single texts"}
