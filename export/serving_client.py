@@ -1,4 +1,4 @@
-r"""Sends texts to a running server, and prints one line of JSON for every text.
+r"""Sends texts to a running server, and prints one line of JSON for every text, or writes a table.
 
     kbert client --model_name=sst2 --text='a fine film'
     kbert client --model_name=mrpc --api=rest \
@@ -13,19 +13,22 @@ answers is found by the inputs: `text`, `text_pair`, or the keys of JSON lines. 
 as a library.
 """
 
-import contextlib
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from absl import flags
 
 from kbert import command_line
-from kbert.files.output_path import check_output_file
 from kbert.files.text_file import read_lines
-from kbert.files.whole_file import whole_file
-from kbert.input_pipelines.unlabelled_columns import count_examples, examples_of_columns, has_columns
+from kbert.inference.answer_files import TABLES, check_answer_file, form_of, require_cells, write_answers
+from kbert.input_pipelines.unlabelled_columns import (
+    count_examples,
+    examples_of_columns,
+    has_columns,
+    whole_rows,
+)
 from kbert.input_pipelines.unlabelled_lines import (
     examples_of_lines,
     holds_json_lines,
@@ -34,6 +37,7 @@ from kbert.input_pipelines.unlabelled_lines import (
 from kbert.progress import Progress
 
 if TYPE_CHECKING:
+    from .client.answered_lines import LineAnswers
     from .client.serving_client import ServingClient
 
 _STANDARD_INPUT = "standard input"
@@ -71,7 +75,7 @@ def main(argv: list[str]) -> None:
             "row" if given.input_file and has_columns(given.input_file) else "line",
             given.keep_going,
         )
-        _write(answers(examples), num_lines)
+        _write(answers, examples, num_lines)
 
 
 def _check_files() -> int | None:
@@ -82,7 +86,9 @@ def _check_files() -> int | None:
     if given.text is not None and given.input_file:
         raise ValueError("received --input_file beside --text; expected one of them.")
     if given.output_file:
-        check_output_file(given.output_file, [given.input_file] if given.input_file else [], given.overwrite)
+        check_answer_file(given.output_file, [given.input_file] if given.input_file else [], given.overwrite)
+        if rows := _whole_rows():
+            require_cells(rows, given.output_file)
     return count_examples(given.input_file) if given.input_file else None
 
 
@@ -131,20 +137,30 @@ def _settings(flag_values: list[str]) -> dict:
     return settings
 
 
-def _write(lines: Iterable[str], total: int | None) -> None:
+def _write(answers: "LineAnswers", examples: Iterable[dict], total: int | None) -> None:
     path = flags.FLAGS.output_file
     if not path:
-        for line in lines:
+        for line in answers(examples):
             print(line, flush=True)
         return
     progress = Progress("Answered", "texts", total)
-    with contextlib.ExitStack() as stack:
-        aside = stack.enter_context(whole_file(path))
-        file = stack.enter_context(open(aside, "w", encoding="utf-8", newline="\n"))
-        for number, line in enumerate(lines, 1):
-            file.write(line + "\n")
+
+    def told():
+        rows = _whole_rows()
+        for number, (example, answer) in enumerate(answers.pairs(examples), 1):
+            yield next(rows) if rows else example, answer
             progress.report(number)
+
+    write_answers(path, told(), label_separator=None)
     progress.report_end(path)
+
+
+def _whole_rows() -> Iterator[dict] | None:
+    """All columns of --input_file, where a table of answers repeats them."""
+    given = flags.FLAGS
+    if given.input_file and form_of(given.output_file) in TABLES and has_columns(given.input_file):
+        return whole_rows(given.input_file)
+    return None
 
 
 def define_flags() -> None:
@@ -161,7 +177,11 @@ def define_flags() -> None:
         "input_file", None, "Texts, a line each, JSON lines (.jsonl), or columns (.csv, .tsv)."
     )
     flags.DEFINE_bool("json_lines", False, "Lines of standard input are JSON objects.")
-    flags.DEFINE_string("output_file", None, "Where to write the answers; by default standard output.")
+    flags.DEFINE_string(
+        "output_file",
+        None,
+        "Where to write the answers: .jsonl, .csv or .tsv, maybe compressed; by default standard output.",
+    )
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
     flags.DEFINE_bool("keep_going", False, "A text that is refused gives a line with `error`, and no end.")
     flags.DEFINE_integer("batch_size", 32, "Texts of one request.", lower_bound=1)

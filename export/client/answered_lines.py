@@ -35,7 +35,11 @@ class LineAnswers:
     keep_going: bool = False
 
     def __call__(self, examples: Iterable[dict]) -> Iterator[str]:
-        """Yields a line of JSON for each example: its inputs, then every output by name.
+        """Yields a line of JSON for each example: its inputs, then every output by name. See `pairs`."""
+        return (answer_line(*pair) for pair in self.pairs(examples))
+
+    def pairs(self, examples: Iterable[dict]) -> Iterator[tuple[dict, dict]]:
+        """Yields each example with its answer: every output by name, ready for JSON.
 
         Raises:
             ValueError: an example is refused; the message names its line or row.
@@ -44,7 +48,7 @@ class LineAnswers:
         done = 0
         for some in _chunks(examples, self.batch_size * self.num_parallel):
             for example, answer in zip(some, self._answers(some, done), strict=True):
-                yield answer_line(example, answer)
+                yield example, {name: _plain(value) for name, value in answer.items()}
             done += len(some)
 
     def _answers(self, examples: list[dict], done: int) -> Iterator[dict]:

@@ -9,6 +9,7 @@ from kbert.config import FinetuningConfig
 from kbert.experiments.constant_answer import add_baselines, no_better_than_constant
 from kbert.experiments.devices import Devices
 from kbert.experiments.finetuning_checks import (
+    labels_left_out,
     require_columns_of_files,
     require_pooler,
     require_trainable,
@@ -176,10 +177,16 @@ def _open_data(config, paths):
     dataset = train_data.agreed_dataset(config.dataset)
     dev = {"": open_data(paths.dev_file, paths.dev_dir, dataset)} if paths.have_dev else {}
     if config.dev_split:
+        whole = train_data
         train_data, dev[""] = train_data.split(config.dev_split, config.dev_split_seed)
         _log_split(config, train_data, dev[""])
+        _warn_of_labels(
+            f"dev_split={config.dev_split}", whole, {"training": train_data, "evaluation": dev[""]}
+        )
     if config.max_train_examples:
+        whole = train_data
         train_data = train_data.at_most(config.max_train_examples, config.dev_split_seed)
+        _warn_of_labels(f"max_train_examples={config.max_train_examples}", whole, {"training": train_data})
     for name, path in paths.other_dev_files.items():
         dev[f"{name}_"] = open_data(path, None, dataset)
     for data in dev.values():
@@ -198,6 +205,12 @@ def _log_split(config, train_data, dev):
             name,
             found and f" ({found})",
         )
+
+
+def _warn_of_labels(setting, whole, parts):
+    for name, data in parts.items():
+        if sentence := labels_left_out(setting, name, whole.count_labels()[0], data.count_labels()[0]):
+            logging.warning("%s", sentence)
 
 
 def _fingerprint(dev):

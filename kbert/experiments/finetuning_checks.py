@@ -1,5 +1,7 @@
 """What a fine-tuning is refused or warned for, before any heavy work."""
 
+from collections.abc import Mapping
+
 from kbert.config import FinetuningConfig
 from kbert.experiments.labelled_paths import LabelledPaths
 from kbert.experiments.starting_point import Start
@@ -66,6 +68,27 @@ def require_pooler(config: FinetuningConfig, task):
     """Raises ValueError where a pooler is to begin anew, and the task's model has none."""
     if config.reinit_pooler and not any(part.name == POOLER.name for part in task.parts):
         raise ValueError(f"reinit_pooler=true, but a model for {task.name} has no pooler; leave it out.")
+
+
+def labels_left_out(
+    setting: str, part: str, before: Mapping[str, int], after: Mapping[str, int]
+) -> str | None:
+    """A sentence for labels that a share of a file does not have; None where it has them all.
+
+    Args:
+      setting: what asked for the share, such as "dev_split=0.1".
+      part: what the share is for.
+      before, after: label -> how often the file has it, and the share.
+    """
+    missing = sorted(set(before) - set(after), key=str)
+    if not missing:
+        return None
+    shown = ", ".join(f"{label!r} ({before[label]:,} in the file)" for label in missing[:5])
+    return (
+        f"{setting} leaves no example for {part} with label{'s' * (len(missing) > 1)} {shown}"
+        f"{f' and {len(missing) - 5} more' if len(missing) > 5 else ''}: give more rows with it, a larger "
+        "share, or a --dev_file of your own."
+    )
 
 
 def too_few_steps(config: FinetuningConfig, num_examples: int, num_train_steps: int) -> str | None:

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from absl import logging
-
 from kbert.config import DatasetConfig
 from kbert.files.compression import name_when_unpacked, naming_damage, opener_of
 from kbert.files.json_file import parse_json
+from kbert.input_pipelines.empty_texts import EmptyTexts, warn_once
 from kbert.input_pipelines.json_rows import name_of, why_no_text
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
@@ -87,19 +86,33 @@ def stream_records(
       dataset: names its columns.
       columns: the columns that must exist, which is checked before any row is read; None entries are ignored.
       with_labels: whether the file is labelled. In a file without labels every row needs an answer, so no row
-        is skipped.
+        is skipped, and one may be empty.
 
     Raises:
       ValueError: for a missing or empty file, bytes that are not UTF-8, a missing (`MissingColumn`) or
-        repeated column, or a row with a wrong number of columns; the message names file and line.
+        repeated column, a row with a wrong number of columns, or a labelled one without any text (see
+        `EmptyTexts`); the message names file and line.
     """
     path = Path(path)
     wanted = [column for column in columns if column]
     if table := find_table(path, dataset.file_format):
-        yield from _not_empty(_table_records(table, dataset, wanted, with_labels), path)
-        return
-    skip_short = with_labels and dataset.skip_short_rows
-    yield from _not_empty(_text_records(path, dataset, wanted, skip_short), path)
+        records = _table_records(table, dataset, wanted, with_labels)
+    else:
+        records = _text_records(path, dataset, wanted, with_labels and dataset.skip_short_rows)
+    records = _not_empty(records, path)
+    yield from _with_texts(records, dataset) if with_labels else records
+
+
+def _with_texts(records, dataset):
+    texts, empty = _text_columns(dataset), EmptyTexts()
+    for place, record in records:
+        empty.check({column: record[column] for column in texts if column in record}, place)
+        yield place, record
+    empty.say()
+
+
+def _text_columns(dataset):
+    return tuple(filter(None, (dataset.text, dataset.text_pair, *dataset.choices, *dataset.negatives)))
 
 
 def _not_empty(records, path):
@@ -113,9 +126,8 @@ def _not_empty(records, path):
 
 def _table_records(table, dataset, columns, with_labels):
     """(place, record) of all files of a table, with the columns that the dataset names."""
-    texts = (dataset.text, dataset.text_pair, *dataset.choices, *dataset.negatives)
     label = dataset.label if with_labels else None
-    wanted = dict.fromkeys(filter(None, (*columns, *texts, dataset.document, label)))
+    wanted = dict.fromkeys(filter(None, (*columns, *_text_columns(dataset), dataset.document, label)))
     for file in table.files:
         header = table_rows.columns_of(file, table.file_format)
         _require_columns(header, file, columns, dataset.label)
@@ -203,7 +215,7 @@ def class_label(record: dict, dataset: DatasetConfig, place: str) -> str:
         raise ValueError(f"{place} {why}; mend the row or leave it out.")
     if not label.strip():
         raise ValueError(f"{place} has no label in column {column!r}; give it one or leave the row out.")
-    return _listed(label, dataset, place)
+    return listed_label(label, dataset, place)
 
 
 def number_label(record: dict, dataset: DatasetConfig, place: str) -> float:
@@ -253,13 +265,16 @@ def label_set(record: dict, dataset: DatasetConfig, place: str) -> tuple[str, ..
             f"{place} has {_shown(value)} as its label {column!r}; multi-label classification expects a list "
             "of strings, or names with dataset.label_separator between them."
         )
-    return tuple(dict.fromkeys(_listed(name, dataset, place) for name in names))
+    return tuple(dict.fromkeys(listed_label(name, dataset, place) for name in names))
 
 
-def _listed(label, dataset, place):
+def listed_label(label, dataset: DatasetConfig, place: str):
+    """The label, a string. Raises ValueError where the dataset lists labels without it."""
     if dataset.labels and label not in dataset.labels:
         raise ValueError(
-            f"{place}: label {_cut(repr(label))} is not in the label list {list(dataset.labels)}."
+            f"{place}: label {_cut(repr(label))} is not in the label list {list(dataset.labels)}, which is "
+            "dataset.labels or else that of the training file; mend the row, leave it out, or train with the "
+            "label."
         )
     return label
 
@@ -361,7 +376,7 @@ def _cells_by_column(text, file_format, path, dataset, columns, skip_short):
         raise ValueError(f"{path} line {reader.line_num}: {error}.") from None
     if short:
         shown = ", ".join(map(str, short[:5])) + (", ..." if len(short) > 5 else "")
-        logging.warning("%s: %d row(s) with too few columns are skipped: line %s", path, len(short), shown)
+        warn_once(f"{path}: {len(short)} row(s) with too few columns are skipped: line {shown}")
 
 
 def _cells(text, file_format):

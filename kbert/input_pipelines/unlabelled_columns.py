@@ -68,6 +68,28 @@ def examples_of_columns(
     )
 
 
+def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterator[dict]:
+    """All columns of each row, where `examples_of_columns` reads those of inputs.
+
+    Raises:
+      ValueError: for a name that two columns have; and as `examples_of_columns` does.
+    """
+    dataset = _by_name(dataset)
+    if table := find_table(path):
+        for file in table.files:
+            columns = table_rows.readable_columns(file, table.file_format)
+            yield from (row for _, row in table_rows.rows_of(file, table.file_format, columns))
+        return
+    header = columns_of_lines(path, dataset)
+    if len(set(header)) < len(header):
+        twice = sorted({name for name in header if header.count(name) > 1})
+        raise ValueError(
+            f"{path} has several columns {', '.join(map(repr, twice))[:200]}, and a table of answers keeps "
+            "one of them; give each a name of its own, or name the --output_file .jsonl."
+        )
+    yield from _records_of_lines(path, dataset)
+
+
 def texts_and_pairs(path: str | Path) -> Iterator[tuple[str, str | None]]:
     """(text, second text or None) of each row of a file with the column `text`, and maybe `text_pair`.
 

@@ -27,6 +27,7 @@ from kbert.scripts.training_flags import define_checkpoint_flag
 FLAGS = flags.FLAGS
 _LONGEST = 128  # tokens, the default of the original extract_features.py
 _NUM_LAYERS = 4
+_FORMATS = ["jsonl", "npz", "tfrecord"]
 _PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples`: the last ||| separates
 
 
@@ -47,7 +48,9 @@ def define_flags():
                       "none: a vector for each token; otherwise one vector for each text. By default none; "
                       "of a model made for sentence embeddings its own, with its normalization.")  # fmt: skip
     flags.DEFINE_enum("combine", "none", ["none", "sum", "concat"], "How to combine several layers.")
-    flags.DEFINE_enum("format", "jsonl", ["jsonl", "npz", "tfrecord"], "The format of the output file.")
+    flags.DEFINE_enum(
+        "format", None, _FORMATS, "The format of the output file; by default the ending of its name."
+    )
     flags.DEFINE_integer(
         "max_seq_length",
         None,
@@ -132,6 +135,19 @@ def _model_files(path):
     return path.rglob("*") if path.is_dir() else path.parent.glob(f"{glob.escape(path.name)}*")
 
 
+def _format_of(output_file):
+    """--format, or what the name ends in. Raises ValueError where they differ, or neither says it."""
+    ending = Path(output_file).suffix.removeprefix(".")
+    named = ending if ending in _FORMATS else None
+    if not (FLAGS.format or named) or named not in (None, FLAGS.format or named):
+        beside = f" and --format={FLAGS.format}" if FLAGS.format else ""
+        raise ValueError(
+            f"--output_file={output_file}{beside}: the ending says the format; end it in .jsonl, .npz or "
+            ".tfrecord, as --format does where it is given."
+        )
+    return FLAGS.format or named
+
+
 def main(argv):
     del argv
     try:
@@ -146,6 +162,7 @@ def main(argv):
 
     check_output_file(FLAGS.output_file, [FLAGS.input_file, *_model_files(FLAGS.run_dir)], FLAGS.overwrite)
     require_folder_of(FLAGS.output_file)
+    output_format = _format_of(FLAGS.output_file)
     detect_format(local_path(FLAGS.run_dir))  # raises an error when there is no model
     _count(FLAGS.input_file)
 
@@ -161,7 +178,7 @@ def main(argv):
     layers = layers or default_layers(model.config)
     extractor = FeatureExtractor(model, layers, pooling, FLAGS.combine, normalize)
     extract_features(
-        extractor, FLAGS.input_file, FLAGS.output_file, FLAGS.format, FLAGS.batch_size, FLAGS.overwrite
+        extractor, FLAGS.input_file, FLAGS.output_file, output_format, FLAGS.batch_size, FLAGS.overwrite
     )
 
 

@@ -75,7 +75,7 @@ def define_flags():
     flags.DEFINE_integer(
         "html_examples", MOST_EXAMPLES, "The most examples on the page of --html_file.", lower_bound=0
     )
-    flags.DEFINE_string("output_file", None, "A JSON file for the metrics.")
+    flags.DEFINE_string("output_file", None, "A .json file for the metrics.")
     flags.DEFINE_bool("overwrite", False, "Replace an html_file or output_file that exists.")
     define_json_flag()
     flags.DEFINE_integer("batch_size", 64, "Examples at a time.", lower_bound=1)
@@ -143,6 +143,10 @@ def _check_files_to_write():
     if FLAGS.output_file:
         pages = [Path(FLAGS.html_file).absolute().parent] if FLAGS.html_file else []
         require_folder_of(FLAGS.output_file, [*pages, *filter(None, [FLAGS.predictions_dir])])
+        if Path(FLAGS.output_file).suffix != ".json":
+            raise ValueError(
+                f"--output_file={FLAGS.output_file} must end in .json: it holds one JSON object."
+            )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-r"""Script: a trained model + texts -> answers, one JSON line for each text.
+r"""Script: a trained model + texts -> answers: one JSON line for each text, or a table.
 
   kbert predict --run_dir=runs/sst2 --text='a gorgeous, witty film'
   kbert predict --run_dir=runs/sst2 --input_file=films.txt \
       --output_file=answers.jsonl
+  kbert predict --run_dir=runs/sst2 --input_file=films.csv \
+      --output_file=answers.csv
 
   kbert predict --run_dir=runs/phase1 --whole_words \
       --text='The doctor ran to the emergency room to see [MASK] patient.'
@@ -27,17 +29,23 @@ each word, and the entities. A pretraining run answers with the top tokens for e
 probabilities of --candidate, or with the probability that --text_pair follows --text.
 """
 
-import json
 import sys
 
 from absl import flags
 
 from kbert import command_line
-from kbert.files.output_path import check_output_file, require_folder_of
 from kbert.files.text_file import read_lines
-from kbert.files.whole_file import whole_file
-from kbert.inference.answers import answers, dataset_of, require_answers, require_inputs, task_of
-from kbert.input_pipelines.unlabelled_columns import count_rows, examples_of_columns, has_columns
+from kbert.inference.answer_files import (
+    LABEL_SEPARATOR,
+    TABLES,
+    check_answer_file,
+    form_of,
+    json_line,
+    require_cells,
+    write_answers,
+)
+from kbert.inference.answers import answered, dataset_of, require_answers, require_inputs, task_of
+from kbert.input_pipelines.unlabelled_columns import count_rows, examples_of_columns, has_columns, whole_rows
 from kbert.input_pipelines.unlabelled_lines import (
     examples_of_lines,
     holds_json_lines,
@@ -68,7 +76,12 @@ def define_flags():
         "Texts, a line each, JSON lines (.jsonl), or columns: .csv, .tsv, .parquet, a pattern in "
         "quotes, a folder of `datasets`. Lines may be compressed: .gz, .bz2, .xz, .zst.",
     )
-    flags.DEFINE_string("output_file", None, "Where to write the answers; by default standard output.")
+    flags.DEFINE_string(
+        "output_file",
+        None,
+        "Where to write the answers: JSON lines (.jsonl), or columns (.csv, .tsv); maybe compressed. By "
+        "default JSON lines on standard output.",
+    )
     flags.DEFINE_bool("overwrite", False, "Replace an output_file that exists.")
     flags.DEFINE_integer("top_k", 5, "Tokens to show for each [MASK].", lower_bound=1)
     flags.DEFINE_bool("whole_words", False, "For [MASK]: leave out pieces of words (##ing).")
@@ -132,8 +145,7 @@ def _check_files():
     """
     if FLAGS.output_file:
         inputs = [FLAGS.input_file] if FLAGS.input_file else []
-        check_output_file(FLAGS.output_file, inputs, FLAGS.overwrite)
-        require_folder_of(FLAGS.output_file)
+        check_answer_file(FLAGS.output_file, inputs, FLAGS.overwrite)
     if not FLAGS.input_file:
         return None
     if FLAGS.text or FLAGS.question:
@@ -179,15 +191,24 @@ def _model():
     return load(FLAGS.run_dir, FLAGS.do_lower_case)
 
 
-def _write(answered):
+def _writes_table():
+    return bool(FLAGS.output_file) and form_of(FLAGS.output_file) in TABLES
+
+
+def _whole_rows(source):
+    """All columns of --input_file, which a table of answers repeats; None where there is no such file."""
+    if FLAGS.input_file and has_columns(FLAGS.input_file):
+        return whole_rows(FLAGS.input_file, dataset_of(source))
+    return None
+
+
+def _write(source, found):
     """Writes the answers to --output_file, which appears when all are there."""
-    with whole_file(FLAGS.output_file) as aside, open(aside, "w", encoding="utf-8", newline="\n") as file:
-        for answer in answered:
-            file.write(_line(answer))
-
-
-def _line(answer):
-    return json.dumps(answer, ensure_ascii=False, allow_nan=False) + "\n"
+    rows = _whole_rows(source) if _writes_table() else None
+    if rows is not None:
+        found = ((row, answer) for row, (_, answer) in zip(rows, found, strict=True))
+    dataset = dataset_of(source)
+    write_answers(FLAGS.output_file, found, (dataset and dataset.label_separator) or LABEL_SEPARATOR)
 
 
 def main(argv):
@@ -195,25 +216,27 @@ def main(argv):
     num_lines = _check_files()
     source = _model()
     require_answers(source)
-    examples, total, read_ahead = _examples(source, task_of(source), num_lines)
+    task = task_of(source)
+    if _writes_table() and (FLAGS.input_file or FLAGS.text or FLAGS.question):
+        require_cells(_whole_rows(source) or _examples(source, task, num_lines)[0], FLAGS.output_file)
+    examples, total, read_ahead = _examples(source, task, num_lines)
     progress = Progress("Answered", "texts", total)
     is_told = FLAGS.output_file or FLAGS.input_file  # others see how the answers come
-    answered = answers(
+    found = answered(
         source,
         examples,
-        FLAGS.top_k,
-        FLAGS.whole_words,
+        {"top_k": FLAGS.top_k, "whole_words": FLAGS.whole_words},
         FLAGS.checkpoint,
         FLAGS.batch_size,
         read_ahead,
         progress.report if is_told else None,
     )
     if FLAGS.output_file:
-        _write(answered)
+        _write(source, found)
         progress.report_end(FLAGS.output_file)
         return
-    for answer in answered:
-        print(_line(answer), end="", flush=True)
+    for example, answer in found:
+        print(json_line(example | answer), end="", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from kbert.files.json_values import shown
 
 NEUTRAL = 0.5  # where nobody chose a threshold
 THRESHOLD_METRICS = ("f1", "accuracy")
-# Probabilities that differ by less count as equal: two computations of a float32 softmax may swap them.
-_TIED = 1e-6
+# Probabilities that differ by less count as equal: two computations of a float32 softmax may swap them. Its
+# small results are off by a share of themselves.
+_TIED, _TIED_SHARE = 1e-6, 1e-5
 
 
 class ChosenThreshold(NamedTuple):
@@ -30,9 +31,9 @@ def check_threshold(name: str, value):
 def best_threshold(probabilities, held, metric: str = "f1") -> ChosenThreshold:
     """The threshold with the best score for one label.
 
-    It lies in the middle between two neighbouring probabilities. Of equally good ones it is the one nearest
-    to 0.5, which itself is among those that are tried. A label that no example has keeps 0.5: these data do
-    not say from where on it should be given.
+    It lies in the middle between two neighbouring probabilities, or between 0 and the lowest. Of equally good
+    ones it is the one nearest to 0.5, which itself is among those that are tried. A label that no example has
+    keeps 0.5: these data do not say from where on it should be given.
 
     Args:
       probabilities: float array of shape (examples,): the label's.
@@ -47,8 +48,10 @@ def best_threshold(probabilities, held, metric: str = "f1") -> ChosenThreshold:
     if not held.any():
         return neutral
     edges = np.concatenate([[0.0], ordered, [1.0]])
-    places = np.flatnonzero(np.diff(edges) > _TIED)
-    if not places.size or scores[places].max() <= neutral.score:
+    apart = np.diff(edges) > np.minimum(_TIED, _TIED_SHARE * edges[1:]) + np.finfo(np.float32).tiny
+    apart[0] = True  # to all: a probability of 0 reaches a threshold of 0
+    places = np.flatnonzero(apart)
+    if scores[places].max() <= neutral.score:
         return neutral
     middles = (edges[:-1] + edges[1:])[places] / 2.0
     best = np.flatnonzero(scores[places] == scores[places].max())

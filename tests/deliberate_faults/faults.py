@@ -31,6 +31,13 @@ def _fault(name, file, old, new, *tests):
 
 _COMMANDS = (
     _fault(
+        "a carriage return ends a row of answers",
+        "kbert/inference/answer_files.py",
+        """set(cell).isdisjoint(',"\\n\\r')""",
+        """set(cell).isdisjoint(',"\\n')""",
+        "kbert/inference/test_answer_files.py",
+    ),
+    _fault(
         "an iterator that ends waits for its tuner",
         "kbert/input_pipelines/without_autotune.py",
         "options.autotune.enabled = False",
@@ -885,7 +892,7 @@ _QUESTIONS = (
     _fault(
         "questions: an empty answer costs a point without an answer",
         "kbert/tasks/question_answering/squad_scores.py",
-        "        elif answers[place]:\n", "        else:\n",
+        "score if has else -bool(answer)", "score if has else -1",
         "kbert/tasks/question_answering/test_squad_scores.py",
     ),
     _fault(
@@ -1080,6 +1087,11 @@ _CHOSEN_ANSWERS = (
     _fault(
         "thresholds: a label is given above its threshold only", "kbert/tasks/thresholds.py",
         "right, given = total - before,", "right, given = total - before - held.any(),",
+        "kbert/tasks/test_thresholds.py",
+    ),
+    _fault(
+        "thresholds: a label is never for all where a probability is 0", "kbert/tasks/thresholds.py",
+        "apart[0] = True", "apart[0] |= False",
         "kbert/tasks/test_thresholds.py",
     ),
     _fault(

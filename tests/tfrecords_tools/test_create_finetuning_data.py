@@ -436,7 +436,9 @@ def test_damaged_records_are_named_or_left_out(make, labelled_files, finetuned_r
 def test_evaluation_refuses_records_of_another_run(make, labelled_files, finetuned_run, record_dirs):
     other = dataclasses.replace(tiny_finetuning_config().dataset, labels=("loud", "quiet"))
     directory = make(labelled_files[1], config=tiny_finetuning_config(dataset=other))
-    with pytest.raises(ValueError, match="was made with the labels"):
+    with pytest.raises(
+        ValueError, match='was made with the labels .*with --override=.dataset.labels=."quiet'
+    ):
         evaluate(finetuned_run, input_dir=directory)
 
 

@@ -1,6 +1,7 @@
 """Records of labelled texts -> the same batches that a file of labelled texts gives."""
 
 import dataclasses
+import json
 
 from absl import logging
 
@@ -96,7 +97,9 @@ class LabelledRecords(RecordFolder):
         if dataset.labels and dataset.labels != theirs.labels:
             raise ValueError(
                 f"{self.directory} was made with the labels {list(theirs.labels)}, but this run has "
-                f"{list(dataset.labels)}; make the records again, or list the same labels in the config."
+                f"{list(dataset.labels)}: make the records again with --override='dataset.labels="
+                f"{json.dumps(dataset.labels, ensure_ascii=False)}', or let the config list "
+                "those of the records."
             )
         if bool(dataset.text_pair) != bool(theirs.text_pair):
             kinds = {True: "pairs of texts", False: "single texts"}

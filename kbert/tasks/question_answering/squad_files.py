@@ -13,6 +13,7 @@ from typing import NamedTuple
 import ijson
 
 from kbert.files.compression import naming_damage, opener_of, require_read_kind
+from kbert.input_pipelines.empty_texts import EmptyTexts
 from kbert.input_pipelines.json_rows import name_of, why_no_text
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -62,7 +63,7 @@ def read_questions(path: str | Path, with_answers: bool = True) -> Iterator[Ques
         SQuAD's form, missing fields, an id that stands there twice, and an answer that does not stand in the
         context where it says.
     """
-    path, seen = Path(path), set()
+    path, seen, empty = Path(path), set(), EmptyTexts()
     with _opened(path) as stream:
         for where, paragraph in _paragraphs(stream, path):
             for question in _questions(paragraph, where, path, with_answers):
@@ -71,7 +72,11 @@ def read_questions(path: str | Path, with_answers: bool = True) -> Iterator[Ques
                         f"{path}: question {question.id!r} stands there twice; give each its own id."
                     )
                 seen.add(question.id)
+                if with_answers:
+                    texts = {"question": question.question, "context": question.context}
+                    empty.check(texts, f"{path}: question {question.id!r}")
                 yield question
+    empty.say()
     if not seen:
         raise ValueError(
             f'{path} holds no questions; expected SQuAD\'s form, {{"data": [{{"paragraphs": ...}}]}}.'
@@ -128,7 +133,7 @@ def _paragraphs(stream, path):
 
 def _questions(paragraph, where, path, with_answers):
     context = _text(paragraph, "context", where)
-    if not context:
+    if not context.strip():
         raise ValueError(f"{where} has an empty context; leave the paragraph out.")
     if not isinstance(paragraph.get("qas"), list):
         raise ValueError(f"{where} has no list 'qas' of questions; it has {_names(paragraph)}.")
@@ -177,7 +182,7 @@ def _answer(answer, context, where):
     text, start = _text(answer, "text", f"{where}: an answer"), answer.get("answer_start")
     if type(start) is not int:
         raise ValueError(f"{where} has no whole number 'answer_start' with the answer {text[:80]!r}.")
-    if not text:
+    if not text.strip():
         raise ValueError(f"{where} has an empty answer; a question without an answer has an empty list.")
     if not 0 <= start <= len(context) - len(text):
         raise ValueError(

@@ -102,17 +102,22 @@ def scores_v2(
         found |= {f"best_{name}": best, f"best_{name}_thresh": where}
         found[f"baseline_{full_name}"] = _percent(float(not has) for has in has_answer)
         found[f"always_answered_{full_name}"] = _percent(scores)
-    answers_none = found["best_f1"] == found["baseline_f1"]
-    return found | {"chosen_threshold": usable_threshold(found["best_f1_thresh"], null_odds, answers_none)}
+    return found | {"chosen_threshold": usable_threshold(columns["f1"], null_odds, has_answer)}
 
 
-def usable_threshold(best: float, null_odds: Sequence[float], answers_none: bool) -> float:
-    """The threshold to answer with.
+def usable_threshold(
+    scores: Sequence[float], null_odds: Sequence[float], has_answer: Sequence[bool]
+) -> float:
+    """The threshold to answer with: the lowest of those that give the best score. Arguments as below.
 
-    Where no answer at all is the best, the official script says 0, its start value, which would give every
-    answer with odds below 0. Then it is a threshold below all odds.
+    The official threshold differs. It may part questions of equal odds, which no threshold does. It counts an
+    answer without words, such as "the", as one, though it is scored as none. And where no answer is the
+    best it is 0, the start value, which would give every answer with odds below 0; here it is below all odds.
     """
-    return float(min(null_odds)) - 1.0 if answers_none else best
+    gains = [score - (not has) for score, has in zip(scores, has_answer, strict=True)]
+    reached = {float(min(null_odds)) - 1.0: float(sum(not has for has in has_answer))}
+    reached |= dict(_walk(gains, null_odds, has_answer))  # of equal odds the last
+    return max(reached, key=reached.__getitem__)
 
 
 def best_threshold(
@@ -128,16 +133,23 @@ def best_threshold(
       scores: what each is worth where it is given.
       null_odds, has_answer: as in `scores_v2`.
     """
-    current = best = float(sum(not has for has in has_answer))
-    where = 0.0
-    for place in sorted(range(len(answers)), key=lambda place: null_odds[place]):
-        if has_answer[place]:
-            current += scores[place]
-        elif answers[place]:
-            current -= 1
+    gains = [
+        score if has else -bool(answer)
+        for answer, score, has in zip(answers, scores, has_answer, strict=True)
+    ]
+    best, where = float(sum(not has for has in has_answer)), 0.0
+    for odds, current in _walk(gains, null_odds, has_answer):
         if current > best:
-            best, where = current, float(null_odds[place])
+            best, where = current, odds
     return 100.0 * best / len(answers), where
+
+
+def _walk(gains, null_odds, has_answer):
+    """(odds, the sum of scores when this question and all before are answered), by rising odds."""
+    current = float(sum(not has for has in has_answer))
+    for place in sorted(range(len(gains)), key=lambda place: null_odds[place]):
+        current += gains[place]
+        yield float(null_odds[place]), current
 
 
 def _percent(scores):

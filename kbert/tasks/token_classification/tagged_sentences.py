@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.labelled_files import labels_of
+from kbert.input_pipelines.labelled_files import labels_of, listed_label
 from kbert.input_pipelines.tables.table_paths import find_table
 from kbert.tasks.token_classification.conll_files import FileSentence, read_conll
 from kbert.tasks.token_classification.json_sentences import read_json_sentences
@@ -102,8 +102,7 @@ def _labels_of(sentence: FileSentence, scheme, dataset):
             )
         tags = to_iob2(tags, scheme)
     for tag, where in zip(tags, places, strict=True):
-        if dataset.labels and tag not in dataset.labels:
-            raise ValueError(f"{where}: label {tag[:200]!r} is not in the label list {list(dataset.labels)}.")
+        listed_label(tag, dataset, where)
     return tags
 
 

@@ -222,6 +222,12 @@ def test_the_command_answers_lines_and_files(address, tmp_path):
         ("a much longer text", "long"),
     ]
 
+    table = [f"--input_file={tmp_path}/in.csv", f"--output_file={tmp_path}/out.csv"]
+    assert ask(f"--server={address['grpc']}", *table).returncode == 0
+    header, first, _ = (tmp_path / "out.csv").read_text().splitlines()
+    assert header.startswith("label,text,") and "predicted_label" in header.split(",")
+    assert first.startswith('long,"a, b",') and "short" in first
+
     (tmp_path / "numbers.csv").write_text("text\n1\nword\n")
     result = ask(
         f"--server={address['grpc']}", f"--input_file={tmp_path}/numbers.csv", "--signature_name=number"

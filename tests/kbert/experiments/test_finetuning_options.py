@@ -130,6 +130,46 @@ def test_the_number_of_training_examples_is_that_of_the_config(labelled_files):
         require_trainable(tiny_finetuning_config(max_train_examples=16), LabelledPaths(train_dir="records"))
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            {"dev_split": 0.3},
+            ["dev_split=0.3 leaves no example for evaluation with label 'rare' (1 in the file):"],
+        ),
+        (
+            {"dev_split": 0.05},
+            ["dev_split=0.05 leaves no example for evaluation with labels 'a few' (4 in the file), 'rare'"],
+        ),
+        (
+            {"max_train_examples": 10},
+            ["max_train_examples=10 leaves no example for training with label 'rare' (1 in"],
+        ),
+        ({}, []),
+    ],
+)
+def test_a_label_that_a_split_leaves_out_is_said(tmp_path, caplog, settings, said):
+    labels = ["often"] * 60 + ["a few"] * 4 + ["rare"]
+    path = tmp_path / "train.tsv"
+    path.write_text("text\tlabel\n" + "".join(f"jump {n}\t{one}\n" for n, one in enumerate(labels)))
+    _open_data(tiny_finetuning_config(dataset=DatasetConfig(), **settings), LabelledPaths(path))
+    found = [line.getMessage() for line in caplog.records if "leaves no example" in line.getMessage()]
+    assert len(found) == len(said) and all(map(str.startswith, found, said))
+
+
+@pytest.mark.parametrize("dev_labels", ["cab", "c"])
+def test_labels_have_the_numbers_of_the_training_file_whatever_the_order(tmp_path, dev_labels):
+    paths = []
+    for labels in ("bac", dev_labels):
+        paths.append(tmp_path / f"{len(paths)}.tsv")
+        paths[-1].write_text("text\tlabel\n" + "".join(f"jump {one}\t{one}\n" for one in labels))
+    config = tiny_finetuning_config(dataset=DatasetConfig())
+    train, dev, dataset = _open_data(config, LabelledPaths(*paths))
+    assert train.dataset.labels == dev[""].dataset.labels == dataset.labels == ("a", "b", "c")
+    ids = SequenceClassification.of_dataset(dataset, None).label_features(dev[""].examples)["label_ids"]
+    assert ids.tolist() == ["abc".index(one) for one in dev_labels]
+
+
 def test_the_topmost_layers_begin_anew_and_the_others_are_those_of_the_checkpoint(pretraining_run, tmp_path):
     config = tiny_finetuning_config(reinit_layers=1, reinit_pooler=True)
     task = SequenceClassification(LABELS)

@@ -18,6 +18,7 @@ from kbert.input_pipelines.labelled_files import (
     fingerprint_of,
     labels_of,
     read_rows,
+    stream_records,
     stream_rows,
 )
 
@@ -58,6 +59,42 @@ def test_short_rows_are_skipped_where_the_config_says_so_and_never_without_label
         read_rows(write("a.tsv", "a\tb\ty\none\ttwo\t1\tmore\n"), skipping)
     with pytest.raises(ValueError, match="holds no rows"):
         read_rows(write("a.tsv", "a\tb\ty\nbroken\n"), skipping)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "name", "content", "place"),
+    [
+        (PLAIN, "a.csv", 'text,label\none,x\n" \t",y\n', "a.csv line 3 has no text in column 'text'"),
+        (
+            PLAIN,
+            "a.jsonl",
+            '{"text": "\\n\\u00a0", "label": "x"}\n',
+            "a.jsonl line 1 has no text in column 'text'",
+        ),
+        (PAIRS, "a.tsv", "a\tb\ty\n\t \t1\n", "a.tsv line 2 has no text in columns 'a', 'b'"),
+        (
+            DatasetConfig(text="t", choices=("c", "d"), label="y"),
+            "a.tsv",
+            "t\tc\td\ty\n\t\t\t1\n",
+            "a.tsv line 2 has no text in columns 't', 'c', 'd'",
+        ),
+    ],
+)
+def test_a_labelled_row_without_any_text_is_refused(write, dataset, name, content, place):
+    path = write(name, content)
+    with pytest.raises(ValueError, match=f"{place}; mend the row or leave it out."):
+        list(stream_records(path, dataset, (dataset.text,)))
+    assert list(stream_records(path, dataset, (dataset.text,), with_labels=False))  # it has an answer
+
+
+def test_empty_texts_beside_others_are_counted_and_said_once(write, caplog):
+    path = write("a.tsv", "a\tb\ty\none\ttwo\t1\nthree\t\t0\n \tfour\t1\n")
+    for _ in range(2):  # as finetuning-data does: once for the labels, once for the records
+        assert [row.text_pair for row in read_rows(path, PAIRS)] == ["two", "", "four"]
+    said = (
+        f"2 example(s) have an empty text beside others and are used as they are; the first is {path} line 3"
+    )
+    assert caplog.text.count(said) == 1
 
 
 def test_csv_is_read_with_quotes(write):
@@ -320,7 +357,10 @@ def test_an_unlisted_label_is_refused(write):
     path = write("a.tsv", "text\tlabel\nx\tyes\ny\tmaybe\n")
     with pytest.raises(ValueError) as error:
         read_rows(path, DatasetConfig(labels=("no", "yes")))
-    assert str(error.value) == f"{path} line 3: label 'maybe' is not in the label list ['no', 'yes']."
+    assert str(error.value) == (
+        f"{path} line 3: label 'maybe' is not in the label list ['no', 'yes'], which is dataset.labels or "
+        "else that of the training file; mend the row, leave it out, or train with the label."
+    )
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -1,5 +1,6 @@
 """The scripts as commands: one sentence and exit code 1 for wrong input, and nothing left behind."""
 
+import csv
 import json
 
 import pytest
@@ -96,6 +97,25 @@ def test_prediction_from_a_file_to_a_file(finetuned_run, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_table_of_answers_has_the_columns_of_its_texts(finetuned_run, tmp_path):
+    texts, answered = tmp_path / "texts.csv", tmp_path / "answers.csv"
+    texts.write_text('n,text,label\n1,"walk, the ""a""\nthe\ta",x\n2,jump,y\n', encoding="utf-8")
+    arguments = [f"--run_dir={finetuned_run.path}", f"--input_file={texts}"]
+    result = run_script("run_prediction", *arguments, f"--output_file={answered}")
+    assert (result.returncode, result.stdout) == (0, ""), result.stderr
+    with answered.open(encoding="utf-8", newline="") as file:
+        first, second = csv.DictReader(file)
+    labels = finetuned_run.task().labels
+    assert list(first) == ["n", "text", "label", "predicted_label", *(f"probability_{one}" for one in labels)]
+    assert (first["n"], first["text"], first["label"]) == ("1", 'walk, the "a"\nthe\ta', "x")
+    best = max(labels, key=lambda label: float(second[f"probability_{label}"]))
+    assert (second["text"], second["predicted_label"]) == ("jump", best)
+    result = run_script("run_prediction", *arguments, f"--output_file={tmp_path}/answers.tsv")
+    assert result.returncode == 1 and "error: row 1, column 'text': 'walk" in result.stderr
+    assert "Answered" not in result.stderr and sorted(tmp_path.iterdir()) == [answered, texts]
+
+
+@pytest.mark.slow
 def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(finetuned_run, tmp_path):
     """The run has no checkpoint here, which would be the next thing missed."""
     for name in ("run.json", "config.json", "vocab.txt"):
@@ -110,6 +130,14 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
     [
         (["--input_file=none.txt"], "error: --input_file=none.txt does not exist; give a file of texts"),
         (["--input_file={0}", "--layers=-1,x"], "error: --layers=-1,x: expected numbers such as -1,-2."),
+        (
+            ["--input_file={0}", "--output_file=a.vec"],
+            "error: --output_file=a.vec: the ending says the format",
+        ),
+        (
+            ["--input_file={0}", "--output_file=a.npz", "--format=jsonl"],
+            "a.npz and --format=jsonl: the ending",
+        ),
         (["--input_file={0}", "--run_dir=nowhere"], "error: checkpoint nowhere does not exist"),
     ],
 )
@@ -119,7 +147,7 @@ def test_feature_extraction_refuses_at_once(tmp_path, arguments, sentence):
     arguments = ["--run_dir=none", *(argument.format(texts) for argument in arguments)]
     result = run_script("extract_features", f"--output_file={tmp_path}/out.jsonl", *arguments)
     assert result.returncode == 1 and result.stdout == ""
-    assert result.stderr.startswith(sentence) and result.stderr.count("\n") == 1
+    assert sentence in result.stderr and result.stderr.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["texts.txt"]
 
 
@@ -182,6 +210,18 @@ def test_features_from_the_command_line(finetuned_run, tmp_path):
             ["--eval_file=b.tsv", "--output_file={0}/old.html"],
             "old.html exists; pass --over",
         ),
+        (
+            "run_evaluation",
+            ["--eval_file=b.tsv", "--output_file={0}/metrics.csv"],
+            "metrics.csv must end in .json: it holds one JSON object.",
+        ),
+        ("run_prediction", ["--text=a", "--output_file={0}/a.txt"], "a.txt: the ending says the form of the"),
+        (
+            "run_prediction",
+            ["--text=a", "--output_file={0}/a.json.gz"],
+            "end it in .jsonl (JSON lines), .csv",
+        ),
+        ("run_prediction", ["--text=a", "--output_file={0}/n/a.csv"], "its folder does not exist; make it"),
         (
             "run_evaluation",
             ["--eval_file=b.tsv", "--html_file={0}/a.html", "--output_file={0}/a.html"],

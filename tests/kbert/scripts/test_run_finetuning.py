@@ -75,7 +75,7 @@ REFUSED = {
     ),
     "unlisted label": (
         {"dataset": DatasetConfig(text="sentence", labels=("a", "b"))},
-        "train.tsv line 2: label 'quiet' is not in the label list ['a', 'b'].",
+        "train.tsv line 2: label 'quiet' is not in the label list ['a', 'b'], which is dataset.labels",
     ),
     "no column": ({"dataset": DatasetConfig(text="words")}, "train.tsv has no column 'words'"),
 }

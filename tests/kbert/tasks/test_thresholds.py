@@ -33,6 +33,37 @@ def test_no_threshold_at_all_does_better(metric):
             assert found.score == pytest.approx(max(SCORES[metric](held, probabilities >= t) for t in tried))
 
 
+def cut_points(probabilities):
+    """Every threshold that parts probabilities that rounding does not swap; with 0, all get the label."""
+    ordered = np.unique(probabilities.astype(np.float64))
+    apart = np.diff(ordered) > np.minimum(1e-6, 1e-5 * ordered[1:])
+    return [0.0, 0.5, *((ordered[1:] + ordered[:-1]) / 2)[apart], *([1.0] if ordered[-1] < 1 - 1e-6 else [])]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", SCORES)
+def test_no_cut_does_better_where_probabilities_are_near_0_and_1_or_the_same(metric):
+    rng = np.random.default_rng(5)
+    for trial in range(300):
+        number = int(rng.integers(1, 12))
+        logits = rng.normal(size=number) * rng.choice([0.01, 1.0, 10.0, 40.0])
+        logits = np.where(rng.random(number) < 0.3, rng.choice(logits), logits)  # some are the same
+        probabilities = (1 / (1 + np.exp(-logits))).astype(np.float32)
+        held = rng.random(number) < rng.random()
+        held[rng.integers(number)] = True
+        found = best_threshold(probabilities, held, metric)
+        said = probabilities >= np.float32(found.threshold)
+        best = max(SCORES[metric](held, probabilities >= np.float32(t)) for t in cut_points(probabilities))
+        with naming(trial, held.tolist(), probabilities.tolist()):
+            assert found.score == pytest.approx(SCORES[metric](held, said)) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("lowest", [0.0, 1e-30, 1e-7])
+def test_a_label_may_be_for_all_however_low_the_lowest_probability(lowest):
+    found = best_threshold(np.float32([lowest, 0.2, 0.3]), [1, 0, 1])
+    assert found.threshold <= lowest and found.score == pytest.approx(0.8)
+
+
 def test_a_threshold_lies_in_the_middle_and_nearest_to_one_half():
     assert best_threshold([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]) == (pytest.approx(0.25), 1.0)
     assert best_threshold([0.7, 0.6, 0.9], [0, 0, 1]) == (pytest.approx(0.8), 1.0)

@@ -85,6 +85,7 @@ def test_line_ends_a_byte_order_mark_and_gzip_change_nothing(tmp_path):
             {"answers": [{"text": "Z", "answer_start": 0.0}]},
             "question 'a' has no whole number 'answer_start'",
         ),
+        ({"answers": [{"text": " ", "answer_start": 3}]}, "question 'a' has an empty answer"),
         ({"answers": [{"text": "", "answer_start": 0}]}, "question 'a' has an empty answer"),
         (
             {"answers": [{"text": "1998.", "answer_start": 28}]},
@@ -130,6 +131,7 @@ def changed(change):
         ({"data": [{"paragraphs": {}}]}, "is not in SQuAD's form: data.item.paragraphs should be a list"),
         ({"data": [{"paragraphs": ["text"]}]}, "article 1 has a paragraph that is no object"),
         (changed(lambda v, p: p.pop("context")), "paragraph 1 of article 1 has no field 'context'"),
+        (changed(lambda v, p: p.update(context=" \n")), "paragraph 1 of article 1 has an empty context"),
         (changed(lambda v, p: p.update(context="")), "paragraph 1 of article 1 has an empty context"),
         (
             changed(lambda v, p: p.pop("qas")),
@@ -178,3 +180,16 @@ def test_a_large_file_is_read_in_little_memory(tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2_000_000
+
+
+def test_an_empty_question_is_counted_and_said(tmp_path, caplog):
+    path = tmp_path / "questions.json"
+    value = content()
+    value["data"][0]["paragraphs"][0]["qas"][0]["question"] = " "
+    path.write_text(json.dumps(value), encoding="utf-8")
+    assert list(read_questions(path, with_answers=False))[0].question == " " and not caplog.text
+    assert list(read_questions(path))[0].question == " "
+    assert (
+        f"1 example(s) have an empty text beside others and are used as they are; the first is {path}: q"
+        in (caplog.text)
+    )

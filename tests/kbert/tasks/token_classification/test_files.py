@@ -173,7 +173,7 @@ def span(start, end, kind="PER"):
         ({"text": ["EU", " "], "label": ["O", "O"]}, "entry 1 of 'text' is blank"),
         ({"text": ["EU"], "label": "O"}, "has a JSON string as 'label'; expected a list of strings"),
         ({"text": [], "label": []}, "has no words in 'text'"),
-        ({"text": " ", "label": []}, "has no words in 'text'"),
+        ({"text": " ", "label": []}, "has no text in column 'text'"),
         ({"text": ["EU"]}, "has no column 'label'"),
         ({"label": []}, "has no column 'text'"),
         ({"text": 3, "label": []}, "has a JSON number as 'text'"),

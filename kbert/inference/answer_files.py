@@ -1,0 +1,172 @@
+"""Answers -> a file. Its name says the form: JSON lines, or a table with a column for each value."""
+
+import itertools
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from kbert.files.compression import name_when_unpacked, opener_of
+from kbert.files.output_path import check_output_file, require_folder_of
+from kbert.files.whole_file import whole_file
+
+JSON_LINES, TABLES = ".jsonl", (".csv", ".tsv")
+LABEL_SEPARATOR = ";"  # where the run's files have none
+_OF_ONE = {"probabilities": "probability"}  # what one of a table of numbers is called
+
+
+def form_of(path: str | Path) -> str:
+    """ ".jsonl", ".csv" or ".tsv": how the name ends, before the ending of a compressed file.
+
+    Raises:
+      ValueError: when it ends otherwise, or a package for the compression is missing.
+    """
+    form = Path(name_when_unpacked(path)).suffix
+    if form not in (JSON_LINES, *TABLES):
+        raise ValueError(
+            f"--output_file={path}: the ending says the form of the answers; end it in .jsonl (JSON lines), "
+            ".csv or .tsv (columns), alone or with .gz, .bz2, .xz or .zst behind it."
+        )
+    return form
+
+
+def check_answer_file(path: str | Path, inputs: Iterable[str | Path], overwrite: bool):
+    """Raises an error unless answers may be written to `path`. Call it before any work is done.
+
+    Raises:
+      ValueError, FileExistsError: see `form_of`, `check_output_file` and `require_folder_of`.
+    """
+    form_of(path)
+    check_output_file(path, inputs, overwrite)
+    require_folder_of(path)
+
+
+def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label_separator: str | None):
+    """Writes answers in the form that the name says; the file appears when all are there.
+
+    A line of JSON is the example and its answer. A table has the columns of the examples, then those of the
+    answers; one whose name an example has already is called `predicted_NAME`. A number for each label has a
+    column for each, `probability_LABEL`. Any other list or object is JSON in its cell.
+
+    Args:
+      path: the file, see `form_of`.
+      answered: (example, answer) in order, both ready for JSON.
+      label_separator: in a table it stands between the strings of an answer's list, as
+        `dataset.label_separator` does. A list with a string that holds it is JSON; with None every list is.
+
+    Raises:
+      ValueError: as `require_cells` does.
+    """
+    form = form_of(path)
+    with whole_file(path) as aside, opener_of(path)(aside, "wt", encoding="utf-8", newline="") as file:
+        if form == JSON_LINES:
+            for example, answer in answered:
+                file.write(json_line(example | answer))
+            return
+        # The columns are known when all answers are there. Until then these wait in a file without a name.
+        with tempfile.TemporaryFile("w+", dir=Path(path).absolute().parent, encoding="utf-8") as waiting:
+            columns = _keep(answered, waiting, label_separator)
+            waiting.seek(0)
+            if any(columns):
+                _write_table(file, form, columns, map(json.loads, waiting))
+
+
+def json_line(values: dict) -> str:
+    """A line of JSON, characters as they are; escaped where half a surrogate pair fits no UTF-8."""
+    line = json.dumps(values, ensure_ascii=False)
+    return (line if _fits_utf8(line) else json.dumps(values)) + "\n"
+
+
+def require_cells(rows: Iterable[dict], path: str | Path):
+    """Finds what a table cannot hold before the rows are answered.
+
+    Args:
+      rows: the examples, by row.
+      path: a table, where the answers go.
+
+    Raises:
+      ValueError: naming row and column, for a tab or a line end in a .tsv file, and half a surrogate pair.
+    """
+    form = form_of(path)
+    for number, row in enumerate(rows, start=1):
+        for name, value in row.items():
+            _require_cell(_cell(value), name, number, form)
+
+
+def _keep(answered, waiting, label_separator):
+    """Keeps the cells of all rows, a line of JSON each. Returns the columns of examples and of answers."""
+    asked: dict[str, None] = {}
+    found: dict[str, None] = {}
+    for example, answer in answered:
+        cells = {name: _cell(value) for name, value in example.items()}
+        answers = dict(_cells_of_answer(answer, label_separator))
+        asked |= dict.fromkeys(cells)
+        found |= dict.fromkeys(answers)
+        waiting.write(json.dumps([cells, answers]) + "\n")
+    return asked, found
+
+
+def _write_table(file, form, columns, kept):
+    asked, found = columns
+    header = [*asked, *(_new_name(name, asked) for name in found)]
+    rows = ([*map(cells.get, asked), *map(answers.get, found)] for cells, answers in kept)
+    for number, row in enumerate(itertools.chain([header], rows)):
+        row = ["" if cell is None else cell for cell in row]  # an example may lack an `id` that others have
+        for name, cell in zip(header, row, strict=True):
+            _require_cell(cell, name, number, form)
+        cells = row if form == ".tsv" else map(_quoted, row)  # as they are read: .tsv files have no quotes
+        file.write({".tsv": "\t", ".csv": ","}[form].join(cells) + "\n")
+
+
+def _quoted(cell):
+    """A cell of a .csv file. (The csv module leaves a carriage return alone, which then ends the row.)"""
+    return cell if set(cell).isdisjoint(',"\n\r') else '"' + cell.replace('"', '""') + '"'
+
+
+def _new_name(name, taken):
+    while name in taken:
+        name = f"predicted_{name}"
+    return name
+
+
+def _cells_of_answer(answer, label_separator) -> Iterator[tuple[str, str]]:
+    """(column, cell) of an answer."""
+    for name, value in answer.items():
+        if isinstance(value, dict):
+            yield from ((f"{_OF_ONE.get(name, name)}_{label}", _cell(one)) for label, one in value.items())
+        elif label_separator and _can_be_joined(value, label_separator):
+            yield name, label_separator.join(value)
+        else:
+            yield name, _cell(value)
+
+
+def _can_be_joined(value, separator):
+    return isinstance(value, list) and all(isinstance(one, str) and separator not in one for one in value)
+
+
+def _cell(value) -> str:
+    """A value as text: JSON but for a text, which is as it is, and None, which is an empty cell."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _require_cell(cell, name, number, form):
+    if form == ".tsv" and not set(cell).isdisjoint("\t\n\r"):
+        raise ValueError(
+            f"row {number}, column {name!r}: {cell[:60]!r} has a tab or a line end, which a .tsv file cannot "
+            "hold; name the --output_file .csv or .jsonl."
+        )
+    if not _fits_utf8(cell):
+        raise ValueError(
+            f"row {number}, column {name!r}: {cell[:60]!r} has half a surrogate pair, which is no UTF-8; "
+            "name the --output_file .jsonl."
+        )
+
+
+def _fits_utf8(text):
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,88 @@
+"""Answers in files: what kbert's own reader of labelled files finds there again."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbert.config import DatasetConfig
+from kbert.files.compression import opener_of
+from kbert.inference.answer_files import form_of, require_cells, write_answers
+from kbert.input_pipelines.labelled_files import label_set, read_rows, stream_rows
+from kbert.input_pipelines.unlabelled_columns import whole_rows
+
+CLASSIFIED = {"label": "good", "probabilities": {"bad": 0.25, "good": 0.75}}
+texts = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from("\"',;\t\n\r \u2028\0")), max_size=9)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz", "a.TSV.xz"])
+@given(st.lists(st.tuples(texts, st.sampled_from(["good", "so, so", 'a "b"'])), min_size=1, max_size=5))
+@settings(max_examples=60, deadline=None)
+def test_a_table_is_read_again_as_it_was_written(tmp_path_factory, name, rows):
+    path = tmp_path_factory.mktemp("answers") / name
+    if form_of(path) == ".tsv":
+        rows = [(" ".join(text.split()), label) for text, label in rows]
+    write_answers(path, [({"text": text}, CLASSIFIED | {"label": label}) for text, label in rows], ";")
+    assert [(row.text, row.label) for row in read_rows(path, DatasetConfig())] == rows
+    assert [row["probability_good"] for row in whole_rows(path)] == ["0.75"] * len(rows)
+    assert [one.name for one in path.parent.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    ("example", "answer", "columns"),
+    [
+        ({"text": "a"}, CLASSIFIED, "text=a label=good probability_bad=0.25 probability_good=0.75"),
+        ({"text": "a", "label": "bad"}, {"label": "good"}, "text=a label=bad predicted_label=good"),
+        (
+            {"label": "a", "predicted_label": "b"},
+            {"label": "c"},
+            "label=a predicted_label=b predicted_predicted_label=c",
+        ),
+        ({"text": "a"}, {"prediction": 2.5}, "text=a prediction=2.5"),
+        ({"text": "a"}, {"labels": ["x", "y"]}, "text=a labels=x;y"),
+        ({"text": "a"}, {"labels": []}, "text=a labels="),
+        ({"text": "a"}, {"labels": ["x;", "y"]}, 'text=a labels=["x;","y"]'),
+        ({"choices": ["x", "y"]}, {"choice": 1}, 'choices=["x","y"] choice=1'),
+        ({"text": "a"}, {"masks": [[{"token": "b"}]]}, 'text=a masks=[[{"token":"b"}]]'),
+        ({"n": 3, "none": None}, {"same": True}, "n=3 none= same=true"),
+    ],
+)
+def test_answers_are_flat_where_they_can_be(tmp_path, example, answer, columns):
+    write_answers(tmp_path / "a.csv", [(example, answer)], ";")
+    (row,) = whole_rows(tmp_path / "a.csv")
+    assert " ".join(f"{name}={cell.replace(' ', '')}" for name, cell in row.items()) == columns
+
+
+def test_labels_are_joined_as_the_reader_parts_them(tmp_path):
+    write_answers(tmp_path / "a.tsv", [({"text": "a"}, {"labels": ["x", "y"]})], "|")
+    dataset = DatasetConfig(label="labels", label_separator="|")
+    assert [one.label for one in stream_rows(tmp_path / "a.tsv", dataset, read_label=label_set)] == [
+        ("x", "y")
+    ]
+
+
+def test_json_lines_are_as_on_standard_output_also_compressed(tmp_path):
+    path = tmp_path / "a.jsonl.gz"
+    write_answers(path, [({"text": "é\t"}, CLASSIFIED)], ";")
+    with opener_of(path)(path, "rt", encoding="utf-8") as file:
+        assert file.read() == json.dumps({"text": "é\t"} | CLASSIFIED, ensure_ascii=False) + "\n"
+
+
+def test_examples_with_an_id_and_without_share_a_table(tmp_path):
+    write_answers(tmp_path / "a.csv", [({"t": "a"}, {"x": 1}), ({"t": "b", "id": 7}, {"y": 2})], ";")
+    assert (tmp_path / "a.csv").read_text() == "t,id,x,y\na,,1,\nb,7,,2\n"
+
+
+def test_what_a_table_cannot_hold_is_refused_by_its_place(tmp_path):
+    for name, text in (("a.tsv", "a\tb"), ("a.tsv", "a\rb"), ("a.csv", "\ud800")):
+        with pytest.raises(ValueError, match="row 2, column 'text': .*; name the --output_file .*jsonl"):
+            require_cells([{"text": "a"}, {"text": text}], tmp_path / name)
+        with pytest.raises(ValueError, match="row 1, column 'answer'"):
+            write_answers(tmp_path / name, [({"text": "a"}, {"answer": text})], ";")
+    (tmp_path / "twice.csv").write_text("text,n,n\na,1,2\n")
+    with pytest.raises(
+        ValueError, match="twice.csv has several columns 'n', and a table of answers keeps one"
+    ):
+        list(whole_rows(tmp_path / "twice.csv"))
+    assert [one.name for one in tmp_path.iterdir()] == ["twice.csv"]
