@@ -73,7 +73,7 @@ def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label
 
 def json_line(values: dict) -> str:
     """A line of JSON, characters as they are; escaped where half a surrogate pair fits no UTF-8."""
-    line = json.dumps(values, ensure_ascii=False)
+    line = json.dumps(values, ensure_ascii=False, allow_nan=False)
     return (line if _fits_utf8(line) else json.dumps(values)) + "\n"
 
 
