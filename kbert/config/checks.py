@@ -24,6 +24,7 @@ _LARGEST = {
     "train_batch_size": _LARGEST_BATCH,
     "eval_batch_size": _LARGEST_BATCH,
     "gradient_accumulation_steps": _LARGEST_BATCH,
+    "packed_rows": _LARGEST_BATCH,
     "steps_per_call": 10**9,
     "log_every_steps": _LARGEST_STEP,
     "save_checkpoints_steps": _LARGEST_STEP,

@@ -144,9 +144,8 @@ class TrainingConfig:
             'with padding="pack".',
         )
         require(
-            self.packed_rows is None or 0 < self.packed_rows <= self.train_batch_size,
-            f"packed_rows={shown(self.packed_rows)} must lie between 1 and "
-            f"train_batch_size={self.train_batch_size}.",
+            self.packed_rows is None or self.packed_rows > 0,
+            f"packed_rows={shown(self.packed_rows)} must be positive.",
         )
         require(
             self.packed_rows is None or self.fixed_shapes,

@@ -6,9 +6,8 @@ the example at real tokens and 0 at padding.
 
 from keras import ops
 
+from kbert.layers.unit_vectors import unit
 from kbert.tasks.task import SoftTarget
-
-_EPSILON = 1e-12  # keeps the length of a vector of zeros, such as padding, from dividing by 0
 
 
 def soft_label_error(student: SoftTarget, teacher: SoftTarget, temperature: float):
@@ -80,10 +79,6 @@ def cosine_error(student, teacher, token_weights):
 
     Reference: DistilBERT, arXiv 1910.01108, section 2.
     """
-    student, teacher = (_unit(ops.cast(value, "float32")) for value in (student, teacher))
+    student, teacher = unit(student), unit(teacher)
     cosine = ops.sum(student * ops.stop_gradient(teacher), axis=-1)
     return ops.sum((1.0 - cosine) * token_weights)
-
-
-def _unit(vectors):
-    return vectors * ops.rsqrt(ops.sum(ops.square(vectors), axis=-1, keepdims=True) + _EPSILON)

@@ -2,6 +2,7 @@ import keras
 from keras import ops
 
 from kbert.config.pooling_config import PoolingConfig
+from kbert.layers.unit_vectors import unit
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -47,7 +48,7 @@ class SequencePooling(keras.layers.Layer):
     def call(self, sequence_output, input_mask):
         hidden = ops.cast(sequence_output, "float32")
         pooled = self._pool(hidden, ops.expand_dims(ops.cast(input_mask, "float32"), 2))  # mask (B, S, 1)
-        return ops.normalize(pooled, axis=-1, order=2) if self.normalize else pooled
+        return unit(pooled) if self.normalize else pooled
 
     def _pool(self, hidden, mask):
         if self.mode == "cls":

@@ -18,14 +18,16 @@ def resolve_packing(task, configs, strategy) -> bool:
       strategy: a tf.distribute strategy.
 
     Raises:
-      ValueError: when the number of rows varies but the step is compiled with XLA, or when `padding="pack"`
-        is set for a task that does not support packing.
+      ValueError: when the number of rows varies but the step is compiled with XLA, when there are more rows
+        than texts in a batch, or when `padding="pack"` is set for a task that does not support packing.
     """
     first = configs[0]
     compiled = any(resolves_to_xla(config, device_type(strategy)) for config in configs)
     packed = first.padding == "pack"
     if packed and not task.can_pack:
         raise ValueError(f'padding="pack": the rows of {task.name} cannot be packed; set padding="keep".')
+    for config in configs:
+        _check_rows(task, config)
     if first.padding == "auto":
         packed = task.can_pack and not compiled and not all(config.fixed_shapes for config in configs)
     if packed and compiled and not first.packed_rows:
@@ -36,6 +38,16 @@ def resolve_packing(task, configs, strategy) -> bool:
     done = "short texts share a row" if packed else "each text has a row of its own, filled up to one length"
     logging.info("padding=%s: %s", first.padding, done)
     return packed
+
+
+def _check_rows(task, config):
+    texts = config.train_batch_size * task.texts_per_example
+    if (config.packed_rows or 0) > texts:
+        raise ValueError(
+            f"packed_rows={config.packed_rows} is more than the {texts} texts of a batch: {task.name} has "
+            f"{task.texts_per_example} for each of train_batch_size={config.train_batch_size} examples; make "
+            "it smaller."
+        )
 
 
 def packing(config, strategy, num_parts: int = 1, whole_batches: bool = False):

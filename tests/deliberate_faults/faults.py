@@ -1016,6 +1016,11 @@ _SUITE = (
 
 _DISTILLATION = (
     _fault(
+        "a vector of zeros is divided by its length", "kbert/layers/unit_vectors.py",
+        " + _EPSILON)", ")",
+        "kbert/layers/test_sequence_pooling.py", "kbert/tasks/similarity/test_in_batch_loss.py",
+    ),
+    _fault(
         "distillation: the temperature without its square", "kbert/distillation/losses.py",
         "return temperature**2 * ops.sum(ops.exp(p) * (p - q), axis=-1)",
         "return temperature * ops.sum(ops.exp(p) * (p - q), axis=-1)",

@@ -3,12 +3,9 @@
 import numpy as np
 from keras import ops
 
+from kbert.layers.unit_vectors import unit
+
 SAME_VECTOR = 0.99  # the least cosine of two vectors that stand for the same text
-
-
-def unit(vectors):
-    """Vectors of shape (..., width) brought to length 1, in float32."""
-    return ops.normalize(ops.cast(vectors, "float32"), axis=-1, order=2)
 
 
 def cosine(first, second):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from kbert.config.pooling_config import POOLINGS
 from kbert.layers.sequence_pooling import SequencePooling
@@ -40,6 +41,19 @@ def test_a_row_of_padding_alone_gives_zeros(mode, dtype):
     pooled = SequencePooling(mode, normalize=True, dtype=dtype)(HIDDEN, np.zeros_like(MASK))
     np.testing.assert_array_equal(pooled, np.zeros((3, 8)))
     assert pooled.dtype == "float32"
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_a_row_of_padding_alone_has_a_gradient_of_zeros(jit_compile):
+    @tf.function(jit_compile=jit_compile)
+    def gradient(hidden):
+        with tf.GradientTape() as tape:
+            tape.watch(hidden)
+            total = tf.reduce_sum(SequencePooling("mean", normalize=True)(hidden, MASK * [[1], [1], [0]]))
+        return tape.gradient(total, hidden)
+
+    found = gradient(tf.constant(HIDDEN)).numpy()
+    assert found[:2].any() and not found[2].any()
 
 
 def test_another_mode_is_refused():

@@ -109,7 +109,7 @@ def test_rows_must_divide_by_what_a_batch_is_cut_into():
     [
         ({"padding": "no"}, "padding='no' is not known; choose one of auto, keep, pack."),
         ({"packed_rows": 4}, "packed_rows=4 cannot be combined with padding='auto'"),
-        ({"padding": "pack", "packed_rows": 99}, "packed_rows=99 must lie between 1 and train_batch_size=32"),
+        ({"padding": "pack", "packed_rows": 0}, "packed_rows=0 must be positive."),
         (
             {"padding": "pack", "jit_compile": True},
             "takes as many rows as each batch needs: give packed_rows",

@@ -92,3 +92,20 @@ def test_equal_embeddings_give_finite_losses_and_gradients():
         loss = MultipleNegativesRanking().loss_sums({"embeddings": embeddings}, batch)["loss"]
     assert float(loss) == pytest.approx(ROWS * np.log(ROWS), rel=1e-5)
     assert np.isfinite(tape.gradient(loss, embeddings)).all()
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_an_embedding_of_zeros_gives_finite_gradients(jit_compile):
+    """A row that only fills the batch, all of it padding, is pooled to zeros."""
+    outputs, batch = case(2, weights=[1, 1, 1, 1, 1, 0])
+    outputs["embeddings"][5] = 0.0
+
+    @tf.function(jit_compile=jit_compile)
+    def gradient(embeddings):
+        with tf.GradientTape() as tape:
+            tape.watch(embeddings)
+            loss = MultipleNegativesRanking().loss_sums({"embeddings": embeddings}, batch)["loss"]
+        return tape.gradient(loss, embeddings)
+
+    found = gradient(tf.constant(outputs["embeddings"])).numpy()
+    assert np.isfinite(found).all() and found[:5].any() and not found[5].any()
