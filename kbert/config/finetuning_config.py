@@ -3,7 +3,7 @@
 import collections
 from dataclasses import dataclass, field
 
-from kbert.config.checks import require
+from kbert.config.checks import SHORTEST_LENGTH, require
 from kbert.config.frozen_config import FrozenConfig
 from kbert.config.lora_config import LoraConfig, is_adapter
 from kbert.config.training_config import TrainingConfig
@@ -141,7 +141,10 @@ class FinetuningConfig(TrainingConfig):
             "early_stopping_patience counts evaluations during training: give eval_every_steps or "
             "eval_every_epochs, for example 0.5.",
         )
-        require(self.max_seq_length >= 4, f"max_seq_length={shown(self.max_seq_length)} must be at least 4.")
+        require(
+            self.max_seq_length >= SHORTEST_LENGTH,
+            f"max_seq_length={shown(self.max_seq_length)} must be at least {SHORTEST_LENGTH}.",
+        )
         require(self.num_train_epochs > 0, f"num_train_epochs={self.num_train_epochs} must be positive.")
         require(
             0.0 <= self.warmup_proportion <= 1.0,

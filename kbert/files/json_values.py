@@ -54,15 +54,17 @@ def json_value(values: dict, key: str, kind: type, where, default=None):
     return value
 
 
-def json_count(values: dict, key: str, where, default=None):
-    """A whole number above 0, which may be written as 512.0.
+def json_count(values: dict, key: str, where, least: int = 1):
+    """A whole number of at least `least`, which may be written as 512.0; None for a missing key or null.
 
     Raises:
       ValueError: for anything else.
     """
-    value = json_value(values, key, float, where, default)
-    if value is not default and (value < 1 or value != int(value)):
-        raise ValueError(f"{where}: {key} should be a whole number above 0, received {shown(value)}.")
+    value = json_value(values, key, float, where)
+    if value is not None and (value < least or value != int(value)):
+        raise ValueError(
+            f"{where}: {key} should be a whole number of at least {least}, received {shown(value)}."
+        )
     return value if value is None else int(value)
 
 

@@ -10,6 +10,7 @@ from kbert.article import with_article
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.conversion.vocabulary_checks import decide_casing
 from kbert.checkpoints.report import Report
+from kbert.config.checks import SHORTEST_LENGTH
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, shown, shown_name
 from kbert.files.whole_file import write_json
@@ -89,7 +90,7 @@ def read_tokenizer(
     vocabulary = decide_casing(tokens, str(source), declared, declared_by, do_lower_case, allowance, report)
     _refuse_other_rules(folder, settings, normalizer, vocabulary, allowance, report)
 
-    longest = json_count(settings, "model_max_length", path)
+    longest = json_count(settings, "model_max_length", path, SHORTEST_LENGTH)
     return vocabulary, None if longest is None or longest >= _NO_LIMIT else longest
 
 

@@ -155,14 +155,14 @@ def _tensors(path, state) -> dict[str, TorchTensor]:
     strange = [
         name
         for name, value in state.items()
-        if not isinstance(value, TorchTensor) or not is_unicode(str(name))
+        if not isinstance(value, TorchTensor) or type(name) is not str or not is_unicode(name)
     ]
     if strange:
         raise ValueError(
-            f"{path} is not a plain state dict: {shown(strange[0])} is not a tensor; save "
+            f"{path} is not a plain state dict: {shown(strange[0])} is not the name of a tensor; save "
             "only model.state_dict()."
         )
-    return {str(name): value for name, value in state.items()}
+    return state
 
 
 def _stored(path, tensor: TorchTensor, read_storage) -> StoredTensor:

@@ -10,6 +10,7 @@ from kbert.checkpoints.conversion.masked_lm_settings import MASKED_LM_KEYS
 from kbert.checkpoints.conversion.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
+from kbert.config.checks import SHORTEST_LENGTH
 from kbert.config.pooling_config import PoolingConfig
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, shown, shown_name
@@ -285,7 +286,7 @@ def _length(folder, task_values, encoder, allowance, report):
         path = folder / TASK_FILE
         preprocessor = json_value(task_values["config"], "preprocessor", dict, path, {})
     settings = json_value(preprocessor, "config", dict, path, {})
-    length = json_count(settings, "sequence_length", f"{path}: the preprocessor")
+    length = json_count(settings, "sequence_length", f"{path}: the preprocessor", SHORTEST_LENGTH)
     if length is not None and length > encoder.max_position_embeddings:
         allowance.conflict(
             "sequence_length",

@@ -434,6 +434,8 @@ WRONG_VALUES = [
         [-5, 0, "128", 1.5, float("nan"), True],
         "model_max_length",
     ),
+    ("tokenizer_config.json", "model_max_length", [1, 3], "model_max_length should be .* of at least 4"),
+    ("config.json", "max_position_embeddings", [1, 3], "max_position_embeddings=. must be at least 4"),
     ("tokenizer_config.json", "tokenizer_class", [["BertTokenizer"]], "tokenizer_class should be a text"),
     ("tokenizer_config.json", "never_split", ["x", [1]], "never_split should be a list"),
     ("tokenizer_config.json", "added_tokens_decoder", [["x"], {"x": {}}, {"0": "y"}], "added"),
@@ -451,10 +453,10 @@ def test_values_of_another_type_or_range_are_named(folder):
 
 
 def require_named(folder, file, key, value, sentence):
-    whole = {"tokenizer.json": tokenizer_json(), "tokenizer_config.json": {}}
+    whole = {"tokenizer.json": tokenizer_json()}
     path = folder / file
     before = path.read_text() if path.is_file() else None
-    values = json.loads(before) if before else whole[file]
+    values = json.loads(before) if before else whole.get(file, {})
     path.write_text(json.dumps(values | {key: value}))
     with pytest.raises(ValueError, match=sentence) as error:
         read_checkpoint(folder)
