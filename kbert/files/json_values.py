@@ -1,5 +1,6 @@
 """Values of a JSON file from outside: checks their types, and shortens them for error messages."""
 
+import collections
 import math
 import reprlib
 
@@ -78,6 +79,13 @@ def json_texts(values: dict, key: str, where, default=None):
     if value is not default and not all(isinstance(text, str) and is_unicode(text) for text in value):
         raise ValueError(f"{where}: {key} should be a list of texts, received {shown(value)}.")
     return value
+
+
+def require_once(names, what: str):
+    """Raises ValueError where a label stands twice; `what` names the list, with its file in front."""
+    repeated = sorted(name for name, count in collections.Counter(names).items() if count > 1)
+    if repeated:
+        raise ValueError(f"{what} repeats {shown(repeated)}; name each label once.")
 
 
 def is_unicode(text: str) -> bool:

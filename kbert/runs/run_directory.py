@@ -234,7 +234,10 @@ class RunDirectory:
 
     def task(self) -> "Task":
         """The run's task."""
-        return TASKS.recorded(self.details, self.config)
+        try:
+            return TASKS.recorded(self.details, self.config)
+        except ValueError as error:
+            raise ValueError(f"{self.path / 'run.json'}: {error}") from None
 
     def require_encoder(self):
         """Raises ValueError for a run whose model reads stored features, and is no encoder with a head."""

@@ -9,7 +9,7 @@ from kbert.checkpoints.conversion.masked_lm_settings import MASKED_LM_KEYS
 from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
-from kbert.files.json_values import is_unicode, json_texts, json_value, shown, shown_name
+from kbert.files.json_values import is_unicode, json_texts, json_value, require_once, shown, shown_name
 from kbert.tasks import TASKS
 
 # Hugging Face's "gelu" is the exact form; "gelu_new" and its later names are the original's tanh form.
@@ -188,7 +188,9 @@ def _labels(values, path):
         raise ValueError(
             f"{path}: id2label should map the ids 0, 1, 2 ... to names, received {shown(names)}."
         )
-    return tuple(str(names[index]) for index in ids)
+    labels = tuple(str(names[index]) for index in ids)
+    require_once(labels, f"{path}: id2label")
+    return labels
 
 
 def _problem_type(values, path):

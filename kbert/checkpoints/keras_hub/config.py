@@ -13,7 +13,7 @@ from kbert.config import EncoderConfig, from_dict
 from kbert.config.checks import SHORTEST_LENGTH
 from kbert.config.pooling_config import PoolingConfig
 from kbert.files.json_file import read_json_object
-from kbert.files.json_values import json_count, json_texts, json_value, shown, shown_name
+from kbert.files.json_values import json_count, json_texts, json_value, require_once, shown, shown_name
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM, POOLER
 from kbert.tasks import TASKS
@@ -268,6 +268,7 @@ def _labels(metadata, settings, folder, report):
     if labels is None:
         report.note(f"KerasHub names no labels; the {count} outputs are called LABEL_0, LABEL_1 ...")
         return _plain_labels(count)
+    require_once(labels, f"{folder / METADATA_FILE}: {_LABELS}")
     if len(labels) != count:
         raise ValueError(
             f"{folder / METADATA_FILE}: {_LABELS} should list {count} names, received {shown(labels)}."

@@ -422,6 +422,7 @@ WRONG_VALUES = [
     ("config.json", "hidden_dropout_prob", [1, -0.1, float("nan"), True], "hidden_dropout_prob"),
     ("config.json", "classifier_dropout", ["0.1", float("nan"), [0.1]], "classifier_dropout should be a num"),
     ("config.json", "id2label", [["a"], {"0": ["a"]}, {"0": "\ud800"}, {"0": None}], "id2label should"),
+    ("config.json", "id2label", [{"0": "a", "1": "b", "2": "a"}, {"0": 1, "1": "1"}], "id2label repeats"),
     ("config.json", "problem_type", ["ranking", ["regression"]], "problem_type"),
     ("config.json", "position_embedding_type", [["absolute"], 1], "position_embedding_type should be a text"),
     ("config.json", "kbert_vocabulary_size", ["21", 0, True], "kbert_vocabulary_size should be a"),
