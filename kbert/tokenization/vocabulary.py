@@ -10,6 +10,8 @@ from kbert.files.whole_file import write_text
 MASK_TOKEN = "[MASK]"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", MASK_TOKEN)
 MAX_BYTES_PER_PIECE = 256  # of UTF-8, without "##"; TF-Text's WordPiece op takes no longer ones
+# tokenization.py, WordpieceTokenizer(max_input_chars_per_word=200): longer words become [UNK].
+MAX_CHARACTERS_PER_WORD = 200
 # The published Chinese vocabulary has this as a token, and stripping its line leaves nothing: the token is
 # "" in the original as well. Written as it was, it cannot be mistaken for a line that is empty.
 _LINE_OF_EMPTY_TOKEN = "\u2028"

@@ -540,7 +540,7 @@ _RUNS_AND_FILES = (
     ),
     _fault(
         "a name that stands twice in JSON", "kbert/files/json_file.py",
-        "object_pairs_hook=_unique if unique_names else None", "object_pairs_hook=None",
+        "object_pairs_hook=_unique", "object_pairs_hook=None",
         "kbert/files/test_json_file.py",
     ),
     _fault(

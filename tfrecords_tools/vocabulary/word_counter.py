@@ -176,8 +176,8 @@ def _add_words_of_chunks(words, chunks, do_lower_case) -> int:
     import numpy as np
     import tensorflow as tf
 
+    from kbert.tokenization.vocabulary import MAX_CHARACTERS_PER_WORD
     from kbert.tokenization.word_splitter import split_words
-    from kbert.tokenization.wordpiece_tokenizer import MAX_CHARACTERS_PER_WORD
 
     num_long = 0
     for batch in byte_batches(chunks, _BYTES_PER_SPLIT):
