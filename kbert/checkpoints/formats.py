@@ -117,11 +117,11 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
 def _require_encoder(report):
     if any(part_of(name) == "body" for _, name, _ in report.taken):
         return
-    there = ", ".join(shown_name(name) for name, _ in report.left_over[:2])
+    there = f" (it holds {shown_name(report.left_over[0][0])})" if report.left_over else ""
     raise ValueError(
-        f"{report.path} gives the encoder none of its tensors{f' (it holds {there})' if there else ''}, and all "
-        "weights would be random numbers, whatever --allow_unmatched says; give a checkpoint with the names of "
-        "its format, or train from scratch."
+        f"{report.path} gives the encoder none of its tensors{there}: all weights would be random numbers, "
+        "whatever --allow_unmatched says; give a checkpoint with the names of its format, or train from "
+        "scratch."
     )
 
 
