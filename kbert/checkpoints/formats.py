@@ -13,7 +13,9 @@ from kbert.checkpoints.hugging_face import folder as hugging_face
 from kbert.checkpoints.hugging_face import hub, model_names, sentence_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.checkpoints.keras_hub import preset as keras_hub
+from kbert.checkpoints.model_variables import part_of
 from kbert.checkpoints.report import JSON_FILE, Report, write_reports
+from kbert.files.json_values import shown_name
 from kbert.files.whole_file import whole_folder
 
 _READERS = {
@@ -97,17 +99,30 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
       A `BertCheckpoint`; its `report` lists every tensor.
 
     Raises:
-      ValueError: for anything that is missing, broken, contradictory or unknown.
+      ValueError: for anything that is missing, broken, contradictory or unknown; and, whatever is allowed,
+        for a checkpoint that has no tensor of the encoder.
     """
     folder = local_path(path)
     if folder != Path(path) and do_lower_case is None:
         do_lower_case = model_names.casing_of(str(path))
     checkpoint = _READERS[detect_format(folder)](folder, do_lower_case, Allowance(allow_unmatched))
+    _require_encoder(checkpoint.report)
     if folder != Path(path):
         checkpoint.report.note(f"{path} lies in {folder}")
         checkpoint.report.path = str(path)
         checkpoint = dataclasses.replace(checkpoint, source=str(path))
     return checkpoint
+
+
+def _require_encoder(report):
+    if any(part_of(name) == "body" for _, name, _ in report.taken):
+        return
+    there = f" (it holds {shown_name(report.left_over[0][0])})" if report.left_over else ""
+    raise ValueError(
+        f"{report.path} gives the encoder none of its tensors{there}: all weights would be random numbers, "
+        "whatever --allow_unmatched says; give a checkpoint with the names of its format, or train from "
+        "scratch."
+    )
 
 
 @activity("writing the checkpoint")

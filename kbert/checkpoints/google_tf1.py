@@ -19,7 +19,7 @@ from kbert.checkpoints.model_variables import body_shapes, parts_of, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_file import read_json_object
-from kbert.files.json_values import json_texts, json_value, shown_name
+from kbert.files.json_values import json_texts, json_value, require_once, shown_name
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM, POOLER
@@ -98,6 +98,7 @@ def read_google(
     stored = _stored(_read_tensors(prefix))
     task, required, num_labels = _task(stored, report)
     labels = json_texts(own, "labels", folder / CONFIG_FILE) or [str(index) for index in range(num_labels)]
+    require_once(labels, f"{folder / CONFIG_FILE}: labels")
     if len(labels) != num_labels:
         raise ValueError(
             f"{folder / CONFIG_FILE} names {len(labels)} labels, but the classifier has {num_labels} "

@@ -45,6 +45,9 @@ _LARGEST = {
 }
 
 
+SHORTEST_LENGTH = 4  # [CLS] a [SEP] [SEP]: a pair of which one piece is left
+
+
 def require(condition: bool, message: str):
     if not condition:
         raise ValueError(message)

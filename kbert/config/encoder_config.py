@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kbert.config.checks import check_limits, require
+from kbert.config.checks import SHORTEST_LENGTH, check_limits, require
 from kbert.files.json_values import shown
 
 ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh")
@@ -55,6 +55,10 @@ class EncoderConfig:
             "type_vocab_size",
         ):
             require(getattr(self, name) > 0, f"{name}={shown(getattr(self, name))} must be positive.")
+        require(
+            self.max_position_embeddings >= SHORTEST_LENGTH,
+            f"max_position_embeddings={self.max_position_embeddings} must be at least {SHORTEST_LENGTH}.",
+        )
         check_limits(self)
         hidden, heads = self.hidden_size, self.num_attention_heads
         below = hidden // heads * heads or heads

@@ -1,13 +1,12 @@
 """A task on labelled text, and how its files are read."""
 
-import collections
 from dataclasses import dataclass, field
 
-from kbert.config.checks import require
+from kbert.config.checks import SHORTEST_LENGTH, require
 from kbert.config.frozen_config import FrozenConfig
 from kbert.config.lora_config import LoraConfig, is_adapter
 from kbert.config.training_config import TrainingConfig
-from kbert.files.json_values import shown
+from kbert.files.json_values import require_once, shown
 
 _ENCODER = FrozenConfig(embeddings=True, layers=1000)  # without pooler and heads
 
@@ -52,8 +51,7 @@ class DatasetConfig:
     skip_short_rows: bool = False
 
     def __post_init__(self):
-        repeated = sorted(name for name, count in collections.Counter(self.labels).items() if count > 1)
-        require(not repeated, f"dataset.labels repeats {shown(repeated)}; name each label once.")
+        require_once(self.labels, "dataset.labels")
         require(
             self.file_format in (None, "tsv", "csv", "jsonl", "parquet", "arrow"),
             f"dataset.file_format={shown(self.file_format)} is not known; choose tsv, csv, jsonl, parquet or "
@@ -141,7 +139,10 @@ class FinetuningConfig(TrainingConfig):
             "early_stopping_patience counts evaluations during training: give eval_every_steps or "
             "eval_every_epochs, for example 0.5.",
         )
-        require(self.max_seq_length >= 4, f"max_seq_length={shown(self.max_seq_length)} must be at least 4.")
+        require(
+            self.max_seq_length >= SHORTEST_LENGTH,
+            f"max_seq_length={shown(self.max_seq_length)} must be at least {SHORTEST_LENGTH}.",
+        )
         require(self.num_train_epochs > 0, f"num_train_epochs={self.num_train_epochs} must be positive.")
         require(
             0.0 <= self.warmup_proportion <= 1.0,

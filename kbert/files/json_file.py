@@ -1,5 +1,6 @@
 """Reads JSON from outside. Anything wrong with it becomes an error of one sentence."""
 
+import collections
 import json
 from pathlib import Path
 
@@ -10,23 +11,22 @@ class NotJson(ValueError):
     """A text that is not valid JSON."""
 
 
-def parse_json(text: str | bytes, where: str, unique_names: bool = False):
+def parse_json(text: str | bytes, where: str):
     """The value that a JSON text stands for.
 
     Args:
       text: the text, or its UTF-8 bytes.
       where: what to call the text in an error, for example a file and a line.
-      unique_names: refuse objects that have a name twice. Otherwise the last value counts, as in Python.
 
     Raises:
       NotJson: a ValueError, when the text is not valid JSON.
-      ValueError: when it is not UTF-8, is nested too deeply, has a number of thousands of digits, or (with
-        `unique_names`) has a name twice.
+      ValueError: when it is not UTF-8, is nested too deeply, has a number of thousands of digits, or has an
+        object with a name twice, of which Python would take the last.
     """
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8-sig")
-        return json.loads(text, object_pairs_hook=_unique if unique_names else None)
+        return json.loads(text, object_pairs_hook=_unique)
     except RecursionError:
         raise ValueError(f"{where} is nested too deeply to be read.") from None
     except json.JSONDecodeError as error:
@@ -38,8 +38,7 @@ def parse_json(text: str | bytes, where: str, unique_names: bool = False):
 def _unique(pairs):
     values = dict(pairs)
     if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = max(collections.Counter(name for name, _ in pairs).items(), key=lambda it: it[1])[0]
         raise ValueError(f"the name {twice[:100]!r} appears twice")
     return values
 

@@ -1,5 +1,6 @@
 """Values of a JSON file from outside: checks their types, and shortens them for error messages."""
 
+import collections
 import math
 import reprlib
 
@@ -54,15 +55,17 @@ def json_value(values: dict, key: str, kind: type, where, default=None):
     return value
 
 
-def json_count(values: dict, key: str, where, default=None):
-    """A whole number above 0, which may be written as 512.0.
+def json_count(values: dict, key: str, where, least: int = 1):
+    """A whole number of at least `least`, which may be written as 512.0; None for a missing key or null.
 
     Raises:
       ValueError: for anything else.
     """
-    value = json_value(values, key, float, where, default)
-    if value is not default and (value < 1 or value != int(value)):
-        raise ValueError(f"{where}: {key} should be a whole number above 0, received {shown(value)}.")
+    value = json_value(values, key, float, where)
+    if value is not None and (value < least or value != int(value)):
+        raise ValueError(
+            f"{where}: {key} should be a whole number of at least {least}, received {shown(value)}."
+        )
     return value if value is None else int(value)
 
 
@@ -76,6 +79,13 @@ def json_texts(values: dict, key: str, where, default=None):
     if value is not default and not all(isinstance(text, str) and is_unicode(text) for text in value):
         raise ValueError(f"{where}: {key} should be a list of texts, received {shown(value)}.")
     return value
+
+
+def require_once(names, what: str):
+    """Raises ValueError where a label stands twice; `what` names the list, with its file in front."""
+    repeated = sorted(name for name, count in collections.Counter(names).items() if count > 1)
+    if repeated:
+        raise ValueError(f"{what} repeats {shown(repeated)}; name each label once.")
 
 
 def is_unicode(text: str) -> bool:

@@ -14,6 +14,7 @@ from safetensors import SafetensorError, safe_open
 
 from kbert.files.json_values import shown_name
 from kbert.files.stored_tensor import StoredTensor
+from kbert.files.unchanged_file import while_unchanged
 
 _DTYPES = {
     "F64": "float64",
@@ -31,8 +32,12 @@ _NAMES = {name: stored for stored, name in _DTYPES.items()}
 
 
 def read_safetensors(path: Path) -> dict[str, StoredTensor]:
-    """The tensors of a safetensors file by name. Raises ValueError when the file is not whole."""
+    """The tensors of a safetensors file by name. Raises ValueError when the file is not whole.
+
+    Reading a tensor raises it too when the file has changed since.
+    """
     path = Path(path)
+    as_it_is = while_unchanged(path)
     try:
         with safe_open(path, framework="numpy") as file:
             slices = {name: file.get_slice(name) for name in file.keys()}
@@ -40,12 +45,14 @@ def read_safetensors(path: Path) -> dict[str, StoredTensor]:
                 name: StoredTensor(
                     tuple(entry.get_shape()),
                     _DTYPES.get(entry.get_dtype(), entry.get_dtype()),
-                    _reader(path, name),
+                    as_it_is(_reader(path, name)),
                 )
                 for name, entry in slices.items()
             }
     except (SafetensorError, OSError) as error:
-        raise ValueError(f"{path} is not a whole safetensors file ({error}); download it again.") from None
+        raise ValueError(
+            f"{path} is not a whole safetensors file ({shown_name(str(error))}); download it again."
+        ) from None
 
 
 def write_safetensors(path: Path, tensors: dict[str, StoredTensor], metadata: dict[str, str]) -> int:
@@ -92,6 +99,8 @@ def _reader(path, name):
             with safe_open(path, framework="numpy") as file:
                 return file.get_tensor(name)
         except (SafetensorError, OSError, TypeError) as error:
-            raise ValueError(f"{path}: {shown_name(name)} cannot be read ({error}).") from None
+            raise ValueError(
+                f"{path}: {shown_name(name)} cannot be read ({shown_name(str(error))})."
+            ) from None
 
     return read

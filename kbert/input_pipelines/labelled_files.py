@@ -470,7 +470,7 @@ def _format_of(path):
 
 
 def _json_object(line, path, number):
-    value = parse_json(line, f"{path} line {number}", unique_names=True)
+    value = parse_json(line, f"{path} line {number}")
     if not isinstance(value, dict):
         raise ValueError(f"{path} line {number}: expected an object of columns, received {_cut(value)}.")
     return value

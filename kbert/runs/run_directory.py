@@ -94,7 +94,8 @@ class RunDirectory:
             self.details = read_json_object(self.path / "run.json")
             values = read_json_object(self.path / "config.json")
             config_class = TASKS[TASKS.require(self.details["task"])].config_class
-            self.details["vocabulary"]["fingerprint"], self.details["vocabulary"]["do_lower_case"]
+            self.details["task_config"], self.details["vocabulary"]["fingerprint"]
+            self.details["vocabulary"]["do_lower_case"]
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} holds a broken run ({error}); restore its files.") from None
         require_known_format(self.details, FORMAT_VERSION, self.path / "run.json")
@@ -231,7 +232,10 @@ class RunDirectory:
 
     def task(self) -> "Task":
         """The run's task."""
-        return TASKS.recorded(self.details)
+        try:
+            return TASKS.recorded(self.details)
+        except ValueError as error:
+            raise ValueError(f"{self.path / 'run.json'}: {error}") from None
 
     def require_encoder(self):
         """Raises ValueError for a run whose model reads stored features, and is no encoder with a head."""

@@ -11,7 +11,7 @@ from absl import logging
 from keras import ops
 
 from kbert.config.checks import require
-from kbert.files.json_values import shown
+from kbert.files.json_values import require_once, shown
 from kbert.tasks.task import cross_entropies
 
 BALANCED = "balanced"
@@ -49,7 +49,8 @@ class LabelLossSettings:
             )
 
     def check_labels(self, labels: Sequence[str]):
-        """Raises ValueError where a table of weights has other labels than the task."""
+        """Raises ValueError where a label stands twice, or a table of weights has other labels."""
+        require_once(labels, "the list of labels")
         if not isinstance(self.class_weights, dict):
             return
         missing = [label for label in labels if label not in self.class_weights]

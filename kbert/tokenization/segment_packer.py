@@ -7,6 +7,8 @@ tf.data, in a SavedModel and in LiteRT.
 
 import tensorflow as tf
 
+from kbert.config.checks import SHORTEST_LENGTH
+
 
 def truncated_lengths(first, second, room):
     """Lengths of two texts after popping from the longer (on a tie, from the second) until they fit.
@@ -76,8 +78,10 @@ class SegmentPacker:
     """
 
     def __init__(self, vocabulary, max_seq_length: int):
-        if max_seq_length < 4:
-            raise ValueError(f"max_seq_length={max_seq_length} is too short; it must be at least 4.")
+        if max_seq_length < SHORTEST_LENGTH:
+            raise ValueError(
+                f"max_seq_length={max_seq_length} is too short; it must be at least {SHORTEST_LENGTH}."
+            )
         self.max_seq_length = max_seq_length
         self._ids = {
             "cls_id": vocabulary.cls_id,

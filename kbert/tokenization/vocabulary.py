@@ -10,6 +10,8 @@ from kbert.files.whole_file import write_text
 MASK_TOKEN = "[MASK]"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", MASK_TOKEN)
 MAX_BYTES_PER_PIECE = 256  # of UTF-8, without "##"; TF-Text's WordPiece op takes no longer ones
+# tokenization.py, WordpieceTokenizer(max_input_chars_per_word=200): longer words become [UNK].
+MAX_CHARACTERS_PER_WORD = 200
 # The published Chinese vocabulary has this as a token, and stripping its line leaves nothing: the token is
 # "" in the original as well. Written as it was, it cannot be mistaken for a line that is empty.
 _LINE_OF_EMPTY_TOKEN = "\u2028"
@@ -27,7 +29,7 @@ class Vocabulary:
 
     Raises:
       ValueError: for a path (see `from_file`), without a casing, for an empty vocabulary, a repeated token, a
-        missing special token, or a piece of more than 256 bytes.
+        missing special token, or a piece that has a line end, a NUL, or more than 256 bytes.
 
     Example:
       >>> from kbert import Vocabulary
@@ -65,10 +67,11 @@ class Vocabulary:
                 f"{', '.join(SPECIAL_TOKENS)}, each on a line of its own."
             )
         for index, token in enumerate(self.tokens):
-            if "\n" in token or not is_unicode(token):
+            # TF-Text's trie of pieces ends a piece at a NUL; no text has one after its control characters.
+            if "\n" in token or "\0" in token or not is_unicode(token):
                 raise ValueError(
-                    f"{source}: the piece of id {index}, {ascii(token[:20])}, cannot stand in a vocab.txt; "
-                    "expected Unicode without line ends and without half a surrogate pair."
+                    f"{source}: the piece on line {index + 1}, {ascii(token[:20])}, cannot stand in a "
+                    "vocab.txt; expected Unicode without line ends, NUL, and half a surrogate pair."
                 )
             num_bytes = len(token.removeprefix("##").encode("utf-8"))
             if num_bytes > MAX_BYTES_PER_PIECE:

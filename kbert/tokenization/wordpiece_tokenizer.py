@@ -5,12 +5,9 @@ from typing import NamedTuple
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from kbert.tokenization.vocabulary import MASK_TOKEN, Vocabulary
+from kbert.tokenization.vocabulary import MASK_TOKEN, MAX_CHARACTERS_PER_WORD, Vocabulary
 from kbert.tokenization.word_offsets import characters_of, row_of_each, spans
 from kbert.tokenization.word_splitter import split_words
-
-# tokenization.py, WordpieceTokenizer(max_input_chars_per_word=200): longer words become [UNK].
-MAX_CHARACTERS_PER_WORD = 200
 
 
 class OffsetPieces(NamedTuple):

@@ -223,7 +223,7 @@ def _json_documents(blocks, start, end, text_field, report) -> Iterator[list[byt
 
 def _text_of_object(line, text_field) -> bytes | Problem:
     try:
-        fields = parse_json(line, "", unique_names=True)
+        fields = parse_json(line, "")
     except ValueError as error:
         return _not_an_object(str(error).strip(" ."))
     if not isinstance(fields, dict):

@@ -168,8 +168,8 @@ class _Words:
         import numpy as np
         import tensorflow as tf
 
+        from kbert.tokenization.vocabulary import MAX_CHARACTERS_PER_WORD
         from kbert.tokenization.word_splitter import split_words
-        from kbert.tokenization.wordpiece_tokenizer import MAX_CHARACTERS_PER_WORD
 
         for batch in byte_batches(chunks, _BYTES_PER_SPLIT):
             numbers = np.fromiter(map(chunks.__getitem__, batch), np.int64)

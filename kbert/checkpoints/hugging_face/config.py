@@ -9,7 +9,15 @@ from kbert.checkpoints.conversion.masked_lm_settings import MASKED_LM_KEYS
 from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
-from kbert.files.json_values import is_unicode, json_texts, json_value, shown, shown_name
+from kbert.files.json_values import (
+    is_unicode,
+    json_count,
+    json_texts,
+    json_value,
+    require_once,
+    shown,
+    shown_name,
+)
 from kbert.tasks import TASKS
 
 # Hugging Face's "gelu" is the exact form; "gelu_new" and its later names are the original's tanh form.
@@ -81,6 +89,7 @@ class HuggingFaceConfig:
       model_type: "bert" or "distilbert".
       architecture: one of `architectures()`, or None when the file names none.
       labels: the names of `id2label` in order, or None when the file has none.
+      num_labels, label2id: as in the file, which may contradict `id2label`; None when it has none.
       problem_type: "regression" or "multi_label_classification" as in the file, otherwise None.
       own: the values of kbert's own keys.
     """
@@ -89,6 +98,8 @@ class HuggingFaceConfig:
     model_type: str
     architecture: str | None
     labels: tuple[str, ...] | None
+    num_labels: int | None
+    label2id: dict | None
     problem_type: str | None
     own: OwnKeys
 
@@ -118,6 +129,8 @@ def parse_config(values: dict, path, allowance: Allowance, report: Report) -> Hu
         model_type=model_type,
         architecture=architecture,
         labels=_labels(values, path),
+        num_labels=json_count(values, "num_labels", path),
+        label2id=json_value(values, "label2id", dict, path),
         problem_type=_problem_type(values, path),
         own=own,
     )
@@ -188,7 +201,9 @@ def _labels(values, path):
         raise ValueError(
             f"{path}: id2label should map the ids 0, 1, 2 ... to names, received {shown(names)}."
         )
-    return tuple(str(names[index]) for index in ids)
+    labels = tuple(str(names[index]) for index in ids)
+    require_once(labels, f"{path}: id2label")
+    return labels
 
 
 def _problem_type(values, path):

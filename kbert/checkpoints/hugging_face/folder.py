@@ -83,7 +83,8 @@ def read_hugging_face(
     if name == "BertForMaskedLM" and "cls.seq_relationship.weight" in stored.tensors:
         report.note("config.json says BertForMaskedLM, but there is a next-sentence head: it is read too")
         name = "BertForPreTraining"
-    labels = _labels(config, task_of_architecture(name), stored, folder, allowance, report)
+    labels = _labels(config, task_of_architecture(name), stored, folder, report)
+    _refuse_other_labels(config, labels, folder / CONFIG_FILE, allowance, report)
     task = task_of_architecture(name, config.problem_type or ("regression" if len(labels) == 1 else None))
 
     parts = own = parts_of(task, labels)
@@ -199,7 +200,7 @@ def _guess_architecture(stored, config, report):
     return kind + name
 
 
-def _labels(config, task, stored, folder, allowance, report):
+def _labels(config, task, stored, folder, report):
     if not TASKS[task].has_labels:
         return ()
     head = stored.tensors.get("classifier.weight")
@@ -214,6 +215,25 @@ def _labels(config, task, stored, folder, allowance, report):
     count = rows_there or 2
     report.note(f"config.json names no labels; the {count} outputs are called LABEL_0, LABEL_1 ...")
     return tuple(f"LABEL_{index}" for index in range(count))
+
+
+def _refuse_other_labels(config, labels, path, allowance, report):
+    """Refuses `num_labels` and `label2id` that say something else than a task's labels."""
+    if not labels:
+        return
+    if config.num_labels not in (None, len(labels)):
+        allowance.conflict(
+            "num_labels",
+            f"{path}: num_labels={config.num_labels}, but there are {len(labels)} labels, {shown(labels)}",
+            report,
+        )
+    ids = {name: str(index) for index, name in enumerate(labels)}
+    if config.label2id is not None and {name: str(it) for name, it in config.label2id.items()} != ids:
+        allowance.conflict(
+            "label2id",
+            f"{path}: label2id is {shown(config.label2id)}, but the labels are {shown(labels)}",
+            report,
+        )
 
 
 # --------------------------------------------------------------------------------------- writing

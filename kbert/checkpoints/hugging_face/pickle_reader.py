@@ -18,6 +18,9 @@ from kbert.files.json_values import shown
 # A tensor takes about 40 instructions and 200 bytes: room for 25,000 of them.
 _MOST_INSTRUCTIONS = 1_000_000
 _MOST_BYTES = 1 << 25
+# Hashing and comparing a value takes as long as the value is, and one value may be a key again and again.
+_MOST_CHARACTERS = 1000
+_MOST_BITS = 1000
 
 
 class RefusedPickle(Exception):
@@ -50,7 +53,7 @@ class PickleReader:
             if code.name == "STOP":
                 return self._stack.pop()
             if code.name in _VALUES:
-                self._stack.append(argument)
+                self._stack.append(_short(argument))
             elif code.name in _EMPTY:
                 self._stack.append(_EMPTY[code.name]())
             elif code.name in _ACTIONS:
@@ -163,6 +166,15 @@ def set_items(dictionary, items):
     if len(items) % 2 or not all(type(key) in (str, int) for key in keys):
         raise RefusedPickle("a dictionary with keys that are not names")
     dictionary.update(zip(keys, items[1::2], strict=True))
+
+
+def _short(value):
+    """A plain value, unless it is longer than names and sizes are."""
+    if type(value) is int and value.bit_length() > _MOST_BITS:
+        raise RefusedPickle(f"a number of {value.bit_length()} bits")
+    if type(value) in (str, bytes) and len(value) > _MOST_CHARACTERS:
+        raise RefusedPickle(f"a text of {len(value)} characters")
+    return value
 
 
 class _Limited:

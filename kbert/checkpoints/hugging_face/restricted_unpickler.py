@@ -107,7 +107,10 @@ def _rebuild_parameter(data, requires_grad=True, hooks=None):
 
 
 def _ordered_dict(pairs=()):
-    if type(pairs) not in (list, tuple) or not all(type(pair) in (list, tuple) for pair in pairs):
+    # Entries of exactly two: the length of `pairs`, which the reader has counted, is all the work there is.
+    if type(pairs) not in (list, tuple) or not all(
+        type(it) in (list, tuple) and len(it) == 2 for it in pairs
+    ):
         raise RefusedPickle("a dictionary that is not made of pairs")
     ordered = OrderedDict()
     for pair in pairs:

@@ -9,6 +9,7 @@ is not needed. Its classes Transformer, Pooling and Normalize are known.
 from dataclasses import dataclass
 from pathlib import Path
 
+from kbert.config.checks import SHORTEST_LENGTH
 from kbert.config.pooling_config import PoolingConfig
 from kbert.files.json_file import read_json, read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, shown_name
@@ -75,7 +76,7 @@ def read_sentence_modules(path) -> SentenceModules:
         encoder_folder=encoder_folder,
         pooling=_pooling_mode(pooling_folder / "config.json"),
         normalize="Normalize" in kinds,
-        max_seq_length=json_count(settings, "max_seq_length", source),
+        max_seq_length=json_count(settings, "max_seq_length", source, SHORTEST_LENGTH),
         do_lower_case=json_value(settings, "do_lower_case", bool, source, False),
     )
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from kbert.article import with_article
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.conversion.vocabulary_checks import decide_casing
+from kbert.checkpoints.hugging_face.tokenizer_json import build_tokenizer_json, refuse_other_rules
 from kbert.checkpoints.report import Report
+from kbert.config.checks import SHORTEST_LENGTH
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, shown, shown_name
 from kbert.files.whole_file import write_json
@@ -46,7 +48,7 @@ def read_tokenizer(
       do_lower_case: the user's flag, or None.
       allowance: settings that may differ: `do_lower_case`, `strip_accents`, `tokenize_chinese_chars`,
         `added_tokens`, `tokenizer_class`, `special_tokens`, `normalizer`, `pre_tokenizer`,
-        `do_basic_tokenize`, `never_split`.
+        `do_basic_tokenize`, `never_split`, and those of `refuse_other_rules`.
       report: takes notes.
 
     Raises:
@@ -63,13 +65,9 @@ def read_tokenizer(
         allowance.conflict(
             "tokenizer_class", f"{folder}: tokenizer_class={shown(name)} is not BERT's", report
         )
-    for role, token in _ROLES.items():
-        theirs = settings.get(role)
-        theirs = theirs.get("content") if isinstance(theirs, dict) else theirs
-        if theirs not in (None, token):
-            allowance.conflict(
-                "special_tokens", f"{folder}: {role} is {shown(theirs)}, not {token!r}", report
-            )
+    _refuse_other_roles(path, settings, allowance, report)
+    roles = folder / "special_tokens_map.json"
+    _refuse_other_roles(roles, _read_if_there(roles) or {}, allowance, report)
 
     declared, declared_by = json_value(settings, "do_lower_case", bool, path), "tokenizer_config.json"
     normalizer = _bert_normalizer(folder, whole, allowance, report)
@@ -87,10 +85,20 @@ def read_tokenizer(
                 report,
             )
     vocabulary = decide_casing(tokens, str(source), declared, declared_by, do_lower_case, allowance, report)
-    _refuse_other_rules(folder, settings, normalizer, vocabulary, allowance, report)
+    _refuse_other_words(folder, settings, normalizer, vocabulary, allowance, report)
+    if whole is not None:
+        refuse_other_rules(whole, vocabulary, folder / "tokenizer.json", allowance, report)
 
-    longest = json_count(settings, "model_max_length", path)
+    longest = json_count(settings, "model_max_length", path, SHORTEST_LENGTH)
     return vocabulary, None if longest is None or longest >= _NO_LIMIT else longest
+
+
+def _refuse_other_roles(path, values, allowance, report):
+    for role, token in _ROLES.items():
+        theirs = values.get(role)
+        theirs = theirs.get("content") if isinstance(theirs, dict) else theirs
+        if theirs not in (None, token):
+            allowance.conflict("special_tokens", f"{path}: {role} is {shown(theirs)}, not {token!r}", report)
 
 
 def _read_if_there(path):
@@ -180,7 +188,7 @@ def _bert_normalizer(folder, whole, allowance, report):
     return normalizer if normalizer.get("type") == "BertNormalizer" else None
 
 
-def _refuse_other_rules(folder, settings, normalizer, vocabulary, allowance, report):
+def _refuse_other_words(folder, settings, normalizer, vocabulary, allowance, report):
     lower = vocabulary.do_lower_case
     files = [("tokenizer_config.json", settings, "tokenize_chinese_chars")]
     if normalizer is not None:
@@ -222,7 +230,7 @@ def write_tokenizer(folder: Path, vocabulary: Vocabulary, max_seq_length: int):
     vocabulary.write(folder / "vocab.txt")
     write_json(_ROLES, folder / "special_tokens_map.json")
     write_json(_tokenizer_config(vocabulary, max_seq_length), folder / "tokenizer_config.json")
-    write_json(_tokenizer_json(vocabulary), folder / "tokenizer.json")
+    write_json(build_tokenizer_json(vocabulary), folder / "tokenizer.json")
 
 
 def _tokenizer_config(vocabulary, max_seq_length):
@@ -235,57 +243,4 @@ def _tokenizer_config(vocabulary, max_seq_length):
         "model_max_length": max_seq_length,
         "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
         **_ROLES,
-    }
-
-
-def _tokenizer_json(vocabulary):
-    def special(token, segment):
-        return {"SpecialToken": {"id": token, "type_id": segment}}
-
-    def text(name, segment):
-        return {"Sequence": {"id": name, "type_id": segment}}
-
-    single = [special("[CLS]", 0), text("A", 0), special("[SEP]", 0)]
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [
-            {
-                "id": vocabulary.ids[token],
-                "content": token,
-                "single_word": False,
-                "lstrip": False,
-                "rstrip": False,
-                "normalized": False,
-                "special": True,
-            }
-            for token in sorted(SPECIAL_TOKENS, key=vocabulary.ids.get)
-        ],
-        "normalizer": {
-            "type": "BertNormalizer",
-            "clean_text": True,
-            "handle_chinese_chars": True,
-            "strip_accents": None,
-            "lowercase": vocabulary.do_lower_case,
-        },
-        "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "post_processor": {
-            "type": "TemplateProcessing",
-            "single": single,
-            "pair": [*single, text("B", 1), special("[SEP]", 1)],
-            "special_tokens": {
-                token: {"id": token, "ids": [vocabulary.ids[token]], "tokens": [token]}
-                for token in ("[CLS]", "[SEP]")
-            },
-        },
-        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
-        "model": {
-            "type": "WordPiece",
-            "unk_token": "[UNK]",
-            "continuing_subword_prefix": "##",
-            # As in the original and in kbert; transformers' own default is 100.
-            "max_input_chars_per_word": 200,
-            "vocab": vocabulary.ids,
-        },
     }

@@ -20,8 +20,9 @@ import numpy as np
 from kbert.article import with_article
 from kbert.checkpoints.hugging_face.pickle_reader import RefusedPickle
 from kbert.checkpoints.hugging_face.restricted_unpickler import BrokenPickle, TorchTensor, load_restricted
-from kbert.files.json_values import is_unicode, shown
+from kbert.files.json_values import is_unicode, shown, shown_name
 from kbert.files.stored_tensor import StoredTensor
+from kbert.files.unchanged_file import while_unchanged
 
 _MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 _PROTOCOL = 1001
@@ -44,7 +45,8 @@ def read_torch_file(path: Path) -> dict[str, StoredTensor]:
     """The tensors of a PyTorch state dict by name.
 
     Raises:
-      ValueError: for a truncated file, a file that is not a state dict, and a file that names code.
+      ValueError: for a truncated file, a file that is not a state dict, and a file that names code. Reading a
+        tensor raises it too when the file has changed since.
     """
     with _told_in_one_sentence(path):
         if zipfile.is_zipfile(path):
@@ -62,10 +64,13 @@ def _told_in_one_sentence(path):
             "checkpoint; use the model's safetensors file."
         ) from None
     except (BrokenPickle, *_DAMAGE) as error:
-        raise ValueError(f"{path} is not a whole PyTorch file ({error}); download it again.") from None
+        raise ValueError(
+            f"{path} is not a whole PyTorch file ({shown_name(str(error))}); download it again."
+        ) from None
 
 
 def _read_zip(path):
+    as_it_is = while_unchanged(path)
     with zipfile.ZipFile(path) as archive:
         _refuse_compressed(path, archive)
         names = archive.namelist()
@@ -79,6 +84,7 @@ def _read_zip(path):
             state = load_restricted(file)
         sizes = {info.filename: info.file_size for info in archive.infolist()}
 
+    @as_it_is
     def read_storage(storage):
         with _told_in_one_sentence(path), zipfile.ZipFile(path) as archive:
             return archive.read(f"{root}data/{storage.key}")
@@ -109,7 +115,7 @@ def _is_little_endian(archive, name):
 
 
 def _read_legacy(path):
-    places = {}
+    places, as_it_is = {}, while_unchanged(path)
     with path.open("rb") as file:
         if load_restricted(file) != _MAGIC_NUMBER or load_restricted(file) != _PROTOCOL:
             raise ValueError(f"{path} is a pickle, but not a PyTorch file of tensors.")
@@ -139,9 +145,10 @@ def _read_legacy(path):
             places[key] = (file.tell(), size)
             file.seek(size, 1)
 
+    @as_it_is
     def read_storage(storage):
         start, size = places[storage.key]
-        with path.open("rb") as file:
+        with _told_in_one_sentence(path), path.open("rb") as file:
             file.seek(start)
             return file.read(size)
 
@@ -155,14 +162,14 @@ def _tensors(path, state) -> dict[str, TorchTensor]:
     strange = [
         name
         for name, value in state.items()
-        if not isinstance(value, TorchTensor) or not is_unicode(str(name))
+        if not isinstance(value, TorchTensor) or type(name) is not str or not is_unicode(name)
     ]
     if strange:
         raise ValueError(
-            f"{path} is not a plain state dict: {shown(strange[0])} is not a tensor; save "
+            f"{path} is not a plain state dict: {shown(strange[0])} is not the name of a tensor; save "
             "only model.state_dict()."
         )
-    return {str(name): value for name, value in state.items()}
+    return state
 
 
 def _stored(path, tensor: TorchTensor, read_storage) -> StoredTensor:

@@ -10,9 +10,10 @@ from kbert.checkpoints.conversion.masked_lm_settings import MASKED_LM_KEYS
 from kbert.checkpoints.conversion.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
+from kbert.config.checks import SHORTEST_LENGTH
 from kbert.config.pooling_config import PoolingConfig
 from kbert.files.json_file import read_json_object
-from kbert.files.json_values import json_count, json_texts, json_value, shown, shown_name
+from kbert.files.json_values import json_count, json_texts, json_value, require_once, shown, shown_name
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM, POOLER
 from kbert.tasks import TASKS
@@ -267,6 +268,7 @@ def _labels(metadata, settings, folder, report):
     if labels is None:
         report.note(f"KerasHub names no labels; the {count} outputs are called LABEL_0, LABEL_1 ...")
         return _plain_labels(count)
+    require_once(labels, f"{folder / METADATA_FILE}: {_LABELS}")
     if len(labels) != count:
         raise ValueError(
             f"{folder / METADATA_FILE}: {_LABELS} should list {count} names, received {shown(labels)}."
@@ -285,7 +287,7 @@ def _length(folder, task_values, encoder, allowance, report):
         path = folder / TASK_FILE
         preprocessor = json_value(task_values["config"], "preprocessor", dict, path, {})
     settings = json_value(preprocessor, "config", dict, path, {})
-    length = json_count(settings, "sequence_length", f"{path}: the preprocessor")
+    length = json_count(settings, "sequence_length", f"{path}: the preprocessor", SHORTEST_LENGTH)
     if length is not None and length > encoder.max_position_embeddings:
         allowance.conflict(
             "sequence_length",

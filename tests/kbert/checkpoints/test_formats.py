@@ -128,6 +128,40 @@ def test_written_files_are_readable_by_all_and_by_the_library(tmp_path):
         np.testing.assert_array_equal(tensors[name], value)
 
 
+@pytest.mark.parametrize("format", ["hugging_face", "google"])
+def test_a_checkpoint_of_which_nothing_is_taken_is_never_read(tmp_path, format):
+    """Not even a head's tensors make it one: all numbers of the encoder would be random."""
+    weights = foreign_files.random_weights(("pooler", "classification"))
+    source = tmp_path / "source"
+    if format == "google":
+        names = foreign_files.google_names(weights)
+        foreign_files.write_google(source, {n.replace("bert/", "deberta/"): v for n, v in names.items()})
+    else:
+        names = foreign_files.hugging_face_names(weights)
+        names = {n.replace("bert.", "deberta."): v for n, v in names.items()}
+        foreign_files.write_hugging_face(source, names, "BertForSequenceClassification")
+    for act in (
+        lambda: convert_checkpoint(source, tmp_path / "out", "kbert", ["*"]),
+        lambda: load(source, allow_unmatched=["*"]),
+    ):
+        with pytest.raises(
+            ValueError, match="gives the encoder none of its tensors .*deberta.*random"
+        ) as error:
+            act()
+        assert str(source) in str(error.value) and str(error.value).isprintable()
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_conversion_of_which_nothing_was_taken_is_no_checkpoint(tmp_path):
+    convert_checkpoint(STORED / "BertModel", tmp_path / "run", "kbert")
+    file = tmp_path / "run" / "run.json"
+    values = json.loads(file.read_text())
+    values["converted"]["initialised"] = list(read_checkpoint(tmp_path / "run").shapes)
+    file.write_text(json.dumps(values))
+    with pytest.raises(ValueError, match="gives the encoder none of its tensors"):
+        read_checkpoint(tmp_path / "run")
+
+
 def test_a_full_folder_is_not_written_over(tmp_path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("mine")

@@ -164,6 +164,10 @@ WRONG = {
         lambda folder: edit_config(folder, do_lower_case="false"),
         "bert_config.json: do_lower_case should be true or false, received 'false'",
     ),
+    "labels that repeat": (
+        lambda folder: edit_config(folder, labels=["a", "b", "a"]),
+        r"bert_config.json: labels repeats \['a'\]; name each label once",
+    ),
     "labels as a text": (
         lambda folder: edit_config(folder, labels="abc"),
         "bert_config.json: labels should be a list, received 'abc'",

@@ -36,6 +36,15 @@ def test_a_file_that_is_cut_short_is_one_sentence(tmp_path):
         read_safetensors(path)
 
 
+def test_a_damaged_header_is_one_printable_sentence(tmp_path):
+    path = tmp_path / "a.safetensors"
+    write_safetensors(path, {"first": stored_array(ARRAYS["first"])}, {})
+    path.write_bytes(path.read_bytes().replace(b'"F32"', b'"F3\x7f"'))
+    with pytest.raises(ValueError, match="is not a whole safetensors file") as error:
+        read_safetensors(path)
+    assert str(error.value).isprintable() and len(str(error.value)) < 400
+
+
 def test_a_tensor_of_another_shape_than_its_header_is_refused(tmp_path):
     import dataclasses
 

@@ -145,6 +145,7 @@ def test_answers_and_label_ids():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        ((["a", "b", "a"],), "the list of labels repeats ['a']; name each label once."),
         ((["one"],), "classification needs at least two labels, received ['one']."),
         ((["a", "b"], "c"), "positive_label='c' is not among the labels ['a', 'b']."),
     ],

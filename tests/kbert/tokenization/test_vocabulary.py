@@ -100,11 +100,17 @@ def test_a_byte_order_mark_is_no_part_of_the_first_token(tmp_path):
     assert Vocabulary.from_file(path, True).tokens[5:] == ("\ufeff", "\ufeffa")
 
 
-@pytest.mark.parametrize("token", ["a\nb", "\ud800"])
+@pytest.mark.parametrize("token", ["a\nb", "\ud800", "th\0e", "##\0"])
 def test_pieces_that_no_file_can_hold_are_refused(token):
-    with pytest.raises(ValueError, match="the piece of id 5, .* cannot stand in a vocab.txt") as error:
+    with pytest.raises(ValueError, match="the piece on line 6, .* cannot stand in a vocab.txt") as error:
         Vocabulary([*SPECIAL_TOKENS, token], True)
     assert str(error.value).isprintable()
+
+
+def test_a_nul_in_a_file_is_named_with_its_line(tmp_path):
+    path = write_lines(tmp_path / "vocab.txt", [*SPECIAL_TOKENS, "a", "th\0e"])
+    with pytest.raises(ValueError, match=rf"^{path}: the piece on line 7, 'th\\x00e', cannot stand in"):
+        Vocabulary.from_file(path, True)
 
 
 def test_a_repeated_token_is_named_with_both_lines():

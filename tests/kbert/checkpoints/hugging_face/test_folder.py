@@ -422,6 +422,7 @@ WRONG_VALUES = [
     ("config.json", "hidden_dropout_prob", [1, -0.1, float("nan"), True], "hidden_dropout_prob"),
     ("config.json", "classifier_dropout", ["0.1", float("nan"), [0.1]], "classifier_dropout should be a num"),
     ("config.json", "id2label", [["a"], {"0": ["a"]}, {"0": "\ud800"}, {"0": None}], "id2label should"),
+    ("config.json", "id2label", [{"0": "a", "1": "b", "2": "a"}, {"0": 1, "1": "1"}], "id2label repeats"),
     ("config.json", "problem_type", ["ranking", ["regression"]], "problem_type"),
     ("config.json", "position_embedding_type", [["absolute"], 1], "position_embedding_type should be a text"),
     ("config.json", "kbert_vocabulary_size", ["21", 0, True], "kbert_vocabulary_size should be a"),
@@ -434,6 +435,8 @@ WRONG_VALUES = [
         [-5, 0, "128", 1.5, float("nan"), True],
         "model_max_length",
     ),
+    ("tokenizer_config.json", "model_max_length", [1, 3], "model_max_length should be .* of at least 4"),
+    ("config.json", "max_position_embeddings", [1, 3], "max_position_embeddings=. must be at least 4"),
     ("tokenizer_config.json", "tokenizer_class", [["BertTokenizer"]], "tokenizer_class should be a text"),
     ("tokenizer_config.json", "never_split", ["x", [1]], "never_split should be a list"),
     ("tokenizer_config.json", "added_tokens_decoder", [["x"], {"x": {}}, {"0": "y"}], "added"),
@@ -451,10 +454,10 @@ def test_values_of_another_type_or_range_are_named(folder):
 
 
 def require_named(folder, file, key, value, sentence):
-    whole = {"tokenizer.json": tokenizer_json(), "tokenizer_config.json": {}}
+    whole = {"tokenizer.json": tokenizer_json()}
     path = folder / file
     before = path.read_text() if path.is_file() else None
-    values = json.loads(before) if before else whole[file]
+    values = json.loads(before) if before else whole.get(file, {})
     path.write_text(json.dumps(values | {key: value}))
     with pytest.raises(ValueError, match=sentence) as error:
         read_checkpoint(folder)
@@ -542,8 +545,42 @@ def tokenizer_json(**normalizer):
         "added_tokens": [{"id": 4, "content": "[MASK]"}],
         "normalizer": rules | normalizer,
         "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "model": {"type": "WordPiece", "vocab": {token: i for i, token in enumerate(foreign_files.TOKENS)}},
+        "post_processor": {"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": "[UNK]",
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": {token: i for i, token in enumerate(foreign_files.TOKENS)},
+        },
     }
+
+
+def wordpiece(**settings):
+    whole = tokenizer_json()
+    return whole | {"model": whole["model"] | settings}
+
+
+def test_the_template_that_is_berts_own_and_the_limit_of_transformers(folder):
+    special, text = lambda token, at: {"SpecialToken": {"id": token, "type_id": at}}, "Sequence"
+    single = [special("[CLS]", 0), {text: {"id": "A", "type_id": 0}}, special("[SEP]", 0)]
+    template = {
+        "type": "TemplateProcessing",
+        "single": single,
+        "pair": [*single, {text: {"id": "B", "type_id": 1}}, special("[SEP]", 1)],
+        "special_tokens": {
+            token: {"id": token, "ids": [foreign_files.TOKENS.index(token)], "tokens": [token]}
+            for token in ("[CLS]", "[SEP]")
+        },
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json() | {"post_processor": template}))
+    assert "more than 100 characters; kbert, like the original," in str(read_checkpoint(folder).report)
+    for part, value in (("single", single[:2]), ("pair", [*single, *single]), ("special_tokens", {})):
+        with naming(part):
+            other = tokenizer_json() | {"post_processor": template | {part: value}}
+            (folder / "tokenizer.json").write_text(json.dumps(other))
+            with pytest.raises(ValueError, match="its post_processor does not make .*=post_processor.$"):
+                read_checkpoint(folder)
 
 
 def test_the_vocabulary_may_lie_in_tokenizer_json_alone(folder):
@@ -612,6 +649,27 @@ TOKENIZERS = {
         tokenizer_json() | {"pre_tokenizer": {"type": "ByteLevel"}},
         "its pre_tokenizer is 'Byte",
     ),
+    "post_processor that is null": (
+        {},
+        tokenizer_json() | {"post_processor": None},
+        r"tokenizer.json: its post_processor does not make \[CLS\] a \[SEP\] b \[SEP\]",
+    ),
+    "post_processor with other ids": (
+        {},
+        tokenizer_json() | {"post_processor": {"type": "BertProcessing", "sep": ["b", 6], "cls": ["a", 5]}},
+        "tokenizer.json: its post_processor does not make ",
+    ),
+    "continuing_subword_prefix": (
+        {},
+        wordpiece(continuing_subword_prefix="@@"),
+        "tokenizer.json: its continuing_subword_prefix is '@@', not '##'",
+    ),
+    "max_input_chars_per_word": (
+        {},
+        wordpiece(max_input_chars_per_word=50),
+        "tokenizer.json: its max_input_chars_per_word is 50, not 200",
+    ),
+    "special_tokens of the model": ({}, wordpiece(unk_token="the"), r"its unk_token is 'the', not '\[UNK\]'"),
     "added_tokens": (
         {},
         tokenizer_json() | {"added_tokens": [{"id": 5, "content": "the"}]},
@@ -628,8 +686,32 @@ def test_settings_that_kbert_cannot_honour(folder, setting):
         (folder / "tokenizer.json").write_text(json.dumps(whole))
     with pytest.raises(ValueError, match=sentence) as error:
         read_checkpoint(folder)
+    setting = setting.split()[0]
     assert str(error.value).endswith(f"to go on anyway, pass --allow_unmatched={setting}.")
     assert "(allowed by --allow_unmatched)" in str(read_checkpoint(folder, allow_unmatched=[setting]).report)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("num_labels", 2), ("label2id", {"a": 0, "b": 2, "c": 1}), ("label2id", {"LABEL_0": 0, "LABEL_1": 1})],
+)
+def test_labels_that_contradict_id2label(tmp_path, setting, value):
+    tensors = foreign_files.hugging_face_names(foreign_files.random_weights(("pooler", "classification")))
+    names = {"id2label": {"0": "a", "1": "b", "2": "c"}, "label2id": {"a": 0, "b": "1", "c": 2}}
+    folder = foreign_files.write_hugging_face(
+        tmp_path / "m", tensors, "BertForSequenceClassification", num_labels=3, **names
+    )
+    assert read_checkpoint(folder).labels == ("a", "b", "c")
+    edit_config(folder, **{setting: value})
+    with pytest.raises(ValueError, match=f"config.json: {setting}.*unmatched={setting}.$"):
+        read_checkpoint(folder)
+    assert read_checkpoint(folder, allow_unmatched=setting).labels == ("a", "b", "c")
+
+
+def test_special_tokens_of_the_older_file(folder):
+    (folder / "special_tokens_map.json").write_text(json.dumps({"unk_token": {"content": "<unk>"}}))
+    with pytest.raises(ValueError, match=r"special_tokens_map.json: unk_token is '<unk>', not '\[UNK\]'"):
+        read_checkpoint(folder)
 
 
 def test_tokenizers_that_contradict_the_folder(folder):

@@ -288,6 +288,8 @@ def test_an_axis_of_one_may_have_any_stride_inside_the_storage(tmp_path):
 
 DOUBLED = b"K\x01" + b"q\x00h\x00\x86" * 200  # (x, x) of (x, x) of ...: as many ones as no memory holds
 DEEP = b"N" + b"\x85" * 100_000
+LONG_NUMBER = b"\x8b" + struct.pack("<i", 1_000_000) + b"\x01" * 1_000_000
+KEYS = b"h\x00N" * 200_000
 WORK = {
     "a doubled tuple for a key": b"\x80\x02}" + DOUBLED + b"K\x01s.",
     "a doubled tuple for a storage": b"\x80\x02" + DOUBLED + b"Q.",
@@ -303,6 +305,19 @@ WORK = {
     + b"eq\x000ccollections\nOrderedDict\nq\x01("
     + b"h\x01h\x00\x85R" * 3000
     + b"t.",
+    "a long list for each of many pairs": b"\x80\x02ccollections\nOrderedDict\n("
+    + b"K\x01N" * 250_000
+    + b"lq\x000("
+    + b"h\x00" * 230_000
+    + b"t\x85R.",
+    "a long number for a key again and again": b"\x80\x02" + LONG_NUMBER + b"q\x000}(" + KEYS + b"u.",
+    "two long texts for a key again and again": b"\x80\x02"
+    + text("x" * 2_000_000)
+    + b"q\x000"
+    + text("x" * 2_000_000)
+    + b"q\x010}(h\x00N"
+    + b"h\x01N" * 200_000
+    + b"u.",
     "millions of steps": b"\x80\x02" + b"N0" * 2_000_000 + b"N.",
 }
 
@@ -316,6 +331,14 @@ def test_small_pickles_cannot_ask_for_much_work(tmp_path, data):
         read_torch_file(path)
     assert time.thread_time() - started < 5
     assert "\n" not in str(error.value) and len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize("key", [b"K\x01", b"\x8b" + struct.pack("<i", 8400) + b"\x01" * 8400])
+def test_names_that_are_numbers_are_one_sentence_with_the_file(tmp_path, key):
+    path = write_pickle(tmp_path / "m.bin", b"\x80\x02}" + key + TENSOR + b"s.")
+    with pytest.raises(ValueError, match=f"^{path} is ") as error:
+        read_torch_file(path)
+    assert str(error.value).isprintable() and len(str(error.value)) < 400
 
 
 @pytest.mark.parametrize("name", ["archive/data/0", "archive/data.pkl", "archive/byteorder"])
@@ -345,7 +368,9 @@ def test_parts_that_unpack_to_more_than_they_are_refused(tmp_path, monkeypatch, 
 def test_names_that_no_report_can_hold_are_refused(tmp_path):
     forged = state_dict_of(TENSOR).replace(text("w"), b"X\x03\x00\x00\x00\xed\xa0\x80")  # half a pair
     path = write_pickle(tmp_path / "m.bin", forged)
-    with pytest.raises(ValueError, match=r"is not a plain state dict: '\\ud800' is not a tensor") as error:
+    with pytest.raises(
+        ValueError, match=r"is not a plain state dict: '\\ud800' is not the name of a tensor"
+    ) as error:
         read_torch_file(path)
     assert str(error.value).isprintable()
 
@@ -372,7 +397,7 @@ def test_what_is_no_state_dict_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "m.bin"
     foreign_files.write_torch_zip(path, {}, monkeypatch, state={"epoch": 3, "model": {}})
     with pytest.raises(
-        ValueError, match="is not a plain state dict: 'epoch' is not a tensor; save only model"
+        ValueError, match="is not a plain state dict: 'epoch' is not the name of a tensor; save only model"
     ):
         read_torch_file(path)
     foreign_files.write_torch_zip(path, {}, monkeypatch, state=[1, 2])
