@@ -1,19 +1,43 @@
 """The common form of all formats: each is read into a `BertCheckpoint` and written from one."""
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_of, parts_of
-from kbert.checkpoints.recorded_task import RecordedTask
 from kbert.checkpoints.report import Report
-from kbert.config import EncoderConfig
+from kbert.config import DatasetConfig, EncoderConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.files.stored_tensor import StoredTensor, stored_array
 from kbert.heads.parts import POOLER, Part
+from kbert.runs.chosen_settings import Chosen
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class RecordedTask:
+    """What a run of kbert records of its task, or a config says of it. Other formats have no place for it.
+
+    Args:
+      task_config: the arguments of the task's constructor, as `Task.get_config` gives them.
+      dataset: how labelled files are read.
+      task_settings: those of the config, which records must have been made with.
+      best_metric: the config's; None for that of the task.
+      chosen: what an evaluation chose for this checkpoint; None for nothing.
+    """
+
+    task_config: dict
+    dataset: DatasetConfig
+    task_settings: dict = field(default_factory=dict)
+    best_metric: str | None = None
+    chosen: Chosen | None = None
+
+    @property
+    def answering_config(self) -> dict:
+        """`task_config` with what an evaluation chose: the task that answers."""
+        return self.task_config | (self.chosen.settings if self.chosen else {})
 
 
 @dataclass(frozen=True)

@@ -1,40 +1,12 @@
 """What is known of a checkpoint's task beside its labels: how it answers, and how its files are read."""
 
 import dataclasses
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from kbert.article import with_article
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
 from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.runs.chosen_settings import Chosen
 from kbert.tasks import TASKS
-
-if TYPE_CHECKING:
-    from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-
-
-@dataclass(frozen=True)
-class RecordedTask:
-    """What a run of kbert records of its task, or a config says of it. Other formats have no place for it.
-
-    Args:
-      task_config: the arguments of the task's constructor, as `Task.get_config` gives them.
-      dataset: how labelled files are read.
-      task_settings: those of the config, which records must have been made with.
-      best_metric: the config's; None for that of the task.
-      chosen: what an evaluation chose for this checkpoint; None for nothing.
-    """
-
-    task_config: dict
-    dataset: DatasetConfig
-    task_settings: dict = field(default_factory=dict)
-    best_metric: str | None = None
-    chosen: Chosen | None = None
-
-    @property
-    def answering_config(self) -> dict:
-        """`task_config` with what an evaluation chose: the task that answers."""
-        return self.task_config | (self.chosen.settings if self.chosen else {})
 
 
 def task_of_run(run, chosen: Chosen | None) -> RecordedTask:
@@ -53,7 +25,7 @@ def task_of_run(run, chosen: Chosen | None) -> RecordedTask:
     )
 
 
-def known_task(checkpoint: "BertCheckpoint") -> RecordedTask:
+def known_task(checkpoint: BertCheckpoint) -> RecordedTask:
     """What is recorded or, without a record, what follows from the labels: default settings."""
     if checkpoint.recorded is not None:
         return checkpoint.recorded
@@ -66,7 +38,7 @@ def default_columns(takes_pairs: bool | None) -> DatasetConfig:
     return DatasetConfig(text_pair="text_pair" if takes_pairs else None)
 
 
-def with_config(checkpoint: "BertCheckpoint", config: FinetuningConfig) -> "BertCheckpoint":
+def with_config(checkpoint: BertCheckpoint, config: FinetuningConfig) -> BertCheckpoint:
     """The checkpoint with the columns, the `task_settings` and the length of a fine-tuning config.
 
     Args:

@@ -94,8 +94,10 @@ class RunDirectory:
             self.details = read_json_object(self.path / "run.json")
             values = read_json_object(self.path / "config.json")
             config_class = TASKS[TASKS.require(self.details["task"])].config_class
-            self.details["task_config"], self.details["vocabulary"]["fingerprint"]
-            self.details["vocabulary"]["do_lower_case"]
+            missing = {"task_config", "vocabulary"} - set(self.details)
+            missing |= {"fingerprint", "do_lower_case"} - set(self.details.get("vocabulary", {}))
+            if missing:
+                raise ValueError(f"run.json lacks {', '.join(sorted(missing))}")
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} holds a broken run ({error}); restore its files.") from None
         require_known_format(self.details, FORMAT_VERSION, self.path / "run.json")
@@ -190,7 +192,8 @@ class RunDirectory:
                 "records are too old to have a fingerprint of the data.", self.path,
             )  # fmt: skip
         elif data_was["train"] == data_now["train"]:
-            was.pop("train_file", None), now.pop("train_file", None)
+            for entries in (was, now):
+                entries.pop("train_file", None)
         else:
             raise ValueError(
                 f"--run_dir={self.path} was trained on other data: the content of its training data has "
@@ -367,7 +370,8 @@ def _forget_place_of_teacher(config, was, now):
     """Drops the path of a teacher whose layers a student starts from: `teacher_digest` tells them."""
     if config.distillation is None or not config.distillation.init_layers:
         return
-    was.pop("init_checkpoint", None), now.pop("init_checkpoint", None)
+    for entries in (was, now):
+        entries.pop("init_checkpoint", None)
 
 
 def _is_free(path):
