@@ -51,7 +51,7 @@ def quickstart_pretrained(directory: Path, init_checkpoint: Path, train_file: Pa
         "test": read_json(directory / "test.json"),
         "examples": _shown(directory / "classifier", train_file),
         "errors": directory / "errors.html",
-        "serve": f"kbert serve --model_base_path={served} --model_name={served.name}",
+        "serve": f"kbert serve --model_base_path={shlex.quote(str(served))} --model_name={served.name}",
         "total_seconds": time.monotonic() - began,
     }
     print("\n" + pretrained_table(figures))
