@@ -16,7 +16,7 @@ setup(
     package_dir={"kbert_export": "export", "kbert.configs": "configs"},
     package_data={
         "kbert_export": ["**/*.txt", "**/*.html", "**/*.css", "**/*.js", "**/*.svg", "**/*.kt", "**/*.json"],
-        "kbert.configs": ["**/*.json", "**/*.toml"],
+        "kbert.configs": ["**/*.json", "**/*.toml", "quickstart/**/*"],
     },
     include_package_data=False,
 )

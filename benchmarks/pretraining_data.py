@@ -11,6 +11,7 @@ and the marginal speed, that of the text which came on top, leaves out what a st
 """
 
 import itertools
+import lzma
 import os
 import statistics
 import sys
@@ -21,6 +22,7 @@ from absl import flags
 
 from benchmarks import REPOSITORY
 from benchmarks.figures import closing_line
+from benchmarks.tokenization import TEXT
 from benchmarks.workers import process_tree
 from kbert import command_line
 from tfrecords_tools.corpus.documents import input_files
@@ -97,9 +99,8 @@ def _complete_flags(folder):
     """Makes the text and the vocabulary that are not given."""
     tool = [sys.executable, "-m"]
     if not FLAGS.input_files:
-        command = [*tool, "tfrecords_tools.write_embedded_text", f"--output_dir={folder}/embedded"]
-        process_tree.run(command, FLAGS.cores, cwd=REPOSITORY)
-        FLAGS.input_files = f"{folder}/embedded/text/train.txt"
+        FLAGS.input_files = f"{folder}/train.txt"  # unpacked: the other tools read nothing else
+        Path(FLAGS.input_files).write_bytes(lzma.decompress(TEXT.read_bytes()))
     if not FLAGS.vocab_file:
         FLAGS.vocab_file = f"{folder}/vocab.txt"
         command = [*tool, "tfrecords_tools.build_vocabulary", f"--input_files={FLAGS.input_files}"]

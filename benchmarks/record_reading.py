@@ -16,7 +16,7 @@ from pathlib import Path
 from absl import flags
 
 from benchmarks.figures import closing_line
-from benchmarks.tokenization import corpus_lines, learned_vocabulary, write_embedded_text
+from benchmarks.tokenization import TEXT, corpus_lines, learned_vocabulary
 from kbert import command_line
 from kbert.log_lines import only_progress
 from kbert.manifest import read_manifest
@@ -56,7 +56,7 @@ def main(argv):
         folder = Path(folder)
         input_files, vocab_file = FLAGS.input_files, FLAGS.vocab_file
         if not input_files:
-            input_files = write_embedded_text(folder / "text.txt")
+            input_files = TEXT
         if not vocab_file:
             vocab_file = folder / "vocab.txt"
             learned_vocabulary(corpus_lines(str(input_files))).write(vocab_file)

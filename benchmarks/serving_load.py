@@ -79,8 +79,8 @@ def right_answers(saved_model: Path, texts: list[str]):
 
 
 def _measure(newest: Path, right, folder: Path) -> dict:
+    from benchmarks.load.running_server import RunningServer
     from benchmarks.load.serving_clients import run_clients
-    from kbert.quickstart.running_server import RunningServer
 
     shutil.copytree(newest, folder / "versions" / "1")
     server_flags = ["--enable_batching"] if FLAGS.enable_batching else []

@@ -3,7 +3,7 @@ r"""Benchmark: text -> WordPiece ids, kbert beside Hugging Face tokenizers and T
   python -m benchmarks.tokenization
   python -m benchmarks.tokenization --input_files='corpus/*.txt' --vocab_file=vocab.txt
 
-Without --input_files it reads the documentation that comes with CPython; without --vocab_file it learns
+Without --input_files it reads the quickstart's text, documentation of CPython; without --vocab_file it learns
 one from the text. TensorFlow's contestants run in two ways: `call` is a tf.function on one batch after
 the other; `tf.data` maps over batches in parallel, as training does, and includes the making of the
 iterator (a tenth of a second, so give it some megabytes). Hugging Face's `encode_batch` keeps offsets and
@@ -22,6 +22,7 @@ from pathlib import Path
 
 from absl import flags
 
+from benchmarks import REPOSITORY
 from benchmarks.figures import closing_line
 from kbert import command_line
 from kbert.tokenization.vocabulary import Vocabulary
@@ -32,6 +33,7 @@ FLAGS = flags.FLAGS
 THREADS = (1, 2)
 LINES_PER_BATCH = 512
 VOCAB_SIZE = 8000
+TEXT = REPOSITORY / "configs" / "quickstart" / "text" / "train.txt.xz"
 
 # Each line tests a rule of the original BERT on which tokenizers have been seen to differ.
 ADVERSARIAL = (
@@ -85,23 +87,8 @@ def main(argv):
 
 
 def corpus_lines(patterns) -> list[str]:
-    """The non-empty lines of the files, or the sentences that come with CPython."""
-    if patterns:
-        return [line for file in input_files(patterns) for line in read_lines(file) if line]
-    return [sentence for document in _embedded_documents() for sentence in document.sentences]
-
-
-def write_embedded_text(path: Path) -> Path:
-    """Writes the text that comes with CPython: a sentence a line, a blank line between documents."""
-    text = "\n\n".join("\n".join(document.sentences) for document in _embedded_documents())
-    path.write_text(text + "\n", encoding="utf-8")
-    return path
-
-
-def _embedded_documents():
-    from tfrecords_tools.corpus import embedded_text
-
-    return embedded_text.documents(embedded_text.standard_library_folder())
+    """The non-empty lines of the files, by default of the quickstart's text."""
+    return [line for file in input_files(patterns or str(TEXT)) for line in read_lines(file) if line]
 
 
 def draw_lines(lines, num_bytes) -> list[str]:

@@ -14,7 +14,6 @@ COMMANDS = {
         "configs": ("kbert.scripts.copy_configs", "list the configs that come with kbert, or copy them"),
     },
     "text and records": {
-        "embedded-text": ("tfrecords_tools.write_embedded_text", "write the prose of Python's documentation"),
         "vocab": ("tfrecords_tools.build_vocabulary", "learn a vocabulary from a corpus"),
         "tokenize": ("tfrecords_tools.tokenize_text", "show the word pieces of lines of text"),
         "pretraining-data": ("tfrecords_tools.create_pretraining_data", "corpus -> masked records"),

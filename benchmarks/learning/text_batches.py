@@ -48,9 +48,9 @@ def prepare(folder: Path, num_batches: int, dropouts, dupe_factor: int = 1) -> d
       "weights": dropout -> where the weights are, and the encoder; "shared": the settings that all
       contestants have in common, without precision and schedule.
     """
-    from benchmarks.tokenization import write_embedded_text
+    from benchmarks.tokenization import TEXT
 
-    input_files = FLAGS.input_files or str(write_embedded_text(folder / "text.txt"))
+    input_files = FLAGS.input_files or str(TEXT)
     with only_progress():
         vocabulary = learn_vocabulary(folder, input_files)
         manifest = write_records(folder, input_files, dupe_factor)

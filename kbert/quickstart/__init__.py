@@ -1,4 +1,5 @@
-"""The quickstart: runs kbert's own commands from raw text to answers, measures them, and writes a report.
+"""The quickstart: the commands of a recipe from text to exports, then what they made, measured and shown.
 
-Like the scripts, it may use every other package, including the exporters. Only its script imports it.
+The recipes and their text lie in configs/quickstart. Like the scripts, it may use every other package,
+including the exporters. Only its script imports it.
 """

@@ -1,30 +1,65 @@
-"""Classifies test passages in every way that kbert offers, and measures the time of each."""
+"""Some texts and what a classifier answers to them: in every way that kbert offers, with the time of each."""
 
 import contextlib
 import importlib
 import statistics
-import time
+import timeit
+from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+import kbert
 from kbert.export_package import export_package
-from kbert.inference.text_classifier import TextClassifier
-from kbert.input_pipelines.labelled_files import read_rows
-from kbert.quickstart.running_server import RunningServer
-from kbert.quickstart.shown_examples import shown_examples
+from kbert.input_pipelines.labelled_files import LabelledText, read_rows
 from kbert.runs.run_directory import RunDirectory
 
 _TIMED_CALLS = 30
 _REFERENCE, _INT8 = "Keras (Python)", "LiteRT dynamic int8"
 
 
-def ask_every_way(at: dict[str, Path], logs: Path) -> dict:
+class ShownExample(NamedTuple):
+    """A text, the label that it has, the classifier's answer, and whether the two are the same."""
+
+    text: str
+    label: str
+    answer: str
+    is_right: bool
+
+
+def shown_examples(
+    classify: Callable[[list[str]], list[dict]], examples: Iterable[LabelledText], each: int = 1
+) -> list[ShownExample]:
+    """The first right and the first wrong answers, in the order of the examples.
+
+    Args:
+      classify: texts -> answers, a `TextClassifier`.
+      examples: labelled texts that the classifier was not trained on.
+      each: how many of either kind.
+
+    Returns:
+      The right ones first; fewer of a kind where there are fewer.
+    """
+    rows = list(examples)
+    answers = [answer["label"] for answer in classify([row.text for row in rows])]
+    shown = [
+        ShownExample(row.text, str(row.label), answer, answer == row.label)
+        for row, answer in zip(rows, answers, strict=True)
+    ]
+    return [
+        example
+        for right in (True, False)
+        for example in islice((e for e in shown if e.is_right == right), each)
+    ]
+
+
+def ask_every_way(at: dict[str, Path]) -> dict:
     """Classifies two test passages with Keras, the SavedModel, the server's two interfaces, and LiteRT.
 
     Args:
-      at: see `commands.paths_in`.
-      logs: the folder for the server's log.
+      at: see `paths_in`.
 
     Returns:
       A dict with `examples`, see `shown_examples`: each with `text`, its `label`, `is_right` (of Keras's
@@ -32,95 +67,69 @@ def ask_every_way(at: dict[str, Path], logs: Path) -> dict:
       `max_difference` and `max_difference_int8`, the largest differences of a probability from Keras's.
     """
     run = RunDirectory(at["classifier run"])
-    classifier = TextClassifier(run)
-    rows = read_rows(at["corpus"] / "labelled" / "test.tsv", run.config.dataset)
-    examples = shown_examples(classifier, rows)
+    classifier = kbert.TextClassifier(run)
+    examples = shown_examples(classifier, read_rows(at["corpus"] / "test.tsv", run.config.dataset))
     with contextlib.ExitStack() as stack:
-        ways = _ways(at, run, classifier, logs, stack)
-        asked = [_ask(ways, example.text) for example in examples]
+        ways = _ways(at, classifier, run.vocabulary(), stack)
+        asked = [{way: _timed(ask, example.text) for way, ask in ways.items()} for example in examples]
+    apart = {
+        way: max(float(np.abs(answers[way][0] - answers[_REFERENCE][0]).max()) for answers in asked)
+        for way in ways
+    }
     return {
         "examples": [
-            example._asdict() | {"rows": _rows(timed, classifier.task.labels)}
-            for example, timed in zip(examples, asked, strict=True)
+            example._asdict() | {"rows": _rows(answers, classifier.task.labels)}
+            for example, answers in zip(examples, asked, strict=True)
         ],
-        **_differences(asked),
+        "max_difference_int8": apart.pop(_INT8),
+        "max_difference": max(apart.values()),
     }
 
 
-def _ways(at, run, classifier, logs, stack):
-    """Way of asking -> function from a text to probabilities of shape (1, labels).
-
-    Server and clients end with `stack`.
-    """
-    name = at["SavedModel"].name
-    session_check, litert_model, client = map(
-        _exporter, ("gate.session_check", "litert.litert_model", "client.serving_client")
-    )
-    session = session_check.load_session(str(at["SavedModel"] / "1"))
-    floats = litert_model.LiteRTModel(at["LiteRT"] / "model_float32.tflite", run.vocabulary())
-    small = litert_model.LiteRTModel(at["LiteRT"] / "model_dynamic_int8.tflite", run.vocabulary())
-    server = stack.enter_context(RunningServer(at["SavedModel"], name, logs))
-    grpc = stack.enter_context(client.ServingClient(server.grpc, name, "grpc"))
-    rest = stack.enter_context(client.ServingClient(server.rest, name, "rest"))
-    outputs = {
+def _ways(at, classifier, vocabulary, stack):
+    """Way of asking -> function from a text to outputs for a batch of one; the server ends with `stack`."""
+    served, name = at["SavedModel"], at["SavedModel"].name
+    session = _exporter("gate.session_check").load_session(str(served / "1"))
+    server = _exporter("server.running").DevelopmentServer(served, name, port=0, rest_api_port=0)
+    stack.enter_context(server)
+    client, litert = _exporter("client.serving_client"), _exporter("litert.litert_model")
+    grpc = stack.enter_context(client.ServingClient(f"localhost:{server.port}", name, "grpc"))
+    rest = stack.enter_context(client.ServingClient(f"localhost:{server.rest_api_port}", name, "rest"))
+    floats = litert.LiteRTModel(at["LiteRT"] / "model_float32.tflite", vocabulary)
+    small = litert.LiteRTModel(at["LiteRT"] / "model_dynamic_int8.tflite", vocabulary)
+    return {
         _REFERENCE: lambda text: classifier.outputs([text]),
-        "SavedModel, session loader": lambda text: session_check.run_loaded(
-            session, "serving_default", _request(text)
-        ),
+        "SavedModel, session loader": lambda text: session.run("serving_default", _request(text)),
         "development server, gRPC": lambda text: grpc.predict(_request(text)),
         "development server, REST": lambda text: rest.predict(_request(text)),
         "LiteRT float32": lambda text: floats([text]),
         _INT8: lambda text: small([text]),
     }
-    return {way: _probabilities(function) for way, function in outputs.items()}
 
 
-def _probabilities(function):
-    return lambda text: np.asarray(function(text)["probabilities"])
+def _exporter(name):
+    """A module of the exporters; their package has another name in an installed kbert."""
+    return importlib.import_module(f"{export_package()}.{name}")
 
 
 def _request(text):
     return {"text": np.array([text], object)}
 
 
-def _ask(ways, text):
-    """Way -> (probabilities, median seconds of one call)."""
-    print(f"\n     The same passage, answered in every way: {text[:100]!r}", flush=True)
-    return {way: _timed(lambda ask=ask: ask(text)) for way, ask in ways.items()}
+def _timed(ask, text):
+    """(probabilities, median milliseconds of a call); the first call is not timed."""
+    probabilities = np.asarray(ask(text)["probabilities"])[0]
+    seconds = timeit.repeat(lambda: ask(text), number=1, repeat=_TIMED_CALLS)
+    return probabilities, round(1000 * statistics.median(seconds), 2)
 
 
-def _timed(ask):
-    """(answer, median seconds of one call); the first call is not timed."""
-    answer = ask()
-    seconds = []
-    for _ in range(_TIMED_CALLS):
-        began = time.perf_counter()
-        ask()
-        seconds.append(time.perf_counter() - began)
-    return answer, statistics.median(seconds)
-
-
-def _rows(timed, labels):
+def _rows(answers, labels):
     return [
         {
             "way": way,
-            "label": labels[int(answer[0].argmax())],
-            "probability": float(answer[0].max()),
-            "latency_ms": round(1000 * seconds, 2),
+            "label": labels[int(probabilities.argmax())],
+            "probability": float(probabilities.max()),
+            "latency_ms": milliseconds,
         }
-        for way, (answer, seconds) in timed.items()
+        for way, (probabilities, milliseconds) in answers.items()
     ]
-
-
-def _differences(asked):
-    apart = {
-        way: max(float(np.abs(timed[way][0] - timed[_REFERENCE][0]).max()) for timed in asked)
-        for way in asked[0]
-    }
-    int8 = apart.pop(_INT8)
-    return {"max_difference": max(apart.values()), "max_difference_int8": int8}
-
-
-def _exporter(name):
-    """A module of the exporters; their package has another name in an installed kbert."""
-    return importlib.import_module(f"{export_package()}.{name}")

@@ -1,20 +1,23 @@
 """The quickstart on a pretrained encoder: labelled texts -> fine-tuning -> evaluation -> SavedModel."""
 
 import re
+import shlex
+import time
 from collections import Counter
 from pathlib import Path
 
+import kbert
 from kbert.config import DatasetConfig
-from kbert.export_package import export_package
+from kbert.experiments.evaluation import labelled_data
+from kbert.files.json_file import read_json
 from kbert.input_pipelines.labelled_files import read_rows
-from kbert.quickstart.command_sequence import CommandSequence, prepare_folder
-from kbert.quickstart.commands import config_path, json_lines
+from kbert.quickstart.answers import shown_examples
+from kbert.quickstart.recipe import run_recipe, text_folder
 from kbert.reporting.quickstart.pretrained_table import pretrained_table
 
 # Minutes also on a file of thousands: a long file is read fewer times, but at least once.
 _MOST_EXAMPLES_SEEN = 5_000
 _MOST_EPOCHS = 5
-_HELD_OUT = 0.2
 _FEWEST_ROWS = 20
 
 
@@ -32,65 +35,27 @@ def quickstart_pretrained(directory: Path, init_checkpoint: Path, train_file: Pa
 
     Raises:
       ValueError: before anything is written for a checkpoint that does not exist and for a file without the
-        columns, with fewer than 20 rows or with a single label; when a step fails; and as `prepare_folder`.
+        columns, with fewer than 20 rows or with a single label; and as `run_recipe`.
     """
     if not init_checkpoint.is_dir():
         raise ValueError(
             f"--init_checkpoint={init_checkpoint} is not a folder; expected an encoder such as the one that "
             "make quickstart-pretrained sets up."
         )
-    num_rows = _checked_rows(train_file) if train_file else 0
-    prepare_folder(directory)
-    sequence = CommandSequence(directory)
-    training, test = _own_file(train_file, num_rows) if train_file else _embedded_labels(sequence, directory)
-    metrics = _train_and_evaluate(
-        sequence, directory, [f"--init_checkpoint={init_checkpoint}", *training], test
-    )
-    served = _export(sequence, directory)
+    own = _flags_of_own(train_file) if train_file else {}
+    began, served = time.monotonic(), directory / "serving" / "classifier"
+    run_recipe("from_pretrained.sh", directory, encoder=shlex.quote(str(init_checkpoint)), **own)
     figures = {
         "encoder": init_checkpoint,
         "licence": licence_of(init_checkpoint),
-        "test": metrics,
-        "examples": _shown(directory / "classifier", test),
+        "test": read_json(directory / "test.json"),
+        "examples": _shown(directory / "classifier", train_file),
         "errors": directory / "errors.html",
-        "serve": f"kbert serve --model_base_path={served} --model_name={served.name}",
-        "total_seconds": sequence.total_seconds,
+        "serve": f"kbert serve --model_base_path={shlex.quote(str(served))} --model_name={served.name}",
+        "total_seconds": time.monotonic() - began,
     }
     print("\n" + pretrained_table(figures))
     return figures
-
-
-def _train_and_evaluate(sequence, directory, training, test):
-    """The metrics on texts that the classifier was not trained on."""
-    run = directory / "classifier"
-    sequence.step(
-        "Fine-tuning of the pretrained encoder",
-        "kbert.scripts.run_finetuning",
-        f"--config={config_path('finetuning/quickstart_pretrained.toml')}",
-        f"--run_dir={run}",
-        *training,
-    )
-    output = sequence.step(
-        "Evaluation on texts that it was not trained on; the page lists the errors",
-        "kbert.scripts.run_evaluation",
-        f"--run_dir={run}",
-        f"--html_file={directory}/errors.html",
-        "--json",
-        *test,
-    )
-    return json_lines(output)[-1]
-
-
-def _export(sequence, directory):
-    """The folder of the SavedModel's versions."""
-    served = directory / "serving" / "classifier"
-    sequence.step(
-        "Export: a SavedModel with tokenization in the graph",
-        f"{export_package()}.export_savedmodel",
-        f"--run_dir={directory}/classifier",
-        f"--model_base_path={served}",
-    )
-    return served
 
 
 def licence_of(checkpoint: Path) -> str:
@@ -101,52 +66,24 @@ def licence_of(checkpoint: Path) -> str:
     return found[1] if found else f"not named in {checkpoint}; ask whoever made it"
 
 
-def _checked_rows(train_file):
-    """The number of rows of a user's file, read once before any step."""
-    dataset = DatasetConfig(text="text", label="label")
-    labels = Counter(row.label for row in read_rows(train_file, dataset))
-    if sum(labels.values()) < _FEWEST_ROWS or len(labels) < 2:
+def _flags_of_own(train_file):
+    """What `$data` and `$test` of the recipe are for a user's file, which is read once before any step."""
+    labels = Counter(row.label for row in read_rows(train_file, DatasetConfig(text="text", label="label")))
+    if labels.total() < _FEWEST_ROWS or len(labels) < 2:
         raise ValueError(
-            f"--train_file={train_file} has {sum(labels.values())} rows and {len(labels)} different labels; "
+            f"--train_file={train_file} has {labels.total()} rows and {len(labels)} different labels; "
             f"expected at least {_FEWEST_ROWS} rows and two labels, so that a fifth can be held out."
         )
-    return sum(labels.values())
+    epochs = max(1, min(_MOST_EPOCHS, round(_MOST_EXAMPLES_SEEN / labels.total())))
+    file = shlex.quote(str(train_file))
+    return {
+        "data": f"--train_file={file} --override=dev_split=0.2 --override=num_train_epochs={epochs}",
+        "test": f"--eval_file={file} --split=dev",
+    }
 
 
-def _own_file(train_file, num_rows):
-    """(flags of the fine-tuning, flags of the evaluation) for a user's file."""
-    epochs = max(1, min(_MOST_EPOCHS, round(_MOST_EXAMPLES_SEEN / num_rows)))
-    flags = [
-        f"--train_file={train_file}",
-        f"--override=dev_split={_HELD_OUT}",
-        f"--override=num_train_epochs={epochs}",
-    ]
-    return flags, [f"--eval_file={train_file}", "--split=dev"]
-
-
-def _embedded_labels(sequence, directory):
-    """The same for the labels of `make quickstart`, which a first step writes."""
-    sequence.step(
-        "Text: passages of Python's own documentation, labelled by library area",
-        "tfrecords_tools.write_embedded_text",
-        f"--output_dir={directory}/text",
-    )
-    labelled = f"{directory}/text/labelled"
-    flags = [
-        f"--train_file={labelled}/train.tsv",
-        f"--dev_file={labelled}/dev.tsv",
-        "--override=dataset.text=sentence",
-    ]
-    return flags, [f"--eval_file={labelled}/test.tsv"]
-
-
-def _shown(run_dir, test):
+def _shown(run_dir, train_file):
     """Four answers: two right, two wrong, each the first of its kind."""
-    from kbert.experiments.evaluation import labelled_data
-    from kbert.inference.text_classifier import TextClassifier
-    from kbert.quickstart.shown_examples import shown_examples
-    from kbert.runs.run_directory import RunDirectory
-
-    run = RunDirectory(run_dir)
-    data, _ = labelled_data(run, test[0].partition("=")[2], held_out="--split=dev" in test)
-    return shown_examples(TextClassifier(run), data.examples, each=2)
+    run, file = kbert.RunDirectory(run_dir), train_file or text_folder() / "test.tsv"
+    data, _ = labelled_data(run, file, held_out=bool(train_file))
+    return shown_examples(kbert.TextClassifier(run), data.examples, each=2)

@@ -4,7 +4,8 @@ r"""Script: lists the configs that come with kbert, or copies them so that you c
   kbert configs --output_dir=my_configs
 
 If kbert is installed as a package, `--config=configs/pretraining/smoke.toml` names the config inside the
-package. To change one value use `--override`; to change more, copy the configs.
+package. To change one value use `--override`; to change more, copy the configs. The copy has the commands
+and the text of the quickstart as well.
 """
 
 import shutil

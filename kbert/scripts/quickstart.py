@@ -1,10 +1,11 @@
-r"""Script: runs every stage of kbert once, on text that is part of every Python installation.
+r"""Script: runs every stage of kbert once, on text that comes with kbert.
 
   kbert quickstart --directory=quickstart_run
 
 Raw text -> vocabulary -> TFRecords -> pretraining -> fine-tuning -> SavedModel -> requests over the TF
-Serving API -> LiteRT. Every step is one of kbert's own commands, printed as you would type it. The output of
-each step is in logs/. At the end you have a table, results.json, a picture of the curves, and one HTML page.
+Serving API -> LiteRT. The steps are the commands of configs/quickstart/from_text.sh, printed as you would
+type them; the output of each is in logs/. At the end you have a table, results.json, a picture of the curves,
+and one HTML page.
 
   kbert quickstart --directory=quickstart_pretrained --init_checkpoint=all-MiniLM-L6-v2 \
       --train_file=mine.csv
@@ -18,8 +19,6 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
-from kbert.quickstart.from_pretrained import quickstart_pretrained
-from kbert.quickstart.from_raw_text import quickstart
 
 FLAGS = flags.FLAGS
 
@@ -37,13 +36,18 @@ def define_flags():
 
 def main(argv):
     del argv
+    directory, train_file = Path(FLAGS.directory), FLAGS.train_file and Path(FLAGS.train_file)
+    # Late: they bring NumPy along, which --help and a wrong flag do not need.
     if FLAGS.init_checkpoint:
-        train_file = Path(FLAGS.train_file) if FLAGS.train_file else None
-        quickstart_pretrained(Path(FLAGS.directory), Path(FLAGS.init_checkpoint), train_file)
-        return
-    if FLAGS.train_file:
+        from kbert.quickstart.from_pretrained import quickstart_pretrained
+
+        quickstart_pretrained(directory, Path(FLAGS.init_checkpoint), train_file)
+    elif train_file:
         raise ValueError("--train_file goes with --init_checkpoint, the encoder to fine-tune; give both.")
-    quickstart(Path(FLAGS.directory))
+    else:
+        from kbert.quickstart.from_text import quickstart
+
+        quickstart(directory)
 
 
 if __name__ == "__main__":

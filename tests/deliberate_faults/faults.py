@@ -1306,19 +1306,19 @@ _OUTPUT = (
 
 _QUICKSTART = (
     _fault(
-        "pretraining sees half of the classifier's positions", "kbert/quickstart/commands.py",
-        '"--max_seq_length=64"', '"--max_seq_length=32"',
-        "kbert/quickstart/test_commands.py",
+        "pretraining sees half of the classifier's positions", "configs/quickstart/from_text.sh",
+        "--max_seq_length=64 --max_predictions_per_seq=10 --dupe_factor=10", "--max_seq_length=32",
+        "kbert/quickstart/test_recipes.py",
     ),
     _fault(
-        "the quickstart's verdict counts any difference", "kbert/quickstart/verdict.py",
+        "the quickstart's verdict counts any difference", "kbert/quickstart/from_text.py",
         "if abs(points) <= deviation:", "if abs(points) <= 0.0:",
-        "kbert/quickstart/test_verdict.py",
+        "kbert/quickstart/test_from_text.py",
     ),
     _fault(
-        "only right answers are shown", "kbert/quickstart/shown_examples.py",
+        "only right answers are shown", "kbert/quickstart/answers.py",
         "e.is_right == right", "e.is_right",
-        "kbert/quickstart/test_shown_examples.py",
+        "kbert/quickstart/test_answers.py",
     ),
 )  # fmt: skip
 

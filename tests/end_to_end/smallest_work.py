@@ -88,7 +88,6 @@ def _data_commands(at, out, records, train):
     shutil.copytree(records / "train", out / "records")  # a page is written beside the records
     read = [f"--input_dir={out}/records"]
     return {
-        "embedded-text": [f"--output_dir={out}/embedded"],
         "vocab": [
             f"--input_files={at}/corpus.txt", f"--output_file={out}/vocab.txt", "--vocab_size=160",
             "--num_unused_tokens=0",

@@ -4,7 +4,6 @@ import pytest
 
 from kbert.activity import FIRST_SECONDS, SILENT_SECONDS
 from kbert.commands import COMMANDS
-from kbert.quickstart.running_server import RunningServer
 from tests.end_to_end.listening import listen, told
 from tests.end_to_end.smallest_work import LEFT_OUT, arguments_of, write_inputs
 from tests.made_once import made_once
@@ -48,13 +47,15 @@ def test_no_silence(work, command):
 
 
 @pytest.mark.long
-def test_no_silence_around_a_served_model(served, tmp_path):
+def test_no_silence_around_a_served_model(served):
     base = f"--model_base_path={served}"
     check(listen(["label-versions", base, "--stable=1"]), "label-versions")
     ports = ["--model_name=model", "--port=0", "--rest_api_port=0"]
     check(listen(["serve", base, *ports], until="a page to try them"), "serve")
-    with RunningServer(served, "model", tmp_path) as server:
-        asked = [f"--server={server.grpc}", "--model_name=model", "--text=jump the a"]
+    from export.server.running import DevelopmentServer
+
+    with DevelopmentServer(served, "model", port=0, rest_api_port=0) as server:
+        asked = [f"--server=localhost:{server.port}", "--model_name=model", "--text=jump the a"]
         check(listen(["client", *asked]), "client")
 
 

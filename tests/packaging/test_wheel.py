@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -132,12 +133,14 @@ def test_the_wheel_names_its_packages_its_command_and_what_it_needs(installed, t
     ]
 
 
-def test_the_wheel_brings_the_page_of_the_development_server(wheel):
-    files = REPOSITORY / "export" / "server" / "page" / "files"
-    expected = {path.relative_to(REPOSITORY).as_posix() for path in files.rglob("*") if path.is_file()}
+@pytest.mark.parametrize("folder", ["export/server/page/files", "configs/quickstart"])
+def test_the_wheel_brings_the_files_that_are_no_python(wheel, folder):
+    """The page of the development server; the quickstart's recipes, and its text with the licence."""
+    files = [path for path in (REPOSITORY / folder).rglob("*") if path.is_file()]
+    expected = {path.relative_to(REPOSITORY).as_posix() for path in files}
     with zipfile.ZipFile(wheel) as archive:
-        names = {name.removeprefix("kbert_") for name in archive.namelist()}
-    assert "export/server/page/files/index.html" in expected and expected <= names
+        names = {re.sub("^kbert[_/]", "", name) for name in archive.namelist()}
+    assert expected and expected <= names
 
 
 @pytest.mark.long

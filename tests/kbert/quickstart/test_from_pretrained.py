@@ -1,15 +1,14 @@
-"""The quickstart on a pretrained encoder: which commands it gives, and what it refuses before the first."""
+"""The quickstart on a pretrained encoder: what its recipe gets, and what it refuses before the first."""
 
-import re
-from pathlib import Path
+import shlex
 
 import pytest
 
 from kbert.quickstart import from_pretrained
+from kbert.quickstart.answers import ShownExample
 from kbert.quickstart.from_pretrained import licence_of, quickstart_pretrained
-from kbert.quickstart.shown_examples import ShownExample
-
-REPOSITORY = Path(__file__).resolve().parents[3]
+from kbert.quickstart.recipe import steps_of
+from tests.docs.command_checks import faults
 
 
 @pytest.fixture
@@ -23,17 +22,20 @@ def encoder(tmp_path):
 
 
 @pytest.fixture
-def steps(monkeypatch):
-    """The steps, which are not run: script -> its arguments."""
+def values(monkeypatch):
+    """The values that the recipe gets, whose steps are not run."""
     given = {}
 
-    def step(sequence, title, module, *arguments):
-        given[module.rpartition(".")[2]] = arguments
-        return '{"accuracy": 0.75, "baseline_accuracy": 0.25, "num_examples": 16}\n'
+    def run(recipe, directory, **values):
+        given.update(values)
+        directory.mkdir()
+        (directory / "test.json").write_text(
+            '{"accuracy": 0.75, "baseline_accuracy": 0.25, "num_examples": 16}'
+        )
 
-    monkeypatch.setattr(from_pretrained.CommandSequence, "step", step)
+    monkeypatch.setattr(from_pretrained, "run_recipe", run)
     shown = [ShownExample("good text", "a", "a", True), ShownExample("bad text", "a", "b", False)]
-    monkeypatch.setattr(from_pretrained, "_shown", lambda run, test: shown)
+    monkeypatch.setattr(from_pretrained, "_shown", lambda run, train_file: shown)
     return given
 
 
@@ -44,43 +46,23 @@ def labelled_csv(path, num_rows, header="text,label"):
 
 @pytest.mark.parametrize(("num_rows", "epochs"), [(20, 5), (2_500, 2), (100_000, 1)])
 def test_a_file_of_ones_own_is_split_and_a_long_one_is_read_less_often(
-    tmp_path, encoder, steps, num_rows, epochs
+    tmp_path, encoder, values, num_rows, epochs
 ):
-    data = labelled_csv(tmp_path / "mine.csv", num_rows)
+    data = labelled_csv(tmp_path / "my file.csv", num_rows)
     quickstart_pretrained(tmp_path / "run", encoder, data)
-    assert list(steps) == ["run_finetuning", "run_evaluation", "export_savedmodel"]
-    assert {
+    training, evaluation, _ = (
+        shlex.split(command.replace("\\\n", "")) for _, command in steps_of("from_pretrained.sh", **values)
+    )
+    assert training[-3:] == [
         f"--train_file={data}",
         "--override=dev_split=0.2",
         f"--override=num_train_epochs={epochs}",
-    } <= set(steps["run_finetuning"])
-    assert {f"--eval_file={data}", "--split=dev"} <= set(steps["run_evaluation"])
+    ]
+    assert f"--init_checkpoint={encoder}" in training and faults(training, True) == []
+    assert {f"--eval_file={data}", "--split=dev"} <= set(evaluation) and faults(evaluation, True) == []
 
 
-def test_without_a_file_the_labels_are_those_of_the_quickstart(tmp_path, encoder, steps):
-    quickstart_pretrained(tmp_path / "run", encoder)
-    assert list(steps)[0] == "write_embedded_text"
-    labelled = tmp_path / "run" / "text" / "labelled"
-    assert {f"--train_file={labelled}/train.tsv", f"--dev_file={labelled}/dev.tsv"} <= set(
-        steps["run_finetuning"]
-    )
-    assert f"--eval_file={labelled}/test.tsv" in steps["run_evaluation"]
-
-
-def test_every_flag_is_one_of_its_script(tmp_path, encoder, steps):
-    shared = "".join(
-        (REPOSITORY / "kbert" / name).read_text()
-        for name in ("scripts/training_flags.py", "command_flags/closing_output.py")
-    )
-    quickstart_pretrained(tmp_path / "run", encoder, labelled_csv(tmp_path / "mine.csv", 20))
-    for script, folder in zip(steps, ("kbert/scripts", "kbert/scripts", "export"), strict=True):
-        source = (REPOSITORY / folder / f"{script}.py").read_text() + shared
-        for argument in steps[script]:
-            flag = argument.removeprefix("--").partition("=")[0]
-            assert re.search(rf'DEFINE_\w+\(\s*"{flag}"', source), f"{script} has no --{flag}"
-
-
-def test_scores_answers_licence_and_the_server_are_said(tmp_path, encoder, steps, capsys):
+def test_scores_answers_licence_and_the_server_are_said(tmp_path, encoder, values, capsys):
     quickstart_pretrained(tmp_path / "run", encoder)
     said = capsys.readouterr().out
     for part in ("75.0% of 16 texts", "25.0%", "apache-2.0", "good text", "bad text", "b; the label is a"):

@@ -3,7 +3,7 @@
 import pytest
 
 from kbert.input_pipelines.labelled_files import LabelledText
-from kbert.quickstart.shown_examples import ShownExample, shown_examples
+from kbert.quickstart.answers import ShownExample, shown_examples
 
 ROWS = [
     LabelledText(*row)

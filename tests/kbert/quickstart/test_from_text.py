@@ -2,7 +2,7 @@
 
 import pytest
 
-from kbert.quickstart.verdict import verdict
+from kbert.quickstart.from_text import verdict
 
 
 def over_seeds(mean, deviation):

@@ -1,0 +1,160 @@
+"""The quickstart from text: the steps of its recipe, then what they have made, measured and shown."""
+
+import importlib.metadata
+import math
+import os
+import platform
+import statistics
+import time
+from pathlib import Path
+
+from kbert import __version__
+from kbert.files.json_file import parse_json, read_json
+from kbert.files.safetensors_file import read_safetensors
+from kbert.files.text_file import read_lines
+from kbert.files.whole_file import write_json
+from kbert.manifest import read_manifest
+from kbert.quickstart.answers import ask_every_way
+from kbert.quickstart.recipe import run_recipe, text_folder
+from kbert.reporting.curves import draw_curves
+from kbert.reporting.quickstart.page import write_page
+from kbert.reporting.quickstart.table import results_table
+from kbert.reporting.seed_summary import FILE_NAME as SUMMARY
+from kbert.runs.checkpoint import WEIGHTS_FILE
+from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
+
+
+def quickstart(directory: Path):
+    """Runs all steps, and writes results.json, curves.png and index.html.
+
+    Args:
+      directory: a new or empty folder, or that of an earlier quickstart, which is removed.
+
+    Raises:
+      ValueError: when the folder holds something else, or a step fails.
+    """
+    began, at = time.monotonic(), paths_in(directory)
+    steps = run_recipe("from_text.sh", directory)
+    results = {
+        "kbert_version": __version__,
+        "python": platform.python_version(),
+        "tensorflow": importlib.metadata.version("tensorflow"),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "directory": str(directory.resolve()),
+        "paths": {name: str(path) for name, path in at.items()},
+        **_figures(directory, at),
+        "answers": ask_every_way(at),
+        "steps": steps,
+        "total_seconds": round(time.monotonic() - began, 1),
+    }
+    control = at["classifiers without pretraining"] / at["classifier run"].name
+    curves = draw_curves(
+        {
+            "pretraining": at["pretraining run"],
+            "classifier": at["classifier run"],
+            "classifier without pretraining": control,
+        },
+        "kbert quickstart",
+    )
+    (directory / "curves.png").write_bytes(curves)
+    write_json(results, directory / "results.json")
+    write_page(results, curves, at["this page"])
+    print("\n" + results_table(results))
+
+
+def paths_in(directory: Path) -> dict[str, Path]:
+    """Where each part of the quickstart lies, by its name in the report."""
+    return {
+        "corpus": text_folder(),
+        "vocabulary": directory / "vocab.txt",
+        "records": directory / "records",
+        "pretraining run": directory / "pretraining",
+        "classifiers": directory / "classifiers",
+        "classifiers without pretraining": directory / "classifiers_from_scratch",
+        # The first seed: never the best, which only the test passages could tell.
+        "classifier run": directory / "classifiers" / "seed-1",
+        "SavedModel": directory / "serving" / "library_area",
+        "LiteRT": directory / "litert",
+        "this page": directory / "index.html",
+    }
+
+
+def _figures(directory: Path, at: dict[str, Path]) -> dict:
+    """The figures of data, vocabulary, pretraining and classifier, and the classifier's sizes in bytes."""
+    manifest, filled = read_manifest(at["records"] / "train"), directory / "fill_mask.jsonl"
+    return {
+        "corpus": {name: manifest.statistics[name] for name in ("documents", "sentences", "tokens")}
+        | {"examples": manifest.num_examples},
+        "vocabulary": {
+            "size": manifest.vocabulary["size"],
+            "unknown_share": manifest.statistics["unknown_share"],
+        },
+        "pretraining": read_json(directory / "masked_lm.json") | _training_figures(at["pretraining run"]),
+        "fill_mask": [parse_json(line, str(filled)) for line in read_lines(filled)],
+        "classifier": _classifier_figures(read_json(directory / "classifier.json"), at),
+        "sizes": [{"what": what, "bytes": size} for what, size in _sizes(at).items()],
+    }
+
+
+def _training_figures(run_dir):
+    run = RunDirectory(run_dir)
+    rates = [
+        line["examples_per_second"] for line in read_metrics(run.metrics_file) if line["split"] == "train"
+    ]
+    weights = read_safetensors(run.checkpoint() / WEIGHTS_FILE)
+    return {
+        "num_train_steps": run.config.num_train_steps,
+        "examples_per_second": statistics.median(rates),
+        "num_parameters": sum(math.prod(tensor.shape) for tensor in weights.values()),
+    }
+
+
+def _classifier_figures(shown, at):
+    """Of the trainings over their seeds; `shown` are the metrics of the classifier that is shown."""
+    run = RunDirectory(at["classifier run"])
+    folders = {"pretrained": at["classifiers"], "from_scratch": at["classifiers without pretraining"]}
+    trained = {way: read_json(folder / SUMMARY)["metrics"] for way, folder in folders.items()}
+    scores = {
+        way: {name: metrics[f"test_{name}"] for name in ("accuracy", "f1", "loss")}
+        for way, metrics in trained.items()
+    }
+    return {
+        "labels": list(run.config.dataset.labels),
+        "num_train_examples": run.details["num_train_examples"],
+        "num_test_examples": shown["num_examples"],
+        "baseline_accuracy": shown["baseline_accuracy"],
+        "confusion": shown["confusion"],
+        **scores,
+        "verdict": verdict(scores["pretrained"]["accuracy"], scores["from_scratch"]["accuracy"]),
+    }
+
+
+def _sizes(at):
+    weights = RunDirectory(at["classifier run"]).checkpoint() / WEIGHTS_FILE
+    about = at["SavedModel"] / "1" / "assets.extra" / "kbert.json"
+    return {
+        "checkpoint, weights only": weights.stat().st_size,
+        "SavedModel, with tokenizer": read_json(about)["bytes"],
+        "LiteRT float32": (at["LiteRT"] / "model_float32.tflite").stat().st_size,
+        "LiteRT dynamic int8": (at["LiteRT"] / "model_dynamic_int8.tflite").stat().st_size,
+    }
+
+
+def verdict(pretrained: dict, from_scratch: dict) -> str:
+    """Says whether pretraining helped: only a difference larger than the deviation between seeds counts.
+
+    Args:
+      pretrained, from_scratch: the accuracy over the seeds, as `summarize_seeds` gives it: `mean`,
+        `deviation` and `values`, shares from 0 to 1.
+    """
+    points = 100 * (pretrained["mean"] - from_scratch["mean"])
+    deviation = 100 * max(pretrained["deviation"], from_scratch["deviation"])
+    seeds = f"{len(pretrained['values'])} seeds"
+    if abs(points) <= deviation:
+        return (
+            f"These {seeds} do not tell whether pretraining helped: {points:+.1f} points, and the deviation "
+            f"between seeds is {deviation:.1f}."
+        )
+    told = "Pretraining helped" if points > 0 else "Pretraining did not help; it lost"
+    return f"{told}: {points:+.1f} points of accuracy over {seeds}, which deviate by {deviation:.1f}."

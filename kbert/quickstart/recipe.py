@@ -1,0 +1,97 @@
+"""A recipe is a list of commands in a file of shell lines; each runs in its own process, as one types it."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from string import Template
+
+from kbert.activity import at_rest
+from kbert.log_lines import WIDTH, shortened
+from kbert.shipped_configs import configs_directory
+
+FOLDER = configs_directory() / "quickstart"
+_MARKER = ".kbert_quickstart"  # a folder with this file is an earlier quickstart and may be replaced
+_INDENT = "     "  # of what a step prints
+_VALUE = re.compile(r"^(\w+)=(.*)", re.MULTILINE)
+_STEP = re.compile(r"^# (.+)\n(kbert (?:.*\\\n)*.*)", re.MULTILINE)
+
+
+def run_recipe(recipe: str, directory: Path, **values: str) -> list[dict]:
+    """Runs the steps of a recipe one by one, in an empty folder; an earlier quickstart in it is removed.
+
+    Each step is shown with its title and its command; its output goes to the terminal and to `logs`.
+
+    Args:
+      recipe: see `steps_of`.
+      directory: the folder that the steps write to, `$run` in the recipe.
+      values: what other names stand for, as in `steps_of`.
+
+    Returns:
+      For each step a dict with title, command, seconds and log (from `directory` on), ready for JSON.
+
+    Raises:
+      ValueError: when the folder holds other files, or a step fails; the message then names its log.
+    """
+    done: list[dict] = []
+    steps = steps_of(recipe, run=shlex.quote(str(directory)), text=shlex.quote(str(text_folder())), **values)
+    _prepare_folder(directory)
+    for number, (title, command) in enumerate(steps, start=1):
+        print(f"\n[{number:2d}] {title}\n{_INDENT}$ " + command.replace("\n", "\n" + _INDENT), flush=True)
+        typed, began = re.sub(r" \\\n *", " ", command), time.monotonic()
+        log = directory / "logs" / f"{number:02d}_{typed.split()[1]}.log"
+        exit_code = _run([sys.executable, "-m", *shlex.split(typed)], log)
+        if exit_code:
+            raise ValueError(f"step {number} ({title}) failed with exit code {exit_code}; see {log}.")
+        seconds, place = round(time.monotonic() - began, 1), log.relative_to(directory).as_posix()
+        done.append({"title": title, "command": typed, "seconds": seconds, "log": place})
+        print(f"{_INDENT}{seconds} s, {sum(step['seconds'] for step in done):.0f} s so far", flush=True)
+    return done
+
+
+def steps_of(recipe: str, **values: str) -> list[tuple[str, str]]:
+    """The steps of a recipe: (title, command), the comment above a command and its lines as they are typed.
+
+    Args:
+      recipe: the name of a file in configs/quickstart, of shell lines: `name=value`, and commands of kbert
+        below a comment, in which `$name` is replaced.
+      values: name -> value in place of the recipe's, with the quotes that a shell needs.
+    """
+    source, known = (FOLDER / recipe).read_text(encoding="utf-8"), {}
+    for name, value in _VALUE.findall(source):
+        known[name] = values.get(name) or Template(value.strip('"')).substitute(known)
+    return _STEP.findall(Template(source).substitute(known))
+
+
+def text_folder() -> Path:
+    """Where the text and the labels of the quickstart lie, as one types it: relative where shorter."""
+    return Path(min(str(FOLDER / "text"), os.path.relpath(FOLDER / "text"), key=len))
+
+
+def _prepare_folder(directory):
+    """Makes the folder, empty but for its folder `logs`."""
+    if directory.exists() and any(directory.iterdir()):
+        if not (directory / _MARKER).is_file():
+            raise ValueError(
+                f"--directory={directory} holds other files; choose a new folder for the quickstart."
+            )
+        print(f"removing the earlier quickstart in {directory}")
+        shutil.rmtree(directory)
+    (directory / "logs").mkdir(parents=True, exist_ok=True)
+    (directory / _MARKER).touch()
+
+
+def _run(command, log):
+    """Runs a command, writes its output to `log` and to the terminal line by line; its exit code."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
+    )
+    with log.open("w", encoding="utf-8") as file, process, at_rest():
+        for line in process.stdout:
+            file.write(line)
+            print(_INDENT + shortened(line.rstrip("\n"), WIDTH - len(_INDENT)), flush=True)
+    return process.returncode

@@ -1,0 +1,122 @@
+"""The recipes: commands of kbert with flags that it has, the same typed by hand; and how they are run."""
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kbert.activity import told_when_silent
+from kbert.config import FinetuningConfig, load_config
+from kbert.quickstart import recipe
+from kbert.quickstart.from_text import paths_in
+from kbert.quickstart.recipe import run_recipe, steps_of, text_folder
+from tests.docs.command_checks import faults
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+RECIPES = ["from_text.sh", "from_pretrained.sh"]
+
+
+def words_of(name, **values):
+    return [shlex.split(command.replace("\\\n", "")) for _, command in steps_of(name, **values)]
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_command_has_its_flags_and_files(name):
+    for words in words_of(name, text=shlex.quote(str(text_folder()))):
+        assert faults(words, True) == []
+        paths = [word.rpartition("=")[2] for word in words if str(text_folder()) in word]
+        assert all(Path(path).is_file() for path in paths)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_shell_runs_the_same(name, tmp_path):
+    program = tmp_path / "kbert"
+    program.write_text("#!/bin/sh\nprintf '%s\\0' kbert \"$@\"\necho\n")
+    program.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    ran = subprocess.run(
+        ["sh", recipe.FOLDER / name], env={"PATH": path}, capture_output=True, text=True, check=True
+    )
+    assert [line.split("\0")[:-1] for line in ran.stdout.splitlines()] == words_of(name)
+
+
+def test_a_folder_with_a_blank_is_one_word():
+    for words in words_of("from_text.sh", run="'my run'"):
+        assert any("my run/" in word for word in words) and faults(words, True) == []
+
+
+def test_the_text_is_found_from_every_folder(monkeypatch):
+    for folder in (REPOSITORY, Path("/")):
+        monkeypatch.chdir(folder)
+        assert (text_folder() / "train.txt.xz").is_file()
+    monkeypatch.chdir(REPOSITORY)
+    assert text_folder() == Path("configs/quickstart/text")
+
+
+def test_the_control_differs_by_from_scratch_and_its_folder_alone():
+    pretrained, control = (set(words) for words in words_of("from_text.sh") if words[1] == "finetune")
+    at = paths_in(Path("quickstart_run"))
+    assert control - pretrained == {"--from_scratch", f"--run_dir={at['classifiers without pretraining']}"}
+    assert pretrained - control == {f"--run_dir={at['classifiers']}"}
+
+
+def test_pretraining_sees_every_position_of_the_classifier():
+    """Positions that pretraining never saw once made the pretrained classifier lose to its control."""
+    classifier = load_config(FinetuningConfig, "configs/finetuning/smoke.toml")
+    for words in words_of("from_text.sh"):
+        if words[1] == "pretraining-data":
+            (length,) = [word for word in words if word.startswith("--max_seq_length=")]
+            assert int(length.partition("=")[2]) >= classifier.max_seq_length
+
+
+@pytest.fixture
+def short_recipe(tmp_path, monkeypatch):
+    """A recipe of two commands, of which the second fails where $file is missing."""
+    monkeypatch.setattr(recipe, "FOLDER", tmp_path)
+    (tmp_path / "short.sh").write_text(
+        "run=a\n\n# What it has\nkbert configs\n\n# An aside.\n# Look\nkbert check-records \\\n"
+        "    --input_dir=$run\n"
+    )
+    return tmp_path / "run"
+
+
+def test_a_step_is_shown_and_logged_and_a_failed_one_names_its_log(short_recipe, capsys):
+    with pytest.raises(
+        ValueError, match=r"step 2 \(Look\) failed with exit code 1; see .*02_check-records.log"
+    ):
+        run_recipe("short.sh", short_recipe)
+    shown = capsys.readouterr().out
+    log = (short_recipe / "logs" / "01_configs.log").read_text()
+    assert "[ 1] What it has\n     $ kbert configs\n     configs/encoders/" in shown
+    assert log.splitlines() == [line.strip() for line in shown.splitlines() if "  configs/" in line]
+    assert f"[ 2] Look\n     $ kbert check-records \\\n         --input_dir={short_recipe}\n" in shown
+    assert "holds no" in (short_recipe / "logs" / "02_check-records.log").read_text()
+
+
+def test_steps_speak_for_themselves(short_recipe, caplog):
+    """Every few seconds a line of the quickstart's own stood between those of its steps."""
+    caplog.set_level("INFO", logger="absl")
+    with told_when_silent(0.2), pytest.raises(ValueError, match="step 2"):
+        run_recipe("short.sh", short_recipe)
+    assert len(caplog.records) < 3  # before the first step, on a slow machine
+
+
+def test_what_a_step_says_of_itself(short_recipe, monkeypatch):
+    monkeypatch.setattr(recipe, "_run", lambda command, log: 0)
+    _, step = run_recipe("short.sh", short_recipe)
+    assert step["command"] == f"kbert check-records --input_dir={short_recipe}"
+    assert (step["title"], step["log"]) == ("Look", "logs/02_check-records.log") and step["seconds"] >= 0
+
+
+def test_other_files_are_left_alone_and_an_earlier_quickstart_is_removed(short_recipe, monkeypatch):
+    monkeypatch.setattr(recipe, "_run", lambda command, log: 0)
+    for _ in range(2):
+        run_recipe("short.sh", short_recipe)
+        assert sorted(path.name for path in short_recipe.iterdir()) == [".kbert_quickstart", "logs"]
+        (short_recipe / "vocab.txt").write_text("of the run before")
+    (short_recipe / ".kbert_quickstart").unlink()
+    with pytest.raises(ValueError, match=r"holds other files; choose a new folder for the quickstart\."):
+        run_recipe("short.sh", short_recipe)
+    assert (short_recipe / "vocab.txt").is_file()
