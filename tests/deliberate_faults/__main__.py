@@ -2,8 +2,9 @@
 
   python -m tests.deliberate_faults [--only=PART_OF_A_NAME ...] [--nowithout] [--jobs=2]
 
-Ends with a table, and with exit code 1 where a fault was missed. Each fault's tests run in a process of its
-own, forked from one that has loaded TensorFlow already.
+Ends with a table, and with exit code 1 where a fault was missed. A fault is a patch of a function (patching.py),
+appended to the function's file, so that child processes see it too. Each fault's tests run in a process of
+their own, forked from one that has loaded TensorFlow already.
 """
 
 import os
@@ -18,6 +19,7 @@ from pathlib import Path
 from absl import app, flags
 
 from tests.deliberate_faults.faults import FAULTS
+from tests.deliberate_faults.patching import appended, definitions, file_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _SECONDS, _SECONDS_WITHOUT = 300, 3600  # for the tests of one fault, and for all of them without any
@@ -32,28 +34,38 @@ def main(argv):
     if len(argv) > 1:
         sys.exit(f"error: no argument {argv[1]!r} is known; see --help.")
     chosen = [fault for fault in FAULTS if any(part in fault.name for part in _ONLY.value)]
-    broken = [sentence for fault in FAULTS if (sentence := what_is_wrong(fault))]
-    if broken or not chosen:
-        sys.exit("\n".join(broken) or f"error: no fault has any of {_ONLY.value} in its name.")
+    if not chosen:
+        sys.exit(f"error: no fault has any of {_ONLY.value} in its name.")
+    files = files_of(FAULTS)
     sys.dont_write_bytecode = True  # a file that changes twice a second would be taken for the same
     with tempfile.TemporaryDirectory(prefix="deliberate_faults_") as folder:
         copies = [copy_repository(Path(folder) / str(number)) for number in range(_JOBS.value)]
         tests = sorted({test for fault in chosen for test in fault.tests})
         if _WITHOUT.value and _run_tests(copies[0], tests, Path(folder) / "without.txt") != _PASSED:
             sys.exit((Path(folder) / "without.txt").read_text() + "\nerror: they fail without any fault.")
-        answers = _run_all(chosen, copies, Path(folder))
-    print_table(answers)
+        answers = _run_all(chosen, files, copies, Path(folder))
+    print_table(answers, files)
     sys.exit(any(answer != "caught" for _, answer, _ in answers))
 
 
-def what_is_wrong(fault) -> str | None:
-    """A sentence where a fault no longer fits the code."""
-    path = REPOSITORY / fault.file
-    number = path.read_text(encoding="utf-8").count(fault.old) if path.is_file() else 0
-    if number != 1:
-        return f"error: {fault.name}: its text occurs {number} times in {fault.file}; expected once."
-    missing = [test for test in fault.tests if not (REPOSITORY / test.split("::")[0]).exists()]
-    return f"error: {fault.name}: there is no {missing[0]}." if missing else None
+def files_of(faults) -> dict[str, str]:
+    """Name of a fault -> the file that it changes. Ends with a sentence for each that fits the code no longer."""
+    defined, files, wrong = definitions(REPOSITORY), {}, []
+    for fault in faults:
+        wrong += [
+            f"{fault.name}: there is no {test}" for test in fault.tests if not _test_file(test).exists()
+        ]
+        try:
+            files[fault.name] = file_of(fault, defined)
+        except ValueError as error:
+            wrong.append(str(error))
+    if wrong:
+        sys.exit("\n".join(f"error: {sentence}" for sentence in wrong))
+    return files
+
+
+def _test_file(test):
+    return REPOSITORY / test.partition("::")[0]
 
 
 def copy_repository(folder: Path) -> Path:
@@ -69,21 +81,21 @@ def copy_repository(folder: Path) -> Path:
     return folder
 
 
-def _run_all(faults, copies, folder):
+def _run_all(faults, files, copies, folder):
     """(fault, answer, seconds) of each, as many at a time as there are copies."""
     waiting, free, running, answers = list(faults), list(copies), {}, []
     while waiting or running:
         if waiting and free:
             fault, copy = waiting.pop(0), free.pop()
-            path = copy / fault.file
+            path = copy / files[fault.name]
             whole = path.read_text(encoding="utf-8")
-            path.write_text(whole.replace(fault.old, fault.new), encoding="utf-8")
+            path.write_text(whole + appended(fault), encoding="utf-8")
             process = _fork_tests(copy, fault.tests, folder / f"output_{copy.name}.txt")
             running[process] = (fault, copy, whole, time.monotonic())
             continue
         process, status = os.wait()
         fault, copy, whole, began = running.pop(process)
-        (copy / fault.file).write_text(whole, encoding="utf-8")
+        (copy / files[fault.name]).write_text(whole, encoding="utf-8")
         free.append(copy)
         answer = _answer(os.waitstatus_to_exitcode(status))
         if answer not in ("caught", "MISSED"):
@@ -126,12 +138,13 @@ def _fork_tests(copy, tests, output, seconds=_SECONDS) -> int:
     os._exit(int(pytest.main([*arguments, *tests])))
 
 
-def print_table(answers):
+def print_table(answers, files):
     """A row for each fault, and what they come to."""
-    for fault, answer, seconds in sorted(answers, key=lambda answer: answer[0].file):
-        print(f"{answer:8}{seconds:5.0f} s  {fault.file:55}{fault.name}")
+    for fault, answer, seconds in sorted(answers, key=lambda answer: files[answer[0].name]):
+        print(f"{answer:8}{seconds:5.0f} s  {files[fault.name]:55}{fault.name}")
     caught = sum(answer == "caught" for _, answer, _ in answers)
-    print(f"{caught} of {len(answers)} faults caught.")
+    seconds = sum(seconds for _, _, seconds in answers)
+    print(f"{caught} of {len(answers)} faults caught, {seconds:.0f} s of tests.")
 
 
 if __name__ == "__main__":
