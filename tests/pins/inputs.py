@@ -111,17 +111,17 @@ def write_inputs(folder: Path):
         ),
         "train.tsv": _labelled(rng, 64),
         "dev.tsv": _labelled(rng, 16),
-        "unlabelled.tsv": _labelled(rng, 8, with_labels=False),
-        "questions.json": json.dumps(
+        "texts.tsv": _labelled(rng, 8, with_labels=False),
+        "squad.json": json.dumps(
             {"data": [{"title": "t", "paragraphs": [_paragraph(rng) for _ in range(8)]}]}
         ),
-        "words.conll": "\n\n".join(
+        "tags.conll": "\n\n".join(
             "\n".join(_tagged(word) for word in _sentence(rng).split()) for _ in range(30)
         ),
         "pretraining.toml": PRETRAINING,
         "finetuning.toml": FINETUNING,
-        "questions.toml": QUESTIONS,
-        "tagging.toml": TAGGING,
+        "squad.toml": QUESTIONS,
+        "tags.toml": TAGGING,
     }
     for name, text in texts.items():
         (folder / name).write_text(text.rstrip("\n") + "\n", encoding="utf-8")
