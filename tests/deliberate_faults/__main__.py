@@ -2,9 +2,9 @@
 
   python -m tests.deliberate_faults [--only=PART_OF_A_NAME ...] [--nowithout] [--jobs=2]
 
-Ends with a table, and with exit code 1 where a fault was missed. A fault is a patch of a function (patching.py),
-appended to the function's file, so that child processes see it too. Each fault's tests run in a process of
-their own, forked from one that has loaded TensorFlow already.
+Ends with a table, and with exit code 1 where a fault was missed. A fault is a patch of a function
+(patching.py), appended to the function's file, so that child processes see it too. Each fault's tests run in
+a process of their own, forked from one that has loaded TensorFlow already.
 """
 
 import os
@@ -49,7 +49,7 @@ def main(argv):
 
 
 def files_of(faults) -> dict[str, str]:
-    """Name of a fault -> the file that it changes. Ends with a sentence for each that fits the code no longer."""
+    """Name of a fault -> the file that it changes. Ends the program where one fits no longer."""
     defined, files, wrong = definitions(REPOSITORY), {}, []
     for fault in faults:
         wrong += [

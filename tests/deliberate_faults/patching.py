@@ -84,8 +84,8 @@ def file_of(fault: Fault, defined: dict[str, list[str]]) -> str:
     files = [file for file in defined.get(fault.target, ()) if fault.within in file]
     if len(files) != 1:
         raise ValueError(
-            f"{fault.name}: {fault.target} is defined in {len(files)} files with {fault.within!r} in their path, "
-            f"expected one: {files}. Name what took its place, or give `within`."
+            f"{fault.name}: {fault.target} is defined in {len(files)} files with {fault.within!r} in their "
+            f"path, expected one: {files}. Name what took its place, or give `within`."
         )
     return files[0]
 

@@ -52,7 +52,8 @@ IDS = {
     "records of sentence pairs": ("pairs/*.tfrecord*", f"{_MASKED} --output_dir={{out}}/pairs"),
     "records of full sentences": (
         "full/*.tfrecord*",
-        f"{_MASKED} --strategy=full_sentences --do_whole_word_mask --max_ngram_size=2 --output_dir={{out}}/full",
+        f"{_MASKED} --strategy=full_sentences --do_whole_word_mask --max_ngram_size=2 "
+        "--output_dir={out}/full",
     ),
     "records of sentence order": (
         "order/*.tfrecord*",
@@ -60,7 +61,8 @@ IDS = {
     ),
     "records of labelled pairs": (
         "pair/*.tfrecord*",
-        f"{_LABELLED} --config={{in}}/finetuning.toml --input_file={{in}}/train.tsv --output_dir={{out}}/pair",
+        f"{_LABELLED} --config={{in}}/finetuning.toml --input_file={{in}}/train.tsv "
+        "--output_dir={out}/pair",
     ),
     "records of questions": (
         "squad/*.tfrecord*",
@@ -176,7 +178,9 @@ def _leaves(value, name):
 def difference(before: dict, after: dict) -> str | None:
     """What differs, and by how much; None where all is equal to the last bit."""
     if not after or before.keys() != after.keys():
-        return f"of {len(before)} and {len(after)} names these differ: {sorted(before.keys() ^ after.keys())[:4]}"
+        return (
+            f"{len(before)} and {len(after)} names, one alone has {sorted(before.keys() ^ after.keys())[:4]}"
+        )
     pairs = {name: (np.asarray(before[name]), np.asarray(after[name])) for name in before}
     unequal = {name: pair for name, pair in pairs.items() if not np.array_equal(*pair)}
     if not unequal:
