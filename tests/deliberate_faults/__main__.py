@@ -118,6 +118,7 @@ def _run_tests(copy, tests, output):
 
 def _fork_tests(copy, tests, output, seconds=_SECONDS) -> int:
     """The number of a process that runs tests in a copy of the repository; its exit code is pytest's."""
+    import hypothesis
     import keras  # noqa: F401  # loaded once, before any fork, and nothing of it used here
     import pytest
     import tensorflow_text  # noqa: F401
@@ -133,6 +134,10 @@ def _fork_tests(copy, tests, output, seconds=_SECONDS) -> int:
     for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "kbert")]:
         del sys.modules[name]
     sys.path[:] = [str(copy), *(path for path in sys.path if Path(path or ".").resolve() != REPOSITORY)]
+    # An example that fails is enough: making it smaller takes minutes.
+    phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
+    hypothesis.settings.register_profile("first failure", phases=phases, database=None)
+    hypothesis.settings.load_profile("first failure")
     marks = "not long and not exhaustive"
     arguments = ["-x", "-q", "-m", marks, "-p", "no:cacheprovider", f"--basetemp={copy}.tests"]
     os._exit(int(pytest.main([*arguments, *tests])))

@@ -184,12 +184,12 @@ _TOKENIZATION = (
     ),
     _fault(
         "long texts: head and tail change places", "_HEAD", "lambda original: _WHOLE - original",
-        "kbert/tokenization/test_long_texts.py", within="tokenization",
+        "kbert/tokenization/test_long_texts.py::test_of_510_pieces_the_first_128_and_the_last_382_stay", within="tokenization",
     ),
     _fault(
         "long texts: a row after a gap joins the text before", "window_owners",
         "lambda original: lambda numbers: tf.cumsum(tf.cast(tf.equal(numbers, 0), tf.int32)) - 1",
-        "kbert/tokenization/test_long_texts.py",
+        "kbert/tokenization/test_long_texts.py::test_rows_after_a_gap_are_a_text_of_their_own",
     ),
 )  # fmt: skip
 
