@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 from absl import app, flags
@@ -116,9 +117,18 @@ def _run_tests(copy, tests, output):
     return os.waitstatus_to_exitcode(status)
 
 
+class _FirstFailure:
+    """Hypothesis stops at an example that fails: making it smaller takes minutes."""
+
+    def pytest_configure(self):
+        from hypothesis import Phase, settings
+
+        settings.register_profile("first", phases=[Phase.explicit, Phase.generate], database=None)
+        settings.load_profile("first")
+
+
 def _fork_tests(copy, tests, output, seconds=_SECONDS) -> int:
     """The number of a process that runs tests in a copy of the repository; its exit code is pytest's."""
-    import hypothesis
     import keras  # noqa: F401  # loaded once, before any fork, and nothing of it used here
     import pytest
     import tensorflow_text  # noqa: F401
@@ -134,13 +144,13 @@ def _fork_tests(copy, tests, output, seconds=_SECONDS) -> int:
     for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "kbert")]:
         del sys.modules[name]
     sys.path[:] = [str(copy), *(path for path in sys.path if Path(path or ".").resolve() != REPOSITORY)]
-    # An example that fails is enough: making it smaller takes minutes.
-    phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
-    hypothesis.settings.register_profile("first failure", phases=phases, database=None)
-    hypothesis.settings.load_profile("first failure")
     marks = "not long and not exhaustive"
     arguments = ["-x", "-q", "-m", marks, "-p", "no:cacheprovider", f"--basetemp={copy}.tests"]
-    os._exit(int(pytest.main([*arguments, *tests])))
+    try:
+        os._exit(int(pytest.main([*arguments, *tests], plugins=[_FirstFailure()])))
+    except BaseException:  # whatever happens: this process must not take part in what its parent does
+        traceback.print_exc()
+        os._exit(os.EX_SOFTWARE)
 
 
 def print_table(answers, files):

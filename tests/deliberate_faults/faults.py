@@ -184,7 +184,8 @@ _TOKENIZATION = (
     ),
     _fault(
         "long texts: head and tail change places", "_HEAD", "lambda original: _WHOLE - original",
-        "kbert/tokenization/test_long_texts.py::test_of_510_pieces_the_first_128_and_the_last_382_stay", within="tokenization",
+        "kbert/tokenization/test_long_texts.py::test_of_510_pieces_the_first_128_and_the_last_382_stay",
+        within="tokenization",
     ),
     _fault(
         "long texts: a row after a gap joins the text before", "window_owners",

@@ -30,8 +30,9 @@ from tests.pins.inputs import write_inputs
 REPOSITORY = Path(__file__).resolve().parents[2]
 DIGESTS = Path(__file__).with_name("digests.json")
 GOLDEN = REPOSITORY.parent / "shared" / "data" / "golden" / "checkpoints"
-_THREADS = {name: "1" for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")}
-_QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "1"}
+_ENVIRONMENT = dict.fromkeys(("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"), "1") | {
+    "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "1"
+}  # fmt: skip
 _TIMES = re.compile("_per_second|elapsed|^time$|share_of_peak")
 
 # (new, old) names of flags, such as ("--pairing", "--strategy"). A checkout whose sources lack the new name
@@ -48,7 +49,6 @@ IDS = {
         "vocab --input_files={in}/corpus.txt --vocab_size=150 --num_unused_tokens=0 --num_workers=1 "
         "--output_file={out}/learnt.txt",
     ),
-    "token ids": ("ids.jsonl", "tokenize --vocab_file={in}/vocab.txt < {in}/lines.txt > {out}/ids.jsonl"),
     "records of sentence pairs": ("pairs/*.tfrecord*", f"{_MASKED} --output_dir={{out}}/pairs"),
     "records of full sentences": (
         "full/*.tfrecord*",
@@ -61,20 +61,21 @@ IDS = {
     ),
     "records of labelled pairs": (
         "pair/*.tfrecord*",
-        f"{_LABELLED} --config={{in}}/finetuning.toml --input_file={{in}}/train.tsv "
+        f"{_LABELLED} --config={{in}}/finetuning.json --input_file={{in}}/train.tsv "
         "--output_dir={out}/pair",
     ),
     "records of questions": (
         "squad/*.tfrecord*",
-        f"{_LABELLED} --config={{in}}/squad.toml --input_file={{in}}/squad.json --output_dir={{out}}/squad",
+        f"{_LABELLED} --config={{in}}/squad.json --input_file={{in}}/questions.json "
+        "--output_dir={out}/squad",
     ),
     "records of tagged words": (
         "words/*.tfrecord*",
-        f"{_LABELLED} --config={{in}}/tags.toml --input_file={{in}}/tags.conll --output_dir={{out}}/words",
+        f"{_LABELLED} --config={{in}}/tags.json --input_file={{in}}/tags.conll --output_dir={{out}}/words",
     ),
 }
-_PRETRAIN = "pretrain --config={in}/pretraining.toml --input_dir={out}/pairs --eval_input_dir={out}/pairs"
-_FINETUNE = "finetune --config={in}/finetuning.toml --train_file={in}/train.tsv --dev_file={in}/dev.tsv"
+_PRETRAIN = "pretrain --config={in}/pretraining.json --input_dir={out}/pairs --eval_input_dir={out}/pairs"
+_FINETUNE = "finetune --config={in}/finetuning.json --train_file={in}/train.tsv --dev_file={in}/dev.tsv"
 _LAST = "checkpoints/step-00000012/*.safetensors"
 NUMBERS = {
     "losses of pretraining": ("mlm/metrics.jsonl", f"{_PRETRAIN} --run_dir={{out}}/mlm"),
@@ -138,7 +139,7 @@ def take(checkout: Path, folder: Path, pins: dict) -> dict[str, dict]:
     placed = [line.replace("{in}", str(inputs)).replace("{out}", str(out)) for line in lines]
     (folder / "steps.json").write_text(json.dumps([shlex.split(line) for line in placed]), encoding="utf-8")
     worker = [sys.executable, Path(__file__).with_name("work.py"), folder / "steps.json"]
-    environment = os.environ | _THREADS | _QUIET | {"PYTHONPATH": str(checkout)}
+    environment = os.environ | _ENVIRONMENT | {"PYTHONPATH": str(checkout)}
     done = subprocess.run(worker, cwd=checkout, env=environment, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"error: in {checkout}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -156,7 +157,7 @@ def _read(out, pattern):
     for file in sorted(out.glob(pattern)):
         if file.suffix in (".safetensors", ".npz"):
             values = dict(load_file(file) if file.suffix == ".safetensors" else np.load(file))
-        elif file.suffix == ".jsonl" and file.name != "ids.jsonl":
+        elif file.suffix == ".jsonl":
             lines = file.read_text(encoding="utf-8").splitlines()
             values = dict(_leaves([json.loads(line) for line in lines], ""))
         else:

@@ -1,7 +1,7 @@
 """What a checkout does: python work.py STEPS.json, with PYTHONPATH=CHECKOUT.
 
-A step is a command line of kbert, or one of the functions below; `<` and `>` name its standard input and
-output. TensorFlow is loaded once; each step runs in a fork of its own, as a process of its own.
+A step is a command line of kbert, or one of the functions below. TensorFlow is loaded once; each step runs
+in a fork, as in a process of its own.
 """
 
 import json
@@ -73,14 +73,8 @@ def ask_tflite(out, folder):
 
 
 def _run(words):
-    for sign, descriptor, flags in (("<", 0, os.O_RDONLY), (">", 1, os.O_WRONLY | os.O_CREAT)):
-        if sign in words:
-            place = words.index(sign)
-            os.dup2(os.open(words[place + 1], flags), descriptor)
-            del words[place : place + 2]
-    function = globals().get(words[0])
-    if function:
-        return function(*words[1:])
+    if words[0] in globals():
+        return globals()[words[0]](*words[1:])
     sys.argv = ["kbert", *words]
     runpy.run_module("kbert", run_name="__main__", alter_sys=True)
 
