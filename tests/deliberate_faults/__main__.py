@@ -20,7 +20,7 @@ from pathlib import Path
 from absl import app, flags
 
 from tests.deliberate_faults.faults import FAULTS
-from tests.deliberate_faults.patching import appended, definitions, file_of
+from tests.deliberate_faults.patching import appended, files_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _SECONDS, _SECONDS_WITHOUT = 300, 3600  # for the tests of one fault, and for all of them without any
@@ -37,7 +37,10 @@ def main(argv):
     chosen = [fault for fault in FAULTS if any(part in fault.name for part in _ONLY.value)]
     if not chosen:
         sys.exit(f"error: no fault has any of {_ONLY.value} in its name.")
-    files = files_of(FAULTS)
+    try:
+        files = files_of(FAULTS, REPOSITORY)
+    except ValueError as error:
+        sys.exit(f"error: {error}")
     sys.dont_write_bytecode = True  # a file that changes twice a second would be taken for the same
     with tempfile.TemporaryDirectory(prefix="deliberate_faults_") as folder:
         copies = [copy_repository(Path(folder) / str(number)) for number in range(_JOBS.value)]
@@ -47,26 +50,6 @@ def main(argv):
         answers = _run_all(chosen, files, copies, Path(folder))
     print_table(answers, files)
     sys.exit(any(answer != "caught" for _, answer, _ in answers))
-
-
-def files_of(faults) -> dict[str, str]:
-    """Name of a fault -> the file that it changes. Ends the program where one fits no longer."""
-    defined, files, wrong = definitions(REPOSITORY), {}, []
-    for fault in faults:
-        wrong += [
-            f"{fault.name}: there is no {test}" for test in fault.tests if not _test_file(test).exists()
-        ]
-        try:
-            files[fault.name] = file_of(fault, defined)
-        except ValueError as error:
-            wrong.append(str(error))
-    if wrong:
-        sys.exit("\n".join(f"error: {sentence}" for sentence in wrong))
-    return files
-
-
-def _test_file(test):
-    return REPOSITORY / test.partition("::")[0]
 
 
 def copy_repository(folder: Path) -> Path:

@@ -56,14 +56,34 @@ class Fault(NamedTuple):
     within: str = ""
 
 
-def definitions(repository: Path) -> dict[str, list[str]]:
+def files_of(faults, repository: Path) -> dict[str, str]:
+    """Name of a fault -> the file that defines what it patches.
+
+    Raises:
+      ValueError: with a line for each fault whose function or test is not there, or stands in several files.
+    """
+    defined, found, wrong = _definitions(repository), {}, []
+    for fault in faults:
+        files = [file for file in defined.get(fault.target, ()) if fault.within in file]
+        found[fault.name] = files[0] if files else ""
+        if len(files) != 1:
+            wrong.append(
+                f"{fault.name}: {fault.target} is defined in {len(files)} files with {fault.within!r} in "
+                f"their path, expected one: {files}. Name what took its place, or give `within`."
+            )
+        missing = [test for test in fault.tests if not (repository / test.partition("::")[0]).exists()]
+        wrong += [f"{fault.name}: there is no {test}." for test in missing]
+    if wrong or len(found) < len(faults):
+        raise ValueError("\n".join(wrong) or "two faults have the same name.")
+    return found
+
+
+def _definitions(repository):
     """Qualified name -> the files of the product that define it."""
-    found = {}
-    for folder in PRODUCT:
-        for path in sorted((repository / folder).rglob("*.py")):
-            file = path.relative_to(repository).as_posix()
-            for name in set(_names(ast.parse(path.read_text(encoding="utf-8")).body)):
-                found.setdefault(name, []).append(file)
+    found: dict[str, list[str]] = {}
+    for path in (file for folder in PRODUCT for file in sorted((repository / folder).rglob("*.py"))):
+        for name in set(_names(ast.parse(path.read_text(encoding="utf-8")).body)):
+            found.setdefault(name, []).append(path.relative_to(repository).as_posix())
     return found
 
 
@@ -77,17 +97,6 @@ def _names(body, within=""):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = (name for target in targets for name in ast.walk(target))
             yield from (within + name.id for name in names if isinstance(name, ast.Name))
-
-
-def file_of(fault: Fault, defined: dict[str, list[str]]) -> str:
-    """The file that defines what a fault patches. ValueError where it is none, or several."""
-    files = [file for file in defined.get(fault.target, ()) if fault.within in file]
-    if len(files) != 1:
-        raise ValueError(
-            f"{fault.name}: {fault.target} is defined in {len(files)} files with {fault.within!r} in their "
-            f"path, expected one: {files}. Name what took its place, or give `within`."
-        )
-    return files[0]
 
 
 def appended(fault: Fault) -> str:
