@@ -56,16 +56,6 @@ _KERNELS = (
         "kbert/kernels/test_random_bits.py",
     ),
     _fault(
-        "dropout keeps what it should drop", "dropout_mask",
-        "lambda original: lambda shape, rate, seed: original(shape, 1.0 - rate, seed)",
-        "kbert/kernels/test_random_bits.py",
-    ),
-    _fault(
-        "the same mask for every seed", "dropout_mask",
-        "lambda original: lambda shape, rate, seed: original(shape, rate, 0 * seed)",
-        "kbert/kernels/test_random_bits.py",
-    ),
-    _fault(
         "the residual connection is lost, in training", "residual_norm",
         "lambda original: lambda product, bias, residual, *a, **k: original(product, bias, 0 * residual, "
         "*a, **k)",
@@ -139,16 +129,6 @@ _TOKENIZATION = (
         "kbert/tokenization/test_segment_packer.py",
     ),
     _fault(
-        "a pair is packed as two single texts are", "SegmentPacker.__call__",
-        "lambda original: lambda self, first, second=None, *a, **k: original(self, first, None, *a, **k)",
-        "kbert/tokenization/test_segment_packer.py",
-    ),
-    _fault(
-        "the separators of a pair are forgotten when cutting is told", "SegmentPacker.truncates",
-        "lambda original: lambda self, first, second=None: original(self, first)",
-        "kbert/tokenization/test_text_rows.py",
-    ),
-    _fault(
         "the replacement character kept", "_DROPPED",
         r"lambda original: original.replace(r'\x{FFFD}', '')",
         "kbert/tokenization/test_wordpiece_tokenizer.py",
@@ -195,11 +175,6 @@ _TOKENIZATION = (
 )  # fmt: skip
 
 _INPUT_PIPELINES = (
-    _fault(
-        "short texts without any mask", "PieceMasker.num_to_predict",
-        "lambda original: lambda self, lengths: original(self, lengths) * (np.asarray(lengths) > 6)",
-        "kbert/input_pipelines/test_masking.py",
-    ),
     _fault(
         "no piece is left unchanged", "_UNCHANGED_SHARE", "lambda original: 0.0",
         "kbert/input_pipelines/test_masking.py",
@@ -252,12 +227,6 @@ _INPUT_PIPELINES = (
         "enumerate(texts)], size)",
         "kbert/input_pipelines/test_distinct_batches.py",
     ),
-    _fault(
-        "the class -1 is the last name", "named",
-        "lambda original: lambda value, names, place: names[-1] if value == -1 else original(value, "
-        "names, place)",
-        "kbert/input_pipelines/tables/test_table_rows.py::test_a_class_without_a_name_is_told_by_its_row",
-    ),
 )  # fmt: skip
 
 _TRAINING = (
@@ -272,9 +241,9 @@ _TRAINING = (
         "kbert/training/test_train_step.py",
     ),
     _fault(
-        "parts of a batch share their dropout", "TrainStep._gradients_and_sums",
-        "lambda original: lambda self, batch, part, *a: original(self, batch, 0 * part, *a)",
-        "kbert/training/test_gradient_accumulation.py",
+        "the first part of a batch is taken again and again", "_in_parts",
+        "lambda original: lambda value, parts: tf.repeat(original(value, parts)[:1], parts, 0)",
+        "kbert/training/test_gradient_accumulation.py::test_sums_over_parts_are_those_over_all_rows",
     ),
     _fault(
         "each replica divides by its own weight", "TrainStep._over_replicas",
@@ -282,28 +251,13 @@ _TRAINING = (
         "kbert/training/devices/test_strategies.py",
     ),
     _fault(
-        "the dtype of the all-reduce is forgotten", "all_reduce_gradients",
-        "lambda original: lambda gradients, sums, dtype: original(gradients, sums, 'float32')",
-        "kbert/training/devices/test_gradient_all_reduce.py",
-    ),
-    _fault(
         "an overflow does not shrink the loss scale", "DynamicLossScale.update",
         "lambda original: lambda self, finite: original(self, tf.constant(True))",
         "kbert/training/test_loss_scale.py",
     ),
     _fault(
-        "cosine over warm-up as well", "CosineDecay.decayed_share",
-        "lambda original: lambda self, step: original(self, step + self.num_warmup_steps)",
-        "kbert/training/optimizers/test_schedule.py",
-    ),
-    _fault(
         "the linear decay counts one step too many", "LinearWarmupDecay.decayed_share",
         "lambda original: lambda self, step: original(self, step + 1)",
-        "kbert/training/optimizers/test_schedule.py",
-    ),
-    _fault(
-        "time used before a stop is forgotten", "TimeBudget.restore",
-        "lambda original: lambda self, state: None",
         "kbert/training/optimizers/test_schedule.py",
     ),
     _fault(
@@ -331,20 +285,10 @@ _TRAINING = (
         "kbert/training/optimizers/test_parameter_groups.py", "kbert/training/optimizers/test_optimizers.py",
     ),
     _fault(
-        "updates counted from the first fresh phase", "Plan.first_update_of",
-        "lambda original: lambda self, number: original(self, min(number, 1))",
-        "kbert/training/test_phases.py",
-    ),
-    _fault(
         "one layer too few is frozen", "FrozenConfig.holds",
         "lambda original: lambda self, name: "
         "original(dataclasses.replace(self, layers=max(self.layers - 1, 0)), name)",
         "kbert/training/test_frozen.py",
-    ),
-    _fault(
-        "the wrong layers begin anew", "FinetuningConfig.begins_anew",
-        "lambda original: lambda self, name, n: name.startswith('layer_') ^ original(self, name, n)",
-        "kbert/experiments/test_finetuning_options.py",
     ),
     _fault(
         "means are sums", "means",
@@ -385,12 +329,6 @@ _RESUME = (
         "kbert/runs/test_best_checkpoint.py",
     ),
     _fault(
-        "a later equal is better", "BestCheckpoint._is_better",
-        "lambda original: lambda self, value, phase: original(self, value, phase) or value == "
-        "self.metrics[self.metric]",
-        "kbert/runs/test_best_checkpoint.py",
-    ),
-    _fault(
         "nothing is brought to disk", "_bring_to_disk", "lambda original: lambda path: None",
         "kbert/runs/test_checkpoint.py",
     ),
@@ -409,22 +347,12 @@ _RESUME = (
         "kbert/runs/test_checkpoint.py", within="runs",
     ),
     _fault(
-        "half a line of metrics stays", "_append",
-        "lambda original: lambda path, text: open(path, 'a').write(text[: len(text) // 2]) and None",
-        "kbert/runs/test_metrics_file.py", within="metrics",
-    ),
-    _fault(
         "a CRC of another file", "write_safetensors", "lambda original: lambda *a: original(*a) ^ 1",
         "kbert/files/test_safetensors_file.py", "kbert/runs/test_checkpoint.py",
     ),
     _fault(
         "what another process writes is swept away", "_is_abandoned", "lambda original: lambda left: True",
         "kbert/files/test_whole_file.py",
-    ),
-    _fault(
-        "a name that stands twice in JSON", "parse_json",
-        "lambda original: lambda text, where, unique_names=False: original(text, where)",
-        "kbert/files/test_json_file.py",
     ),
 )  # fmt: skip
 
@@ -465,12 +393,6 @@ _LOSSES = (
         "kbert/tasks/test_losses_by_hand.py",
     ),
     _fault(
-        "balanced weights without the number of labels", "balanced_weights",
-        "lambda original: lambda counts, labels: {k: w * len(labels) for k, w in original(counts, "
-        "labels).items()}",
-        "kbert/tasks/test_label_losses.py",
-    ),
-    _fault(
         "a weighted loss divided by the number of examples", "SequenceClassification.training_loss_weights",
         "lambda original: lambda self, batch: self.loss_weights(batch)",
         "kbert/tasks/test_label_losses.py",
@@ -490,11 +412,6 @@ _LOSSES = (
         "distillation: the temperature without its square", "_softmax_error",
         "lambda original: lambda student, teacher, temperature: original(student, teacher, temperature) "
         "/ temperature",
-        "kbert/distillation/test_losses.py",
-    ),
-    _fault(
-        "distillation: teacher and student change places", "_softmax_error",
-        "lambda original: lambda student, teacher, temperature: original(teacher, student, temperature)",
         "kbert/distillation/test_losses.py",
     ),
     _fault(
@@ -527,19 +444,9 @@ _SCORES = (
         "kbert/tasks/question_answering/test_squad_scores.py",
     ),
     _fault(
-        "SQuAD: an empty answer costs a point without an answer", "best_threshold",
-        "lambda original: lambda answers, *a: original([one or 'x' for one in answers], *a)",
-        "kbert/tasks/question_answering/test_squad_scores.py", within="squad",
-    ),
-    _fault(
         "entities: one that is cut off counts", "scores_of",
         "lambda original: lambda right, predicted, true: original(right, predicted, predicted)",
         "kbert/tasks/token_classification/test_entity_scores.py",
-    ),
-    _fault(
-        "thresholds: one place too late", "_scores",
-        "lambda original: lambda held, metric: np.roll(original(held, metric), 1)",
-        "kbert/tasks/test_thresholds.py", within="thresholds",
     ),
     _fault(
         "temperature: logits are multiplied by it", "probabilities_of",
@@ -555,11 +462,6 @@ _SCORES = (
 )  # fmt: skip
 
 _QUESTIONS = (
-    _fault(
-        "of several answers the last is learnt", "_characters",
-        "lambda original: lambda q: original(q._replace(answers=q.answers and q.answers[::-1]))",
-        "kbert/tasks/question_answering/test_windows.py", within="windows",
-    ),
     _fault(
         "answers may begin without maximal context", "_band",
         "lambda original: lambda rows, n: "
@@ -592,26 +494,9 @@ _ANSWERS = (
         "kbert/inference/test_texts.py",
     ),
     _fault(
-        "a mask beyond the end goes unnoticed", "MaskedLM.answer",
-        "lambda original: lambda self, outputs, inputs: original(self, outputs, {**inputs, 'text': ''})",
-        "kbert/tasks/test_losses_by_hand.py",
-    ),
-    _fault(
-        "a model made for bfloat16 answers in float32", "answering_model",
-        "lambda original: lambda model, precision='float32': original(model)",
-        "kbert/inference/test_predict.py::test_bfloat16_at_load_answers_nearly_alike",
-        within="answering_model",
-    ),
-    _fault(
         "ids that mean nothing are let through", "checked_token_ids",
         "lambda original: lambda inputs, limits: inputs",
         "export/test_signatures.py::test_ids_that_mean_nothing_are_an_invalid_argument",
-    ),
-    _fault(
-        "the checkpoint's pooling replaces the setting", "EmbeddingTask.with_pooling",
-        "lambda original: lambda self, pooling: "
-        "type(self)(**self.get_config() | ({'pooling': pooling.mode} if pooling else {}))",
-        "kbert/tasks/similarity/test_examples.py",
     ),
     _fault(
         "answering: neighbours and padding take part", "AttentionRows.mask",
@@ -672,21 +557,6 @@ _DATA_TOOLS = (
         "the same numbers sample and shuffle", "_SHUFFLING", "lambda original: 1",
         "tfrecords_tools/test_create_pretraining_data.py",
     ),
-    _fault(
-        "counted words weigh the same", "coverage",
-        "lambda original: lambda counts, tokens: original(dict.fromkeys(counts, 1), tokens)",
-        "tfrecords_tools/vocabulary/test_greedy_match.py",
-    ),
-    _fault(
-        "an unfinished plan of other settings is taken up", "_refuse_other_plan",
-        "lambda original: lambda *a: None",
-        "tfrecords_tools/test_create_pretraining_data.py",
-    ),
-    _fault(
-        "trimming: ids in another order", "trim_pieces",
-        "lambda original: lambda *a, **k: sorted(original(*a, **k))",
-        "tfrecords_tools/vocabulary/test_trimming.py",
-    ),
 )  # fmt: skip
 
 _EXPORTS = (
@@ -714,10 +584,6 @@ _EXPORTS = (
         "export/gate/test_answer_check.py", within="answer_check",
     ),
     _fault(
-        "an edited file is written over", "is_edited", "lambda original: lambda path: False",
-        "export/deployment/test_edited_files.py",
-    ),
-    _fault(
         "LiteRT: every row goes to the longest length", "LiteRTModel.length_for",
         "lambda original: lambda self, mask: original(self, mask) and self.lengths[-1]",
         "export/litert/test_litert_model.py",
@@ -735,16 +601,6 @@ _EXPORTS = (
         "LiteRT: the scales of other tokens", "quantize_rows",
         "lambda original: lambda table: (original(table)[0], np.roll(original(table)[1], 1, 0))",
         "export/litert/test_token_table.py",
-    ),
-    _fault(
-        "MediaPipe: capitals beyond ASCII in lower case", "words_of",
-        "lambda original: lambda text: original(text.lower())",
-        "export/litert/from_text/test_mediapipe_tokenizer.py", within="mediapipe",
-    ),
-    _fault(
-        "Python's tokenizer: a sigma is final without a letter before it", "_is_final",
-        "lambda original: lambda text, place: original('a' + text, place + 1)",
-        "export/tokenizers/test_every_language.py", within="lower_casing",
     ),
     _fault(
         "Python's tokenizer: marks in the order of the text", "_with_ordered_marks",
