@@ -233,12 +233,12 @@ _TRAINING = (
     _fault(
         "gradients are not clipped", "Optimizer.apply",
         "lambda original: lambda *a, gradient_scale=1.0: original(*a)",
-        "kbert/training/test_train_step.py",
+        "kbert/training/test_train_step.py::test_gradients_are_multiplied_by_the_factor_of_their_norm",
     ),
     _fault(
         "the same dropout in every step", "TrainStep._seed_dropout",
         "lambda original: lambda self, step, replica: original(self, 0 * step, replica)",
-        "kbert/training/test_train_step.py",
+        "kbert/training/test_train_step.py::test_dropout_differs_between_steps",
     ),
     _fault(
         "the first part of a batch is taken again and again", "_in_parts",
@@ -248,12 +248,12 @@ _TRAINING = (
     _fault(
         "each replica divides by its own weight", "TrainStep._over_replicas",
         "lambda original: lambda self, values: values",
-        "kbert/training/devices/test_strategies.py",
+        "kbert/training/devices/test_strategies.py::test_replicas_take_the_steps_of_one",
     ),
     _fault(
         "an overflow does not shrink the loss scale", "DynamicLossScale.update",
         "lambda original: lambda self, finite: original(self, tf.constant(True))",
-        "kbert/training/test_loss_scale.py",
+        "kbert/training/test_loss_scale.py::test_the_scale_doubles_after_many_good_steps_and_halves_at_an_overflow",
     ),
     _fault(
         "the linear decay counts one step too many", "LinearWarmupDecay.decayed_share",
@@ -263,17 +263,17 @@ _TRAINING = (
     _fault(
         "bias corrected for one update too many", "beta_powers",
         "lambda original: lambda config, step: original(config, step + 1)",
-        "kbert/training/optimizers/test_optimizers.py",
+        "kbert/training/optimizers/test_optimizers.py::test_adamw_equals_kerass",
     ),
     _fault(
         "the second moment decays like the first", "new_moments",
         "lambda original: lambda config, *a: original(dataclasses.replace(config, beta_2=config.beta_1), *a)",
-        "kbert/training/optimizers/test_optimizers.py",
+        "kbert/training/optimizers/test_optimizers.py::test_adamw_equals_kerass",
     ),
     _fault(
         "LAMB's ratio upside down", "_trust_ratio",
         "lambda original: lambda variable_norm, update_norm: original(update_norm, variable_norm)",
-        "kbert/training/optimizers/test_optimizers.py",
+        "kbert/training/optimizers/test_optimizers.py::test_lamb_steps_are_as_long_as_the_variable_times_the_rate",
     ),
     _fault(
         "layers learn one layer's share too little", "rate_shares",
@@ -282,13 +282,14 @@ _TRAINING = (
     ),
     _fault(
         "norms and biases are decayed", "is_decayed", "lambda original: lambda name, excluded: True",
-        "kbert/training/optimizers/test_parameter_groups.py", "kbert/training/optimizers/test_optimizers.py",
+        "kbert/training/optimizers/test_parameter_groups.py",
+        "kbert/training/optimizers/test_optimizers.py::test_lamb_steps_are_as_long_as_the_variable_times_the_rate",
     ),
     _fault(
         "one layer too few is frozen", "FrozenConfig.holds",
         "lambda original: lambda self, name: "
         "original(dataclasses.replace(self, layers=max(self.layers - 1, 0)), name)",
-        "kbert/training/test_frozen.py",
+        "kbert/training/test_frozen.py::test_names_and_numbers_of_what_is_frozen_are_those_of_a_model",
     ),
     _fault(
         "means are sums", "means",
@@ -303,7 +304,7 @@ _TRAINING = (
     _fault(
         "adapters merged without their scale", "_sum_of",
         "lambda original: lambda kernel, first, second, scale: original(kernel, first, second, 1.0)",
-        "kbert/training/test_lora.py",
+        "kbert/training/test_lora.py::test_merged_kernels_are_those_of_the_paper",
     ),
 )  # fmt: skip
 
@@ -311,17 +312,17 @@ _RESUME = (
     _fault(
         "a lost field: the sums of the open interval", "TrainingState.write",
         "lambda original: lambda self, *a, **k: setattr(self, '_sums', None) or original(self, *a, **k)",
-        "kbert/training/test_one_weight_trainings.py",
+        "kbert/training/test_one_weight_trainings.py::test_a_signal_in_an_open_interval_loses_nothing",
     ),
     _fault(
         "a lost field: what progress had counted", "TrainingState.read",
         "lambda original: lambda self, path: original(self, path) or setattr(self, 'progress', None)",
-        "kbert/training/test_one_weight_trainings.py",
+        "kbert/training/test_one_weight_trainings.py::test_a_killed_run_resumes_to_the_very_same_numbers",
     ),
     _fault(
         "a lost field: the optimizer's moments", "TrainingState.read_optimizer",
         "lambda original: lambda self, path, variables: {}",
-        "kbert/training/test_one_weight_trainings.py", "kbert/training/test_trainer.py",
+        "kbert/training/test_one_weight_trainings.py::test_a_killed_run_resumes_to_the_very_same_numbers",
     ),
     _fault(
         "patience lost in a stop", "BestCheckpoint.restore",
@@ -330,21 +331,22 @@ _RESUME = (
     ),
     _fault(
         "nothing is brought to disk", "_bring_to_disk", "lambda original: lambda path: None",
-        "kbert/runs/test_checkpoint.py",
+        "kbert/runs/test_checkpoint.py::test_all_is_on_the_disk_before_the_folder_has_its_name",
     ),
     _fault(
         "one checkpoint too few is kept", "_delete_old",
         "lambda original: lambda folder, newest, keep, *a: original(folder, newest, max(keep - 1, 1), *a)",
-        "kbert/runs/test_checkpoint.py",
+        "kbert/runs/test_checkpoint.py::test_the_newest_are_kept_and_unfinished_ones_ignored",
     ),
     _fault(
         "checkpoints in the order of their names", "list_checkpoints",
         "lambda original: lambda folder: sorted(original(folder))",
-        "kbert/runs/test_checkpoint.py",
+        "kbert/runs/test_checkpoint.py::test_steps_are_ordered_as_numbers",
     ),
     _fault(
         "damaged files pass", "verify", "lambda original: lambda *a, **k: None",
-        "kbert/runs/test_checkpoint.py", within="runs",
+        "kbert/runs/test_checkpoint.py::test_a_damaged_newest_checkpoint_gives_way_to_the_one_before",
+        within="runs",
     ),
     _fault(
         "a CRC of another file", "write_safetensors", "lambda original: lambda *a: original(*a) ^ 1",
@@ -360,19 +362,21 @@ _CHECKPOINTS = (
     _fault(
         "infinite numbers pass for weights", "_require_finite",
         "lambda original: lambda array, numbers, what: None",
-        "kbert/checkpoints/test_finite_weights.py", within="stored_tensor",
+        "kbert/checkpoints/test_finite_weights.py::test_short_floats_are_checked_too",
+        within="stored_tensor",
     ),
     _fault(
         "Hugging Face's query for key", "HUGGING_FACE",
         "lambda original: original | {'body': "
         "tuple(row._replace(outside=row.outside.replace('self.query', 'self.k') "
         ".replace('self.key', 'self.query').replace('self.k.', 'self.key.')) for row in original['body'])}",
-        "kbert/checkpoints/hugging_face/test_folder.py", within="conversion",
+        "kbert/checkpoints/hugging_face/test_folder.py::test_stored_models_of_transformers_give_their_stored_answers",
+        within="conversion",
     ),
     _fault(
         "kernels of other houses are not turned", "StoredTensor.as_finite_float32",
         "lambda original: lambda self, what, transposed=False: original(self, what)",
-        "kbert/checkpoints/hugging_face/test_folder.py",
+        "kbert/checkpoints/hugging_face/test_folder.py::test_stored_models_of_transformers_give_their_stored_answers",
     ),
     _fault(
         "new positions all take the first row", "resize_positions",
@@ -382,7 +386,8 @@ _CHECKPOINTS = (
     ),
     _fault(
         "Adam's moments read as weights", "_SLOTS", "lambda original: re.compile(r'beta[12]_power')",
-        "kbert/checkpoints/test_google_tf1.py", within="tf1",
+        "kbert/checkpoints/test_google_tf1.py::test_every_weight_is_taken_and_every_slot_is_named",
+        within="tf1",
     ),
 )  # fmt: skip
 
@@ -501,13 +506,13 @@ _ANSWERS = (
     _fault(
         "answering: neighbours and padding take part", "AttentionRows.mask",
         "lambda original: lambda self, *a: tf.zeros_like(original(self, *a))",
-        "kbert/answering/test_answering_model.py",
+        "kbert/answering/test_attention_rows.py::test_tokens_attend_to_their_example_and_come_back",
     ),
     _fault(
         "answering: texts in a shared row overlap", "shared_rows",
         "lambda original: lambda lengths: (lambda row, column, *rest: (row, 0 * column, "
         "*rest))(*original(lengths))",
-        "kbert/answering/test_attention_rows.py",
+        "kbert/answering/test_attention_rows.py::test_examples_share_rows_without_overlap",
     ),
     _fault(
         "answering: the first token of the next text", "RealTokens.take_first",
@@ -517,7 +522,8 @@ _ANSWERS = (
     _fault(
         "answering: copies where weights may change", "_weights_of",
         "lambda original: lambda *a: tuple(tf.Variable(w, trainable=False) for w in original(*a))",
-        "kbert/answering/test_answering_model.py", within="answering",
+        "kbert/answering/test_answering_model.py::test_it_follows_the_weights_of_the_model",
+        within="answering",
     ),
 )  # fmt: skip
 
@@ -545,7 +551,7 @@ _DATA_TOOLS = (
     ),
     _fault(
         "near duplicates are one hash nearer", "MIN_EQUAL_HASHES", "lambda original: original + 1",
-        "tfrecords_tools/corpus/test_duplicates.py",
+        "tfrecords_tools/corpus/test_duplicates.py::test_near_duplicates_are_those_of_comparing_each_with_all_that_stay",
     ),
     _fault(
         "varints of 128 in one byte", "_packed_varints",
@@ -555,7 +561,7 @@ _DATA_TOOLS = (
     ),
     _fault(
         "the same numbers sample and shuffle", "_SHUFFLING", "lambda original: 1",
-        "tfrecords_tools/test_create_pretraining_data.py",
+        "tfrecords_tools/test_create_pretraining_data.py::test_each_stage_draws_numbers_of_its_own",
     ),
 )  # fmt: skip
 
@@ -586,7 +592,7 @@ _EXPORTS = (
     _fault(
         "LiteRT: every row goes to the longest length", "LiteRTModel.length_for",
         "lambda original: lambda self, mask: original(self, mask) and self.lengths[-1]",
-        "export/litert/test_litert_model.py",
+        "export/litert/test_litert_model.py::test_the_shortest_length_that_fits_is_asked",
     ),
     _fault(
         "LiteRT: differences of the first batch alone", "_by_row",
@@ -595,17 +601,19 @@ _EXPORTS = (
     ),
     _fault(
         "LiteRT: weights that are not aligned", "_ALIGNMENT", "lambda original: 1",
-        "export/litert/test_token_table.py", within="flatbuffer",
+        "export/litert/test_token_table.py::test_weights_are_aligned_and_a_file_without_int8_table_stays_as_it_is",
+        within="flatbuffer",
     ),
     _fault(
         "LiteRT: the scales of other tokens", "quantize_rows",
         "lambda original: lambda table: (original(table)[0], np.roll(original(table)[1], 1, 0))",
-        "export/litert/test_token_table.py",
+        "export/litert/test_token_table.py::test_a_scale_for_each_row",
     ),
     _fault(
         "Python's tokenizer: marks in the order of the text", "_with_ordered_marks",
         "lambda original: lambda text: text",
-        "export/tokenizers/test_every_language.py", within="lower_casing",
+        "export/tokenizers/test_every_language.py::test_random_texts_split_as_in_the_graph",
+        within="lower_casing",
     ),
 )  # fmt: skip
 
