@@ -233,7 +233,7 @@ _TRAINING = (
     _fault(
         "gradients are not clipped", "Optimizer.apply",
         "lambda original: lambda *a, gradient_scale=1.0: original(*a)",
-        "kbert/training/test_train_step.py::test_gradients_are_multiplied_by_the_factor_of_their_norm",
+        "kbert/training/optimizers/test_optimizers.py::test_a_gradient_scale_is_as_scaled_gradients",
     ),
     _fault(
         "the same dropout in every step", "TrainStep._seed_dropout",
@@ -299,7 +299,7 @@ _TRAINING = (
     _fault(
         "dropout in evaluations", "EvaluationStep._outputs",
         "lambda original: lambda self, inputs: self._model(inputs, training=True)",
-        "kbert/training/test_train_step.py",
+        "kbert/training/test_trainer.py::test_evaluation_counts_every_example_once",
     ),
     _fault(
         "adapters merged without their scale", "_sum_of",
@@ -315,9 +315,9 @@ _RESUME = (
         "kbert/training/test_one_weight_trainings.py::test_a_signal_in_an_open_interval_loses_nothing",
     ),
     _fault(
-        "a lost field: what progress had counted", "TrainingState.read",
-        "lambda original: lambda self, path: original(self, path) or setattr(self, 'progress', None)",
-        "kbert/training/test_one_weight_trainings.py::test_a_killed_run_resumes_to_the_very_same_numbers",
+        "a resumed run counts its evaluation twice", "TrainingProgress.state",
+        "lambda original: lambda self, step: original(self, step) | {'num_lines': self._num_lines}",
+        "kbert/training/measuring/test_progress.py",
     ),
     _fault(
         "a lost field: the optimizer's moments", "TrainingState.read_optimizer",
@@ -414,9 +414,9 @@ _LOSSES = (
         "kbert/tasks/test_losses_by_hand.py",
     ),
     _fault(
-        "distillation: the temperature without its square", "_softmax_error",
-        "lambda original: lambda student, teacher, temperature: original(student, teacher, temperature) "
-        "/ temperature",
+        "distillation: the temperature without its square", "soft_label_error",
+        "lambda original: lambda student, teacher, temperature: "
+        "original(student, teacher, temperature) / temperature",
         "kbert/distillation/test_losses.py",
     ),
     _fault(
