@@ -2,8 +2,9 @@
 
   python -m tests.deliberate_faults [--only=PART_OF_A_NAME ...] [--nowithout] [--jobs=2]
 
-Ends with a table, and with exit code 1 where a fault was missed. Each fault's tests run in a process of its
-own, forked from one that has loaded TensorFlow already.
+Ends with a table, and with exit code 1 where a fault was missed. A fault is a patch of a function
+(patching.py), appended to the function's file, so that child processes see it too. Each fault's tests run in
+a process of their own, forked from one that has loaded TensorFlow already.
 """
 
 import os
@@ -13,11 +14,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 from absl import app, flags
 
 from tests.deliberate_faults.faults import FAULTS
+from tests.deliberate_faults.patching import appended, files_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _SECONDS, _SECONDS_WITHOUT = 300, 3600  # for the tests of one fault, and for all of them without any
@@ -32,28 +35,21 @@ def main(argv):
     if len(argv) > 1:
         sys.exit(f"error: no argument {argv[1]!r} is known; see --help.")
     chosen = [fault for fault in FAULTS if any(part in fault.name for part in _ONLY.value)]
-    broken = [sentence for fault in FAULTS if (sentence := what_is_wrong(fault))]
-    if broken or not chosen:
-        sys.exit("\n".join(broken) or f"error: no fault has any of {_ONLY.value} in its name.")
+    if not chosen:
+        sys.exit(f"error: no fault has any of {_ONLY.value} in its name.")
+    try:
+        files = files_of(FAULTS, REPOSITORY)
+    except ValueError as error:
+        sys.exit(f"error: {error}")
     sys.dont_write_bytecode = True  # a file that changes twice a second would be taken for the same
     with tempfile.TemporaryDirectory(prefix="deliberate_faults_") as folder:
         copies = [copy_repository(Path(folder) / str(number)) for number in range(_JOBS.value)]
         tests = sorted({test for fault in chosen for test in fault.tests})
         if _WITHOUT.value and _run_tests(copies[0], tests, Path(folder) / "without.txt") != _PASSED:
             sys.exit((Path(folder) / "without.txt").read_text() + "\nerror: they fail without any fault.")
-        answers = _run_all(chosen, copies, Path(folder))
-    print_table(answers)
+        answers = _run_all(chosen, files, copies, Path(folder))
+    print_table(answers, files)
     sys.exit(any(answer != "caught" for _, answer, _ in answers))
-
-
-def what_is_wrong(fault) -> str | None:
-    """A sentence where a fault no longer fits the code."""
-    path = REPOSITORY / fault.file
-    number = path.read_text(encoding="utf-8").count(fault.old) if path.is_file() else 0
-    if number != 1:
-        return f"error: {fault.name}: its text occurs {number} times in {fault.file}; expected once."
-    missing = [test for test in fault.tests if not (REPOSITORY / test.split("::")[0]).exists()]
-    return f"error: {fault.name}: there is no {missing[0]}." if missing else None
 
 
 def copy_repository(folder: Path) -> Path:
@@ -69,21 +65,21 @@ def copy_repository(folder: Path) -> Path:
     return folder
 
 
-def _run_all(faults, copies, folder):
+def _run_all(faults, files, copies, folder):
     """(fault, answer, seconds) of each, as many at a time as there are copies."""
     waiting, free, running, answers = list(faults), list(copies), {}, []
     while waiting or running:
         if waiting and free:
             fault, copy = waiting.pop(0), free.pop()
-            path = copy / fault.file
+            path = copy / files[fault.name]
             whole = path.read_text(encoding="utf-8")
-            path.write_text(whole.replace(fault.old, fault.new), encoding="utf-8")
+            path.write_text(whole + appended(fault), encoding="utf-8")
             process = _fork_tests(copy, fault.tests, folder / f"output_{copy.name}.txt")
             running[process] = (fault, copy, whole, time.monotonic())
             continue
         process, status = os.wait()
         fault, copy, whole, began = running.pop(process)
-        (copy / fault.file).write_text(whole, encoding="utf-8")
+        (copy / files[fault.name]).write_text(whole, encoding="utf-8")
         free.append(copy)
         answer = _answer(os.waitstatus_to_exitcode(status))
         if answer not in ("caught", "MISSED"):
@@ -102,6 +98,16 @@ def _answer(exit_code):
 def _run_tests(copy, tests, output):
     _, status = os.waitpid(_fork_tests(copy, tests, output, _SECONDS_WITHOUT), 0)
     return os.waitstatus_to_exitcode(status)
+
+
+class _FirstFailure:
+    """Hypothesis stops at an example that fails: making it smaller takes minutes."""
+
+    def pytest_configure(self):
+        from hypothesis import Phase, settings
+
+        settings.register_profile("first", phases=[Phase.explicit, Phase.generate], database=None)
+        settings.load_profile("first")
 
 
 def _fork_tests(copy, tests, output, seconds=_SECONDS) -> int:
@@ -123,15 +129,20 @@ def _fork_tests(copy, tests, output, seconds=_SECONDS) -> int:
     sys.path[:] = [str(copy), *(path for path in sys.path if Path(path or ".").resolve() != REPOSITORY)]
     marks = "not long and not exhaustive"
     arguments = ["-x", "-q", "-m", marks, "-p", "no:cacheprovider", f"--basetemp={copy}.tests"]
-    os._exit(int(pytest.main([*arguments, *tests])))
+    try:
+        os._exit(int(pytest.main([*arguments, *tests], plugins=[_FirstFailure()])))
+    except BaseException:  # whatever happens: this process must not take part in what its parent does
+        traceback.print_exc()
+        os._exit(os.EX_SOFTWARE)
 
 
-def print_table(answers):
+def print_table(answers, files):
     """A row for each fault, and what they come to."""
-    for fault, answer, seconds in sorted(answers, key=lambda answer: answer[0].file):
-        print(f"{answer:8}{seconds:5.0f} s  {fault.file:55}{fault.name}")
+    for fault, answer, seconds in sorted(answers, key=lambda answer: files[answer[0].name]):
+        print(f"{answer:8}{seconds:5.0f} s  {files[fault.name]:55}{fault.name}")
     caught = sum(answer == "caught" for _, answer, _ in answers)
-    print(f"{caught} of {len(answers)} faults caught.")
+    seconds = sum(seconds for _, _, seconds in answers)
+    print(f"{caught} of {len(answers)} faults caught, {seconds:.0f} s of tests.")
 
 
 if __name__ == "__main__":
