@@ -14,7 +14,6 @@ run_dir/
 """
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.safetensors_file import read_safetensors
 from kbert.files.stored_tensor import StoredTensor
-from kbert.files.whole_file import write_json
+from kbert.files.whole_file import is_temporary, write_json
 from kbert.runs import checkpoint
 from kbert.runs.base_weights import base_file, merged_weights
 from kbert.runs.best_checkpoint import read_index
@@ -376,9 +375,7 @@ def _is_free(path):
     """Whether a folder without run.json is empty, or holds what is left of a start that failed."""
     names = {entry.name for entry in path.iterdir()}
     begun = (LOCK_FILE, "vocab.txt", "config.json")
-    return not names or (
-        LOCK_FILE in names and all(n in begun or re.fullmatch(r".+\.\d+\.tmp", n) for n in names)
-    )
+    return not names or (LOCK_FILE in names and all(name in begun or is_temporary(name) for name in names))
 
 
 def _flatten(values, prefix=""):

@@ -535,7 +535,12 @@ _RUNS_AND_FILES = (
     ),
     _fault(
         "what another process writes is swept away", "kbert/files/whole_file.py",
-        "return try_lock(descriptor) is True", "return True",
+        "if try_lock(descriptor) is not True:", "if False:",
+        "kbert/files/test_whole_file.py",
+    ),
+    _fault(
+        "a temporary name that can be foreseen", "kbert/files/whole_file.py",
+        "{secrets.token_hex(4)}", "{0:08x}",
         "kbert/files/test_whole_file.py",
     ),
     _fault(

@@ -195,7 +195,7 @@ def test_weights_that_are_no_numbers_are_not_exported(run_with_nan, tmp_path):
 
 def test_what_a_killed_export_left_goes_away_with_the_next(finetuned_run, tmp_path, monkeypatch):
     monkeypatch.setattr(answer_check, "check_answers", unchecked)
-    left = tmp_path / "1.4194303.tmp"  # no process has so high a number
+    left = tmp_path / "1.4194303.0123abcd.tmp"  # no process has so high a number
     left.mkdir()
     (left / "saved_model.pb").write_bytes(b"half")
     (tmp_path / "\u00b2").mkdir()  # a digit, but no number

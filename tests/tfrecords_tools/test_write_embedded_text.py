@@ -73,7 +73,7 @@ def test_the_library_is_never_written_into(small_library, tmp_path):
 def test_what_a_killed_run_has_left_goes_away(small_library, tmp_path):
     number = subprocess.Popen(["true"])
     number.wait()
-    left = tmp_path / f"out.{number.pid}.tmp"
+    left = tmp_path / f"out.{number.pid}.0123abcd.tmp"
     left.mkdir()
     write_embedded_text.write_embedded_text(small_library, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["library", "out"]

@@ -171,7 +171,7 @@ with writer(sys.argv[1]) as open_writer:
     ended = subprocess.run([sys.executable, "-c", program, str(tmp_path / "out")])
     assert ended.returncode == -signal.SIGKILL
     (left,) = tmp_path.iterdir()
-    assert re.fullmatch(r"out\.\d+\.tmp", left.name)
+    assert re.fullmatch(r"out\.\d+\.[0-9a-f]{8}\.tmp", left.name)
     with pytest.raises(ValueError, match="no finished set of records"):
         read_manifest(left)
     assert write_ten(tmp_path / "out").num_examples == 10, "the next run is not in its way"
