@@ -204,6 +204,5 @@ def _pretraining_records(run, eval_file, input_dir, records_errors, held_out=Fal
             "records with --strategy=sentence_pairs or sentence_order."
         )
     records.require_room(run.config.encoder)
-    if records_errors == "skip":
-        records.leave_out_damaged()
+    records.check(records_errors)
     return records, records.evaluation_batches

@@ -539,6 +539,11 @@ _RUNS_AND_FILES = (
         "kbert/files/test_whole_file.py",
     ),
     _fault(
+        "labels that change places in a manifest", "kbert/manifest.py",
+        "        _require_checksum(values)\n", "        pass\n",
+        "kbert/test_manifest.py",
+    ),
+    _fault(
         "a temporary name that can be foreseen", "kbert/files/whole_file.py",
         "{secrets.token_hex(4)}", "{0:08x}",
         "kbert/files/test_whole_file.py",
