@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kbert.files.folder_lock import try_lock
+from kbert.files.full_disk import naming_full_disk
 
 _TEMPORARY = r"(\.old)?\.\d+\.[0-9a-f]{8}\.tmp"  # what follows the final name: process, random number
 
@@ -128,7 +129,8 @@ def _locked_aside(path, make):
             break
         os.close(descriptor)
     try:
-        yield aside
+        with naming_full_disk(path, aside):
+            yield aside
     finally:
         os.close(descriptor)
 

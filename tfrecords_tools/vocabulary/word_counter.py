@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from absl import logging
 
+from kbert.files.full_disk import naming_full_disk
 from kbert.progress import Progress
 from tfrecords_tools.corpus.byte_batches import byte_batches
 from tfrecords_tools.corpus.documents import Problems, TextFormat, Unit, plan_units, read_lines_of_unit
@@ -80,7 +81,8 @@ def count_words(
     sizes = [sum(map(_num_bytes, units)) for units in groups]
     pool = pool or WorkerPool(1)
     progress = Progress("Counted", "bytes", sum(sizes), num_workers=pool.num_workers)
-    with tempfile.TemporaryDirectory(prefix="word_counts_") as folder:
+    beside = tempfile.gettempdir()
+    with tempfile.TemporaryDirectory(prefix="word_counts_") as folder, naming_full_disk(beside, folder):
         work = functools.partial(
             count_units,
             do_lower_case=do_lower_case,
