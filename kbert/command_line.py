@@ -42,12 +42,12 @@ _PROJECT = Path(__file__).resolve().parent.parent
 def run(main, *config_classes):
     """Parses the flags, runs `main(argv)` and leaves the process with its exit code.
 
-    A user can mend a ValueError, an OSError (a missing file, an existing file), a full disk, whoever found it,
-    and a FloatingPointError (the loss is not finite any more). Such an error becomes the single line `error: ...`
-    on standard error, with exit code 1; `--verbosity=1` also shows the traceback. The same holds for an error
-    that was raised inside an input pipeline, where TensorFlow wraps it. Ctrl-C gives exit code 130. A
-    training that was stopped by SIGTERM gives 143. Any other exception is a bug in kbert and keeps its
-    traceback.
+    A user can mend a ValueError, an OSError (a missing file, an existing file), a full disk, whoever found
+    it, and a FloatingPointError (the loss is not finite any more). Such an error becomes the single line
+    `error: ...` on standard error, with exit code 1; `--verbosity=1` also shows the traceback. The same holds
+    for an error that was raised inside an input pipeline, where TensorFlow wraps it. Ctrl-C gives exit code
+    130. A training that was stopped by SIGTERM gives 143. Any other exception is a bug in kbert and keeps
+    its traceback.
 
     Args:
       main: function of one argument, the command line that absl's flags left over: the program's name.
