@@ -291,22 +291,41 @@ class RunDirectory:
             )
         return there[steps.index(int(which))]
 
-    @activity("reading the model")
     def load_model(self, which: str | int | None = None):
-        """Task and model with a checkpoint's weights, in float32.
+        """Task and model with a checkpoint's weights, in float32: (task, Keras model).
+
+        Arguments and errors are those of `load_checkpoint`.
+        """
+        _, task, model = self.load_checkpoint(which)
+        return task, model
+
+    @activity("reading the model")
+    def load_checkpoint(self, which: str | int | None = None):
+        """Task and model with a checkpoint's weights, in float32, and which checkpoint it was.
+
+        A run that is still training may delete it meanwhile. Then that one is read which `which` means by
+        now. Who needs the checkpoint's folder takes it from here: a second `checkpoint(which)` may be new.
 
         Args:
           which: see `checkpoint`.
 
         Returns:
-          (task, Keras model).
+          (the checkpoint's folder, task, Keras model).
 
         Raises:
           ValueError: when there is no such checkpoint, or it is damaged.
         """
+        while True:
+            path = self.checkpoint(which)
+            try:
+                return path, *self._load(path)
+            except (ValueError, OSError):
+                if path.is_dir():
+                    raise
+
+    def _load(self, path):
         from kbert.encoder import BertEncoder  # loads Keras, which a run's files can do without
 
-        path = self.checkpoint(which)
         try:
             checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
         except checkpoint.DamagedCheckpoint as error:
