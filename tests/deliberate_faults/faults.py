@@ -500,7 +500,7 @@ _TRAINING = (
 _RUNS_AND_FILES = (
     _fault(
         "a dropped fsync", "kbert/runs/checkpoint.py",
-        "            _bring_to_disk(aside / name)\n", "",
+        "        _bring_to_disk(folder / name)\n", "",
         "kbert/runs/test_checkpoint.py",
     ),
     _fault(
