@@ -41,10 +41,11 @@ class ServingModel:
     def __init__(
         self, source: RunDirectory | LoadedModel, precision: str = "float32", attention: bool = False
     ):
-        self.checkpoint: Path | str
+        self.checkpoint: Path | str | None
         if isinstance(source, RunDirectory):
             _require_answers(source.path, source.task())  # known before its weights are read
-            self.checkpoint, self.loaded = source.checkpoint(), LoadedModel.from_run(source)
+            self.loaded = LoadedModel.from_run(source)
+            self.checkpoint = self.loaded.checkpoint
         else:
             _require_answers(source.source, source.task)
             self.checkpoint, self.loaded = source.source, source

@@ -28,6 +28,7 @@ from absl import app, flags, logging
 from kbert.activity import activity, told_when_silent
 from kbert.command_flags.flag_errors import parse_flags
 from kbert.command_flags.help_page import program
+from kbert.files import full_disk
 from kbert.log_lines import LineFormatter
 from kbert.pipeline_error import error_inside
 from kbert.stop_signal import StoppedBySignal
@@ -41,12 +42,12 @@ _PROJECT = Path(__file__).resolve().parent.parent
 def run(main, *config_classes):
     """Parses the flags, runs `main(argv)` and leaves the process with its exit code.
 
-    A user can mend a ValueError, an OSError (a missing file, an existing file, a full disk) and a
-    FloatingPointError (the loss is not finite any more). Such an error becomes the single line `error: ...`
-    on standard error, with exit code 1; `--verbosity=1` also shows the traceback. The same holds for an error
-    that was raised inside an input pipeline, where TensorFlow wraps it. Ctrl-C gives exit code 130. A
-    training that was stopped by SIGTERM gives 143. Any other exception is a bug in kbert and keeps its
-    traceback.
+    A user can mend a ValueError, an OSError (a missing file, an existing file), a full disk, whoever found
+    it, and a FloatingPointError (the loss is not finite any more). Such an error becomes the single line
+    `error: ...` on standard error, with exit code 1; `--verbosity=1` also shows the traceback. The same holds
+    for an error that was raised inside an input pipeline, where TensorFlow wraps it. Ctrl-C gives exit code
+    130. A training that was stopped by SIGTERM gives 143. Any other exception is a bug in kbert and keeps
+    its traceback.
 
     Args:
       main: function of one argument, the command line that absl's flags left over: the program's name.
@@ -64,7 +65,9 @@ def run(main, *config_classes):
                     "quotes: --input_files='corpus/*.txt'."
                 )
             with told_when_silent(script=program()), progress_on_one_line(handler):
-                return main(argv)
+                code = main(argv)
+            _flush_output()
+            return code
         except StoppedBySignal as stop:
             print(stop, file=sys.stderr)
             return stop.exit_code
@@ -74,9 +77,8 @@ def run(main, *config_classes):
     def guarded_flags(argv):
         try:
             return parse_flags(argv, config_classes)
-        except ValueError as error:
-            print(f"error: {error}", file=sys.stderr)
-            sys.exit(1)
+        except (ValueError, OSError) as error:
+            sys.exit(_exit_code(error))
 
     interrupt.end_at_interrupt()
     try:
@@ -104,17 +106,29 @@ def _end_at_once(end: SystemExit):
     os._exit(end.code or 0)
 
 
+def _flush_output():
+    """Writes what was printed. What cannot be written is given up: the end of the process would try again."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+
+
 def _exit_code(error):
     """Prints in one line why `main` ended, and returns the exit code. A bug is raised again."""
+    with contextlib.suppress(OSError):
+        _flush_output()
     if interrupt.is_from_interrupt(error):
         interrupt.forget_interrupt()
         print(interrupt.MESSAGE, file=sys.stderr)
         return interrupt.EXIT_CODE
+    sentence = full_disk.sentence_of(error)
     mendable = error if isinstance(error, _MENDABLE) else error_inside(error)
-    if not isinstance(mendable, _MENDABLE):
+    if sentence is None and not isinstance(mendable, _MENDABLE):
         raise error
     logging.debug("Traceback of the error below:", exc_info=True)
-    print(f"error: {mendable}", file=sys.stderr)
+    print(f"error: {sentence or mendable}", file=sys.stderr)
     return 1
 
 

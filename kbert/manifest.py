@@ -22,8 +22,8 @@ from kbert.files.whole_file import write_json
 FILE_NAME = "manifest.json"
 VOCABULARY_FILE_NAME = "vocab.txt"  # copied beside the shards: ids mean nothing without it
 
-# 0: files without a version number. 1: with the size and digest of each shard.
-FORMAT_VERSION = 1
+# 0: files without a version number. 1: with the size and digest of each shard. 2: with a checksum.
+FORMAT_VERSION = 2
 
 _LONGEST_NAME = 255  # characters, the limit of most file systems
 _LARGEST_FEATURE = 1 << 24  # values of one example; TensorFlow allocates them before it reads the record
@@ -87,6 +87,7 @@ class Manifest:
         values["format_version"] = FORMAT_VERSION
         values["features"] = {name: _without_none(feature) for name, feature in self.features.items()}
         values["shards"] = [_without_none(shard) for shard in self.shards]
+        values["checksum"] = _checksum(values)
         write_json(values, Path(directory) / FILE_NAME)
 
 
@@ -117,8 +118,8 @@ def read_manifest(directory: str | Path) -> Manifest:
     """Reads the manifest of a folder of records; older formats are read too.
 
     Raises:
-      ValueError: when there is no manifest (the tool that writes it did not finish), when it is broken or has
-        a newer format, or when a shard that it names is missing.
+      ValueError: when there is no manifest (the tool that writes it did not finish), when it is broken, was
+        edited or has a newer format, or when a shard that it names is missing.
     """
     path = Path(directory) / FILE_NAME
     if not path.is_file():
@@ -155,6 +156,19 @@ def _format_version(values):
     return _number(version, "format_version")
 
 
+def _checksum(values):
+    """The SHA-256 of all that the manifest says, whatever its white space and the order of its names."""
+    content = json.loads(json.dumps(values))  # as it is read back: lists for tuples, texts for keys
+    content.pop("checksum", None)
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode("utf-8")).hexdigest()
+
+
+def _require_checksum(values):
+    """Labels that changed places are valid, too: only a checksum finds what was edited."""
+    if values.get("checksum") != _checksum(values):
+        raise ValueError("it is not the content that was written, says its checksum; do not edit it")
+
+
 def _manifest(values, version):
     missing = {"kind", "features", "shards", "vocabulary", "settings", "statistics"} - set(values)
     if missing:
@@ -164,7 +178,7 @@ def _manifest(values, version):
     for name, times in Counter(shard.file for shard in shards).items():
         if times > 1:
             raise ValueError(f"the shard {_shown(name)} is named twice")
-    return Manifest(
+    manifest = Manifest(
         kind=_a(str, values["kind"], "kind"),
         features={name: _feature(name, feature) for name, feature in features.items()},
         shards=shards,
@@ -173,6 +187,9 @@ def _manifest(values, version):
         statistics=_a(dict, values["statistics"], "statistics"),
         format_version=version,
     )
+    if version >= 2:
+        _require_checksum(values)
+    return manifest
 
 
 def _feature(name, value):

@@ -19,6 +19,7 @@ from absl import flags, logging
 from kbert import command_line
 from kbert.activity import awaited
 from kbert.files.json_file import parse_json
+from kbert.files.text_file import bounded_lines
 from kbert.progress import Progress
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -41,9 +42,9 @@ def main(argv):
     # Late: TensorFlow takes seconds to import, and wrong flags have been reported by now.
     from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 
-    lines = sys.stdin.buffer
+    lines = bounded_lines(sys.stdin.buffer, "standard input")
     if not sys.stdout.isatty():  # on a terminal the output itself shows how far it is
-        lines = told(lines, Progress("Tokenized", "bytes", bytes_left(lines)))
+        lines = told(lines, Progress("Tokenized", "bytes", bytes_left(sys.stdin.buffer)))
     texts = read_texts(lines, FLAGS.format)
     try:
         for line in tokenized_lines(texts, WordPieceTokenizer(vocabulary), FLAGS.batch_size):

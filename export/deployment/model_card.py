@@ -37,8 +37,8 @@ def model_card(serving_model, source, directory, report: dict, files) -> dict:
         },
         "checkpoint": str(serving_model.checkpoint),
         "signatures": _signatures(directory),
-        "training": _training(run) if run else None,
-        "metrics": _metrics(run) if run else {},
+        "training": _training(run, checkpoints.step_of(loaded.checkpoint)) if run else None,
+        "metrics": _metrics(run, checkpoints.step_of(loaded.checkpoint)) if run else {},
         "num_warmup_requests": files.num_warmup_requests,
         "measured": files.measured,
         "batching": files.batching,
@@ -66,7 +66,7 @@ def _written(info) -> str:
     return f"{tf.as_dtype(info.dtype).name} {shape}"
 
 
-def _training(run) -> dict:
+def _training(run, step) -> dict:
     """What the run says of its data and its start."""
     details, config = run.details, run.config
     known = {
@@ -74,7 +74,7 @@ def _training(run) -> dict:
         "num_train_examples": details.get("num_train_examples"),
         "data_fingerprint": details.get("data", {}).get("train"),
         "init_checkpoint": details.get("init_checkpoint"),
-        "step": checkpoints.step_of(run.checkpoint()),
+        "step": step,
         "num_train_epochs": getattr(config, "num_train_epochs", None),
         "train_batch_size": config.train_batch_size,
         "learning_rate": config.optimizer.learning_rate,
@@ -84,11 +84,10 @@ def _training(run) -> dict:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _metrics(run) -> dict:
+def _metrics(run, step) -> dict:
     """The numbers of the evaluation of the exported checkpoint; of the last before it where there is none."""
     if not Path(run.metrics_file).is_file():
         return {}
-    step = checkpoints.step_of(run.checkpoint())
     lines = [line for line in read_metrics(run.metrics_file) if line.get("split") != "train"]
     lines = [line for line in lines if line["step"] <= step]
     if not lines:

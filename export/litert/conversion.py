@@ -11,6 +11,7 @@ import tensorflow as tf
 from tensorflow.lite.python.convert_phase import ConverterError
 
 from kbert.features import ENCODER_INPUTS
+from kbert.files.full_disk import naming_full_disk
 from kbert.tasks.signatures.signature import Signature
 
 from .signature_names import ONE_LENGTH, signature_name
@@ -57,7 +58,8 @@ def converted(write: Callable[[Path], list[str]], quantization: str, custom_ops:
     """
     directory = Path(tempfile.mkdtemp())
     try:
-        names = write(directory / "model")
+        with naming_full_disk(directory.parent, directory):
+            names = write(directory / "model")
         # Only the way through a SavedModel works: from_keras_model cannot take named inputs, and
         # from_concrete_functions silently drops the weights of Keras 3 variables.
         converter = tf.lite.TFLiteConverter.from_saved_model(str(directory / "model"), signature_keys=names)

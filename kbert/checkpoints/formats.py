@@ -1,7 +1,6 @@
 """Detects the format of a checkpoint, and reads and writes every format."""
 
 import dataclasses
-import errno
 from pathlib import Path
 
 from kbert.activity import activity
@@ -15,6 +14,7 @@ from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_tra
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.model_variables import part_of
 from kbert.checkpoints.report import JSON_FILE, Report, write_reports
+from kbert.files import full_disk
 from kbert.files.json_values import shown_name
 from kbert.files.whole_file import whole_folder
 
@@ -157,7 +157,7 @@ def write_checkpoint(
             write_reports(aside, checkpoint.report, written)
     except OSError as error:
         reason = error.strerror or " ".join(str(error).split())
-        raise OSError(error.errno or errno.EIO, f"{path} could not be written: {reason}") from None
+        raise OSError(full_disk.sentence_of(error) or f"{path} could not be written: {reason}") from None
     return written
 
 

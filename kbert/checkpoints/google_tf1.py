@@ -18,6 +18,7 @@ from kbert.checkpoints.format_names import GOOGLE as FORMAT
 from kbert.checkpoints.model_variables import body_shapes, parts_of, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
+from kbert.files.full_disk import code_of_full_disk
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_texts, json_value, require_once, shown_name
 from kbert.files.stored_tensor import StoredTensor
@@ -282,4 +283,4 @@ def _save(prefix, arrays):
     except tf.errors.OpError as error:  # a full disk, most often
         # Removes the name of TensorFlow's operation at both ends of the message.
         reason = re.sub(r"\{\{.*?\}\} | \[Op:.*?\]", "", _first_line(error))
-        raise OSError(errno.EIO, f"the checkpoint could not be written: {reason}") from None
+        raise OSError(code_of_full_disk(error) or errno.EIO, reason) from None

@@ -57,9 +57,9 @@ def evaluate(
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
     open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else labelled_data
     data, make_batches = open_data(run, eval_file, input_dir, records_errors, held_out)
-    # Now, and only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
-    step = step_of(run.checkpoint(checkpoint))
-    task, model = run.load_model(step)
+    # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
+    folder, task, model = run.load_checkpoint(checkpoint)
+    step = step_of(folder)
     with data.naming_damaged_records():
         batches = make_batches(batch_size)
         examples, owners = data.evaluated_examples() if data.evaluated_examples else (None, None)
@@ -204,6 +204,5 @@ def _pretraining_records(run, eval_file, input_dir, records_errors, held_out=Fal
             "records with --pairing=sentence_pairs or sentence_order."
         )
     records.require_room(run.config.encoder)
-    if records_errors == "skip":
-        records.leave_out_damaged()
+    records.check(records_errors)
     return records, records.evaluation_batches

@@ -79,9 +79,8 @@ def open_records(config: PretrainingConfig, input_dir, eval_input_dir=None, reco
     if config.encoder is not None:
         for one in [*records, *filter(None, held_out)]:
             one.require_room(config.encoder)
-    if records_errors == "skip":
-        for one in [*records, *filter(None, held_out)]:
-            one.leave_out_damaged()
+    for one in [*records, *filter(None, held_out)]:
+        one.check(records_errors)
     return tuple(map(PhaseRecords, records, held_out))
 
 

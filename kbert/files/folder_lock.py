@@ -42,9 +42,12 @@ def lock_folder(folder: str | Path):
 
     Raises:
       BlockingIOError: when another process holds the lock; the message says which.
+      ValueError: when the lock file is a link: its target would be written over.
     """
     path = Path(folder) / LOCK_FILE
-    file = open(path, "a+", encoding="utf-8")
+    if path.is_symlink():
+        raise ValueError(f"{path} is a link, expected a file of this folder; delete the link.")
+    file = open(path, "a+", encoding="utf-8", opener=_open_no_link)
     try:
         locked = try_lock(file.fileno())
         if locked is False:
@@ -59,6 +62,10 @@ def lock_folder(folder: str | Path):
         file.close()
         raise
     return file
+
+
+def _open_no_link(path, mode):
+    return os.open(path, mode | os.O_NOFOLLOW, 0o666)
 
 
 def _holder(file):

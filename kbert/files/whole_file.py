@@ -1,17 +1,23 @@
 """Files and folders that are complete or absent: written under a temporary name, then renamed.
 
 A process that writes holds a lock on its temporary file, and the lock ends with the process. So the next
-process that writes to the same path can recognize and remove what a killed process left behind.
+process that writes to the same path can recognize and remove what a killed process left behind. Temporary
+names are random and always new: in a folder that others may write to, a link of that name would lead
+elsewhere.
 """
 
 import json
 import os
 import re
+import secrets
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
 from kbert.files.folder_lock import try_lock
+from kbert.files.full_disk import naming_full_disk
+
+_TEMPORARY = r"(\.old)?\.\d+\.[0-9a-f]{8}\.tmp"  # what follows the final name: process, random number
 
 
 @contextmanager
@@ -22,14 +28,13 @@ def whole_file(path: str | Path):
       OSError: when the file cannot be written. What was at `path` before is then unchanged.
     """
     path = Path(path)
-    aside = _aside(path)
     _remove_leftovers(path)
-    try:
-        with _locked(aside, lambda: aside.touch()):
+    with _locked_aside(path, lambda aside: aside.touch(exist_ok=False)) as aside:
+        try:
             yield aside
             aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
+        finally:
+            aside.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -47,20 +52,21 @@ def whole_folder(path: str | Path, replace: bool = False):
         unchanged.
     """
     path = Path(path)
-    aside = _aside(path)
     made = [parent for parent in (path.parent, *path.parent.parents) if not parent.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(path)
-        shutil.rmtree(aside, ignore_errors=True)
-        with _locked(aside, lambda: aside.mkdir(exist_ok=True)):
-            yield aside
-            if replace:
-                replace_folder(aside, path)
-            else:
-                aside.rename(path)
+        with _locked_aside(path, lambda aside: aside.mkdir()) as aside:
+            try:
+                yield aside
+                if replace:
+                    replace_folder(aside, path)
+                else:
+                    aside.rename(path)
+            except BaseException:
+                shutil.rmtree(aside, ignore_errors=True)
+                raise
     except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
         for parent in made:
             _remove_if_empty(parent)
         raise
@@ -71,8 +77,10 @@ def replace_folder(finished: Path, path: Path):
     if not path.exists():
         finished.rename(path)
         return
-    previous = path.with_name(f"{path.name}.old.{os.getpid()}.tmp")
-    with _locked(path):
+    previous = _temporary(path, ".old")
+    descriptor = _open(path)
+    try:
+        try_lock(descriptor)  # so that nobody takes the old folder for abandoned
         path.rename(previous)
         try:
             finished.rename(path)
@@ -80,6 +88,8 @@ def replace_folder(finished: Path, path: Path):
             previous.rename(path)
             raise
         shutil.rmtree(previous, ignore_errors=True)
+    finally:
+        os.close(descriptor)
 
 
 def write_text(text: str, path: str | Path):
@@ -93,29 +103,40 @@ def write_json(values, path: str | Path):
     write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", path)
 
 
-def _aside(path):
-    return path.with_name(f"{path.name}.{os.getpid()}.tmp")
+def is_temporary(name: str) -> bool:
+    """Whether a name is one of those that files and folders have while they are written."""
+    return re.fullmatch(".+" + _TEMPORARY, name) is not None
+
+
+def _temporary(path, mark=""):
+    return path.with_name(f"{path.name}{mark}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
 
 
 @contextmanager
-def _locked(path, make=None):
-    """Holds the lock of a file or folder. `make` creates it first."""
+def _locked_aside(path, make):
+    """Makes a new file or folder beside `path`, yields its temporary name and holds its lock.
+
+    Another process may take it for abandoned before it is locked, and remove it. Then there is a next one.
+    """
     while True:
-        if make:
-            make()
-        descriptor = _open(path)
-        try_lock(descriptor)
-        if _is_the_file_of(descriptor, path):
+        aside = _temporary(path)
+        make(aside)
+        try:
+            descriptor = _open(aside)
+        except FileNotFoundError:
+            continue
+        if try_lock(descriptor) is not False and _is_the_file_of(descriptor, aside):
             break
-        os.close(descriptor)  # another process removed it as abandoned, before it was locked
+        os.close(descriptor)
     try:
-        yield
+        with naming_full_disk(path, aside):
+            yield aside
     finally:
         os.close(descriptor)
 
 
 def _open(path):
-    return os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    return os.open(path, os.O_NOFOLLOW | (os.O_RDONLY if path.is_dir() else os.O_RDWR))
 
 
 def _is_the_file_of(descriptor, path):
@@ -131,26 +152,27 @@ def _remove_leftovers(path):
     If such a process had moved the old folder away but put nothing in its place, the old folder is moved
     back.
     """
-    pattern = re.compile(re.escape(path.name) + r"(\.old)?\.(\d+)\.tmp")
+    pattern = re.compile(re.escape(path.name) + _TEMPORARY)
     for left in list(path.parent.iterdir()) if path.parent.is_dir() else ():
         match = pattern.fullmatch(left.name)
-        if not match or int(match[2]) == os.getpid() or not _is_abandoned(left):
-            continue
-        if match[1] and not path.exists():
-            left.rename(path)
+        if match:
+            _remove_if_abandoned(left, path if match[1] else None)
+
+
+def _remove_if_abandoned(left, old_of):
+    try:
+        descriptor = _open(left)
+    except OSError:  # a link, a file of another user, or gone
+        return
+    try:
+        if try_lock(descriptor) is not True:
+            return
+        if old_of is not None and not old_of.exists():
+            left.rename(old_of)
         elif left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
         else:
             left.unlink(missing_ok=True)
-
-
-def _is_abandoned(left):
-    try:
-        descriptor = _open(left)
-    except OSError:
-        return False
-    try:
-        return try_lock(descriptor) is True
     finally:
         os.close(descriptor)
 

@@ -111,8 +111,9 @@ class LoadedModel:
 
     Attributes:
       The arguments, and `text_inputs`, its `TextInputs`; `encoder`, the `BertEncoder` in the model; `config`,
-        its `EncoderConfig`; `pooling` (see `SequencePooling`) and `normalize`, with which `embed` works;
-        `precision`, in which the encoder answers.
+        its `EncoderConfig`; `checkpoint`, the folder of a run's checkpoint; `pooling` (see
+        `SequencePooling`) and `normalize`, with which `embed` works; `precision`, in which the encoder
+        answers.
 
     Example:
       >>> import kbert
@@ -133,6 +134,7 @@ class LoadedModel:
         own_pooling: PoolingConfig | None = None,
     ):
         self.source = str(source)
+        self.checkpoint: Path | None = None
         self.task = task
         self.model = model
         self.vocabulary = vocabulary
@@ -151,8 +153,8 @@ class LoadedModel:
     def from_run(cls, run: RunDirectory, checkpoint: str | int | None = None) -> "LoadedModel":
         """Loads a checkpoint of a run directory, see `RunDirectory.checkpoint`."""
         run.require_encoder()
-        task, model = run.load_model(checkpoint)
-        return cls(
+        folder, task, model = run.load_checkpoint(checkpoint)
+        loaded = cls(
             run.path,
             task,
             model,
@@ -161,6 +163,8 @@ class LoadedModel:
             takes_pairs=getattr(task, "takes_pairs", None),
             own_pooling=task.pooling,
         )
+        loaded.checkpoint = folder
+        return loaded
 
     @functools.cached_property
     def answering_model(self) -> keras.Model:

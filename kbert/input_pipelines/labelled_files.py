@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from kbert.config import DatasetConfig
 from kbert.files.compression import name_when_unpacked, naming_damage, opener_of
 from kbert.files.json_file import parse_json
+from kbert.files.text_file import bounded_lines
 from kbert.input_pipelines.empty_texts import EmptyTexts, warn_once
 from kbert.input_pipelines.json_rows import name_of, why_no_text
 from kbert.input_pipelines.tables import table_rows
@@ -161,8 +162,8 @@ def count_rows(path: str | Path, dataset: DatasetConfig) -> int:
     file_format = dataset.file_format or _format_of(path)
     with _naming_damage(path), opener_of(path)(path, "rt", encoding="utf-8-sig", newline="") as text:
         if file_format == "jsonl":
-            return sum(1 for line in text if line.strip())
-        reader = _cells(text, file_format)
+            return sum(1 for line in bounded_lines(text, path) if line.strip())
+        reader = _cells(text, file_format, path)
         try:
             number = sum(1 for cells in reader if cells)
         except csv.Error as error:
@@ -181,7 +182,7 @@ def columns_of_lines(path: str | Path, dataset: DatasetConfig) -> list[str]:
         return list(dataset.column_names)
     path = Path(path)
     with _naming_damage(path), opener_of(path)(path, "rt", encoding="utf-8-sig", newline="") as f:
-        return _header_of(_cells(f, dataset.file_format or _format_of(path)), path)
+        return _header_of(_cells(f, dataset.file_format or _format_of(path), path), path)
 
 
 def text_of(record: dict, column: str, place: str) -> str:
@@ -347,7 +348,7 @@ def _records(path, dataset, columns, skip_short):
     # newline="": the CSV reader decides what ends a row, because a quoted cell may contain line ends.
     with opener_of(path)(path, "rt", encoding="utf-8-sig", newline="") as text:
         if file_format == "jsonl":
-            for number, line in enumerate(text, start=1):
+            for number, line in enumerate(bounded_lines(text, path), start=1):
                 if line.strip():
                     yield number, _json_object(line, path, number)
         else:
@@ -355,7 +356,7 @@ def _records(path, dataset, columns, skip_short):
 
 
 def _cells_by_column(text, file_format, path, dataset, columns, skip_short):
-    reader = _cells(text, file_format)
+    reader = _cells(text, file_format, path)
     short = []  # numbers of skipped lines
     try:
         header = list(dataset.column_names) or _header_of(reader, path)
@@ -379,11 +380,11 @@ def _cells_by_column(text, file_format, path, dataset, columns, skip_short):
         warn_once(f"{path}: {len(short)} row(s) with too few columns are skipped: line {shown}")
 
 
-def _cells(text, file_format):
+def _cells(text, file_format, path):
     """A reader of the rows of a TSV or CSV file: lists of cells."""
     quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if file_format == "tsv" else {}
     csv.field_size_limit(_LONGEST_CELL)
-    return csv.reader(text, strict=True, **quoting)
+    return csv.reader(bounded_lines(text, path), strict=True, **quoting)
 
 
 def _header_of(reader, path) -> list[str]:
@@ -450,7 +451,7 @@ def _naming_bytes_that_are_not_utf8(path):
 
 def _first_line_that_is_not_utf8(path):
     with opener_of(path)(path, "rb") as stream:
-        for number, line in enumerate(stream, start=1):
+        for number, line in enumerate(bounded_lines(stream, path), start=1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError:

@@ -7,6 +7,7 @@ from pathlib import Path
 from kbert.activity import awaited
 from kbert.files.compression import name_when_unpacked
 from kbert.files.json_file import parse_json
+from kbert.files.text_file import bounded_lines
 
 _ONE_LINE = {("text",): 1, ("text", "text_pair"): 2}
 
@@ -51,7 +52,7 @@ def holds_json_lines(path: str | Path) -> bool:
 
 def lines_of_standard_input() -> Iterator[str]:
     """The lines of standard input, read as UTF-8 whatever the encoding of the system is."""
-    for number, line in enumerate(awaited(sys.stdin.buffer), start=1):
+    for number, line in enumerate(awaited(bounded_lines(sys.stdin.buffer, "standard input")), start=1):
         try:
             yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
         except UnicodeDecodeError as error:

@@ -18,6 +18,7 @@ import numpy as np
 from absl import logging
 from safetensors import SafetensorError, safe_open
 
+from kbert.files.full_disk import naming_full_disk
 from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.safetensors_file import write_safetensors
 from kbert.files.stored_tensor import StoredTensor
@@ -58,17 +59,8 @@ def save_checkpoint(
     target = folder_of(directory, step)
     aside = target.with_name(target.name + _UNFINISHED)
     try:
-        aside.mkdir(parents=True)
-        files = {}
-        for name, tensors in ((WEIGHTS_FILE, weights), (OPTIMIZER_FILE, slots)):
-            stored = {tensor: _stored(value) for tensor, value in tensors.items()}
-            crc = write_safetensors(aside / name, stored, {})
-            files[name] = {"bytes": (aside / name).stat().st_size, "crc32": f"{crc:08x}"}
-            _bring_to_disk(aside / name)
-        first = {"format_version": FORMAT_VERSION, "step": step}
-        _write_state(aside / STATE_FILE, first | state | {"files": files})
-        _bring_to_disk(aside / STATE_FILE)
-        _bring_to_disk(aside)
+        with naming_full_disk(target, aside):
+            _write_folder(aside, step, weights, slots, state)
         if target.exists():
             target.rename(target.with_name(f"{target.name}.replaced{_UNFINISHED}"))
         aside.rename(target)
@@ -78,6 +70,20 @@ def save_checkpoint(
     _bring_to_disk(directory)
     _delete_old(directory, step, keep, spared)
     return target
+
+
+def _write_folder(folder, step, weights, slots, state):
+    folder.mkdir(parents=True)
+    files = {}
+    for name, tensors in ((WEIGHTS_FILE, weights), (OPTIMIZER_FILE, slots)):
+        stored = {tensor: _stored(value) for tensor, value in tensors.items()}
+        crc = write_safetensors(folder / name, stored, {})
+        files[name] = {"bytes": (folder / name).stat().st_size, "crc32": f"{crc:08x}"}
+        _bring_to_disk(folder / name)
+    first = {"format_version": FORMAT_VERSION, "step": step}
+    _write_state(folder / STATE_FILE, first | state | {"files": files})
+    _bring_to_disk(folder / STATE_FILE)
+    _bring_to_disk(folder)
 
 
 def folder_of(directory, step: int) -> Path:

@@ -14,7 +14,6 @@ run_dir/
 """
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.safetensors_file import read_safetensors
 from kbert.files.stored_tensor import StoredTensor
-from kbert.files.whole_file import write_json
+from kbert.files.whole_file import is_temporary, write_json
 from kbert.runs import checkpoint
 from kbert.runs.base_weights import base_file, merged_weights
 from kbert.runs.best_checkpoint import read_index
@@ -296,22 +295,41 @@ class RunDirectory:
             )
         return there[steps.index(int(which))]
 
-    @activity("reading the model")
     def load_model(self, which: str | int | None = None):
-        """Task and model with a checkpoint's weights, in float32.
+        """Task and model with a checkpoint's weights, in float32: (task, Keras model).
+
+        Arguments and errors are those of `load_checkpoint`.
+        """
+        _, task, model = self.load_checkpoint(which)
+        return task, model
+
+    @activity("reading the model")
+    def load_checkpoint(self, which: str | int | None = None):
+        """Task and model with a checkpoint's weights, in float32, and which checkpoint it was.
+
+        A run that is still training may delete it meanwhile. Then that one is read which `which` means by
+        now. Who needs the checkpoint's folder takes it from here: a second `checkpoint(which)` may be new.
 
         Args:
           which: see `checkpoint`.
 
         Returns:
-          (task, Keras model).
+          (the checkpoint's folder, task, Keras model).
 
         Raises:
           ValueError: when there is no such checkpoint, or it is damaged.
         """
+        while True:
+            path = self.checkpoint(which)
+            try:
+                return path, *self._load(path)
+            except (ValueError, OSError):
+                if path.is_dir():
+                    raise
+
+    def _load(self, path):
         from kbert.encoder import BertEncoder  # loads Keras, which a run's files can do without
 
-        path = self.checkpoint(which)
         try:
             checkpoint.verify(path, [checkpoint.WEIGHTS_FILE])
         except checkpoint.DamagedCheckpoint as error:
@@ -378,9 +396,7 @@ def _is_free(path):
     """Whether a folder without run.json is empty, or holds what is left of a start that failed."""
     names = {entry.name for entry in path.iterdir()}
     begun = (LOCK_FILE, "vocab.txt", "config.json")
-    return not names or (
-        LOCK_FILE in names and all(n in begun or re.fullmatch(r".+\.\d+\.tmp", n) for n in names)
-    )
+    return not names or (LOCK_FILE in names and all(name in begun or is_temporary(name) for name in names))
 
 
 def _flatten(values, prefix=""):

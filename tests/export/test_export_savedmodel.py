@@ -2,6 +2,7 @@
 
 import html
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ from export.gate.session_check import load_session, run_loaded, run_signature
 from kbert.inference.attention import attention_of
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.mask_filler import MaskFiller
+from kbert.runs.checkpoint import step_of
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tokenization.text_inputs import TextInputs
@@ -195,7 +197,7 @@ def test_weights_that_are_no_numbers_are_not_exported(run_with_nan, tmp_path):
 
 def test_what_a_killed_export_left_goes_away_with_the_next(finetuned_run, tmp_path, monkeypatch):
     monkeypatch.setattr(answer_check, "check_answers", unchecked)
-    left = tmp_path / "1.4194303.tmp"  # no process has so high a number
+    left = tmp_path / "1.4194303.0123abcd.tmp"  # no process has so high a number
     left.mkdir()
     (left / "saved_model.pb").write_bytes(b"half")
     (tmp_path / "\u00b2").mkdir()  # a digit, but no number
@@ -207,6 +209,22 @@ def test_a_file_in_the_place_of_the_folder_is_refused(finetuned_run, tmp_path):
     (tmp_path / "served").write_text("a file")
     with pytest.raises(ValueError, match="served is a file; give the folder of the model's versions"):
         export_savedmodel(finetuned_run, tmp_path / "served")
+
+
+def test_an_export_of_a_run_in_training_tells_the_checkpoint_that_it_holds(
+    finetuned_run, tmp_path, monkeypatch
+):
+    run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
+    read = run.checkpoint()
+
+    def while_the_training_goes_on(*unused, **also):
+        read.rename(read.with_name("step-00000099"))  # a new one, and the old one deleted
+        return unchecked()
+
+    monkeypatch.setattr(answer_check, "check_answers", while_the_training_goes_on)
+    path = Path(export_savedmodel(run, tmp_path / "served")["path"])
+    card = json.loads((path / "assets.extra" / "model_card.json").read_text())
+    assert card["checkpoint"] == str(read) and card["training"]["step"] == step_of(read) != 99
 
 
 @pytest.mark.slow

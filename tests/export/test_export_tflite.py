@@ -281,7 +281,7 @@ def test_overwriting_replaces_an_earlier_export_and_nothing_else(finetuned_run, 
     export.mkdir()
     for name in ("kbert.json", "model_float32.tflite", "model_float16.tflite"):
         (export / name).write_text("old")
-    left = tmp_path / "model.4194303.tmp"  # of an export that was killed: no process has so high a number
+    left = tmp_path / "model.4194303.0123abcd.tmp"  # left by a killed export
     left.mkdir()
     export_tflite(run, export, ["dynamic_int8"], **overwrite, min_agreement=0.0)
     assert {path.name for path in export.iterdir()} == {

@@ -2,19 +2,23 @@
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from tests import warm_processes
+from tests.loading_lines import without_loading
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def run_script(body, *arguments):
+def run_script(body, *arguments, stdout=subprocess.PIPE):
     code = f"from kbert import command_line\ndef main(argv):\n    {body}\ncommand_line.run(main)"
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        command, cwd=REPOSITORY, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120
+    )
 
 
 @pytest.mark.parametrize(
@@ -25,11 +29,31 @@ def run_script(body, *arguments):
         ("open('/nowhere/at/all')", 1, "error: [Errno 2] No such file or directory: '/nowhere/at/all'\n"),
         ("raise FileExistsError('it is there')", 1, "error: it is there\n"),
         ("raise KeyboardInterrupt", 130, "stopped by Ctrl-C\n"),
+        (
+            "import errno; raise OSError(errno.ENOSPC, 'No space left on device', '/served/1')",
+            1,
+            "error: /served/1 could not be written: No space left on device; free some space there, or write "
+            "elsewhere.\n",
+        ),
     ],
 )
 def test_exit_codes_and_sentences(body, exit_code, standard_error):
     result = run_script(body)
     assert (result.returncode, result.stderr) == (exit_code, standard_error)
+
+
+@pytest.mark.parametrize(
+    "line", ["print('done')", "print('x' * 100_000)", "import tensorflow; print('done')", "--help"]
+)
+def test_output_that_a_full_disk_does_not_take_is_one_sentence(line):
+    body, flags = ("print()", ["--help"]) if line == "--help" else (line, [])
+    with open("/dev/full", "w") as full:
+        result = run_script(body, *flags, stdout=full)
+    assert result.returncode == 1
+    assert without_loading(result.stderr) == (
+        "error: a file could not be written: No space left on device; free some space where it writes and in "
+        f"{tempfile.gettempdir()}, or write elsewhere.\n"
+    )
 
 
 def test_an_error_inside_an_input_pipeline_is_its_own_sentence():

@@ -98,6 +98,27 @@ def test_the_format_has_a_version_and_a_newer_one_is_refused(tmp_path):
             read_manifest(tmp_path)
 
 
+def test_a_manifest_that_was_edited_is_refused(tmp_path):
+    """Two labels that changed places are as valid as before, and would train exchanged classes."""
+    manifest = dataclasses.replace(
+        write_example(tmp_path), settings={"labels": ["loud", "quiet"], "rate": 0.1}
+    )
+    manifest.write(tmp_path)
+    assert read_manifest(tmp_path) == manifest
+    written = json.loads((tmp_path / FILE_NAME).read_text())
+    edits = [
+        {"settings": {"labels": ["quiet", "loud"], "rate": 0.1}},
+        {"num_examples": 6},
+        {"checksum": None},
+    ]
+    for edit in edits:
+        change(tmp_path, **written | edit)
+        with pytest.raises(ValueError, match=r"not the content .*; make the records again\."):
+            read_manifest(tmp_path)
+    change(tmp_path, **dict(reversed(written.items())))
+    assert read_manifest(tmp_path) == manifest  # the order of names and white space say nothing
+
+
 def test_a_manifest_from_before_there_were_versions_is_read(tmp_path):
     manifest = write_example(tmp_path)
     values = json.loads((tmp_path / FILE_NAME).read_text())

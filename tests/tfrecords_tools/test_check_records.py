@@ -1,11 +1,15 @@
 import json
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import tensorflow as tf
 
+from kbert.input_pipelines.records import damaged_records, shard_digests
+from kbert.input_pipelines.records.record_folder import RecordFolder
 from kbert.manifest import FILE_NAME
 from tests.kbert.input_pipelines.records import small_records
 from tests.loading_lines import without_loading
@@ -88,6 +92,26 @@ def test_whole_records_of_another_set_are_found(equal_shards, tmp_path, capsys):
     shutil.copy(tmp_path / "other" / shards[1].name, shards[1])
     assert check_records(directory) == 1
     assert capsys.readouterr().out.startswith(f"{shards[1]} ")
+
+
+def test_a_training_looks_at_the_bytes_before_it_begins(equal_shards, monkeypatch):
+    directory, (_, shard, _) = equal_shards
+    folder = RecordFolder(directory)
+    folder.check("fail")
+    records = list(damaged_records.whole_records(shard))
+    with tf.io.TFRecordWriter(str(shard)) as writer:  # the same records in another order: the same size
+        for record in reversed(records):
+            writer.write(record)
+    with pytest.raises(ValueError, match=rf"{shard} does not hold .*; make the records again\.$"):
+        folder.check("fail")
+
+    monkeypatch.setattr(shard_digests, "_MOST_BYTES_AT_START", 1)  # of larger sets, only the sizes
+    folder.check("fail")
+    os.truncate(shard, shard.stat().st_size - 1)
+    with pytest.raises(ValueError, match=r"is damaged at byte .*, or pass --records_errors=skip"):
+        folder.check("fail")
+    folder.check("skip")
+    assert folder.num_examples == 14
 
 
 def without_digests(directory):

@@ -671,6 +671,14 @@ def test_a_broken_plan_is_a_sentence(tmp_path, corpus, plan):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
 
 
+def test_a_link_in_the_place_of_the_unfinished_folder_is_refused(tmp_path, corpus):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out.unfinished").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match=r"out\.unfinished is a link, .* delete the link"):
+        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
 def test_documents_without_any_piece_do_not_count(tmp_path, corpus):
     corpus[0].write_text("play the a.\n\n\u200b\n", encoding="utf-8")  # a format character is cleaned away
     with pytest.raises(ValueError, match="the input holds 1 document,"):

@@ -15,7 +15,7 @@ from kbert.input_pipelines.json_rows import name_of, why_no_text
 from tfrecords_tools.corpus.corpus_files import input_files, is_compressed, is_json_lines
 from tfrecords_tools.corpus.problems import LineOfFile, Problem, Problems
 from tfrecords_tools.corpus.sentence_splitter import SentenceSplitter
-from tfrecords_tools.corpus.text_lines import not_utf8, read_line_blocks, start_of_line, strip
+from tfrecords_tools.corpus.text_lines import read_line_blocks, start_of_line, strip, why_left_out
 
 __all__ = [
     "Problems",
@@ -137,7 +137,7 @@ def read_lines_of_unit(unit: Unit, text_format: TextFormat, problems: Problems) 
         first, past_last = block.index_at(unit.start), block.index_at(end)
         for index in range(first, past_last):
             if block.stripped[index] is None:
-                report(block.number + index, not_utf8(block.raw[index]))
+                report(block.number + index, why_left_out(block.raw[index]))
         if lines := [line for line in block.stripped[first:past_last] if line]:
             yield lines
         if past_last < len(block.raw):
@@ -157,7 +157,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
     for block in read_line_blocks(path, 0, report):
         for index, line in enumerate(block.stripped):
             if line is None:
-                report(block.number + index, not_utf8(block.raw[index]))
+                report(block.number + index, why_left_out(block.raw[index]))
             yield line.decode("utf-8")
 
 
@@ -199,7 +199,7 @@ def _text_documents(blocks, start, end, report) -> Iterator[list[bytes]]:
                 document.append(line)
             else:
                 # The line is left out but is not blank: it does not end a document or move its beginning.
-                report(block.number + index, not_utf8(block.raw[index]))
+                report(block.number + index, why_left_out(block.raw[index]))
     if document:
         yield document
 
@@ -210,7 +210,7 @@ def _json_documents(blocks, start, end, text_field, report) -> Iterator[list[byt
         for index in range(first, past_last):
             line = block.stripped[index]
             if line is None:
-                report(block.number + index, not_utf8(block.raw[index]))
+                report(block.number + index, why_left_out(block.raw[index]))
             elif line:
                 text = _text_of_object(line, text_field)
                 if isinstance(text, Problem):

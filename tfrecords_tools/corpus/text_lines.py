@@ -9,6 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
+from kbert.files.text_file import BREAK_LONG_LINES, LONGEST_LINE, WHY_TOO_LONG
 from tfrecords_tools.corpus.corpus_files import CHUNK_BYTES, DamagedFile, read_chunks
 from tfrecords_tools.corpus.problems import Problem
 
@@ -26,8 +27,9 @@ class LineBlock(NamedTuple):
       number: the number of the first line; the line where reading began has number 1.
       offset: the byte of the file where the first line begins.
       end: the byte after the last line.
-      raw: the lines as they are, without the line feeds.
-      stripped: the lines without white space at both ends; None for one that is not UTF-8.
+      raw: the lines as they are, without the line feeds; b"" for one that is too long.
+      stripped: the lines without white space at both ends; None for one that is left out: it is not UTF-8, or
+        longer than LONGEST_LINE. Such a long line is alone in its block.
     """
 
     number: int
@@ -62,6 +64,10 @@ def read_line_blocks(
     number, offset = 1, start
     try:
         for text in _whole_lines(path, start):
+            if isinstance(text, int):
+                yield LineBlock(number, offset, offset + text, [b""], [None])
+                number, offset = number + 1, offset + text + 1
+                continue
             if offset == 0 and text.startswith(_BYTE_ORDER_MARK):
                 offset = len(_BYTE_ORDER_MARK)
                 text = text[offset:]
@@ -76,18 +82,22 @@ def read_line_blocks(
 
 
 def start_of_line(path: str | Path, position: int) -> int:
-    """The byte where the line begins to which the byte at `position` belongs. A line feed ends its line."""
+    """The byte where the line begins to which the byte at `position` belongs. A line feed ends its line.
+
+    Of a line that begins more than LONGEST_LINE before, a byte in its middle.
+    """
+    furthest = position - LONGEST_LINE
     if position <= 0:
         return 0
     with open(path, "rb") as stream:
-        while position > 0:
+        while position > max(0, furthest):
             begin = max(0, position - CHUNK_BYTES)
             stream.seek(begin)
             line_feed = stream.read(position - begin).rfind(b"\n")
             if line_feed >= 0:
                 return begin + line_feed + 1
             position = begin
-    return 0
+    return position
 
 
 def strip(line: bytes) -> bytes:
@@ -101,8 +111,10 @@ def strip(line: bytes) -> bytes:
     return line
 
 
-def not_utf8(line: bytes) -> Problem:
-    """What is wrong with a line that is not UTF-8."""
+def why_left_out(line: bytes) -> Problem:
+    """What is wrong with a line of a `LineBlock`, as it is in `raw`, that is None in `stripped`."""
+    if not line:
+        return Problem("lines left out, too long", WHY_TOO_LONG, BREAK_LONG_LINES)
     try:
         line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -127,15 +139,28 @@ def _is_utf8(text) -> bool:
     return True
 
 
-def _whole_lines(path, start) -> Iterator[bytes]:
-    """Yields lines joined by line feeds, the last line feed left out."""
-    begun = []  # the pieces of a line whose end has not been read yet
+def _whole_lines(path, start) -> Iterator[bytes | int]:
+    """Yields lines joined by line feeds, the last line feed left out; of too long a line, its size."""
+    begun, size = [], 0  # the pieces of a line whose end has not been read yet
     for chunk in read_chunks(path, start):
-        head, line_feed, tail = chunk.rpartition(b"\n")
-        if line_feed:
-            yield b"".join([*begun, head])
-            begun = [tail] if tail else []
+        first, line_feed, others = chunk.partition(b"\n")
+        size += len(first)
+        if size <= LONGEST_LINE:
+            begun.append(first)
         else:
-            begun.append(chunk)
-    if begun:
+            begun = []
+        if not line_feed:
+            continue
+        head, line_feed, tail = others.rpartition(b"\n")
+        whole = [head] if line_feed else []
+        if size > LONGEST_LINE:
+            yield size
+        else:
+            whole = [b"".join(begun), *whole]
+        if whole:
+            yield b"\n".join(whole)
+        begun, size = [tail], len(tail)
+    if size > LONGEST_LINE:
+        yield size
+    elif size:
         yield b"".join(begun)

@@ -111,6 +111,8 @@ class PretrainingJob:
         output_dir = Path(output_dir).resolve()
         directory = output_dir.with_name(f"{output_dir.name}.unfinished")
         job = cls(str(directory), settings, len(vocabulary), vocabulary.fingerprint)
+        if directory.is_symlink():
+            raise ValueError(f"{directory} is a link, expected a folder of this tool; delete the link.")
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -1,8 +1,11 @@
 """Opens TFRecord files for writing; disk errors are raised as OSError, as for any other file."""
 
 import contextlib
+import errno
 from collections.abc import Iterator
 from pathlib import Path
+
+from kbert.files.full_disk import code_of_full_disk
 
 
 def open_tfrecord(path: str | Path, compression: str):
@@ -31,4 +34,4 @@ def naming_full_disks() -> Iterator[None]:
         yield
     except tf.errors.OpError as error:
         path, _, what = error.message.partition("; ")
-        raise OSError(f"{path} cannot be written ({what or error.message})") from None
+        raise OSError(code_of_full_disk(error) or errno.EIO, what or error.message, path) from None

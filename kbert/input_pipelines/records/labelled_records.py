@@ -53,8 +53,7 @@ class LabelledRecords(RecordFolder):
                 f"max_seq_length={max_seq_length}; make the records again, or use {length} for the run."
             )
         self._all_rows = self.manifest.num_examples
-        if errors == "skip":
-            self.leave_out_damaged()
+        self.check(errors)
         if not self.num_examples:
             raise ValueError(f"{directory} holds no examples; make the records from a file with rows.")
 

@@ -3,6 +3,7 @@
 from kbert.features import Feature
 from kbert.input_pipelines.records.damaged_records import leave_out_damaged
 from kbert.input_pipelines.records.record_vocabulary import require_vocabulary
+from kbert.input_pipelines.records.shard_digests import require_written_bytes
 from kbert.manifest import read_manifest
 
 
@@ -55,9 +56,20 @@ class RecordFolder:
     def num_examples(self) -> int:
         return self.manifest.num_examples
 
-    def leave_out_damaged(self):
-        """Finds damaged records now, and leaves them out of all batches."""
-        self.manifest, self._damaged = leave_out_damaged(self.directory, self.manifest)
+    def check(self, errors: str):
+        """Looks for damage before anything is read.
+
+        Args:
+          errors: "skip" to leave damaged records out of all batches; "fail" to refuse shards that are not
+            what was written, see `require_written_bytes`.
+
+        Raises:
+          ValueError: for such a shard, or when no complete record is left.
+        """
+        if errors == "skip":
+            self.manifest, self._damaged = leave_out_damaged(self.directory, self.manifest)
+        else:
+            require_written_bytes(self.directory, self.manifest)
 
     def require_vocabulary(self, owner, vocabulary: dict):
         """Raises ValueError when the records were made with another vocabulary than that of `owner`."""

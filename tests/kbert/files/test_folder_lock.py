@@ -38,6 +38,15 @@ def test_closing_gives_the_folder_free(tmp_path):
         pass
 
 
+def test_a_link_in_the_place_of_the_lock_is_refused(tmp_path):
+    target = tmp_path / "target"
+    target.write_text("precious")
+    (tmp_path / ".lock").symlink_to(target)
+    with pytest.raises(ValueError, match=r"\.lock is a link, expected a file of this folder"):
+        lock_folder(tmp_path)
+    assert target.read_text() == "precious"
+
+
 def test_a_file_system_without_locks_gets_one_warning(tmp_path, monkeypatch, caplog):
     def refuse(*arguments):
         raise OSError(errno.ENOLCK, "No locks available")

@@ -6,6 +6,7 @@ import lzma
 
 import pytest
 
+from kbert.files import text_file
 from kbert.files.text_file import read_lines
 
 LINES = ["jump the a", "", " two\u2028parts \r", "漢字 ☺"]
@@ -46,6 +47,17 @@ def test_a_compressed_file_that_is_not_whole(tmp_path, suffix):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r"texts\S+ cannot be unpacked after line \d+: not a whole"):
             list(read_lines(path))
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_a_line_longer_than_any_text_is_named(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr(text_file, "LONGEST_LINE", 12)
+    path = tmp_path / f"texts.txt{suffix}"
+    path.write_bytes(PACKED[suffix](b"jump the a\n" + 12 * b"x" + b"\n"))
+    lines = read_lines(path)
+    assert next(lines) == "jump the a"
+    with pytest.raises(ValueError, match=r"texts\S+ line 2 is longer than 64 MiB, .*; break the text into"):
+        next(lines)
 
 
 def test_bytes_that_are_not_utf8_are_named_by_line(tmp_path):

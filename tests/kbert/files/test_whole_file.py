@@ -1,6 +1,7 @@
 """A file is whole or absent, and nothing is left beside it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -82,7 +83,7 @@ def test_the_next_writer_removes_what_a_killed_one_left_and_spares_a_living_one(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout.readline() == "writing\n"
-    left = tmp_path / f"name.{process.pid}.tmp"
+    (left,) = tmp_path.glob(f"name.{process.pid}.*.tmp")
     write_text("of another process", tmp_path / "name")
     assert left.exists()  # its writer is alive
     process.kill()
@@ -93,9 +94,38 @@ def test_the_next_writer_removes_what_a_killed_one_left_and_spares_a_living_one(
 
 
 def test_a_kill_between_the_two_renames_loses_nothing(tmp_path):
-    (tmp_path / "model.old.1.tmp").mkdir()
-    (tmp_path / "model.old.1.tmp" / "weights").touch()
+    (tmp_path / "model.old.1.0123abcd.tmp").mkdir()
+    (tmp_path / "model.old.1.0123abcd.tmp" / "weights").touch()
     with pytest.raises(RuntimeError), whole_folder(tmp_path / "model", replace=True):
         raise RuntimeError
     assert (tmp_path / "model" / "weights").exists()
     assert list(tmp_path.iterdir()) == [tmp_path / "model"]
+
+
+def test_names_are_new_each_time_and_a_link_to_elsewhere_is_left_alone(tmp_path):
+    """Where others may write, a link of a name that can be foreseen would let them choose what is written."""
+    elsewhere, path = tmp_path / "elsewhere", tmp_path / "page.html"
+    elsewhere.write_text("precious")
+    names = set()
+    for make in (whole_file, whole_file, whole_folder):
+        with pytest.raises(RuntimeError), make(path) as aside:
+            names.add(aside.name)
+            raise RuntimeError
+    assert len(names) == 3
+
+    for name in names:
+        (tmp_path / name).symlink_to(elsewhere)
+    write_text("page", path)
+    assert (elsewhere.read_text(), path.read_text()) == ("precious", "page")
+    assert all((tmp_path / name).is_symlink() for name in names)
+
+
+@pytest.mark.parametrize("kind", [whole_file, whole_folder])
+def test_a_name_that_is_taken_is_never_written_through(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("secrets.token_hex", lambda size: "0" * 2 * size)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir() if kind is whole_folder else elsewhere.write_text("precious")
+    (tmp_path / f"name.{os.getpid()}.00000000.tmp").symlink_to(elsewhere)
+    with pytest.raises(FileExistsError, match="name"), kind(tmp_path / "name"):
+        pass
+    assert not (tmp_path / "name").exists() and elsewhere.exists()

@@ -255,11 +255,11 @@ def test_nothing_that_answers_must_be_compiled(finetuned_run, pretraining_run, m
 
 def test_an_evaluation_that_is_no_number_is_refused(finetuned_run, labelled_files, monkeypatch):
     """Finite weights may still be so large that a loss is none."""
-    task, model = finetuned_run.load_model()
+    folder, task, model = finetuned_run.load_checkpoint()
     for variable in model.trainable_variables:
         if variable.path.endswith("gamma"):
             variable.assign(3e38 * np.ones(variable.shape))
-    monkeypatch.setattr(type(finetuned_run), "load_model", lambda *unused: (task, model))
+    monkeypatch.setattr(type(finetuned_run), "load_checkpoint", lambda *unused: (folder, task, model))
     with pytest.raises(
         ValueError, match=r"loss is (nan|inf), not a finite number: the weights are damaged or"
     ):

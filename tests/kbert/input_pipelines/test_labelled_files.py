@@ -11,6 +11,7 @@ import random
 import pytest
 
 from kbert.config import DatasetConfig
+from kbert.files import text_file
 from kbert.input_pipelines.labelled_files import (
     LabelledText,
     columns_of_lines,
@@ -163,6 +164,18 @@ def test_a_cell_may_be_as_long_as_a_book(write, name):
     separator = "," if name == "a.csv" else "\t"
     path = write(name, content or f"text{separator}label\n{book}{separator}1\n")
     assert read_rows(path, PLAIN) == [LabelledText(book, None, "1")]
+
+
+@pytest.mark.parametrize(
+    ("name", "row"), [("a.csv", '"x{}",1'), ("a.tsv", "x{}\t1"), ("a.jsonl", '{{"text": "x{}", "label": 1}}')]
+)
+def test_a_line_longer_than_any_text_is_named(write, monkeypatch, name, row):
+    monkeypatch.setattr(text_file, "LONGEST_LINE", 50)
+    header = "" if name == "a.jsonl" else "text{}label\n".format("," if name == "a.csv" else "\t")
+    path = write(name, header + row.format("") + "\n" + row.format("y" * 50) + "\n")
+    for read in (read_rows, count_rows):
+        with pytest.raises(ValueError, match=rf"{name} line {2 + bool(header)} is longer than 64 MiB"):
+            read(path, PLAIN)
 
 
 def test_labels_are_not_asked_for_where_there_are_none(write):

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from kbert.config import DistillationConfig, OptimizerConfig
+from kbert.files.safetensors_file import read_safetensors
+from kbert.runs import checkpoint
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
@@ -172,6 +174,27 @@ def test_an_earlier_checkpoint_is_loaded_when_asked_for(pretraining_run):
         np.testing.assert_array_equal(variable.numpy(), expected[variable.path], err_msg=variable.path)
     with pytest.raises(ValueError, match="checkpoint=6 chooses a checkpoint of a run, but .* is not a run"):
         kbert.load(pretraining_run.checkpoint(6), checkpoint=6)
+
+
+def test_a_checkpoint_that_the_training_deletes_while_it_is_read_is_not_missed(
+    pretraining_run, tmp_path, monkeypatch
+):
+    """Here the other way round than in a training: step 12 goes, and then step 6 is the last."""
+    run = RunDirectory(shutil.copytree(pretraining_run.path, tmp_path / "run"))
+    last, verify = run.checkpoint("last"), checkpoint.verify
+
+    def delete_afterwards(path, *names):
+        verify(path, *names)
+        if path == last:
+            shutil.rmtree(last)
+
+    monkeypatch.setattr(checkpoint, "verify", delete_afterwards)
+    folder, _, model = run.load_checkpoint()
+    assert folder == checkpoint.folder_of(run.checkpoints, 6) != last
+    stored = read_safetensors(folder / checkpoint.WEIGHTS_FILE)
+    assert all((stored[one.path].read() == one.numpy()).all() for one in model.trainable_variables)
+    with pytest.raises(ValueError, match="has no checkpoint 12; choose last, best or one of the steps 6"):
+        run.load_checkpoint(12)
 
 
 def test_what_changes_rounding_alone_is_a_warning(run, vocabulary, caplog):

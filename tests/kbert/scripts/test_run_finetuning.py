@@ -13,6 +13,7 @@ from kbert.experiments import seeds as seeds_module
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.seeds import run_seeds
+from kbert.manifest import read_manifest
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.stop_signal import StoppedBySignal
@@ -138,9 +139,8 @@ def test_pretraining_evaluation_and_its_baseline(pretraining_run, records_dir, t
     assert 1 / 22 < metrics["baseline_accuracy"] < 1 and math.isfinite(metrics["masked_lm_loss"])
 
     other = shutil.copytree(records_dir / "heldout", tmp_path / "other")
-    manifest = json.loads((other / "manifest.json").read_text())
-    manifest["vocabulary"]["fingerprint"] = "0"
-    (other / "manifest.json").write_text(json.dumps(manifest))
+    manifest = read_manifest(other)
+    dataclasses.replace(manifest, vocabulary=manifest.vocabulary | {"fingerprint": "0"}).write(other)
     with pytest.raises(ValueError, match="was not made with the vocabulary of"):
         evaluate(pretraining_run, input_dir=other)
 

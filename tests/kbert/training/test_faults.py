@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from kbert.files.whole_file import is_temporary
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
@@ -85,9 +86,8 @@ def test_a_write_of_each_kind_may_fail_once(undisturbed, tmp_path, monkeypatch, 
 
 
 def _without_process(name):
-    """ "write run.json.123.tmp" -> "write run.json"."""
-    parts = name.split(".")
-    return ".".join(parts[:-2]) if parts[-1] == "tmp" and parts[-2].isdigit() else name
+    """ "write run.json.123.0123abcd.tmp" -> "write run.json"."""
+    return name.rsplit(".", 3)[0] if is_temporary(name) else name
 
 
 def test_a_disk_that_stays_full_loses_the_best_and_says_so(tmp_path, monkeypatch, caplog):

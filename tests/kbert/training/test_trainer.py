@@ -10,6 +10,7 @@ import pytest
 from kbert.experiments import pretraining
 from kbert.experiments.devices import Devices
 from kbert.experiments.pretraining import run_pretraining
+from kbert.manifest import read_manifest
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import MetricsFile, read_metrics
 from kbert.runs.run_directory import RunDirectory
@@ -136,9 +137,8 @@ def test_batches_that_cannot_be_are_refused_before_a_checkpoint_is_read(
 
 def test_heldout_records_of_another_vocabulary_are_refused(records_dir, tmp_path):
     other = shutil.copytree(records_dir / "heldout", tmp_path / "other")
-    manifest = (other / "manifest.json").read_text()
-    fingerprint = '"fingerprint": "'
-    (other / "manifest.json").write_text(manifest.replace(fingerprint, fingerprint + "0"))
+    manifest = read_manifest(other)
+    dataclasses.replace(manifest, vocabulary=manifest.vocabulary | {"fingerprint": "0"}).write(other)
     with pytest.raises(ValueError, match="was not made with the vocabulary of"):
         run_pretraining(tiny_pretraining_config(), tmp_path / "run", records_dir / "train", other)
     with pytest.raises(
@@ -181,7 +181,6 @@ def test_evaluation_counts_every_example_once(pretraining_run, records_dir):
     import tensorflow as tf
 
     from kbert.input_pipelines.records import record_reader
-    from kbert.manifest import read_manifest
     from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
     manifest = read_manifest(records_dir / "heldout")

@@ -22,6 +22,7 @@ from tfrecords_tools.corpus.documents import (
     plan_units,
     read_documents,
     read_lines,
+    read_lines_of_unit,
 )
 from tfrecords_tools.corpus.text_lines import strip
 
@@ -309,6 +310,34 @@ def test_bytes_that_are_not_utf8_are_named_with_their_line_wherever_the_unit_beg
             read_all(path, unit_bytes=unit_bytes)
     with pytest.raises(ValueError, match=r"a\.txt line 1001 is not UTF-8 \(byte 0xe4\); convert it"):
         list(read_lines(path))
+
+
+@pytest.mark.parametrize("length", [50, 51, 58, 200])
+def test_a_line_longer_than_any_text_is_named_or_skipped(tmp_path, monkeypatch, length):
+    """Wherever the units begin, it is neither held in memory nor looked for byte by byte before each unit."""
+    monkeypatch.setattr(text_lines, "LONGEST_LINE", 50)
+    monkeypatch.setattr(text_lines, "CHUNK_BYTES", 8)
+    monkeypatch.setattr(corpus_files, "CHUNK_BYTES", 8)
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\ntwo\n\nthree\n" + length * b"x" + b"\nfour\n\nfive\n")
+    document = [b"three", b"four"] if length > 50 else [b"three", 50 * b"x", b"four"]
+    for unit_bytes in (3, 10, 64, 1000):
+        merged = []
+        read = read_all(path, TextFormat(errors="skip"), unit_bytes, merged)
+        assert read == [[b"one", b"two"], document, [b"five"]]
+        lines = [
+            line
+            for unit in plan_units([path], unit_bytes)
+            for part in read_lines_of_unit(unit, TextFormat(errors="skip"), Problems())
+            for line in part
+        ]
+        assert lines == [b"one", b"two", *document, b"five"]
+        if length > 50:
+            assert merged[0].counts == {"lines left out, too long": 1}
+            with pytest.raises(
+                ValueError, match=r"a\.txt line 5 is longer than 64 MiB, .* for example with fold"
+            ):
+                read_all(path, unit_bytes=unit_bytes)
 
 
 BAD_OBJECTS = {

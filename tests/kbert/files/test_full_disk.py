@@ -1,0 +1,42 @@
+"""A full disk is one sentence that names what could not be written, whoever found it."""
+
+import errno
+import os
+
+import pytest
+import tensorflow as tf
+
+from kbert.files.full_disk import naming_full_disk, sentence_of
+from kbert.files.whole_file import whole_file, whole_folder
+
+FULL = os.strerror(errno.ENOSPC)
+
+
+def errors_below(aside):
+    """What Python, a file without a name, and TensorFlow raise."""
+    inside = aside / "variables" / "variables.data-00000-of-00001"
+    yield OSError(errno.ENOSPC, FULL, str(inside))
+    yield OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+    yield tf.errors.ResourceExhaustedError(
+        None, None, f"{{{{function_node x}}}} {inside}; {FULL} [Op:SaveV2]"
+    )
+
+
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("kind", [whole_file, whole_folder])
+def test_it_names_what_was_to_be_written_and_leaves_nothing(tmp_path, kind, number):
+    path = tmp_path / "model"
+    with pytest.raises(OSError) as raised, kind(path) as aside:
+        raise list(errors_below(aside))[number]
+    assert raised.value.filename == str(path) and raised.value.errno in (errno.ENOSPC, errno.EDQUOT)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_file_keeps_its_name_and_another_error_its_kind(tmp_path):
+    with pytest.raises(OSError) as raised, naming_full_disk(tmp_path / "out"):
+        raise OSError(errno.ENOSPC, FULL, "/tmp/words.run")
+    assert raised.value.filename == "/tmp/words.run"
+    for error in (FileNotFoundError(errno.ENOENT, "none"), tf.errors.NotFoundError(None, None, "none")):
+        with pytest.raises(type(error)), naming_full_disk(tmp_path / "out"):
+            raise error
+        assert sentence_of(error) is None
