@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from kbert.features import STORED_DTYPES, Feature
 from kbert.files.json_file import read_json_object
@@ -22,7 +23,6 @@ from kbert.files.whole_file import write_json
 FILE_NAME = "manifest.json"
 VOCABULARY_FILE_NAME = "vocab.txt"  # copied beside the shards: ids mean nothing without it
 
-# 0: files without a version number. 1: with the size and digest of each shard. 2: with a checksum.
 FORMAT_VERSION = 2
 
 _LONGEST_NAME = 255  # characters, the limit of most file systems
@@ -31,15 +31,12 @@ _LARGEST_FEATURE = 1 << 24  # values of one example; TensorFlow allocates them b
 
 @dataclass(frozen=True)
 class Shard:
-    """One TFRecord file: its name inside the folder, number of examples, size in bytes and SHA-256 digest.
-
-    `num_bytes` and `sha256` are None for old records, which were written without digests.
-    """
+    """One TFRecord file: its name inside the folder, number of examples, size in bytes and SHA-256 digest."""
 
     file: str
     num_examples: int
-    num_bytes: int | None = None
-    sha256: str | None = None
+    num_bytes: int
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,6 @@ class Manifest:
       vocabulary: `Vocabulary.describe()`: size, do_lower_case, fingerprint.
       settings: the flags that the records were made with, by name.
       statistics: counts such as documents, tokens and masked pieces.
-      format_version: the format of the file that the manifest was read from.
     """
 
     kind: str
@@ -62,31 +58,24 @@ class Manifest:
     vocabulary: dict
     settings: dict = field(default_factory=dict)
     statistics: dict = field(default_factory=dict)
-    format_version: int = FORMAT_VERSION
 
     @property
     def num_examples(self) -> int:
         return sum(shard.num_examples for shard in self.shards)
 
     @property
-    def fingerprint(self) -> str | None:
-        """A hash of the records' bytes, features and vocabulary. It does not depend on path or time.
-
-        None for old records, which were written without digests.
-        """
+    def fingerprint(self) -> str:
+        """A hash of the records' bytes, features and vocabulary. It does not depend on path or time."""
         digests = [shard.sha256 for shard in self.shards]
-        if None in digests:
-            return None
         features = sorted((name, *_without_none(feature).values()) for name, feature in self.features.items())
         content = json.dumps([digests, features, self.vocabulary["fingerprint"]])
         return hashlib.sha256(content.encode("utf-8")).hexdigest()
 
     def write(self, directory: str | Path):
         """Writes `directory/manifest.json`, in the newest format."""
-        values = {"format_version": None, "num_examples": self.num_examples} | dataclasses.asdict(self)
-        values["format_version"] = FORMAT_VERSION
+        numbers = {"format_version": FORMAT_VERSION, "num_examples": self.num_examples}
+        values: dict[str, Any] = numbers | dataclasses.asdict(self)
         values["features"] = {name: _without_none(feature) for name, feature in self.features.items()}
-        values["shards"] = [_without_none(shard) for shard in self.shards]
         values["checksum"] = _checksum(values)
         write_json(values, Path(directory) / FILE_NAME)
 
@@ -115,11 +104,11 @@ def digest(path: str | Path) -> str:
 
 
 def read_manifest(directory: str | Path) -> Manifest:
-    """Reads the manifest of a folder of records; older formats are read too.
+    """Reads the manifest of a folder of records.
 
     Raises:
       ValueError: when there is no manifest (the tool that writes it did not finish), when it is broken, was
-        edited or has a newer format, or when a shard that it names is missing.
+        edited or has another format, or when a shard that it names is missing.
     """
     path = Path(directory) / FILE_NAME
     if not path.is_file():
@@ -130,14 +119,14 @@ def read_manifest(directory: str | Path) -> Manifest:
     try:
         values = read_json_object(path)
         version = _format_version(values)
-        manifest = _manifest(values, version) if version <= FORMAT_VERSION else None
+        manifest = _manifest(values) if version == FORMAT_VERSION else None
     except ValueError as error:
         what = str(error).removeprefix(str(path)).strip(" .:")
         raise ValueError(f"{path} is broken ({what}); make the records again.") from None
     if manifest is None:
         raise ValueError(
-            f"{path} has format_version={version}, but this kbert reads up to {FORMAT_VERSION}; install a "
-            "newer kbert, or make the records again with this one."
+            f"{path} has format_version={version}, but this kbert reads {FORMAT_VERSION}; make the records "
+            "again with it."
         )
     for shard in manifest.shards:
         if not (path.parent / shard.file).is_file():
@@ -152,7 +141,7 @@ def read_manifest(directory: str | Path) -> Manifest:
 
 
 def _format_version(values):
-    version = values.get("format_version", 0)
+    version = values.get("format_version")
     return _number(version, "format_version")
 
 
@@ -169,7 +158,7 @@ def _require_checksum(values):
         raise ValueError("it is not the content that was written, says its checksum; do not edit it")
 
 
-def _manifest(values, version):
+def _manifest(values):
     missing = {"kind", "features", "shards", "vocabulary", "settings", "statistics"} - set(values)
     if missing:
         raise ValueError(f"it has no {', '.join(sorted(missing))}")
@@ -185,10 +174,8 @@ def _manifest(values, version):
         vocabulary=_vocabulary(_a(dict, values["vocabulary"], "vocabulary")),
         settings=_a(dict, values["settings"], "settings"),
         statistics=_a(dict, values["statistics"], "statistics"),
-        format_version=version,
     )
-    if version >= 2:
-        _require_checksum(values)
+    _require_checksum(values)
     return manifest
 
 
@@ -213,18 +200,15 @@ def _feature(name, value):
 
 def _shard(value):
     known = {entry.name for entry in dataclasses.fields(Shard)}
-    if not isinstance(value, dict) or not {"file", "num_examples"} <= set(value) <= known:
+    if not isinstance(value, dict) or set(value) != known:
         raise ValueError(f"a shard is {_shown(value)}, expected {sorted(known)}")
     shard = Shard(**value)
     if not _is_plain_name(shard.file):
         raise ValueError(f"the shard {_shown(shard.file)} is not a plain file name of this folder")
     _number(shard.num_examples, f"num_examples of {shard.file}")
-    if (shard.num_bytes is None) != (shard.sha256 is None):
-        raise ValueError(f"the shard {shard.file} needs both num_bytes and sha256")
-    if shard.sha256 is not None:
-        _number(shard.num_bytes, f"num_bytes of {shard.file}")
-        if not re.fullmatch("[0-9a-f]{64}", _a(str, shard.sha256, "sha256")):
-            raise ValueError(f"sha256 of {shard.file} is {_shown(shard.sha256)}, expected 64 hex digits")
+    _number(shard.num_bytes, f"num_bytes of {shard.file}")
+    if not re.fullmatch("[0-9a-f]{64}", _a(str, shard.sha256, "sha256")):
+        raise ValueError(f"sha256 of {shard.file} is {_shown(shard.sha256)}, expected 64 hex digits")
     return shard
 
 

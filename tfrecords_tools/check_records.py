@@ -13,8 +13,8 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
-from kbert.input_pipelines.records import shard_digests
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.shard_digests import wrong_bytes
 from kbert.manifest import read_manifest
 
 FLAGS = flags.FLAGS
@@ -47,11 +47,6 @@ def check_records(input_dir: str | Path) -> int:
         f"{input_dir}: {num_records:,} of {manifest.num_examples:,} records in {len(manifest.shards)} "
         f"shards, {verdict} ({num_bytes / 1e6:,.1f} MB in {seconds:.1f} s)"
     )
-    if unknown := shard_digests.unknown_digests(manifest):
-        print(
-            f"not checked: whether {unknown} of the shards are still as they were written. The manifest was "
-            "written by an older kbert, without digests; make the records again to get digests."
-        )
     return num_problems
 
 
@@ -61,7 +56,7 @@ def _problems_of(input_dir, shard, check):
         yield f"{damage} (to byte {damage.end})"
     if check.num_records != shard.num_examples:
         yield f"{path} holds {check.num_records} whole records, but its manifest says {shard.num_examples}"
-    elif not check.damages and (wrong := shard_digests.wrong_bytes(input_dir, shard)):
+    elif not check.damages and (wrong := wrong_bytes(input_dir, shard)):
         yield wrong
 
 
@@ -70,7 +65,6 @@ def _problems_of_the_set(input_dir, manifest):
         read_vocabulary(input_dir, manifest)
     except ValueError as error:
         yield str(error)
-    yield from shard_digests.copies(input_dir, manifest)
 
 
 def _told(problems):

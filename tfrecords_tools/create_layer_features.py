@@ -88,7 +88,7 @@ def main(argv):
         num_shards=FLAGS.num_shards,
         overwrite=FLAGS.overwrite,
     )
-    written = sum(shard.num_bytes or 0 for shard in manifest.shards)
+    written = sum(shard.num_bytes for shard in manifest.shards)
     examples = manifest.statistics["source_examples"]
     print(f"records: {examples:,} examples, {written / 1e6:,.1f} MB, written to {FLAGS.output_dir}")
 

@@ -187,8 +187,8 @@ class RunDirectory:
         data_was, data_now = was.pop("data", {}), now.pop("data", {})
         if not (data_was.get("train") and data_now.get("train")):
             logging.warning(
-                "%s: cannot check whether the training data are the same as before, because the run or its "
-                "records are too old to have a fingerprint of the data.", self.path,
+                "%s: cannot check whether the training data are the same as before, because the run does not "
+                "say what they were.", self.path,
             )  # fmt: skip
         elif data_was["train"] == data_now["train"]:
             for entries in (was, now):

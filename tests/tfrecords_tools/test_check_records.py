@@ -1,4 +1,3 @@
-import json
 import os
 import shutil
 import subprocess
@@ -10,7 +9,6 @@ import tensorflow as tf
 
 from kbert.input_pipelines.records import damaged_records, shard_digests
 from kbert.input_pipelines.records.record_folder import RecordFolder
-from kbert.manifest import FILE_NAME
 from tests.kbert.input_pipelines.records import small_records
 from tests.loading_lines import without_loading
 from tfrecords_tools.check_records import check_records
@@ -112,35 +110,3 @@ def test_a_training_looks_at_the_bytes_before_it_begins(equal_shards, monkeypatc
         folder.check("fail")
     folder.check("skip")
     assert folder.num_examples == 14
-
-
-def without_digests(directory):
-    """Makes the manifest one of a kbert before there were digests."""
-    path = directory / FILE_NAME
-    values = json.loads(path.read_text())
-    del values["format_version"]
-    values["shards"] = [
-        {name: shard[name] for name in ("file", "num_examples")} for shard in values["shards"]
-    ]
-    path.write_text(json.dumps(values))
-
-
-def test_of_older_records_copies_are_found_and_the_rest_is_said(equal_shards, capsys):
-    directory, shards = equal_shards
-    without_digests(directory)
-    assert check_records(directory) == 0
-    summary, note = capsys.readouterr().out.splitlines()
-    assert "all whole" in summary and note.startswith(
-        "not checked: whether 3 of the shards are still as they were"
-    )
-
-    shutil.copy(shards[0], shards[2])
-    assert check_records(directory) == 1
-    problem, _, _ = capsys.readouterr().out.splitlines()
-    assert problem == f"{shards[2]} holds the same bytes as {shards[0]}: one was copied over the other"
-
-
-def test_empty_shards_are_no_copies_of_each_other(tmp_path):
-    small_records.write(tmp_path / "records", (3, 0, 0))
-    without_digests(tmp_path / "records")
-    assert check_records(tmp_path / "records") == 0

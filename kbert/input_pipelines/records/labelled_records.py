@@ -3,8 +3,6 @@
 import dataclasses
 import json
 
-from absl import logging
-
 from kbert.config import DatasetConfig, from_dict
 from kbert.input_pipelines.records.record_folder import RecordFolder
 from kbert.input_pipelines.records.record_shares import WHOLE
@@ -110,14 +108,13 @@ class LabelledRecords(RecordFolder):
 
     # `LabelledFile` (kbert/experiments/labelled_file.py) has the same methods.
     @property
-    def fingerprint(self) -> str | None:
+    def fingerprint(self) -> str:
         return self.manifest.fingerprint
 
     def count_labels(self) -> tuple[dict[str, int], int]:
         """(label -> how many examples have it, the number of examples), as counted when they were made.
 
-        A text in several windows is one example, as in its file. Older records counted every window; so that
-        their runs can be resumed, their numbers are taken with a warning.
+        A text in several windows is one example, as in its file.
 
         Raises:
           ValueError: for records of a task with several labels an example, which are not counted.
@@ -128,14 +125,7 @@ class LabelledRecords(RecordFolder):
                 f"{self.directory} does not say how often each label occurs; give --train_file instead of "
                 "--train_dir, or the weights themselves as a table label -> weight."
             )
-        counted = sum(counts.values())  # every example has one label
-        if counted != self.manifest.statistics.get("source_examples", self._all_rows):
-            logging.warning(
-                "%s was made by an older kbert, which counted the labels of windows, not of texts: long "
-                "texts weigh more than with --train_file. Make the records again for a new training.",
-                self.directory,
-            )
-        return counts, counted
+        return counts, sum(counts.values())  # every example has one label
 
     def check_with(self, task, max_seq_length: int):
         """Does nothing: the examples were checked when the records were made."""

@@ -104,7 +104,7 @@ def training_batches(
 
 def shuffle_buffer(manifest: Manifest) -> int:
     """How many records are shuffled at a time: SHUFFLE_BUFFER, or as many as take a gibibyte on average."""
-    sizes = [shard.num_bytes for shard in manifest.shards if shard.num_bytes]
+    sizes = [shard.num_bytes for shard in manifest.shards]
     mean = sum(sizes) / max(1, manifest.num_examples)
     return max(1, min(SHUFFLE_BUFFER, int(_BUFFER_BYTES / max(1.0, mean))))
 

@@ -8,7 +8,6 @@ import json
 import math
 import random
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -22,14 +21,14 @@ from kbert.input_pipelines.records.damaged_records import whole_records
 from kbert.input_pipelines.records.labelled_records import LabelledRecords
 from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
-from kbert.manifest import FILE_NAME
+from kbert.manifest import FILE_NAME, _checksum
 from kbert.tasks import TASKS
 from tfrecords_tools.check_records import check_records
+from tfrecords_tools.create_finetuning_data import create_finetuning_data
 from tfrecords_tools.show_records import show_records
 
 pytestmark = pytest.mark.slow
 
-STORED = Path(__file__).resolve().parents[2] / "stored_before_format_version"
 NASTY_BYTES = [
     *(b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xf0\x9f\x98\x80", b"\r", b"\n", b"\t", b'"'),
     *(b'\\"', b"\\ud800", b"null", b"true", b"NaN", b"1e999", b"-1", b"[" * 20_000, b'{"a":' * 20_000, b","),
@@ -164,8 +163,18 @@ def checked_and_shown(directory):
 
 
 @pytest.fixture(params=["pretraining", "labelled"])
-def stored(request, tmp_path):
-    directory = shutil.copytree(STORED / f"records_{request.param}", tmp_path / "records")
+def stored(request, tmp_path, records_dir, labelled_files):
+    directory = tmp_path / "records"
+    if request.param == "pretraining":
+        shutil.copytree(records_dir / "heldout", directory)
+    else:
+        create_finetuning_data(
+            "configs/finetuning/smoke.toml",
+            labelled_files[1],
+            directory,
+            vocab_file=records_dir / "heldout" / "vocab.txt",
+            max_seq_length=16,
+        )
     return request.param, directory, random.Random(f"records {request.param}")
 
 
@@ -197,7 +206,9 @@ def test_manifests(stored):
     whole, num_good = json.loads(path.read_text()), 0
     for number in range(30):
         if number % 5:
-            path.write_text(json.dumps(change_value(whole, rng)))
+            changed = change_value(whole, rng)
+            changed["checksum"] = _checksum(changed)  # else this alone would find every change
+            path.write_text(json.dumps(changed))
         else:
             path.write_bytes(change_bytes(json.dumps(whole).encode(), rng))
         num_good += require_good_or_one_sentence(directory, kind)

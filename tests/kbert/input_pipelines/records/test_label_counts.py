@@ -1,6 +1,5 @@
 """How often each label occurs: the same numbers from records as from the file that they were made of."""
 
-import dataclasses
 import json
 
 import pytest
@@ -37,12 +36,3 @@ def test_a_text_in_several_windows_counts_once(both, caplog):
     assert records.manifest.num_examples > records.num_examples == 8
     assert records.count_labels() == file.count_labels() == ({"quiet": 5, "loud": 3}, 8)
     assert not caplog.records
-
-
-def test_older_records_that_counted_windows_are_warned_of(both, caplog):
-    _, records = both
-    windows = {"labels": {"quiet": 5, "loud": records.manifest.num_examples - 5}}
-    statistics = records.manifest.statistics | windows
-    records.manifest = dataclasses.replace(records.manifest, statistics=statistics)
-    assert records.count_labels() == (windows["labels"], records.manifest.num_examples)
-    assert "counted the labels of windows, not of texts" in caplog.text

@@ -99,9 +99,9 @@ def test_a_manifest_with_another_way_of_storing_is_broken(tmp_path, feature):
 
 def test_fewer_large_records_are_shuffled_at_a_time():
     def buffer(num_examples, num_bytes):
-        shard = Shard("a.tfrecord", num_examples, num_bytes, None if num_bytes is None else "0" * 64)
+        shard = Shard("a.tfrecord", num_examples, num_bytes, "0" * 64)
         return shuffle_buffer(Manifest("toy", {}, (shard,), {}))
 
-    assert buffer(20_000, 20_000 * 5_000) == buffer(20_000, None) == SHUFFLE_BUFFER
+    assert buffer(20_000, 20_000 * 5_000) == SHUFFLE_BUFFER
     assert buffer(20_000, 20_000 * (1 << 20)) == 1024
     assert buffer(3, 3 * (1 << 31)) == 1

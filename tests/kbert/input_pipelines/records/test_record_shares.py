@@ -4,7 +4,7 @@ from kbert.input_pipelines.records.record_shares import RecordRange as Range
 from kbert.input_pipelines.records.record_shares import Share, record_range, record_ranges_of
 from kbert.manifest import Shard
 
-SHARDS = [Shard("a", 4), Shard("b", 0), Shard("c", 6), Shard("d", 1)]
+SHARDS = [Shard(name, number, 9, "0" * 64) for name, number in zip("abcd", (4, 0, 6, 1), strict=True)]
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 11, 14])
@@ -30,7 +30,7 @@ def test_a_range_is_whole_files_and_parts_of_files():
 
 
 def test_as_many_pipelines_as_equal_shards_get_whole_files():
-    shards = [Shard(name, 5) for name in "abcd"]
+    shards = [Shard(name, 5, 9, "0" * 64) for name in "abcd"]
     for index, names in enumerate(("ab", "cd")):
         assert record_ranges_of(shards, *record_range(20, Share(2, index))) == [
             Range(name, 0, -1) for name in names
