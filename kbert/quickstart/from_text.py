@@ -132,10 +132,10 @@ def _classifier_figures(shown, at):
 
 def _sizes(at):
     weights = RunDirectory(at["classifier run"]).checkpoint() / WEIGHTS_FILE
-    about = at["SavedModel"] / "1" / "assets.extra" / "kbert.json"
+    served = [file for file in (at["SavedModel"] / "1").rglob("*") if file.is_file()]
     return {
         "checkpoint, weights only": weights.stat().st_size,
-        "SavedModel, with tokenizer": read_json(about)["bytes"],
+        "SavedModel, with tokenizer": sum(file.stat().st_size for file in served),
         "LiteRT float32": (at["LiteRT"] / "model_float32.tflite").stat().st_size,
         "LiteRT dynamic int8": (at["LiteRT"] / "model_dynamic_int8.tflite").stat().st_size,
     }

@@ -1,6 +1,5 @@
 """A recipe is a list of commands in a file of shell lines; each runs in its own process, as one types it."""
 
-import os
 import re
 import shlex
 import shutil
@@ -68,8 +67,9 @@ def steps_of(recipe: str, **values: str) -> list[tuple[str, str]]:
 
 
 def text_folder() -> Path:
-    """Where the text and the labels of the quickstart lie, as one types it: relative where shorter."""
-    return Path(min(str(FOLDER / "text"), os.path.relpath(FOLDER / "text"), key=len))
+    """Where text and labels of the quickstart lie; relative where that is below the current folder."""
+    text, here = FOLDER / "text", Path.cwd()
+    return text.relative_to(here) if text.is_relative_to(here) else text
 
 
 def _prepare_folder(directory):
