@@ -20,9 +20,8 @@ import numpy as np
 from absl import flags
 
 from benchmarks import REPOSITORY
-from benchmarks.figures import closing_line
-from benchmarks.figures.machine import fit_for_machine, processor
 from benchmarks.finetuning import find_minilm
+from benchmarks.report import close, fit_for_machine, machine
 from benchmarks.serving import mixed_texts
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
@@ -51,7 +50,6 @@ def define_flags():
     flags.DEFINE_integer("rounds", 5, "Times that the texts are timed.", lower_bound=1)
     flags.DEFINE_integer("max_seq_length", 128, "Tokens of a text at most.", lower_bound=4)
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
-    closing_line.define_flag()
     environments.define_flags("hugging_face")
 
 
@@ -65,10 +63,10 @@ def main(argv):
         raise ValueError(f"there are {len(texts)} texts; lower --num_texts={FLAGS.num_texts}.")
     pythons = environments.pythons("hugging_face")
     names = [name for name in FLAGS.contestants if name.startswith("kbert/") or pythons]
-    print(processor(), flush=True)
+    print(machine(), flush=True)
     results = measure(names, texts, pythons)
     print(table(results))
-    closing_line.close("embedding", {}, results)
+    close("embedding", results)
 
 
 def measure(names, texts, pythons) -> dict:

@@ -27,8 +27,7 @@ from pathlib import Path
 from absl import flags
 
 from benchmarks import REPOSITORY
-from benchmarks.figures import closing_line
-from benchmarks.figures.machine import fit_for_machine, processor
+from benchmarks.report import close, fit_for_machine, machine
 from benchmarks.training_step import PRECISIONS
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
@@ -96,7 +95,6 @@ def define_flags():
     flags.DEFINE_integer("batch_size", 32, "Texts or pairs of a batch.", lower_bound=1)
     flags.DEFINE_integer("seed", 1, "Seed of the order, the head's first weights and dropout.")
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
-    closing_line.define_flag()
     environments.define_flags("hugging_face")
     flags.mark_flags_as_required(["data_dir"])
 
@@ -114,18 +112,17 @@ def main(argv):
             raise ValueError(
                 f"{folder} must hold {' and '.join(files)}; pass the folder above it as --data_dir."
             )
-    closing_line.require_one_table(len(FLAGS.datasets))
     pythons = environments.pythons("hugging_face")
     contestants = [name for name in FLAGS.contestants if name == "kbert" or pythons]
     init_checkpoint = FLAGS.init_checkpoint or find_minilm(pythons)
-    print(processor(), flush=True)
+    print(machine(), flush=True)
     results = {}
     for name in FLAGS.datasets:
         print(f"\n{name}, batches of {FLAGS.batch_size}, {FLAGS.threads} threads", flush=True)
         records = measure(DATASETS[name], contestants, pythons, init_checkpoint)
         results[name] = {key: figures(record) for key, record in records.items()}
         print(table(results[name]))
-    closing_line.close("finetuning", summary(results), rows(results))
+    close("finetuning", rows(results) or {}, **summary(results))
 
 
 def find_minilm(pythons) -> str:

@@ -28,8 +28,7 @@ import numpy as np
 from absl import flags
 
 from benchmarks import REPOSITORY
-from benchmarks.figures import closing_line
-from benchmarks.figures.machine import processor
+from benchmarks.report import close, machine
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
@@ -58,7 +57,6 @@ def define_flags():
     flags.DEFINE_integer("num_rows", 20, "Full rows of each length.", lower_bound=1)
     flags.DEFINE_integer("rounds", 5, "Times that each row is timed.", lower_bound=1)
     flags.DEFINE_list("threads", ["1", "2"], "Threads of each contestant; all take part for each number.")
-    closing_line.define_flag()
     environments.define_flags(_PEER)
     flags.mark_flags_as_required(["init_checkpoint", "config", "eval_file"])
 
@@ -72,7 +70,7 @@ def main(argv):
     config = load_config(FinetuningConfig, FLAGS.config)
     pythons = environments.pythons(_PEER)
     names = [name for name in map(checked, FLAGS.contestants) if name.startswith("kbert") or pythons]
-    print(processor(), flush=True)
+    print(machine(), flush=True)
     results = {}
     with tempfile.TemporaryDirectory() as folder:
         classifier = Classifier(Path(folder), config, lengths)
@@ -84,7 +82,7 @@ def main(argv):
                 name: figures(record, classifier, FLAGS.rounds) for name, record in records.items()
             }
             print(table(results[threads], lengths), flush=True)
-    closing_line.close("litert", {}, rows(results))
+    close("litert", rows(results))
 
 
 def checked(name: str) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from absl import flags
 
 from benchmarks import REPOSITORY
-from benchmarks.figures import closing_line
+from benchmarks.report import close
 from benchmarks.workers import process_tree
 from kbert import command_line
 from tfrecords_tools.corpus.documents import input_files
@@ -43,7 +43,6 @@ def define_flags():
     flags.DEFINE_string("vocab_file", None, "An uncased vocab.txt; by default one learned from the text.")
     flags.DEFINE_string("bert_checkout", None, "Folder with the original create_pretraining_data.py.")
     flags.DEFINE_string("peers_python", None, "Python with tests/peers/requirements.txt installed.")
-    closing_line.define_flag()
     flags.DEFINE_integer("dupe_factor", 5, "Passes over the corpus.", lower_bound=1)
     flags.DEFINE_integer("max_seq_length", 128, "Length of the sequences.", lower_bound=8)
     flags.DEFINE_integer("cores", 2, "Cores for each contestant.", lower_bound=1)
@@ -79,7 +78,7 @@ def main(argv):
     for number, speed in zip(copies, marginal_speeds(num_bytes, [1, *copies], seconds), strict=True):
         print(f"marginal speed up to {number} copies: {speed / FLAGS.cores / 1e6:.2f} MB/s per core")
     runs = {name: [cost._asdict() for cost in found] for name, found in costs.items()}
-    closing_line.close("pretraining_data", {"runs": runs}, rows(costs))
+    close("pretraining_data", rows(costs), runs=runs)
 
 
 def rows(costs) -> dict:

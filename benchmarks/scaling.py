@@ -2,15 +2,12 @@ r"""Benchmark: what a second core brings to a pretraining step, as a thread, a r
 
   python -m benchmarks.scaling
   python -m benchmarks.scaling --encoder=bert_small --precision=mixed_bfloat16
-  python -m benchmarks.scaling --on_paper
 
 Four contestants take turns: one process on one core; one process with two threads; `mirrored`, two logical
 CPU devices in one process on both cores; `multi_worker`, two processes on a core each that meet by TF_CONFIG.
 Strong scaling keeps the global batch, weak scaling doubles it with the cores. Replicas sum their gradients in
 float32 and in bfloat16 (`all_reduce_dtype`). Efficiency is the examples a second, over twice those of the
 process on one core.
-
---on_paper calculates, without measuring anything, what 8, 64 and 512 devices would do.
 """
 
 import dataclasses
@@ -22,10 +19,9 @@ from contextlib import ExitStack
 from absl import flags
 
 from benchmarks import REPOSITORY
-from benchmarks.figures import closing_line
-from benchmarks.figures.machine import processor
-from benchmarks.replicas import on_paper, report
+from benchmarks.replicas import report
 from benchmarks.replicas.worker_group import WorkerGroup
+from benchmarks.report import close, machine
 from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
 from kbert.config import PRECISIONS, EncoderConfig, encoder_presets, from_dict
@@ -43,24 +39,17 @@ def define_flags():
     flags.DEFINE_integer("predictions", 20, "Masked tokens of an example.", lower_bound=1)
     flags.DEFINE_enum("precision", "float32", PRECISIONS, "Of the arithmetic.")
     flags.DEFINE_integer("rounds", 4, "Timed turns of every contestant.", lower_bound=1)
-    closing_line.define_flag()
-    flags.DEFINE_boolean("on_paper", False, "Only the calculation for many devices.")
-    flags.DEFINE_float("device_flops", 100e12, "--on_paper: FLOP/s of a device in training.", lower_bound=1.0)
 
 
 def main(argv):
     del argv
-    if FLAGS.on_paper:
-        print(f"calculated for devices of {FLAGS.device_flops / 1e12:g} TFLOP/s, nothing is measured:")
-        print(on_paper.table(FLAGS.device_flops))
-        return
     require_two_cores(FLAGS.batch_size)
-    print(processor(), flush=True)
+    print(machine(), flush=True)
     title = f"{FLAGS.encoder}, {FLAGS.batch_size} x {FLAGS.seq_length}, {FLAGS.precision}"
     print(f"{title}; two cores, medians of {FLAGS.rounds} turns", flush=True)
     rows = measure(shared_settings())
     print(report.table(rows))
-    closing_line.close("scaling", {"shape": title}, report.figures(rows))
+    close("scaling", report.figures(rows), shape=title)
 
 
 def require_two_cores(batch_size):

@@ -31,9 +31,8 @@ import numpy as np
 from absl import flags
 
 from benchmarks import REPOSITORY
-from benchmarks.figures import closing_line
-from benchmarks.figures.machine import fit_for_machine, processor
 from benchmarks.finetuning import find_minilm
+from benchmarks.report import close, fit_for_machine, machine
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
@@ -66,7 +65,6 @@ def define_flags():
     flags.DEFINE_integer("rounds", 8, "Times that each request is timed.", lower_bound=1)
     flags.DEFINE_integer("max_seq_length", 128, "Tokens of a text at most.", lower_bound=4)
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
-    closing_line.define_flag()
     environments.define_flags(*_PEERS)
 
 
@@ -76,7 +74,7 @@ def main(argv):
     texts = mixed_texts(FLAGS.input_file)
     pythons = environments.pythons(*_PEERS)
     names = [name for name in map(checked, FLAGS.contestants) if system_of(name) in {"kbert", *pythons}]
-    print(processor(), flush=True)
+    print(machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         models = write_models(Path(folder), names, pythons)
         settings = models | {
@@ -94,7 +92,7 @@ def main(argv):
         results = {name: figures(worker.record, sizes) for name, worker in workers.items()}
     compare(results)
     print(table(results, sizes))
-    closing_line.close("serving", {}, results)
+    close("serving", results)
 
 
 def checked(name: str) -> str:

@@ -23,11 +23,10 @@ from pathlib import Path
 from absl import flags
 
 from benchmarks import REPOSITORY, training_step
-from benchmarks.figures import closing_line
-from benchmarks.figures.machine import fit_for_machine, processor
 from benchmarks.learning import quality_report, text_batches
 from benchmarks.learning.on_the_clock import LossByTime, OnTheClock
 from benchmarks.learning.text_batches import define_text_flags
+from benchmarks.report import close, fit_for_machine, machine
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
@@ -54,7 +53,6 @@ def define_flags():
     flags.DEFINE_integer("window", 50, "A loss is the mean of so many steps.", lower_bound=1)
     flags.DEFINE_integer("seed", 1, "Of dropout.", lower_bound=0)
     flags.DEFINE_float("turn_seconds", 10.0, "About how long a turn lasts.", lower_bound=0.1)
-    closing_line.define_flag()
     flags.DEFINE_string("html", None, "Where to write a page with the curves.")
     flags.DEFINE_string("weights_dir", None, "A folder, for the trained weights of each contestant.")
     environments.define_flags("model_garden", "hugging_face")
@@ -70,7 +68,7 @@ def main(argv):
     peers = dict.fromkeys(system for system, _ in contestants if system != "kbert")
     pythons = {"kbert": sys.executable} | environments.pythons(*peers)
     contestants = [(system, compiled) for system, compiled in contestants if system in pythons]
-    print(processor(), flush=True)
+    print(machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         made = text_batches.prepare(Path(folder), FLAGS.batches, (FLAGS.dropout,), FLAGS.dupe_factor)
         settings = made["shared"] | made["weights"][FLAGS.dropout] | {"seed": FLAGS.seed}
@@ -86,7 +84,7 @@ def main(argv):
         quality_report.write_page(FLAGS.html, curves, results, FLAGS.minutes, levels, FLAGS.window)
         print(f"the curves are in {FLAGS.html}")
     closing = quality_report.closing(curves, results, FLAGS.minutes * 60)
-    closing_line.close("time_to_quality", closing, quality_report.figures(results, levels))
+    close("time_to_quality", quality_report.figures(results, levels), **closing)
 
 
 def checked_contestants(names, precisions) -> list[tuple[str, bool]]:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from absl import flags
 
-from benchmarks.figures import closing_line
+from benchmarks.report import close
 from kbert import command_line
 from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.corpus.documents import input_files, read_lines
@@ -81,7 +81,7 @@ def main(argv):
             for name, facts in measured.items()
         }
     print(table(results, len(lines)))
-    closing_line.close("tokenization", summary(results))
+    close("tokenization", {}, **summary(results))
 
 
 def corpus_lines(patterns) -> list[str]:

@@ -26,8 +26,7 @@ import numpy as np
 from absl import flags
 
 from benchmarks import REPOSITORY
-from benchmarks.figures import closing_line
-from benchmarks.figures.machine import fit_for_machine, processor
+from benchmarks.report import close, fit_for_machine, machine
 from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant, alternate
 from kbert import command_line
@@ -60,7 +59,6 @@ def define_flags():
     flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
     flags.DEFINE_integer("rounds", 10, "Timed turns of every contestant.", lower_bound=1)
     flags.DEFINE_integer("steps_per_turn", 2, "Steps of a turn.", lower_bound=1)
-    closing_line.define_flag()
     environments.define_flags(*_PEERS)
 
 
@@ -72,8 +70,7 @@ def main(argv):
     )
     contestants = [(system, compiled) for system, compiled in contestants if system in pythons]
     shapes = [(FLAGS.encoder, FLAGS.batch_size, FLAGS.seq_length)] if FLAGS.encoder else SHAPES
-    closing_line.require_one_table(len(shapes))
-    print(processor(), flush=True)
+    print(machine(), flush=True)
     summaries = []
     for preset, batch_size, seq_length in shapes:
         encoder = from_dict(EncoderConfig, {"preset": preset})
@@ -94,7 +91,7 @@ def main(argv):
         print(table(results, peaks, flops))
         summaries.append({"shape": title} | summary(results, peaks, flops))
     one_table = rows(results, peaks, flops) if len(shapes) == 1 else None
-    closing_line.close("training_step", joined(summaries), one_table)
+    close("training_step", one_table or {}, **joined(summaries))
 
 
 def checked_contestants(names, precisions) -> list[tuple[str, bool]]:

@@ -1,6 +1,5 @@
-"""Scaling: what the table says of given steps, workers that step together, and the calculation on paper."""
+"""Scaling: what the table says of given steps; workers that step together."""
 
-import math
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import scaling
-from benchmarks.replicas import on_paper, report
+from benchmarks.replicas import report
 from benchmarks.replicas.worker_group import WorkerGroup
 from benchmarks.workers.contestants import Record, alternate
 
@@ -84,52 +83,6 @@ def test_a_group_says_which_worker_died():
             group.take_turn(3)
     finally:
         group.close()
-
-
-# ------------------------------------------------------------------------------ on paper
-
-
-@pytest.mark.parametrize("devices", [2, 3, 8])
-def test_a_ring_sends_what_the_formula_says(devices):
-    """A ring acted out: in each of 2 (N - 1) rounds every device sends one of its N chunks to the next."""
-    chunks = np.random.default_rng(0).integers(0, 9, (devices, devices)).astype(float)
-    held, sent = chunks.copy(), 0.0
-    for turn in range(2 * (devices - 1)):
-        moving = [(device, (device - turn) % devices) for device in range(devices)]
-        values = [held[device, chunk] for device, chunk in moving]
-        for (device, chunk), value in zip(moving, values, strict=True):
-            after = (device + 1) % devices
-            held[after, chunk] = value + (held[after, chunk] if turn < devices - 1 else 0)
-        sent += 1 / devices
-    np.testing.assert_array_equal(held, np.tile(chunks.sum(0), (devices, 1)))
-    step = on_paper.StepOnPaper(1.0, gradient_bytes=600.0)
-    link = on_paper.Link("a wire", 100.0)
-    assert step.all_reduce_seconds(devices, link) == pytest.approx(sent * 600.0 / 100.0)
-
-
-def test_parts_are_the_fewest_that_reach_the_efficiency():
-    link = on_paper.Link("a wire", 1.0)
-    for gradient_bytes in (0.01, 3.0, 17.3):
-        step = on_paper.StepOnPaper(2.0, gradient_bytes)
-        parts = step.parts_for(0.9, 64, link)
-        assert step.efficiency(64, link, parts) >= 0.9 - 1e-9
-        assert parts == 1 or step.efficiency(64, link, parts - 1) < 0.9
-
-
-@pytest.mark.slow
-def test_a_step_on_paper_has_the_parameters_of_the_paper():
-    """110 and 340 million, Devlin et al. 2019, section 3 (335 in the published weights)."""
-    base, large = (on_paper.step_of(preset, 1e14, 4) for preset in on_paper.PRESETS)
-    assert base.gradient_bytes / 4e6 == pytest.approx(110, abs=1)
-    assert large.gradient_bytes / 4e6 == pytest.approx(336, abs=2)
-    # An example's tokens pass forward and backward through every weight of the layers: 6 operations each.
-    assert math.log2(base.compute_seconds * 1e14 / (6 * 85e6 * 32 * 128)) == pytest.approx(0, abs=0.15)
-
-
-@pytest.mark.slow
-def test_the_page_has_the_table_of_the_calculation():
-    page = (_REPOSITORY / "docs" / "distribution.md").read_text()
-    assert on_paper.table(100e12) in page
 
 
 def test_wrong_flags_end_with_one_sentence():
