@@ -87,13 +87,6 @@ def close(benchmark: str, rows: dict[str, dict], **facts):
 
 def commit() -> str | None:
     """The commit that is measured, with "+" behind it where files have changed since; None without git."""
-    try:
-        changed = _git("status", "--porcelain", "--untracked-files=no")
-        return _git("rev-parse", "--short", "HEAD") + "+" * bool(changed)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-
-
-def _git(*arguments) -> str:
-    done = subprocess.run(["git", *arguments], cwd=REPOSITORY, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+    command = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
+    found = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    return found.stdout.strip() or None

@@ -1,5 +1,10 @@
 """A LiteRT file of kbert as a worker of litert.py: rows of token ids in, probabilities out."""
 
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
 from benchmarks.peers.turns import Turns
 from kbert import command_line  # noqa: F401  quietens the import of TensorFlow
 
@@ -7,22 +12,18 @@ from kbert import command_line  # noqa: F401  quietens the import of TensorFlow
 def run_worker():
     turns = Turns()
     settings = turns.settings
-    from importlib.metadata import version
-
-    import numpy as np
-
     from export.litert.litert_model import LiteRTModel
-    from kbert.features import ENCODER_INPUTS
     from kbert.runs.run_directory import RunDirectory
 
-    path = settings["files"][settings["precision"]]
+    path = settings[f"litert_{settings['precision']}"]
     model = LiteRTModel(path, RunDirectory(settings["run_dir"]).vocabulary(), settings["threads"])
 
     def answer(row):
-        inputs = {name: np.array([row[name]], np.int32) for name in ENCODER_INPUTS}
-        return model.answer_ids(inputs)["probabilities"]
+        return model.answer_ids({name: np.array([ids], np.int32) for name, ids in row.items()})[
+            "probabilities"
+        ]
 
-    turns.ready(litert=version("ai-edge-litert"), bytes=settings["bytes"][settings["precision"]])
+    turns.ready(litert=version("ai-edge-litert"), bytes=Path(path).stat().st_size)
     turns.answer_batches(answer)
 
 

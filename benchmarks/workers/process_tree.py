@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks import REPOSITORY
+
 SECONDS_BETWEEN_LOOKS = 0.2
 
 
@@ -20,8 +22,8 @@ class Cost(NamedTuple):
     megabytes: float
 
 
-def run(command: list[str], cores: int, env: dict | None = None, cwd: str | Path | None = None) -> Cost:
-    """Runs a command on the first `cores` cores that this process may use.
+def run(command: list[str], cores: int) -> Cost:
+    """Runs a command in the repository's root, on the first `cores` cores that this process may use.
 
     Raises:
       ValueError: when the command fails, with the end of its output.
@@ -30,8 +32,7 @@ def run(command: list[str], cores: int, env: dict | None = None, cwd: str | Path
     start = time.monotonic()
     process = subprocess.Popen(
         command,
-        env=os.environ | (env or {}),
-        cwd=cwd,
+        cwd=REPOSITORY,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -393,7 +393,7 @@ _TRAINING = (
         "kbert/training/devices/test_gradient_all_reduce.py::test_the_dtype_reaches_the_step",
     ),
     _fault(
-        "one lucky step reaches a loss", "benchmarks/learning/on_the_clock.py",
+        "one lucky step reaches a loss", "benchmarks/workers/on_the_clock.py",
         "np.flatnonzero(self.losses[self._window - 1 :] <= loss)", "np.flatnonzero(self.losses <= loss)",
         "benchmarks/test_time_to_quality.py",
     ),

@@ -16,10 +16,9 @@ class WorkerGroup:
       command: starts one worker.
       settings: sent to every worker, with `tf_config` in addition.
       number: how many workers, one core each.
-      cwd: their working directory.
     """
 
-    def __init__(self, name: str, command: list[str], settings: dict, number: int, cwd=None):
+    def __init__(self, name: str, command: list[str], settings: dict, number: int):
         self.name = name
         addresses = [f"localhost:{port}" for port in _free_ports(number)]
         self._pool = ThreadPoolExecutor(number)
@@ -30,7 +29,7 @@ class WorkerGroup:
             own = {"tf_config": json.dumps({"cluster": {"worker": addresses}, "task": task})}
             name_of_one = f"{name}, worker {index}"
             self._started[index] = Contestant(
-                name_of_one, command, settings | own, threads=1, cwd=cwd, first_core=index
+                name_of_one, command, settings | own, threads=1, first_core=index
             )
 
         try:

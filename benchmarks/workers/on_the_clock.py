@@ -9,7 +9,7 @@ class OnTheClock:
     """Wraps a contestant of an alternating benchmark; its turns last about equally long, however fast it is.
 
     Args:
-      contestant: a `Contestant`, or what has its name, record, `take_turn`, `save` and `close`.
+      contestant: a `Contestant`, or what has its name, record, `is_done` and `take_turn`.
       seconds: it is done when its steps have taken so long. The first step, which traces or compiles, counts.
     """
 
@@ -41,25 +41,17 @@ class OnTheClock:
         fitting = 1 if len(taken) < 2 else max(1, round(left / statistics.median(taken[-20:])))
         self._contestant.take_turn(fitting)
 
-    def save(self, folder):
-        """As `Contestant.save`."""
-        self._contestant.save(folder)
-
-    def close(self):
-        self._contestant.close()
-
 
 class LossByTime:
     """The losses of a contestant by the seconds of its own steps.
 
     Args:
-      steps: its record's steps, each with `seconds` and the loss.
+      steps: its record's steps, each with `seconds` and `masked_lm_loss`.
       window: a loss is the mean of so many steps; of all so far, where there are fewer.
-      name: the loss's name in a step.
     """
 
-    def __init__(self, steps: list[dict], window: int, name: str = "masked_lm_loss"):
-        losses = np.array([step[name] for step in steps])
+    def __init__(self, steps: list[dict], window: int):
+        losses = np.array([step["masked_lm_loss"] for step in steps])
         sums = np.concatenate([[0.0], np.cumsum(losses)])
         last = np.arange(1, len(losses) + 1)
         first = np.maximum(last - window, 0)
