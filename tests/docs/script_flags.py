@@ -103,7 +103,7 @@ def _definitions(module):
         for node in tree.body
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in _SEARCHED
         for alias in node.names
-        if alias.name.startswith("define_") or alias.name == "environments"
+        if alias.name.startswith("define_")
     }
     constants = {
         node.targets[0].id: _literal(node.value)
