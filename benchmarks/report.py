@@ -3,6 +3,7 @@
 import datetime
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -19,15 +20,12 @@ _NOT_SHOWN = ("--data_dir=",)
 
 def machine(cpuinfo: str | Path = "/proc/cpuinfo") -> str:
     """For example "AMD EPYC, 2 cores, AVX512-BF16": the cores that this process may use. Linux only."""
-    facts: dict[str, str] = {}
-    for line in Path(cpuinfo).read_text(encoding="utf-8").splitlines():
-        key, _, value = line.partition(":")
-        facts[key.strip()] = value.strip()
-    flags = (facts.get("flags") or facts.get("Features") or "").split()
-    found = [shown for flag, shown in _BFLOAT16.items() if flag in flags]
+    text = Path(cpuinfo).read_text(encoding="utf-8")
+    name = re.search(r"^model name\s*: *(.*)$", text, re.MULTILINE)
+    found = [shown for flag, shown in _BFLOAT16.items() if flag in text.split()]
     instructions = " and ".join(found) or "no bfloat16 instructions"
     cores = len(os.sched_getaffinity(0))
-    return f"{facts.get('model name', 'unknown processor')}, {cores} cores, {instructions}"
+    return f"{name[1] if name else 'unknown processor'}, {cores} cores, {instructions}"
 
 
 def fit_for_machine(names: Iterable[str], of_machine: str | None = None) -> list[str]:

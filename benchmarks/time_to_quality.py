@@ -17,6 +17,7 @@ from pathlib import Path
 from absl import flags
 
 from benchmarks.report import close, machine, markdown
+from benchmarks.workers import text_batches
 from benchmarks.workers.contestants import alternate, started
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, parts_of
 from benchmarks.workers.on_the_clock import LossByTime, OnTheClock
@@ -47,19 +48,12 @@ def main(argv):
     names = chosen_contestants(CONTESTANTS)
     print(machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        settings = prepared(folder)
+        settings = text_batches.prepare(Path(folder), FLAGS.input_files, FLAGS.batches, FLAGS.dupe_factor)
+        settings |= {"num_warmup_steps": _WARM_UP_STEPS}
         records = train_all(find_faster(names, settings), settings)
     rows = figures(records, FLAGS.minutes * 60)
     print(table(rows, FLAGS.minutes))
     close("time_to_quality", rows, minutes=FLAGS.minutes)
-
-
-def prepared(folder) -> dict:
-    """The settings of all workers but for the schedule."""
-    from benchmarks.workers import text_batches
-
-    made = text_batches.prepare(Path(folder), FLAGS.input_files, FLAGS.batches, FLAGS.dupe_factor)
-    return made | {"seed": 1, "num_warmup_steps": _WARM_UP_STEPS}
 
 
 def find_faster(names, settings) -> list[str]:

@@ -15,6 +15,7 @@ of the original BERT. The closing sentence is about the peers with kbert's ids o
 are none, about Hugging Face.
 """
 
+import itertools
 import random
 import statistics
 import tempfile
@@ -87,11 +88,8 @@ def main(argv):
 def draw_lines(lines, num_bytes) -> list[str]:
     """Random lines, always the same ones, until there are `num_bytes`; all lines if there are fewer."""
     lines = random.Random(0).sample(lines, len(lines))
-    for index, line in enumerate(lines):
-        num_bytes -= len(line.encode("utf-8"))
-        if num_bytes <= 0:
-            return lines[: index + 1]
-    return lines
+    ends = itertools.accumulate(len(line.encode("utf-8")) for line in lines)
+    return lines[: 1 + sum(end < num_bytes for end in ends)]
 
 
 def figures(records: dict, megabytes: float) -> dict:

@@ -67,7 +67,8 @@ def main(argv):
         print(f"\n{title}: {flops / 1e9:.0f} GF of useful work a step, {FLAGS.threads} threads", flush=True)
         found = figures(measure(encoder, batch_size, seq_length, flops, names), flops)
         print(table(found))
-        print(beside_best_peer(speeds(found)))
+        speeds = {name: 1 / row["seconds"] for name, row in found.items() if not name.startswith("floor")}
+        print(beside_best_peer(speeds))
         rows |= {f"{title}: {name}": row for name, row in found.items()}
     close("training_step", rows)
 
@@ -132,11 +133,6 @@ def figures(records: dict, flops: float) -> dict:
             "losses": [step.get("masked_lm_loss") for step in record.steps[:2]],
         }
     return rows
-
-
-def speeds(rows: dict) -> dict:
-    """Steps a second of all but the floors."""
-    return {name: 1 / row["seconds"] for name, row in rows.items() if not name.startswith("floor")}
 
 
 def table(rows: dict) -> str:

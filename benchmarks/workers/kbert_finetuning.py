@@ -23,7 +23,8 @@ def run_worker():
 
     precision = {"float32": "float32", "bfloat16": "mixed_bfloat16"}[settings["precision"]]
     config = from_dict(FinetuningConfig, settings["config"] | {"precision": precision})
-    wait_for_turns(turns, tensorflow=tf.__version__)
+    wait_for_turns(turns)
+    turns.ready(tensorflow=tf.__version__)
     try:
         _, metrics = run_finetuning(
             config,
@@ -38,16 +39,13 @@ def run_worker():
     turns.finish(accuracy=metrics["accuracy"], f1=metrics["f1"])
 
 
-def wait_for_turns(turns, **facts):
+def wait_for_turns(turns):
     """Replaces `TrainStep.run` by a function that waits until a step may be taken."""
     from kbert.training.train_step import TrainStep
 
-    run, is_first = TrainStep.run, [True]
+    run = TrainStep.run
 
     def run_in_turn(step, batches, num_steps):
-        if is_first[0]:
-            is_first[0] = False
-            turns.ready(**facts)
         if not turns.next_step():
             raise _NoMoreTurns
         sums = run.__get__(step, TrainStep)(batches, num_steps)

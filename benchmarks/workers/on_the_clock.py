@@ -15,15 +15,12 @@ class OnTheClock:
 
     def __init__(self, contestant, seconds: float):
         self._contestant, self._seconds = contestant, seconds
+        self.record = contestant.record
 
     @property
     def name(self) -> str:
         """The contestant's, and how much of its time it has used."""
         return f"{self._contestant.name}, minute {self.used / 60:.1f} of {self._seconds / 60:g}"
-
-    @property
-    def record(self):
-        return self._contestant.record
 
     @property
     def is_done(self) -> bool:

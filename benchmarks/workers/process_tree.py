@@ -1,6 +1,7 @@
 """Runs a command and measures time and memory of it and all its child processes. Linux only (/proc)."""
 
 import os
+import re
 import subprocess
 import threading
 import time
@@ -72,9 +73,7 @@ def _tree(pid) -> list[int]:
 
 def _memory(pid) -> int:
     try:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
+        found = re.search(r"^Pss: *(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
     except OSError:
-        pass
-    return 0
+        return 0
+    return int(found[1]) * 1024 if found else 0

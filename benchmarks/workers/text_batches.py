@@ -23,7 +23,7 @@ def prepare(folder: Path, input_files: str | None, num_batches: int, dupe_factor
       dupe_factor: how many times each text is masked with other masks.
 
     Returns:
-      The settings that all contestants have in common, without schedule and seed.
+      The settings that all contestants have in common, without the schedule.
     """
     from benchmarks.workers.starting_point import write_weights
     from kbert.manifest import read_manifest
