@@ -5,10 +5,9 @@ r"""Benchmark: text -> WordPiece ids, kbert beside Hugging Face tokenizers and T
   python -m benchmarks.tokenization --input_files='corpus/*.txt' --vocab_file=vocab.txt
 
 Without --input_files it reads the documentation that comes with CPython; without --vocab_file it learns
-one from the text. kbert and TF-Text map over batches by tf.data, as training and the data tools do, which
-includes the making of the iterator (a tenth of a second, so give it some megabytes). Hugging Face's
-`encode_batch` keeps offsets and masks as well; `encode_batch_fast` leaves the offsets out. Each is a process
-of its own with as many threads, and works while the others wait; the first round is not timed.
+one from the text. kbert and TF-Text map over batches by tf.data, as training and the data tools do. Hugging
+Face's `encode_batch` keeps offsets and masks as well; `encode_batch_fast` leaves the offsets out. Each is a
+process of its own with as many threads, and works while the others wait; the first round is not timed.
 
 The table also says on how many lines the ids are not kbert's: of the text, and of lines that each test a rule
 of the original BERT. The closing sentence is about the peers with kbert's ids on all of the latter; if there

@@ -27,14 +27,18 @@ def tokenize_in_turns(turns: Turns, tf, tokenize):
 
     dataset = ids_of(lines)
 
-    def run():
-        return dataset.reduce(0, lambda total, batch: total + tf.size(batch.flat_values)).numpy()
+    @tf.function
+    def count_pieces():
+        return dataset.reduce(0, lambda total, batch: total + tf.size(batch.flat_values))
 
     def lists(texts):
         return [ids for batch in ids_of(texts) for ids in batch.to_list()]
 
     turns.ready(tensorflow=tf.__version__)
-    turns.repeat(run, lambda: {"lines": lists(lines), "adversarial": lists(settings["adversarial"])})
+    turns.repeat(
+        lambda: count_pieces().numpy(),
+        lambda: {"lines": lists(lines), "adversarial": lists(settings["adversarial"])},
+    )
 
 
 def run_worker():

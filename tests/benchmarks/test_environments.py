@@ -1,7 +1,4 @@
-"""Who takes part: names, patterns, pins; what is refused before anything starts."""
-
-import subprocess
-import sys
+"""Who takes part: names, patterns, pins."""
 
 import pytest
 from absl import flags
@@ -28,30 +25,9 @@ def test_patterns_choose_contestants_and_who_is_not_installed_is_left_out(choose
         choose("kbert/int4")
 
 
-def test_a_name_says_system_precision_and_options():
-    assert environments.parts_of("kbert/float32") == ("kbert", "float32", [])
-    parts = environments.parts_of("hugging_face/bfloat16+grouped+compile")
-    assert parts == ("hugging_face", "bfloat16", ["grouped", "compile"])
-
-
 @pytest.mark.parametrize("peer", PEERS)
 def test_every_peer_has_its_pins_and_a_worker(peer):
     folder = REPOSITORY / "benchmarks" / "peers"
     pins = [line.split("#")[0].strip() for line in (folder / f"{peer}.txt").read_text().splitlines()]
     assert all("==" in pin for pin in pins if pin)
     assert list(folder.glob(f"{peer}_*.py"))
-
-
-@pytest.mark.parametrize(
-    ("benchmark", "flag", "said"),
-    [
-        ("training_step", "--contestants=me", "--contestants names 'me'; choose among kbert/float32"),
-        ("scaling", "--batch_size=33", "--batch_size=33 must be a multiple of 2"),
-        ("finetuning", "--data_dir=/nowhere", "--data_dir=/nowhere must hold sst2/train.tsv"),
-    ],
-)
-def test_wrong_flags_end_with_one_sentence(benchmark, flag, said):
-    command = [sys.executable, "-m", f"benchmarks.{benchmark}", flag]
-    ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
-    assert ended.returncode == 1
-    assert ended.stderr.startswith(f"error: {said}") and ended.stderr.count("\n") == 1

@@ -43,12 +43,3 @@ def test_a_group_is_as_slow_as_its_slowest_worker():
             assert step["cpu_seconds"] == sum(one["cpu_seconds"] for one in both)
     finally:
         group.close()
-
-
-def test_a_group_says_which_worker_died():
-    group = WorkerGroup("two", _FAKE, {"fails_at": 1}, 2)
-    try:
-        with pytest.raises(ValueError, match="(?s)two, worker 0 ended with exit code 1: .*own complaint"):
-            group.take_turn(3)
-    finally:
-        group.close()
