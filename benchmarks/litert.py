@@ -8,10 +8,10 @@ The same classifier in every file, the same rows for all: of each length full ro
 --eval_file, and then every row of that file by itself. Each contestant is a process of its own with as many
 threads, and answers some rows while the others wait.
 
-  kbert/float32, /float16, /dynamic_int8   what export_tflite writes, one file with all lengths: a row goes to
-                                           the shortest that has room, with padding.
-  onnx_runtime/float32                     the graph after ONNX Runtime's own optimizer for BERT, any length.
-  onnx_runtime/int8                        the graph quantized by its `quantize_dynamic`.
+  litert/float32, /float16, /dynamic_int8   what export_tflite writes, one file with all lengths: a row goes
+                                            to the shortest that has room, with padding.
+  onnx_runtime/float32                      the graph after ONNX Runtime's own optimizer for BERT, any length.
+  onnx_runtime/int8                         the graph quantized by its `quantize_dynamic`.
 
 The table has medians in milliseconds, the accuracy on --eval_file, how many answers are those of Keras, and
 what a file weighs.
@@ -34,9 +34,9 @@ from kbert.features import ENCODER_INPUTS, LABEL_FEATURE
 FLAGS = flags.FLAGS
 
 CONTESTANTS = (
-    "kbert/float32",
-    "kbert/float16",
-    "kbert/dynamic_int8",
+    "litert/float32",
+    "litert/float16",
+    "litert/dynamic_int8",
     "onnx_runtime/float32",
     "onnx_runtime/int8",
 )
@@ -61,7 +61,7 @@ def main(argv):
     print(machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         settings, expected, labels = prepare(Path(folder), config, names)
-        with started(names, "litert", settings | {"rounds": FLAGS.rounds + 1}) as workers:
+        with started(names, "serving", settings | {"rounds": FLAGS.rounds + 1}) as workers:
             alternate(workers, None, FLAGS.num_rows)
             rows = {
                 worker.name: figures(worker.record, FLAGS.rounds + 1, expected, labels) for worker in workers
@@ -99,7 +99,7 @@ def prepare(folder: Path, config, names):
     labels = np.concatenate([batch[LABEL_FEATURE] for batch in data.batches])
     answer = keras_answers(loaded.task, loaded.model, loaded.text_inputs, FLAGS.init_checkpoint)
     signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["ids"]
-    for quantization in (parts_of(name)[1] for name in names if name.startswith("kbert")):
+    for quantization in (parts_of(name)[1] for name in names if name.startswith("litert")):
         path = folder / f"model_{quantization}.tflite"
         path.write_bytes(convert_to_litert(signature, LENGTHS, quantization))
         settings[f"litert_{quantization}"] = str(path)

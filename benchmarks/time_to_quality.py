@@ -50,7 +50,9 @@ def main(argv):
     with tempfile.TemporaryDirectory() as folder:
         settings = text_batches.prepare(Path(folder), FLAGS.input_files, FLAGS.batches, FLAGS.dupe_factor)
         settings |= {"num_warmup_steps": _WARM_UP_STEPS}
-        records = train_all(find_faster(names, settings), settings)
+        with started(find_faster(names, settings), "pretraining", settings) as workers:
+            alternate([OnTheClock(worker, FLAGS.minutes * 60) for worker in workers], None, _TURN_SECONDS)
+            records = {worker.name: worker.record for worker in workers}
     rows = figures(records, FLAGS.minutes * 60)
     print(table(rows, FLAGS.minutes))
     close("time_to_quality", rows, minutes=FLAGS.minutes)
@@ -70,13 +72,6 @@ def find_faster(names, settings) -> list[str]:
         system, _, options = parts_of(name)
         best.setdefault((system, *options), name)
     return list(best.values())
-
-
-def train_all(names, settings) -> dict:
-    """name -> its `Record`; all take turns until the time of each is used up."""
-    with started(names, "pretraining", settings) as workers:
-        alternate([OnTheClock(worker, FLAGS.minutes * 60) for worker in workers], None, _TURN_SECONDS)
-        return {worker.name: worker.record for worker in workers}
 
 
 def figures(records: dict, seconds: float) -> dict:

@@ -10,10 +10,6 @@ from benchmarks.peers.turns import Turns
 from benchmarks.workers.tensorflow_threads import tensorflow_with
 
 
-class _NoMoreTurns(Exception):
-    pass
-
-
 def run_worker():
     turns = Turns()
     settings = turns.settings
@@ -25,17 +21,14 @@ def run_worker():
     config = from_dict(FinetuningConfig, settings["config"] | {"precision": precision})
     wait_for_turns(turns)
     turns.ready(tensorflow=tf.__version__)
-    try:
-        _, metrics = run_finetuning(
-            config,
-            Path(settings["runs_dir"], f"run_{precision}"),
-            train_file=settings["train_file"],
-            dev_file=settings["dev_file"],
-            init_checkpoint=settings["init_checkpoint"],
-            strategy="one_device",
-        )
-    except _NoMoreTurns:
-        return
+    _, metrics = run_finetuning(
+        config,
+        Path(settings["runs_dir"], f"run_{precision}"),
+        train_file=settings["train_file"],
+        dev_file=settings["dev_file"],
+        init_checkpoint=settings["init_checkpoint"],
+        strategy="one_device",
+    )
     turns.finish(accuracy=metrics["accuracy"], f1=metrics["f1"])
 
 
@@ -47,7 +40,7 @@ def wait_for_turns(turns):
 
     def run_in_turn(step, batches, num_steps):
         if not turns.next_step():
-            raise _NoMoreTurns
+            raise SystemExit
         sums = run.__get__(step, TrainStep)(batches, num_steps)
         loss, examples = (float(value) for value in sums["loss"])
         turns.end_step(examples=examples, loss=loss / examples)
