@@ -31,7 +31,7 @@ def chosen_contestants(names: Sequence[str]) -> list[str]:
     """Those of `names` that --contestants asks for and that are installed; a line for what is not.
 
     Raises:
-      ValueError: for a pattern that is none of the names.
+      ValueError: for a pattern that is none of the names, and where nobody is installed.
     """
     chosen: dict[str, None] = {}
     for pattern in flags.FLAGS.contestants:
@@ -47,7 +47,10 @@ def chosen_contestants(names: Sequence[str]) -> list[str]:
     ]
     for system in missing:
         print(f"{system} is left out: no {python_of(system)}; `make bench-peers` makes it.", flush=True)
-    return [name for name in chosen if parts_of(name)[0] not in missing]
+    installed = [name for name in chosen if parts_of(name)[0] not in missing]
+    if not installed:
+        raise ValueError(f"--contestants={','.join(flags.FLAGS.contestants)}: none of them is installed.")
+    return installed
 
 
 def parts_of(name: str) -> tuple[str, str, list[str]]:

@@ -23,6 +23,8 @@ def test_patterns_choose_contestants_and_who_is_not_installed_is_left_out(choose
     assert "nobody is left out: no" in capsys.readouterr().out
     with pytest.raises(ValueError, match=r"--contestants names 'kbert/int4'; choose among kbert/float32, kb"):
         choose("kbert/int4")
+    with pytest.raises(ValueError, match=r"--contestants=nobody/\*: none of them is installed"):
+        choose("nobody/*")
 
 
 @pytest.mark.parametrize("peer", PEERS)
