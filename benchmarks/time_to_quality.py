@@ -49,7 +49,7 @@ def main(argv):
     print(machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         settings = text_batches.prepare(Path(folder), FLAGS.input_files, FLAGS.batches, FLAGS.dupe_factor)
-        settings |= {"num_warmup_steps": _WARM_UP_STEPS}
+        settings |= {"num_warmup_steps": _WARM_UP_STEPS, "seed": 1}
         with started(find_faster(names, settings), "pretraining", settings) as workers:
             alternate([OnTheClock(worker, FLAGS.minutes * 60) for worker in workers], None, _TURN_SECONDS)
             records = {worker.name: worker.record for worker in workers}
