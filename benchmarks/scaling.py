@@ -2,137 +2,146 @@ r"""Benchmark: what a second core brings to a pretraining step, as a thread, a r
 
   python -m benchmarks.scaling
   python -m benchmarks.scaling --encoder=bert_small --precision=mixed_bfloat16
-  python -m benchmarks.scaling --on_paper
 
 Four contestants take turns: one process on one core; one process with two threads; `mirrored`, two logical
 CPU devices in one process on both cores; `multi_worker`, two processes on a core each that meet by TF_CONFIG.
 Strong scaling keeps the global batch, weak scaling doubles it with the cores. Replicas sum their gradients in
 float32 and in bfloat16 (`all_reduce_dtype`). Efficiency is the examples a second, over twice those of the
 process on one core.
-
---on_paper calculates, without measuring anything, what 8, 64 and 512 devices would do.
 """
 
 import dataclasses
 import os
+import statistics
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 from absl import flags
 
-from benchmarks import REPOSITORY
-from benchmarks.figures import closing_line
-from benchmarks.figures.machine import processor
-from benchmarks.replicas import on_paper, report
-from benchmarks.replicas.worker_group import WorkerGroup
-from benchmarks.workers.contestants import Contestant, alternate
+from benchmarks.report import close, machine, markdown
+from benchmarks.workers.contestants import Contestant, Record, alternate
+from benchmarks.workers.worker_group import WorkerGroup
 from kbert import command_line
 from kbert.config import PRECISIONS, EncoderConfig, encoder_presets, from_dict
 
 FLAGS = flags.FLAGS
 CORES = 2
-_SUMMED_IN = ("float32", "bfloat16")  # the dtypes of the all-reduce
+SEQ_LENGTH, PREDICTIONS = 128, 20
 _COMMAND = [sys.executable, "-m", "benchmarks.workers.kbert_replicas"]
+_BYTES = {"float32": 4, "bfloat16": 2}
+# Name, strategy, cores; the first is what the others are compared with.
+PLANS = (
+    ("one process, one core", "one_device", 1),
+    ("one process, two threads", "one_device", CORES),
+    ("mirrored, two devices", "mirrored", CORES),
+    ("multi_worker, two processes", "multi_worker", CORES),
+)
 
 
 def define_flags():
     flags.DEFINE_enum("encoder", "bert_mini", encoder_presets(), "The encoder.")
     flags.DEFINE_integer("batch_size", 32, "Global batch of strong scaling; even.", lower_bound=2)
-    flags.DEFINE_integer("seq_length", 128, "Tokens of an example.", lower_bound=8)
-    flags.DEFINE_integer("predictions", 20, "Masked tokens of an example.", lower_bound=1)
     flags.DEFINE_enum("precision", "float32", PRECISIONS, "Of the arithmetic.")
     flags.DEFINE_integer("rounds", 4, "Timed turns of every contestant.", lower_bound=1)
-    closing_line.define_flag()
-    flags.DEFINE_boolean("on_paper", False, "Only the calculation for many devices.")
-    flags.DEFINE_float("device_flops", 100e12, "--on_paper: FLOP/s of a device in training.", lower_bound=1.0)
 
 
 def main(argv):
     del argv
-    if FLAGS.on_paper:
-        print(f"calculated for devices of {FLAGS.device_flops / 1e12:g} TFLOP/s, nothing is measured:")
-        print(on_paper.table(FLAGS.device_flops))
-        return
-    require_two_cores(FLAGS.batch_size)
-    print(processor(), flush=True)
-    title = f"{FLAGS.encoder}, {FLAGS.batch_size} x {FLAGS.seq_length}, {FLAGS.precision}"
-    print(f"{title}; two cores, medians of {FLAGS.rounds} turns", flush=True)
-    rows = measure(shared_settings())
-    print(report.table(rows))
-    closing_line.close("scaling", {"shape": title}, report.figures(rows))
-
-
-def require_two_cores(batch_size):
     cores = len(os.sched_getaffinity(0))
     if cores < CORES:
         raise ValueError(f"this benchmark needs {CORES} cores, but its process may use only {cores}.")
-    if batch_size % CORES:
-        raise ValueError(f"--batch_size={batch_size} must be a multiple of {CORES}, the number of replicas.")
+    if FLAGS.batch_size % CORES:
+        raise ValueError(f"--batch_size={FLAGS.batch_size} must be a multiple of {CORES}, of the replicas.")
+    print(machine(), flush=True)
+    print(f"{FLAGS.encoder}, {SEQ_LENGTH} tokens, {FLAGS.precision}", flush=True)
+    rows = {}
+    for (name, strategy, cores), record in zip(PLANS, measure(), strict=True):
+        rows |= figures(name, cores, variants(strategy, cores, FLAGS.batch_size), record)
+    add_efficiency(rows)
+    print(table(rows))
+    close("scaling", rows)
 
 
-def shared_settings() -> dict:
-    """What all workers have in common.
+def variants(strategy: str, cores: int, batch_size: int) -> list[dict]:
+    """Batches and dtypes of the all-reduce that a contestant trains with, a step each in turn."""
+    sizes = (batch_size,) if cores == 1 else (batch_size, CORES * batch_size)
+    dtypes = (None,) if strategy == "one_device" else tuple(_BYTES)
+    return [{"batch_size": size, "all_reduce_dtype": dtype} for size in sizes for dtype in dtypes]
 
-    Raises:
-      ValueError: when the lengths do not fit the encoder.
-    """
-    encoder = from_dict(EncoderConfig, {"preset": FLAGS.encoder})
-    if not FLAGS.predictions < FLAGS.seq_length <= encoder.max_position_embeddings:
-        raise ValueError(
-            f"--seq_length={FLAGS.seq_length} must lie above --predictions={FLAGS.predictions} and be at "
-            f"most {encoder.max_position_embeddings}, the positions of {FLAGS.encoder}."
-        )
-    return {
-        "encoder": dataclasses.asdict(encoder),
-        "seq_length": FLAGS.seq_length,
-        "predictions": FLAGS.predictions,
+
+def measure() -> list[Record]:
+    """The record of every contestant, after a first step of each variant that does not count."""
+    encoder = dataclasses.asdict(from_dict(EncoderConfig, {"preset": FLAGS.encoder}))
+    settings = {
+        "encoder": encoder,
+        "seq_length": SEQ_LENGTH,
+        "predictions": PREDICTIONS,
         "precision": FLAGS.precision,
-        "seed": 1,
     }
-
-
-def plans(batch_size) -> dict[str, report.Plan]:
-    """Contestant -> what it does; strong scaling has the batch of one core, weak scaling twice of it."""
-    both = (batch_size, CORES * batch_size)
-    return {
-        "one process, one core": report.Plan("one_device", 1, (batch_size,), ("float32",)),
-        "one process, two threads": report.Plan("one_device", CORES, both, ("float32",)),
-        "mirrored, two devices": report.Plan("mirrored", CORES, both, _SUMMED_IN),
-        "multi_worker, two processes": report.Plan("multi_worker", CORES, both, _SUMMED_IN),
-    }
-
-
-def measure(settings) -> list[report.Row]:
-    """A row for every variant of every contestant; all take turns."""
-    planned = plans(FLAGS.batch_size)
-    most = max(len(plan.variants()) for plan in planned.values())
+    planned = [variants(strategy, cores, FLAGS.batch_size) for _, strategy, cores in PLANS]
+    most = max(map(len, planned))
     with ExitStack() as stack:
-        # Starting, and the first step of each variant, which traces it, are not timed: all at the same time.
-        with ThreadPoolExecutor(len(planned)) as pool:
-            started = pool.map(lambda name: start(name, planned[name], settings, stack), planned)
-            workers = dict(zip(planned, started, strict=True))
-            list(pool.map(lambda worker: worker.take_turn(most), workers.values()))
-        for name, worker in workers.items():
-            print(f"  {name}: {worker.record.facts}", flush=True)
-        alternate(list(workers.values()), FLAGS.rounds, most)
-        return [
-            row
-            for name, plan in planned.items()
-            for row in report.rows(name, plan, workers[name].record, warm_up=most)
-        ]
+        workers = [start(*plan, own, settings, stack) for plan, own in zip(PLANS, planned, strict=True)]
+        alternate(workers, 1 + FLAGS.rounds, most)  # in its first round each variant is traced
+        records = [worker.record for worker in workers]
+        return [dataclasses.replace(record, steps=record.steps[most:]) for record in records]
 
 
-def start(name, plan, settings, stack):
-    """The contestant of a plan, ready."""
-    own = settings | {"variants": plan.variants(), "strategy": plan.strategy, "num_devices": None}
-    if plan.strategy == "multi_worker":
-        worker = WorkerGroup(name, _COMMAND, own, plan.cores, cwd=REPOSITORY)
+def start(name, strategy, cores, own, settings, stack):
+    """A contestant, ready."""
+    settings = settings | {"variants": own, "strategy": strategy}
+    if strategy == "multi_worker":
+        worker = WorkerGroup(name, _COMMAND, settings | {"num_devices": None}, cores)
     else:
-        own["num_devices"] = plan.cores if plan.strategy == "mirrored" else None
-        worker = Contestant(name, _COMMAND, own, plan.cores, cwd=REPOSITORY)
+        devices = cores if strategy == "mirrored" else None
+        worker = Contestant(name, _COMMAND, settings | {"num_devices": devices}, cores)
     stack.callback(worker.close)
     return worker
+
+
+def figures(name: str, cores: int, planned: list[dict], record: Record) -> dict:
+    """ "mirrored, two devices/64/bfloat16" -> what it reached."""
+    rows = {}
+    for number, variant in enumerate(planned):
+        steps = [step for step in record.steps if step["variant"] == number]
+        seconds = sorted(step["seconds"] for step in steps)
+        median, dtype = statistics.median(seconds), variant["all_reduce_dtype"]
+        rows["/".join([name, str(variant["batch_size"]), *([dtype] if dtype else [])])] = {
+            "cores": cores,
+            "gradient_bytes": _BYTES[dtype] * record.facts["parameters"] if dtype else 0,
+            "seconds": median,
+            "fastest": seconds[0],
+            "slowest": seconds[-1],
+            "cpu_seconds": statistics.median(step["cpu_seconds"] for step in steps),
+            "examples_per_second": variant["batch_size"] / median,
+        }
+    return rows
+
+
+def add_efficiency(rows: dict):
+    """The examples a second, over those of as many single cores: of the first row."""
+    alone = next(iter(rows.values()))["examples_per_second"]
+    for row in rows.values():
+        row["efficiency"] = row["examples_per_second"] / (row["cores"] * alone)
+
+
+def table(rows: dict) -> str:
+    heads = ["", "MB all-reduced", "s/step", "fastest to slowest", "CPU s", "examples/s", "efficiency"]
+    return markdown(
+        heads,
+        [
+            [
+                name,
+                f"{row['gradient_bytes'] / 1e6:.1f}",
+                f"{row['seconds']:.3f}",
+                f"{row['fastest']:.3f} to {row['slowest']:.3f}",
+                f"{row['cpu_seconds']:.2f}",
+                f"{row['examples_per_second']:.1f}",
+                f"{row['efficiency']:.0%}",
+            ]
+            for name, row in rows.items()
+        ],
+    )
 
 
 if __name__ == "__main__":

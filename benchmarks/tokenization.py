@@ -1,39 +1,43 @@
 r"""Benchmark: text -> WordPiece ids, kbert beside Hugging Face tokenizers and TF-Text.
 
-  python -m benchmarks.tokenization
+  make bench-peers
+  python -m benchmarks.tokenization --threads=1
   python -m benchmarks.tokenization --input_files='corpus/*.txt' --vocab_file=vocab.txt
 
-Without --input_files it reads the quickstart's text, documentation of CPython; without --vocab_file it learns
-one from the text. TensorFlow's contestants run in two ways: `call` is a tf.function on one batch after
-the other; `tf.data` maps over batches in parallel, as training does, and includes the making of the
-iterator (a tenth of a second, so give it some megabytes). Hugging Face's `encode_batch` keeps offsets and
-masks as well; `encode_batch_fast` leaves the offsets out.
+Without --input_files it reads the documentation that comes with CPython; without --vocab_file it learns
+one from the text. kbert and TF-Text map over batches by tf.data, as training and the data tools do. Hugging
+Face's `encode_batch` keeps offsets and masks as well; `encode_batch_fast` leaves the offsets out. Each is a
+process of its own with as many threads, and works while the others wait; the first round is not timed.
+
+The table also says on how many lines the ids are not kbert's: of the text, and of lines that each test a rule
+of the original BERT. The closing sentence is about the peers with kbert's ids on all of the latter; if there
+are none, about Hugging Face.
 """
 
-import functools
-import multiprocessing
-import os
+import itertools
 import random
 import statistics
 import tempfile
-import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from absl import flags
 
-from benchmarks import REPOSITORY
-from benchmarks.figures import closing_line
+from benchmarks.corpora import text_files, vocabulary_file
+from benchmarks.report import beside_best_peer, close, machine, markdown
+from benchmarks.workers.contestants import alternate, started
+from benchmarks.workers.environments import chosen_contestants, define_contestant_flags
 from kbert import command_line
-from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.corpus.documents import input_files, read_lines
 
 FLAGS = flags.FLAGS
 
-THREADS = (1, 2)
-LINES_PER_BATCH = 512
-VOCAB_SIZE = 8000
-TEXT = REPOSITORY / "configs" / "quickstart" / "text" / "train.txt.xz"
+CONTESTANTS = (
+    "kbert/WordPieceTokenizer",
+    "tf_text/BertTokenizer",
+    "tf_text/FastBertTokenizer",
+    "hugging_face/encode_batch",
+    "hugging_face/encode_batch_fast",
+)
 
 # Each line tests a rule of the original BERT on which tokenizers have been seen to differ.
 ADVERSARIAL = (
@@ -50,259 +54,86 @@ ADVERSARIAL = (
 
 
 def define_flags():
+    define_contestant_flags(CONTESTANTS, CONTESTANTS)
     flags.DEFINE_string("input_files", None, "Text files, globs allowed; by default CPython's documentation.")
     flags.DEFINE_string("vocab_file", None, "An uncased vocab.txt; by default one learned from the text.")
-    flags.DEFINE_float(
-        "megabytes", 4.0, "Text to tokenize, drawn at random from the lines.", lower_bound=0.01
-    )
-    flags.DEFINE_integer("repetitions", 5, "Timed runs of every contestant.", lower_bound=1)
+    flags.DEFINE_float("megabytes", 4.0, "Text to tokenize, lines drawn at random.", lower_bound=0.01)
+    flags.DEFINE_integer("rounds", 5, "Timed runs of every contestant.", lower_bound=1)
 
 
 def main(argv):
     del argv
-    lines = draw_lines(corpus_lines(FLAGS.input_files), FLAGS.megabytes * 1e6)
-    vocabulary = (
-        Vocabulary.from_file(FLAGS.vocab_file, do_lower_case=True)
-        if FLAGS.vocab_file
-        else learned_vocabulary(lines)
-    )
-    num_bytes = sum(len(line.encode("utf-8")) for line in lines)
-    print(f"{len(lines):,} lines, {num_bytes / 1e6:.1f} MB, {len(vocabulary):,} pieces, uncased", flush=True)
-    spawn = multiprocessing.get_context("spawn")
-    results = {}
-    for threads in THREADS:
-        with ProcessPoolExecutor(1, mp_context=spawn) as process:
-            measured = process.submit(measure, lines, vocabulary.tokens, threads, FLAGS.repetitions).result()
-        results[threads] = {
-            name: {
-                "speeds": sorted(num_bytes / 1e6 / seconds for seconds in facts["seconds"]),
-                "cpu_speed": num_bytes / 1e6 / statistics.median(facts["cpu_seconds"]),
-                "different": facts["different"],
-                "adversarial": facts["adversarial"],
-            }
-            for name, facts in measured.items()
-        }
-    print(table(results, len(lines)))
-    closing_line.close("tokenization", summary(results))
-
-
-def corpus_lines(patterns) -> list[str]:
-    """The non-empty lines of the files, by default of the quickstart's text."""
-    return [line for file in input_files(patterns or str(TEXT)) for line in read_lines(file) if line]
+    names = chosen_contestants(CONTESTANTS)
+    print(machine(), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        files = text_files(FLAGS.input_files, folder)
+        vocab_file = vocabulary_file(FLAGS.vocab_file, files, 8000, folder)
+        lines = draw_lines(
+            [line for file in input_files(files) for line in read_lines(file) if line], FLAGS.megabytes * 1e6
+        )
+        lines_file = Path(folder, "drawn.txt")
+        lines_file.write_text("\n".join(lines), encoding="utf-8")
+        settings = {"vocab_file": vocab_file, "lines_file": str(lines_file), "adversarial": ADVERSARIAL}
+        with started(names, "tokenization", settings | {"rounds": FLAGS.rounds + 1}) as workers:
+            alternate(workers, None, 1)
+            rows = figures(
+                {worker.name: worker.record for worker in workers}, lines_file.stat().st_size / 1e6
+            )
+    print(table(rows))
+    print(beside_best_peer({name: rows[name]["megabytes_per_second"] for name in compared(rows)}))
+    close("tokenization", rows)
 
 
 def draw_lines(lines, num_bytes) -> list[str]:
     """Random lines, always the same ones, until there are `num_bytes`; all lines if there are fewer."""
     lines = random.Random(0).sample(lines, len(lines))
-    for index, line in enumerate(lines):
-        num_bytes -= len(line.encode("utf-8"))
-        if num_bytes <= 0:
-            return lines[: index + 1]
-    return lines
+    ends = itertools.accumulate(len(line.encode("utf-8")) for line in lines)
+    return lines[: 1 + sum(end < num_bytes for end in ends)]
 
 
-def learned_vocabulary(lines, vocab_size=VOCAB_SIZE) -> Vocabulary:
-    from tfrecords_tools.build_vocabulary import count_words
-    from tfrecords_tools.vocabulary.wordpiece_learner import learn_wordpieces
-
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "lines.txt")
-        file.write_text("\n".join(lines), encoding="utf-8")
-        words = count_words([file], do_lower_case=True, max_words_in_memory=2_000_000)
-    return Vocabulary(learn_wordpieces(words.counts, vocab_size), do_lower_case=True)
-
-
-# ------------------------------------------------------------------------------ one process
-
-
-def measure(lines, tokens, threads, repetitions) -> dict:
-    """Times every contestant in this process, which must be a fresh one.
-
-    Returns:
-      contestant -> {"seconds" and "cpu_seconds" (of all threads): of every repetition, "different": lines
-      whose ids are not kbert's, "adversarial": the same among `ADVERSARIAL`}.
-    """
-    # Both libraries size their thread pools once, so this comes before they are imported.
-    os.environ["RAYON_NUM_THREADS"] = str(threads)
-    os.environ["TOKENIZERS_PARALLELISM"] = "true" if threads > 1 else "false"
-    import tensorflow as tf
-
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(threads)
-    graphs, python = tensorflow_tokenizers(tokens), hugging_face_tokenizers(tokens)
-
-    text_batches = _batches(lines)
-    tensor_batches = [tf.constant(batch) for batch in text_batches]
-    dataset = tf.data.Dataset.from_tensor_slices(tf.constant(lines)).batch(LINES_PER_BATCH)
-    contestants = {}
-    for name, tokenize in graphs.items():
-        contestants[f"{name}, call"] = functools.partial(_run_batches, tokenize, tensor_batches)
-        contestants[f"{name}, tf.data"] = _dataset_run(dataset, tokenize, threads)
-    for name, encode in python.items():
-        contestants[name] = functools.partial(_run_batches, encode, text_batches)
-
-    for run in contestants.values():  # traces, and fills caches
-        run()
-    seconds, cpu_seconds = ({name: [] for name in contestants} for _ in range(2))
-    for repetition in range(repetitions):
-        # Every other round in reverse, so that no contestant always follows the same one.
-        for name in list(contestants)[:: 1 if repetition % 2 == 0 else -1]:
-            start, cpu_start = time.perf_counter(), time.process_time()
-            contestants[name]()
-            seconds[name].append(time.perf_counter() - start)
-            cpu_seconds[name].append(time.process_time() - cpu_start)
-
-    ids_of = {name: _tensor_ids(tokenize) for name, tokenize in graphs.items()}
-    ids_of |= {name: _encoding_ids(encode) for name, encode in python.items()}
-    kbert_ids, kbert_adversarial = ids_of["kbert"](lines), ids_of["kbert"](list(ADVERSARIAL))
-    different = {name: _count_different(ids(lines), kbert_ids) for name, ids in ids_of.items()}
-    adversarial = {
-        name: _count_different(ids(list(ADVERSARIAL)), kbert_adversarial) for name, ids in ids_of.items()
-    }
-    return {
-        name: {
-            "seconds": seconds[name],
-            "cpu_seconds": cpu_seconds[name],
-            "different": different[_tokenizer_of(name)],
-            "adversarial": adversarial[_tokenizer_of(name)],
+def figures(records: dict, megabytes: float) -> dict:
+    """name -> speeds, and lines with other ids than those of the first contestant."""
+    expected = next(iter(records.values())).result
+    rows = {}
+    for name, record in records.items():
+        speeds = sorted(megabytes / step["seconds"] for step in record.steps[1:])
+        cpu_seconds = statistics.median(step["cpu_seconds"] for step in record.steps[1:])
+        rows[name] = {
+            "megabytes_per_second": statistics.median(speeds),
+            "slowest": speeds[0],
+            "fastest": speeds[-1],
+            "megabytes_per_cpu_second": megabytes / cpu_seconds,
+        } | {
+            f"other_{kind}": sum(ids != right for ids, right in zip(found, expected[kind], strict=True))
+            for kind, found in record.result.items()
         }
-        for name in contestants
-    }
+    return rows
 
 
-def tensorflow_tokenizers(tokens) -> dict:
-    """Name -> tf.function from string [batch] to ragged ids [batch, (pieces)]."""
-    import tensorflow as tf
-    import tensorflow_text as tf_text
-
-    from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
-
-    ids = tf.range(len(tokens), dtype=tf.int64)
-    entries = tf.lookup.KeyValueTensorInitializer(tf.constant(tokens), ids)
-    bert = tf_text.BertTokenizer(tf.lookup.StaticVocabularyTable(entries, 1), lower_case=True)
-    fast = tf_text.FastBertTokenizer(list(tokens), token_out_type=tf.int32, lower_case_nfd_strip_accents=True)
-    tokenizers = {
-        "kbert": WordPieceTokenizer(Vocabulary(tokens, do_lower_case=True)),
-        "TF-Text BertTokenizer": lambda texts: bert.tokenize(texts).merge_dims(1, 2),
-        "TF-Text FastBertTokenizer": lambda texts: fast.tokenize(texts),
-    }
-    signature = [tf.TensorSpec([None], tf.string)]
-    return {name: tf.function(tokenizer, input_signature=signature) for name, tokenizer in tokenizers.items()}
+def compared(rows: dict) -> list[str]:
+    """kbert and the peers with its ids on every adversarial line; Hugging Face where there are none."""
+    equal = [name for name, row in rows.items() if row["other_adversarial"] == 0]
+    if len(equal) > 1:
+        return equal
+    return [name for name in rows if not name.startswith("tf_text")]
 
 
-def hugging_face_tokenizers(tokens) -> dict:
-    """Name -> function from a list of texts to a list of encodings."""
-    try:
-        from tokenizers import BertWordPieceTokenizer
-    except ModuleNotFoundError:
-        raise ValueError("the peer `tokenizers` is not installed; pip install 'kbert[peers]'.") from None
-    tokenizer = BertWordPieceTokenizer({token: i for i, token in enumerate(tokens)}, lowercase=True)
-    bare = tokenizer._tokenizer  # the class above does not show encode_batch_fast
-    return {
-        "Hugging Face encode_batch": functools.partial(tokenizer.encode_batch, add_special_tokens=False),
-        "Hugging Face encode_batch_fast": functools.partial(bare.encode_batch_fast, add_special_tokens=False),
-    }
-
-
-def _batches(lines):
-    return [lines[start : start + LINES_PER_BATCH] for start in range(0, len(lines), LINES_PER_BATCH)]
-
-
-def _run_batches(tokenize, batches):
-    for batch in batches:
-        tokenize(batch)
-
-
-def _dataset_run(dataset, tokenize, threads):
-    """A function that runs the whole dataset once, in the graph, and counts the pieces."""
-    import tensorflow as tf
-
-    options = tf.data.Options()
-    options.threading.private_threadpool_size = threads
-    ids = dataset.map(tokenize, num_parallel_calls=threads).with_options(options)
-    return lambda: ids.reduce(0, lambda total, batch: total + tf.size(batch.flat_values)).numpy()
-
-
-def _tensor_ids(tokenize):
-    return lambda lines: [ids for batch in _batches(lines) for ids in tokenize(batch).to_list()]
-
-
-def _encoding_ids(encode):
-    return lambda lines: [encoding.ids for encoding in encode(lines)]
-
-
-def _count_different(ids, expected) -> int:
-    return sum(got != wanted for got, wanted in zip(ids, expected, strict=True))
-
-
-def _tokenizer_of(contestant):
-    """The contestant's name without the way it was run."""
-    return contestant.removesuffix(", call").removesuffix(", tf.data")
-
-
-# ------------------------------------------------------------------------------ report
-
-
-def table(results, num_lines) -> str:
-    """One row for every contestant and number of threads."""
-    rows = [
-        f"{'':<36}{'':>8}{'MB/s,':>8}{'slowest to':>14}{'MB per CPU':>12}{'lines with':>12}{'of the':>13}",
-        f"{'contestant':<36}{'threads':>8}{'median':>8}{'fastest':>14}{'second':>12}{'other ids':>12}"
-        f"{'adversarial':>13}",
-    ]
-    for threads, contestants in results.items():
-        rows.append("")
-        for name, facts in contestants.items():
-            speeds = facts["speeds"]
-            spread = f"{speeds[0]:.1f} to {speeds[-1]:.1f}"
-            adversarial = f"{facts['adversarial']} of {len(ADVERSARIAL)}"
-            rows.append(
-                f"{name:<36}{threads:>8}{statistics.median(speeds):>8.2f}{spread:>14}"
-                f"{facts['cpu_speed']:>12.2f}{facts['different']:>12,}{adversarial:>13}"
-            )
-    rows.append(
-        f"\nIds are compared with kbert's, on {num_lines:,} lines and {len(ADVERSARIAL)} adversarial ones.\n"
-        "On a machine with other work, MB per CPU second is the steadier number."
+def table(rows: dict) -> str:
+    heads = ["", "MB/s", "slowest to fastest", "MB per CPU second", "lines with other ids"]
+    return markdown(
+        [*heads, f"of {len(ADVERSARIAL)} adversarial lines"],
+        [
+            [
+                name,
+                f"{row['megabytes_per_second']:.2f}",
+                f"{row['slowest']:.1f} to {row['fastest']:.1f}",
+                f"{row['megabytes_per_cpu_second']:.2f}",
+                f"{row['other_lines']:,}",
+                row["other_adversarial"],
+            ]
+            for name, row in rows.items()
+        ],
     )
-    return "\n".join(rows)
-
-
-def summary(results) -> dict:
-    """The closing JSON: MB/s in the faster way of running, for every number of threads."""
-    by_threads = {}
-    for threads, contestants in results.items():
-        best = {}
-        for name, facts in contestants.items():
-            tokenizer = _tokenizer_of(name)
-            best[tokenizer] = max(best.get(tokenizer, 0.0), statistics.median(facts["speeds"]))
-        by_threads[threads] = best
-    rivals, same_ids = _rivals(results[THREADS[0]])
-    ratios = {
-        threads: best["kbert"] / max(best[name] for name in rivals) for threads, best in by_threads.items()
-    }
-    first, *others = THREADS
-    closing = _figures(by_threads[first], ratios[first], first)
-    return (
-        closing
-        | {"ratio_to": "best of " + ", ".join(rivals), "a_peer_has_the_same_ids": same_ids}
-        | {
-            f"threads_{threads}": _figures(by_threads[threads], ratios[threads], threads)
-            for threads in others
-        }
-    )
-
-
-def _figures(best, ratio, threads):
-    peers = {name: round(speed, 2) for name, speed in best.items() if name != "kbert"}
-    return {"threads": threads, "kbert": round(best["kbert"], 2), "peers": peers, "ratio": round(ratio, 2)}
-
-
-def _rivals(contestants):
-    """The peers that give kbert's ids on every adversarial line; Hugging Face's where there are none."""
-    peers = {_tokenizer_of(name): facts for name, facts in contestants.items()}
-    del peers["kbert"]
-    exact = [name for name, facts in peers.items() if facts["adversarial"] == 0]
-    return (exact, True) if exact else ([name for name in peers if name.startswith("Hugging Face")], False)
 
 
 if __name__ == "__main__":

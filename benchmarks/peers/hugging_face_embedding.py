@@ -12,7 +12,7 @@ tokenizer = transformers.AutoTokenizer.from_pretrained(settings["hugging_face_fo
 model = transformers.AutoModel.from_pretrained(
     settings["hugging_face_folder"], dtype=getattr(torch, settings["precision"]), add_pooling_layer=False
 ).eval()
-if settings["option"] == "compile":
+if "compile" in settings["options"]:
     model = torch.compile(model, dynamic=True)
 
 

@@ -1,29 +1,26 @@
 """The peer of benchmarks/pretraining_data.py: text to masked arrays with Hugging Face.
 
-Runs in its own environment (tests/peers/requirements.txt) and imports nothing of kbert. As in
+Runs in its own environment with its settings as JSON, and imports nothing of kbert. As in
 transformers' run_mlm.py: tokenize every line, join, cut into blocks, mask with the collator, `dupe_factor`
 times over; the arrays are saved as .npy. No sentence pairs: the library makes none.
 """
 
-import argparse
 import glob
+import json
+import os
+import sys
 
-import numpy as np
-from transformers import BertTokenizerFast, DataCollatorForLanguageModeling
+os.environ["TOKENIZERS_PARALLELISM"] = "true"
+import numpy as np  # noqa: E402
+from transformers import BertTokenizerFast, DataCollatorForLanguageModeling  # noqa: E402
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--input_files")
-parser.add_argument("--vocab_file")
-parser.add_argument("--output")
-parser.add_argument("--max_seq_length", type=int)
-parser.add_argument("--dupe_factor", type=int)
-arguments = parser.parse_args()
+settings = json.loads(sys.argv[1])
 
-fast = BertTokenizerFast(vocab_file=arguments.vocab_file)
+fast = BertTokenizerFast(vocab_file=settings["vocab_file"])
 tokenizer = fast.backend_tokenizer
-room = arguments.max_seq_length - 2
+room = settings["max_seq_length"] - 2
 ids = []
-for path in sorted(glob.glob(arguments.input_files)):
+for path in sorted(glob.glob(settings["input_files"])):
     with open(path, encoding="utf-8") as file:
         lines = [line for line in map(str.strip, file) if line]
     for encoding in tokenizer.encode_batch_fast(lines, add_special_tokens=False):
@@ -33,12 +30,12 @@ blocks = [[cls_id, *ids[start : start + room], sep_id] for start in range(0, len
 
 collator = DataCollatorForLanguageModeling(fast, mlm_probability=0.15, return_tensors="np")
 order = np.random.default_rng(0).permutation(len(blocks))
-for number in range(arguments.dupe_factor):
+for number in range(settings["dupe_factor"]):
     masked = [
         collator([{"input_ids": blocks[row]} for row in order[start : start + 1024]])
         for start in range(0, len(order), 1024)
     ]
     for name in ("input_ids", "labels"):
         array = np.concatenate([batch[name] for batch in masked]).astype(np.int32)
-        np.save(f"{arguments.output}-{name}-{number}.npy", array)
-print(f"{len(blocks) * arguments.dupe_factor} examples")
+        np.save(f"{settings['output']}-{name}-{number}.npy", array)
+print(f"{len(blocks) * settings['dupe_factor']} examples")

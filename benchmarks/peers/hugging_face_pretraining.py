@@ -4,13 +4,14 @@ Its masked-LM head works on all positions: labels of -100 leave the others out o
 Trainer: fused AdamW, autocast for bfloat16, scaled dot-product attention.
 """
 
+import itertools
 import math
-import shutil
-from pathlib import Path
 
 import numpy as np
 import torch
 import transformers
+from endless_batches import endless_batches
+from hugging_face_adamw import adamw
 from turns import Turns
 
 turns = Turns()
@@ -20,16 +21,10 @@ torch.manual_seed(settings["seed"])
 
 model = transformers.BertForPreTraining.from_pretrained(settings["hugging_face_folder"])
 model.train()
-compute = torch.compile(model) if settings.get("compile") else model
+compute = torch.compile(model) if "compile" in settings["options"] else model
 adam = settings["optimizer"]
-no_decay = ("bias", "LayerNorm")
-decayed = [p for name, p in model.named_parameters() if not any(part in name for part in no_decay)]
-others = [p for name, p in model.named_parameters() if any(part in name for part in no_decay)]
-optimizer = torch.optim.AdamW(
-    [{"params": decayed, "weight_decay": adam["weight_decay"]}, {"params": others, "weight_decay": 0.0}],
-    betas=(adam["beta_1"], adam["beta_2"]),
-    fused=True,
-)
+optimizer = adamw(model, adam)
+steps, warmup = itertools.count(), settings["num_warmup_steps"]
 
 
 def as_tensors(batch):
@@ -47,17 +42,18 @@ def as_tensors(batch):
     return {name: torch.tensor(array, dtype=torch.int64) for name, array in arrays.items()}
 
 
-def losses(outputs, batch):
-    """Masked-LM and next-sentence loss, separated by the logits; the model itself returns only their sum."""
+def masked_lm_loss(outputs, batch):
+    """The model itself returns only its sum with the loss of next sentence."""
     next_sentence = torch.nn.functional.cross_entropy(
         outputs.seq_relationship_logits.detach().float(), batch["next_sentence_label"]
     )
-    return float(outputs.loss.detach()) - float(next_sentence), float(next_sentence)
+    return float(outputs.loss.detach()) - float(next_sentence)
 
 
-def train_step(batch, step):
+def train_step():
+    batch, step = next(batches), next(steps)
     for group in optimizer.param_groups:
-        group["lr"] = learning_rate(step)
+        group["lr"] = adam["learning_rate"] * min(1.0, step / warmup if warmup else 1.0)
         # TensorFlow's Adam adds epsilon before the bias correction of the second moment, PyTorch's after.
         group["eps"] = adam["epsilon"] / math.sqrt(1 - adam["beta_2"] ** (step + 1))
     with torch.autocast("cpu", torch.bfloat16, enabled=settings["precision"] == "bfloat16"):
@@ -66,35 +62,9 @@ def train_step(batch, step):
     torch.nn.utils.clip_grad_norm_(model.parameters(), adam["global_clipnorm"])
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
-    return losses(outputs, batch)
+    return {"masked_lm_loss": masked_lm_loss(outputs, batch)}
 
 
-def learning_rate(step):
-    """google-research/bert, optimization.py, `create_optimizer`."""
-    warmup, last = settings["num_warmup_steps"], settings["num_train_steps"]
-    if step < warmup:
-        return adam["learning_rate"] * step / warmup
-    return adam["learning_rate"] * max(0.0, 1 - step / last)
-
-
-with np.load(settings["batches"]) as file:
-    arrays = dict(file)  # read once: the file decodes a whole array at every access
-batches = [
-    as_tensors({name: arrays[name][index] for name in arrays}) for index in range(len(arrays["input_ids"]))
-]
-
-
-def save(folder):
-    """Writes the model, and the vocabulary that it was given."""
-    model.save_pretrained(folder)
-    for name in ("vocab.txt", "tokenizer_config.json"):
-        shutil.copy(Path(settings["hugging_face_folder"], name), folder)
-
-
-turns.save = save
+batches = endless_batches(settings["batches"], as_tensors)
 turns.ready(torch=torch.__version__, transformers=transformers.__version__)
-step = 0
-while turns.next_step():
-    masked_lm, next_sentence = train_step(batches[step % len(batches)], step)
-    turns.report(masked_lm_loss=masked_lm, next_sentence_loss=next_sentence)
-    step += 1
+turns.take_steps(train_step)

@@ -11,7 +11,7 @@ tokenizer = transformers.AutoTokenizer.from_pretrained(settings["hugging_face_fo
 model = transformers.AutoModelForSequenceClassification.from_pretrained(
     settings["hugging_face_folder"], dtype=getattr(torch, settings["precision"])
 ).eval()
-if settings["option"] == "compile":
+if "compile" in settings["options"]:
     model = torch.compile(model, dynamic=True)
 
 

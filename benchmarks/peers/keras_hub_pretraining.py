@@ -6,8 +6,8 @@ and the benchmark's optimizer; `train_on_batch` is `fit` without the progress ba
 
 import keras
 import keras_hub
-import numpy as np
 import tensorflow as tf
+from endless_batches import endless_batches
 from turns import Turns
 
 turns = Turns()
@@ -36,7 +36,7 @@ model.compile(
     optimizer,
     loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     weighted_metrics=[keras.metrics.SparseCategoricalAccuracy()],
-    jit_compile=bool(settings.get("compile")),
+    jit_compile="compile" in settings["options"],
 )
 
 
@@ -50,15 +50,12 @@ def as_arguments(batch):
     return inputs, batch["masked_lm_ids"], batch["masked_lm_weights"]
 
 
-with np.load(settings["batches"]) as file:
-    arrays = dict(file)  # read once: the file decodes a whole array at every access
-batches = [
-    as_arguments({name: arrays[name][index] for name in arrays}) for index in range(len(arrays["input_ids"]))
-]
-turns.ready(tensorflow=tf.__version__, keras=keras.__version__, keras_hub=keras_hub.__version__)
-step = 0
-while turns.next_step():
-    loss, _ = model.train_on_batch(*batches[step % len(batches)])
+def train_step():
+    loss, _ = model.train_on_batch(*next(batches))
     model.reset_metrics()
-    turns.report(masked_lm_loss=float(loss))
-    step += 1
+    return {"masked_lm_loss": float(loss)}
+
+
+batches = endless_batches(settings["batches"], as_arguments)
+turns.ready(tensorflow=tf.__version__, keras=keras.__version__, keras_hub=keras_hub.__version__)
+turns.take_steps(train_step)

@@ -9,6 +9,7 @@ from importlib.metadata import version
 import numpy as np
 import tensorflow as tf
 import tf_keras
+from endless_batches import endless_batches
 from turns import Turns
 
 turns = Turns()
@@ -113,30 +114,24 @@ def as_tensors(batch):
     return {names.get(name, name): tf.constant(array) for name, array in batch.items()}
 
 
-@tf.function(jit_compile=bool(settings.get("compile")))
-def train_step(batch):
+@tf.function(jit_compile="compile" in settings["options"])
+def update(batch):
     return task.train_step(batch, model, optimizer, metrics)
 
 
-with np.load(settings["batches"]) as file:
-    arrays = dict(file)  # read once: the file decodes a whole array at every access
-batches = [
-    as_tensors({name: arrays[name][index] for name in arrays}) for index in range(len(arrays["input_ids"]))
-]
-model(batches[0])
+def train_step():
+    update(next(batches))
+    found = {metric.name: float(metric.result()) for metric in metrics}
+    for metric in metrics:
+        metric.reset_state()
+    return {"masked_lm_loss": found["lm_example_loss"]}
+
+
+batches = endless_batches(settings["batches"], as_tensors)
+model(next(endless_batches(settings["batches"], as_tensors)))
 with np.load(settings["weights"]) as weights:
     assign(dict(weights))
-losses = {metric.name: metric for metric in metrics if metric.name.endswith("loss")}
 turns.ready(
     tensorflow=tf.__version__, tf_keras=tf_keras.__version__, model_garden=version("tf-models-official")
 )
-step = 0
-while turns.next_step():
-    train_step(batches[step % len(batches)])
-    turns.report(
-        masked_lm_loss=float(losses["lm_example_loss"].result()),
-        next_sentence_loss=float(losses["next_sentence_loss"].result()),
-    )
-    for metric in metrics:
-        metric.reset_state()
-    step += 1
+turns.take_steps(train_step)

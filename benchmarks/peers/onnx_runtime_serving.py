@@ -1,4 +1,4 @@
-"""The same classifier in ONNX Runtime, as a worker of benchmarks/serving.py and benchmarks/litert.py.
+"""A classifier in ONNX Runtime, as a worker of benchmarks/serving.py (texts) and litert.py (rows of ids).
 
 PyTorch exports the graph. In float32 ONNX Runtime's optimizer fuses attention, norms and GELU; for int8
 `quantize_dynamic` takes the plain graph (the fused one was no faster).
@@ -28,11 +28,11 @@ def export(file):
     model = transformers.AutoModelForSequenceClassification.from_pretrained(
         settings["hugging_face_folder"], attn_implementation="eager"
     ).eval()
-    encoded = tokenizer(["a text"], return_tensors="pt")
+    row = torch.ones((1, 4), dtype=torch.int64)
     axes = {name: {0: "batch", 1: "length"} for name in NAMES} | {"logits": {0: "batch"}}
     torch.onnx.export(
         model,
-        tuple(encoded[name] for name in NAMES),
+        (row, row, torch.zeros_like(row)),
         str(file),
         input_names=list(NAMES),
         output_names=["logits"],
@@ -44,7 +44,8 @@ def export(file):
 
 
 def session(folder):
-    plain, finished = folder / "plain.onnx", folder / "finished.onnx"
+    """The session, and the bytes of the graph's file."""
+    plain, finished = Path(folder, "plain.onnx"), Path(folder, "finished.onnx")
     config = export(plain)
     if settings["precision"] == "int8":
         quantize_dynamic(str(plain), str(finished), weight_type=QuantType.QInt8)
@@ -58,27 +59,24 @@ def session(folder):
     return made, finished.stat().st_size
 
 
-def answer(texts):
-    encoded = tokenizer(
-        texts, padding=True, truncation=True, max_length=settings["max_seq_length"], return_tensors="np"
-    )
-    return probabilities(encoded)
-
-
-def answer_ids(row):
-    """One row of token ids, as benchmarks/litert.py gives it, without padding."""
-    return probabilities(
-        {name: np.array([row[ours]], np.int64) for name, ours in zip(NAMES, NAMES_OF_KBERT, strict=True)}
+def encoded(batch):
+    """Texts, or a row of token ids by kbert's names, as arrays by NAMES."""
+    if isinstance(batch, dict):
+        names = zip(NAMES, NAMES_OF_KBERT, strict=True)
+        return {name: np.array([batch[ours]], np.int64) for name, ours in names}
+    return tokenizer(
+        batch, padding=True, truncation=True, max_length=settings["max_seq_length"], return_tensors="np"
     )
 
 
-def probabilities(encoded):
-    (logits,) = model.run(["logits"], {name: encoded[name] for name in NAMES})
+def answer(batch):
+    arrays = encoded(batch)
+    (logits,) = model.run(["logits"], {name: arrays[name] for name in NAMES})
     exponentials = np.exp(logits - logits.max(-1, keepdims=True))
     return exponentials / exponentials.sum(-1, keepdims=True)
 
 
-with tempfile.TemporaryDirectory() as made:
-    model, size = session(Path(made))
-turns.ready(onnxruntime=onnxruntime.__version__, torch=torch.__version__, bytes=size)
-turns.answer_batches(answer_ids if settings.get("rows_of_ids") else answer)
+with tempfile.TemporaryDirectory() as made_in:
+    model, size = session(made_in)
+turns.ready(onnxruntime=onnxruntime.__version__, transformers=transformers.__version__, bytes=size)
+turns.answer_batches(answer)

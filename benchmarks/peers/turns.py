@@ -6,7 +6,6 @@ one line on standard output:
   its settings                  -> {"ready": ...}
   {"steps": 3}                  -> {"steps": [{"seconds": ..., "cpu_seconds": ..., ...}, ...]}
   {"steps": 3}, its last steps  -> {"steps": [...], "result": {...}}
-  {"save": "/a/folder"}         -> {"saved": "/a/folder"}, from a worker that can write its weights
 
 The worker ends when its input ends. Everything else that is printed goes to standard error. Standard library
 only: every peer runs this in its own environment.
@@ -24,11 +23,9 @@ class Turns:
 
     Attributes:
       settings: the dict that the other side sent.
-      save: None, or what the worker sets: a function that writes its weights to a folder.
     """
 
     def __init__(self):
-        self.save = None
         self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
         os.dup2(2, 1)
         self.settings = json.loads(sys.stdin.readline())
@@ -55,12 +52,7 @@ class Turns:
             line = sys.stdin.readline()
             if not line:
                 return False
-            message = json.loads(line)
-            if "save" in message:
-                self.save(message["save"])
-                self._answer({"saved": message["save"]})
-            else:
-                self._granted = message["steps"]
+            self._granted = json.loads(line)["steps"]
         self._granted -= 1
         self._began = time.perf_counter(), time.process_time()
         return True
@@ -68,6 +60,19 @@ class Turns:
     def report(self, **values: float):
         """Adds numbers to the report of the current step, for example its loss."""
         self._values |= values
+
+    def take_steps(self, step):
+        """Takes steps until there are no more to take; `step` takes one, and returns what to report."""
+        while self.next_step():
+            self.report(**step())
+
+    def repeat(self, run, result):
+        """Takes `rounds` steps (of the settings), each a call of `run`; then reports the dict `result()`."""
+        for _ in range(self.settings["rounds"]):
+            if not self.next_step():
+                return
+            run()
+        self.finish(**result())
 
     def answer_batches(self, answer):
         """Takes a step for each batch of the settings: `rounds` times all batches of each size.

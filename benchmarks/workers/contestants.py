@@ -1,14 +1,18 @@
 """Starts workers and lets them take their steps in turn; benchmarks/peers/turns.py is the workers' side."""
 
+import contextlib
 import json
 import os
 import subprocess
 import tempfile
-import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from absl import flags
+
+from benchmarks import REPOSITORY
+from benchmarks.workers import environments
 from kbert.activity import activity
-from kbert.readable_numbers import readable_seconds
 
 
 @dataclass
@@ -33,14 +37,13 @@ class Contestant:
 
     Args:
       name: its name in tables.
-      command: starts the worker.
+      command: starts the worker, in the repository's root.
       settings: a dict that JSON can write; sent to the worker first.
       threads: how many cores it may use; also the size of OpenMP's pool.
-      cwd: its working directory.
       first_core: how many of the cores that this process may use it leaves to others, from the first on.
     """
 
-    def __init__(self, name: str, command: list[str], settings: dict, threads: int, cwd=None, first_core=0):
+    def __init__(self, name: str, command: list[str], settings: dict, threads: int, first_core=0):
         self.name = name
         self.record = Record()
         self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
@@ -48,7 +51,7 @@ class Contestant:
         cores = allowed[first_core : first_core + threads] or allowed
         self._process = subprocess.Popen(
             command,
-            cwd=cwd,
+            cwd=REPOSITORY,
             env=os.environ | {"OMP_NUM_THREADS": str(threads), "TF_CPP_MIN_LOG_LEVEL": "3"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -73,22 +76,13 @@ class Contestant:
         self.record.steps += answer["steps"]
         self.record.result = answer.get("result")
 
-    def save(self, folder):
-        """Lets the worker write its weights to a folder, if it can; see benchmarks/peers/turns.py."""
-        self._ask({"save": str(folder)})
-
     def close(self):
         """Ends the worker, whatever it is doing."""
         for pipe in (self._process.stdin, self._process.stdout):
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 pipe.close()
-            except BrokenPipeError:
-                pass
-        try:
-            self._process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._process.kill()
+        self._process.wait()
         self._said.close()
 
     def _ask(self, message) -> dict:
@@ -110,30 +104,40 @@ class Contestant:
         return answer
 
 
-def alternate(contestants: list[Contestant], num_rounds: int | None, steps_per_turn: int, show=None):
-    """Gives each contestant a turn in every round; every other round in reverse, so that neighbours change.
+@contextlib.contextmanager
+def started(names: Iterable[str], kind: str, settings: dict) -> Iterator[list[Contestant]]:
+    """Workers that are ready, each with --threads; they end with the block.
 
-    While a turn lasts, the log names it, and the time left where the number of rounds is known.
+    Args:
+      names: as "hugging_face/bfloat16+compile", see benchmarks/workers/environments.py.
+      kind: of work: that of the workers' files, `SYSTEM_KIND.py`.
+      settings: of all; each gets its `precision` and its `options` in addition.
+    """
+    with contextlib.ExitStack() as stack:
+        workers = []
+        for name in names:
+            system, precision, options = environments.parts_of(name)
+            wanted = settings | {"precision": precision, "options": options}
+            worker = Contestant(name, environments.command_of(system, kind), wanted, flags.FLAGS.threads)
+            stack.callback(worker.close)
+            print(f"  {name}: {worker.record.facts}", flush=True)
+            workers.append(worker)
+        yield workers
+
+
+def alternate(contestants: list, num_rounds: int | None, steps_per_turn: float):
+    """Gives each contestant a turn in every round; every other round in reverse, so that neighbours change.
 
     Args:
       contestants: those that are done are skipped.
       num_rounds: how many rounds; None continues until all are done.
       steps_per_turn: how many steps a contestant takes in its turn.
-      show: called with every contestant after its turn.
     """
-    number, began = 0, time.monotonic()
+    number = 0
     with activity("the first turn") as now:
         while number != num_rounds and not all(contestant.is_done for contestant in contestants):
-            which = f"round {number + 1}"
-            if num_rounds is not None:
-                which += f" of {num_rounds}"
-                if number:
-                    left = (time.monotonic() - began) / number * (num_rounds - number)
-                    which += f" ({readable_seconds(left)} left)"
             for contestant in contestants[:: 1 if number % 2 == 0 else -1]:
                 if not contestant.is_done:
-                    now.text = f"{which}, {contestant.name}"
+                    now.text = f"round {number + 1} of {num_rounds or '?'}, {contestant.name}"
                     contestant.take_turn(steps_per_turn)
-                    if show:
-                        show(contestant)
             number += 1

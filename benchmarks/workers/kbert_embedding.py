@@ -1,16 +1,13 @@
 """`kbert.load(...).embed` as a worker of embedding.py."""
 
 from benchmarks.peers.turns import Turns
-from kbert import command_line  # noqa: F401  quietens the import of TensorFlow
+from benchmarks.workers.tensorflow_threads import tensorflow_with
 
 
 def run_worker():
     turns = Turns()
     settings = turns.settings
-    import tensorflow as tf
-
-    tf.config.threading.set_intra_op_parallelism_threads(settings["threads"])
-    tf.config.threading.set_inter_op_parallelism_threads(1)
+    tf = tensorflow_with(settings["threads"], 1)
     import kbert
 
     model = kbert.load(settings["hugging_face_folder"], precision=settings["precision"])

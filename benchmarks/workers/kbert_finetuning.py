@@ -4,57 +4,46 @@ Only these calls are timed, with the making of their batches; tokenization, logg
 evaluation are not.
 """
 
+from pathlib import Path
+
 from benchmarks.peers.turns import Turns
-from kbert import command_line  # noqa: F401  quietens the import of TensorFlow
-
-
-class _NoMoreTurns(Exception):
-    pass
+from benchmarks.workers.tensorflow_threads import tensorflow_with
 
 
 def run_worker():
     turns = Turns()
     settings = turns.settings
-    import keras
-    import tensorflow as tf
-
-    tf.config.threading.set_intra_op_parallelism_threads(settings["threads"])
-    tf.config.threading.set_inter_op_parallelism_threads(settings["threads"])
-    from kbert.config import FinetuningConfig, load_config
+    tf = tensorflow_with(settings["threads"])
+    from kbert.config import FinetuningConfig, from_dict
     from kbert.experiments.finetuning import run_finetuning
 
-    config = load_config(FinetuningConfig, settings["config"], settings["overrides"])
-    wait_for_turns(turns, tensorflow=tf.__version__, keras=keras.__version__)
-    try:
-        _, metrics = run_finetuning(
-            config,
-            settings["run_dir"],
-            train_file=settings["train_file"],
-            dev_file=settings["dev_file"],
-            init_checkpoint=settings["init_checkpoint"],
-            strategy="one_device",
-        )
-    except _NoMoreTurns:
-        return
+    precision = {"float32": "float32", "bfloat16": "mixed_bfloat16"}[settings["precision"]]
+    config = from_dict(FinetuningConfig, settings["config"] | {"precision": precision})
+    wait_for_turns(turns)
+    turns.ready(tensorflow=tf.__version__)
+    _, metrics = run_finetuning(
+        config,
+        Path(settings["runs_dir"], f"run_{precision}"),
+        train_file=settings["train_file"],
+        dev_file=settings["dev_file"],
+        init_checkpoint=settings["init_checkpoint"],
+        strategy="one_device",
+    )
     turns.finish(accuracy=metrics["accuracy"], f1=metrics["f1"])
 
 
-def wait_for_turns(turns, **facts):
+def wait_for_turns(turns):
     """Replaces `TrainStep.run` by a function that waits until a step may be taken."""
     from kbert.training.train_step import TrainStep
 
-    run, is_first = TrainStep.run, [True]
+    run = TrainStep.run
 
     def run_in_turn(step, batches, num_steps):
-        if is_first[0]:
-            is_first[0] = False
-            turns.ready(**facts)
         if not turns.next_step():
-            raise _NoMoreTurns
+            raise SystemExit
         sums = run.__get__(step, TrainStep)(batches, num_steps)
         loss, examples = (float(value) for value in sums["loss"])
-        turns.report(examples=examples, loss=loss / examples)
-        turns.end_step()
+        turns.end_step(examples=examples, loss=loss / examples)
         return sums
 
     TrainStep.run = run_in_turn

@@ -2,21 +2,19 @@
 
 import os
 
+import numpy as np
+
 from benchmarks.peers.turns import Turns
-from kbert import command_line  # noqa: F401  quietens the import of TensorFlow
+from benchmarks.workers.tensorflow_threads import tensorflow_with
 
 
 def run_worker():
     turns = Turns()
     settings = turns.settings
-    if settings["option"] == "frozen":
+    if "frozen" in settings["options"]:
         os.environ["TF_ONEDNN_ASSUME_FROZEN_WEIGHTS"] = "1"
-    import numpy as np
-    import tensorflow as tf
-
     # One op at a time, each on all threads: TensorFlow Serving's --tensorflow_inter_op_parallelism=1.
-    tf.config.threading.set_intra_op_parallelism_threads(settings["threads"])
-    tf.config.threading.set_inter_op_parallelism_threads(1)
+    tf = tensorflow_with(settings["threads"], 1)
     from export.gate.session_check import load_session
 
     model = load_session(settings[f"savedmodel_{settings['precision']}"])

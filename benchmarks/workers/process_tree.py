@@ -1,11 +1,14 @@
 """Runs a command and measures time and memory of it and all its child processes. Linux only (/proc)."""
 
 import os
+import re
 import subprocess
 import threading
 import time
 from pathlib import Path
 from typing import NamedTuple
+
+from benchmarks import REPOSITORY
 
 SECONDS_BETWEEN_LOOKS = 0.2
 
@@ -20,8 +23,8 @@ class Cost(NamedTuple):
     megabytes: float
 
 
-def run(command: list[str], cores: int, env: dict | None = None, cwd: str | Path | None = None) -> Cost:
-    """Runs a command on the first `cores` cores that this process may use.
+def run(command: list[str], cores: int) -> Cost:
+    """Runs a command in the repository's root, on the first `cores` cores that this process may use.
 
     Raises:
       ValueError: when the command fails, with the end of its output.
@@ -30,8 +33,7 @@ def run(command: list[str], cores: int, env: dict | None = None, cwd: str | Path
     start = time.monotonic()
     process = subprocess.Popen(
         command,
-        env=os.environ | (env or {}),
-        cwd=cwd,
+        cwd=REPOSITORY,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -71,9 +73,7 @@ def _tree(pid) -> list[int]:
 
 def _memory(pid) -> int:
     try:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
+        found = re.search(r"^Pss: *(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
     except OSError:
-        pass
-    return 0
+        return 0
+    return int(found[1]) * 1024 if found else 0

@@ -44,24 +44,22 @@ def all_flags() -> set[str]:
     return {name for module in modules if script_file(module) for name in flags_of(module)}
 
 
-def _collect(module, function, found, required, given=()):
-    """Adds what a function defines; `given` are the literals that it is called with."""
-    functions, imported, constants = _definitions(module)
+def _collect(module, function, found, required):
+    """Adds what a function defines."""
+    functions, imported = _definitions(module)
     if function not in functions:
         return  # a script without flags of its own
-    variables = _variables(functions[function], given)
+    variables = _variables(functions[function])
     for call in (node for node in ast.walk(functions[function]) if isinstance(node, ast.Call)):
-        of, name = getattr(getattr(call.func, "value", None), "id", ""), _name(call.func)
+        name = _name(call.func)
         if name.startswith("DEFINE_"):
             found |= dict.fromkeys(_texts(call.args[0], variables), _flag(call))
         elif name.startswith("mark_flag"):
             required |= set(_texts(call.args[0], variables))
-        elif name in functions and name != function and not of:
-            _collect(module, name, found, required, _given(call, constants))
-        elif (of or name) in imported:
-            start, inner = imported[of or name]
-            target = (f"{start}.{inner}", name) if of else (start, inner)
-            _collect(*target, found, required, _given(call, constants))
+        elif name in functions and name != function:
+            _collect(module, name, found, required)
+        elif name in imported:
+            _collect(*imported[name], found, required)
 
 
 def _flag(call):
@@ -71,31 +69,27 @@ def _flag(call):
     return ScriptFlag(kind, tuple(choices) if choices else None, is_required)
 
 
-def _variables(function, given):
-    """Name -> the texts that it stands for: loops over literals, and `*peers` as it is called."""
-    found = {function.args.vararg.arg: list(given)} if function.args.vararg else {}
+def _variables(function):
+    """Name -> the texts that it stands for, in loops over literals."""
+    found = {}
     for loop in (node for node in ast.walk(function) if isinstance(node, ast.For)):
         first = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else loop.target
-        values = found.get(loop.iter.id) if isinstance(loop.iter, ast.Name) else _literal(loop.iter)
-        texts = [value if isinstance(value, str) else value[0] for value in values or ()]
+        texts = [value if isinstance(value, str) else value[0] for value in _literal(loop.iter) or ()]
         found.setdefault(first.id, []).extend(texts)  # of two loops with one variable: both
     return found
 
 
 def _texts(node, variables):
-    """The texts that a literal, a list of them, a variable or an f-string with one variable may be."""
+    """The texts that a literal, a list of them, or a variable may be."""
     if isinstance(node, ast.Name):
         return variables[node.id]
-    if isinstance(node, ast.JoinedStr):
-        variable, rest = node.values
-        return [value + rest.value for value in variables[variable.value.id]]
     value = _literal(node)
     return [value] if isinstance(value, str) else list(value)
 
 
 @functools.cache
 def _definitions(module):
-    """A module's functions, what it imports from ours as name -> (module, name there), and its constants."""
+    """A module's functions, and what it imports from ours as name -> (module, name there)."""
     tree = ast.parse((REPOSITORY / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     imported = {
@@ -103,27 +97,13 @@ def _definitions(module):
         for node in tree.body
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in _SEARCHED
         for alias in node.names
-        if alias.name.startswith("define_") or alias.name in ("environments", "closing_line")
+        if alias.name.startswith("define_")
     }
-    constants = {
-        node.targets[0].id: _literal(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-    }
-    return functions, imported, constants
+    return functions, imported
 
 
 def _name(function):
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
-def _given(call, constants):
-    """The texts that a call hands on, also those of `*CONSTANT`."""
-    starred = [constants.get(_name(node.value)) for node in call.args if isinstance(node, ast.Starred)]
-    single = [_literal(node) for node in call.args if not isinstance(node, ast.Starred)]
-    return [
-        value for value in (*single, *(text for texts in starred for text in texts)) if isinstance(value, str)
-    ]
 
 
 def _literal(node):

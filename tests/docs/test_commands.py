@@ -17,8 +17,9 @@ OURS = re.compile(
     r"(?m)(?:^|[|&;]) *(?:srun )?(?:\.venv/bin/)?(?:python[\d.]* |kbert [a-z]|make [a-z]|pytest )"
 )
 IN_A_LINE = re.compile(r"(?:\.venv/bin/)?(?:python[\d.]* -[mc] |kbert (?:[a-z]|--)|make [a-z]|pytest )")
-# Flags of other programs: Slurm's, TensorFlow Serving's.
+# Flags of other programs: Slurm's, TensorFlow Serving's. And a setting that is no flag, shown as a mistake.
 OTHER_FLAGS = {
+    "learning_rate",
     *("gpus-per-task", "distribution"),
     *("enable_per_model_batching_parameters", "batching_parameters_file"),
     *("tensorflow_intra_op_parallelism", "tensorflow_inter_op_parallelism"),

@@ -1,1 +1,0 @@
-"""What benchmarks/scaling.py is made of: groups of processes, a table, a model on paper."""

@@ -1,0 +1,55 @@
+"""kbert's tokenizer by tf.data, as a worker of tokenization.py."""
+
+from pathlib import Path
+
+from benchmarks.peers.turns import Turns
+from benchmarks.workers.tensorflow_threads import tensorflow_with
+
+_LINES_PER_BATCH = 512
+
+
+def tokenize_in_turns(turns: Turns, tf, tokenize):
+    """Tokenizes all lines in each step; at the end reports their ids.
+
+    Args:
+      turns: with the settings of tokenization.py.
+      tf: TensorFlow.
+      tokenize: string [batch] -> ragged ids [batch, (pieces)].
+    """
+    settings = turns.settings
+    lines = Path(settings["lines_file"]).read_text(encoding="utf-8").split("\n")
+    options = tf.data.Options()
+    options.threading.private_threadpool_size = settings["threads"]
+
+    def ids_of(texts):
+        batches = tf.data.Dataset.from_tensor_slices(tf.constant(texts)).batch(_LINES_PER_BATCH)
+        return batches.map(tokenize, num_parallel_calls=settings["threads"]).with_options(options)
+
+    dataset = ids_of(lines)
+
+    @tf.function
+    def count_pieces():
+        return dataset.reduce(0, lambda total, batch: total + tf.size(batch.flat_values))
+
+    def lists(texts):
+        return [ids for batch in ids_of(texts) for ids in batch.to_list()]
+
+    turns.ready(tensorflow=tf.__version__)
+    turns.repeat(
+        lambda: count_pieces().numpy(),
+        lambda: {"lines": lists(lines), "adversarial": lists(settings["adversarial"])},
+    )
+
+
+def run_worker():
+    turns = Turns()
+    tf = tensorflow_with(turns.settings["threads"])
+    from kbert.tokenization.vocabulary import Vocabulary
+    from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+
+    vocabulary = Vocabulary.from_file(turns.settings["vocab_file"], do_lower_case=True)
+    tokenize_in_turns(turns, tf, WordPieceTokenizer(vocabulary))
+
+
+if __name__ == "__main__":
+    run_worker()

@@ -1,0 +1,31 @@
+"""A LiteRT file of kbert as a worker of litert.py: rows of token ids in, probabilities out."""
+
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.peers.turns import Turns
+from kbert import command_line  # noqa: F401  quietens the import of TensorFlow
+
+
+def run_worker():
+    turns = Turns()
+    settings = turns.settings
+    from export.litert.litert_model import LiteRTModel
+    from kbert.runs.run_directory import RunDirectory
+
+    path = settings[f"litert_{settings['precision']}"]
+    model = LiteRTModel(path, RunDirectory(settings["run_dir"]).vocabulary(), settings["threads"])
+
+    def answer(row):
+        return model.answer_ids({name: np.array([ids], np.int32) for name, ids in row.items()})[
+            "probabilities"
+        ]
+
+    turns.ready(litert=version("ai-edge-litert"), bytes=Path(path).stat().st_size)
+    turns.answer_batches(answer)
+
+
+if __name__ == "__main__":
+    run_worker()
