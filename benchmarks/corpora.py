@@ -17,7 +17,7 @@ def data_tool(name: str, *arguments: str) -> list[str]:
 
 
 def text_files(given: str | None, folder) -> str:
-    """The files that are given; else CPython's documentation, unpacked into `folder`: peers read plain text."""
+    """The files that are given; else CPython's documentation, unpacked into `folder`, for peers."""
     if given:
         return given
     path = f"{folder}/train.txt"

@@ -18,7 +18,7 @@ def prepare(folder: Path, input_files: str | None, num_batches: int, dupe_factor
 
     Args:
       folder: an existing folder.
-      input_files: text, a paragraph a line; None for the text that comes with Python.
+      input_files: text, a paragraph a line; None for that of the quickstart.
       num_batches: how many batches at most; fewer where the records have fewer.
       dupe_factor: how many times each text is masked with other masks.
 
