@@ -33,9 +33,8 @@ from benchmarks.workers import environments
 from benchmarks.workers.contestants import Contestant
 from kbert import command_line
 from kbert.activity import activity
-from kbert.files.whole_file import write_text
 from kbert.progress import Progress
-from kbert.reporting.html_page import page, section, table
+from kbert.reports.page import write_page as write_html
 
 FLAGS = flags.FLAGS
 
@@ -260,16 +259,15 @@ def closing(found) -> dict:
 
 def write_page(path, found, curves):
     """The curves of all seeds, and the table."""
-    from kbert.reporting import line_pictures
+    from kbert.reports.line_charts import Chart, Kind, Series
 
-    lines = []
-    for colour, system in enumerate(SYSTEMS):
+    series = []
+    for system in SYSTEMS:
         for losses in curves[system]:
             whole = losses[: len(losses) // FLAGS.window * FLAGS.window].reshape(-1, FLAGS.window).mean(1)
             steps = list(itertools.accumulate([FLAGS.window] * len(whole)))
-            lines.append(line_pictures.Series(colour, steps, list(whole), [], []))
-    kind = line_pictures.Kind(text="{:.4f}".format, tick=line_pictures.short_number, from_zero=False)
-    picture = line_pictures.chart("masked-LM loss", lines, kind, FLAGS.steps)
+            series.append(Series(system, SYSTEMS.index(system), steps, list(whole)))
+    chart = Chart("masked-LM loss", series, Kind("{:.4f}".format, from_zero=False), FLAGS.steps)
     values = found["learning"]
     head = ["steps to", "kbert", "Hugging Face", "difference", "standard error"]
     cells = [
@@ -285,8 +283,8 @@ def write_page(path, found, curves):
         f"{FLAGS.seeds} seeds each, blue kbert, orange Hugging Face. Without dropout the losses of "
         f"{found['exact_steps']} steps differ by at most {found['exact_all']:.1e} of their size."
     )
-    sections = [section("Curves", picture), section("Numbers", table(head, cells))]
-    write_text(page("Does it learn the same?", lead, note, sections, line_pictures.STYLE), path)
+    title, values = "Does it learn the same?", {"lead": lead, "note": note, "chart": chart}
+    write_html(path, "benchmark.html", title=title, heads=head, rows=cells, **values)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 import statistics
 
 from benchmarks import training_step
-from kbert.files.whole_file import write_text
-from kbert.reporting import html_page, line_pictures
+from kbert.reports.line_charts import Chart, Kind, Series
+from kbert.reports.page import write_page as write_html
 
 # A contestant is (system, whether it is compiled, precision).
 _SHARES = (0.25, 0.5, 1.0)
@@ -106,31 +106,21 @@ def closing(curves, found, seconds) -> dict:
 
 def write_page(path, curves, found, minutes, levels, window):
     """The curves over seconds, and the table."""
-    keys = list(curves)
-    lines = [
-        line_pictures.Series(
-            colour,
-            curves[key].seconds[window - 1 :].tolist(),
-            curves[key].losses[window - 1 :].tolist(),
-            [],
-            [],
-        )
-        for colour, key in enumerate(keys)
+    series = [
+        Series(label(key), colour, curve.seconds[window - 1 :].tolist(), curve.losses[window - 1 :].tolist())
+        for colour, (key, curve) in enumerate(curves.items())
     ]
-    kind = line_pictures.Kind(text="{:.3f}".format, tick=line_pictures.short_number, from_zero=False)
-    picture = line_pictures.chart("masked-LM loss", lines, kind, round(60 * minutes), along="second")
+    kind = Kind("{:.3f}".format, from_zero=False)
+    chart = Chart("masked-LM loss", series, kind, round(60 * minutes), along="second")
     colours = ("blue", "orange", "green")
     lead = f"Loss after {minutes:g} minutes of training: " + "; ".join(
-        f"{label(key)} {found[key]['losses'][-1]:.3f}" for key in keys if found[key]["losses"][-1]
+        f"{label(key)} {found[key]['losses'][-1]:.3f}" for key in curves if found[key]["losses"][-1]
     )
     note = (
-        ", ".join(f"{colour} {label(key)}" for colour, key in zip(colours, keys, strict=False))
+        ", ".join(f"{colour} {label(key)}" for colour, key in zip(colours, curves, strict=False))
         + f". A point is the mean of {window} steps. Time is that of a contestant's own steps, the first, "
         "which traces or compiles, included."
     )
     cells = [_cells(*item) for item in found.items()]
-    sections = [
-        html_page.section("Curves", picture),
-        html_page.section("Numbers", html_page.table(_heads(minutes, levels), cells)),
-    ]
-    write_text(html_page.page("Time to quality", lead, note, sections, line_pictures.STYLE), path)
+    values = {"lead": lead, "note": note, "chart": chart, "heads": _heads(minutes, levels), "rows": cells}
+    write_html(path, "benchmark.html", title="Time to quality", **values)

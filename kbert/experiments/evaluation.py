@@ -88,7 +88,7 @@ def evaluate(
 
 
 def _write_page(run, data, task, metrics, sections, step, html_file):
-    from kbert.reporting.evaluations.evaluation_page import EvaluatedRun, write_evaluation_page
+    from kbert.reports.evaluation_page import EvaluatedRun, write_evaluation_page
 
     best = run.config.best_metric or task.best_metric
     evaluated = EvaluatedRun(run.path, str(data), step, best)

@@ -9,7 +9,7 @@ from kbert.export_package import export_package
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.quickstart.command_sequence import CommandSequence, prepare_folder
 from kbert.quickstart.commands import config_path, json_lines
-from kbert.reporting.quickstart.pretrained_table import pretrained_table
+from kbert.reports.quickstart import pretrained_table
 
 # Minutes also on a file of thousands: a long file is read fewer times, but at least once.
 _MOST_EXAMPLES_SEEN = 5_000

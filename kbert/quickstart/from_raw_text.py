@@ -62,9 +62,8 @@ def _measured(sequence, at, trained):
 
 
 def _write_reports(directory, at, results):
-    from kbert.reporting.curves import draw_curves
-    from kbert.reporting.quickstart.page import write_page
-    from kbert.reporting.quickstart.table import results_table
+    from kbert.reports.quickstart import results_table, write_page
+    from kbert.reports.run_charts import draw_curves
 
     control = at["classifiers without pretraining"] / at["classifier run"].name
     runs = {

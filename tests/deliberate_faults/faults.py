@@ -606,14 +606,14 @@ _ANSWERS = (
         "kbert/inference/test_texts.py",
     ),
     _fault(
-        "the deviation of a whole, not of a sample", "kbert/reporting/seed_summary.py",
+        "the deviation of a whole, not of a sample", "kbert/reports/seed_summary.py",
         "statistics.stdev(values)", "statistics.pstdev(values)",
-        "kbert/reporting/test_seed_summary.py",
+        "kbert/reports/test_seed_summary.py",
     ),
     _fault(
-        "evaluations drawn as training", "kbert/reporting/run_metrics.py",
+        "evaluations drawn as training", "kbert/reports/run_metrics.py",
         '(line["split"] == "train") == is_training', 'line["split"] in ("train", "eval")',
-        "kbert/reporting/test_curves.py", "kbert/reporting/test_run_page.py",
+        "kbert/reports/test_run_page.py",
     ),
     _fault(
         "the separators of a pair are forgotten when cutting is told", "kbert/tokenization/segment_packer.py",
@@ -907,16 +907,6 @@ _PAGES = (
         "np.argsort(-np.asarray(badness)[wrong], kind=\"stable\")",
         "np.argsort(np.asarray(badness)[wrong], kind=\"stable\")",
         "kbert/tasks/pages/test_sections.py",
-    ),
-    _fault(
-        "pages: marked words are taken for HTML", "kbert/reporting/evaluations/example_cards.py",
-        "{escape(text.text[mark.start : mark.end])}", "{text.text[mark.start : mark.end]}",
-        "kbert/reporting/evaluations/test_evaluation_page.py",
-    ),
-    _fault(
-        "attention: columns attend", "kbert/reporting/attention/matrix_pictures.py",
-        "{tokens[row]} → {tokens[column]}", "{tokens[column]} → {tokens[row]}",
-        "kbert/reporting/attention/test_attention_page.py",
     ),
 )  # fmt: skip
 
@@ -1256,9 +1246,9 @@ _OUTPUT = (
         "kbert/scripts/test_checkpoints_of_others.py::test_a_folder_of_others_is_evaluated_as_the_run",
     ),
     _fault(
-        "the closing table breaks paths", "kbert/reporting/closing_table.py",
+        "the closing table breaks paths", "kbert/reports/closing_table.py",
         "break_long_words=False", "break_long_words=True",
-        "kbert/reporting/test_closing_table.py",
+        "kbert/reports/test_closing_table.py",
     ),
     _fault(
         "what is printed stands behind the line of progress", "kbert/terminal_line.py",

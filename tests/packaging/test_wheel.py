@@ -132,12 +132,13 @@ def test_the_wheel_names_its_packages_its_command_and_what_it_needs(installed, t
     ]
 
 
-def test_the_wheel_brings_the_page_of_the_development_server(wheel):
-    files = REPOSITORY / "export" / "server" / "page" / "files"
-    expected = {path.relative_to(REPOSITORY).as_posix() for path in files.rglob("*") if path.is_file()}
+def test_the_wheel_brings_the_files_of_pages(wheel):
+    folders = (REPOSITORY / "export" / "server" / "page" / "files", REPOSITORY / "kbert/reports/templates")
+    found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    expected = {path.relative_to(REPOSITORY).as_posix() for path in found}
     with zipfile.ZipFile(wheel) as archive:
         names = {name.removeprefix("kbert_") for name in archive.namelist()}
-    assert "export/server/page/files/index.html" in expected and expected <= names
+    assert {"export/server/page/files/index.html", "kbert/reports/templates/style.css"} <= expected <= names
 
 
 @pytest.mark.long
