@@ -25,7 +25,6 @@ _FACTS = {
     "tokens a second": ("tokens_per_second", readable_count),
     "of peak FLOP/s": ("share_of_peak", percent),
 }
-_SETTINGS = {"train_batch_size": "batch", "precision": "precision", "jit_compile": "XLA", "seed": "seed"}
 
 
 def write_run_page(runs: Mapping[str, str | Path], path: str | Path, title: str | None = None):
@@ -73,14 +72,15 @@ def places_of_run(folder: str | Path) -> dict[str, Path]:
 def _values_of_one(run):
     evaluated = _evaluated(run)
     return {
-        "model": _model(run),
+        "config": run.config,
+        "details": run.details,
+        "text": _text,
         "steps": _steps(run),
         "seconds": run.last("elapsed_seconds"),
         "scores": {words(name): last for name, (last, _, _) in evaluated.items() if is_score(name)},
         "facts": _facts(run),
         "rows": [[words(name), *values] for name, values in evaluated.items()],
         "tables": _tables(run),
-        "settings": _settings(run),
         "files": {
             name: json.dumps(content, indent=2, ensure_ascii=False)
             for name, content in (("config.json", run.config), ("run.json", run.details))
@@ -98,7 +98,7 @@ def _values_of_several(runs):
         shown = [one.get(name) for one in evaluated]
         rows.append([f"{words(name)}, last", *(one[0] if one else "–" for one in shown)])
         rows.append([f"{words(name)}, best", *(f"{one[1]} at {one[2]}" if one else "–" for one in shown)])
-    return {"rows": rows, "tables": [], "settings": {}, "differences": _differences(runs)}
+    return {"rows": rows, "tables": [], "config": {}, "differences": _differences(runs)}
 
 
 def _has_dropout(config):
@@ -115,11 +115,6 @@ def _steps(run):
         phases = config.get("phases") or [{}]
         total = sum(phase.get("num_train_steps") or config.get("num_train_steps") or 0 for phase in phases)
     return f"{step:,} of {total:,} steps" if total and total != step else f"{step:,} steps"
-
-
-def _model(run):
-    encoder = run.config.get("encoder")
-    return f"{encoder['num_hidden_layers']} layers, {encoder['hidden_size']} wide" if encoder else ""
 
 
 def _facts(run):
@@ -151,27 +146,12 @@ def _tables(run):
     from kbert.tasks import TASKS
 
     # A task of somebody's own program may not be known here.
-    if not with_tables or run.details.get("task") not in TASKS:
+    if not with_tables or "task_config" not in run.details or run.details["task"] not in TASKS:
         return []
     # Keras loads here: a run without tables is drawn without it.
     parts = TASKS.recorded(run.details, None).metrics_page(with_tables[-1])
     after = f"On held-out data after step {with_tables[-1]['step']:,}. "
     return [part._replace(note=after + part.note) for part in parts]
-
-
-def _settings(run):
-    """The most important settings: name -> value."""
-    config, found = run.config, {}
-    if encoder := config.get("encoder"):
-        found["encoder"] = (
-            f"{_model(run)}, {encoder['num_attention_heads']} heads, {encoder['intermediate_size']} inside, "
-            f"{encoder['vocab_size']:,} pieces of vocabulary"
-        )
-    if run.details.get("max_seq_length"):
-        found["length"] = f"{run.details['max_seq_length']} tokens"
-    if optimizer := config.get("optimizer"):
-        found["optimizer"] = f"{optimizer['name']}, learning rate {optimizer['learning_rate']:g}"
-    return found | {name: _text(config[key]) for key, name in _SETTINGS.items() if key in config}
 
 
 def _differences(runs):
