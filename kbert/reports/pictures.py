@@ -28,6 +28,7 @@ _STYLE = {
     "figure.subplot.top": 0.97,
 }  # fmt: skip
 _MOST_BARS = 66
+_BAR_POINTS = 430  # of all bars beside one another
 _EQUAL = {"color": PALE, "linestyle": "--", "linewidth": 0.8}  # the line where two values are the same
 
 
@@ -122,8 +123,10 @@ def _range(start, end):
 def _bar_chart(figure, shares, names, titles, name):
     axes, places = figure.subplots(), np.arange(len(shares))
     least = 0.01 * (shares.max() or 1)  # what is there is seen
-    axes.bar(places, np.where(shares > 0, np.maximum(shares, least), 0), color=COLOURS[0])
-    axes.set_xlim(-0.5, len(shares) - 0.5)
+    heights = np.where(shares > 0, np.maximum(shares, least), 0)
+    # Thick lines: a bar of its own for each would take twice the time.
+    axes.vlines(places, 0, heights, color=COLOURS[0], linewidth=_BAR_POINTS / len(shares))
+    axes.set(xlim=(-0.5, len(shares) - 0.5), ylim=(0, 1.05 * (shares.max() or 1)))
     ticks = np.unique(np.linspace(0, len(shares) - 1, 5).astype(int))
     axes.set_xticks(ticks, [names[tick] for tick in ticks])
     axes.yaxis.set_major_formatter(_percent)

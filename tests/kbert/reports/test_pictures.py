@@ -15,9 +15,8 @@ def titles(svg):
 
 def heights(svg):
     """Of all bars, as shares of the highest."""
-    paths = re.findall(r'd="([^"]*)"[^>]*style="fill: var\(--c0\)"', svg)
-    found = [np.array(re.findall(r"[ML] [\d.]+ ([\d.]+)", path), float) for path in paths]
-    sizes = np.array([values.max() - values.min() for values in found])
+    ends = re.findall(r'd="M [\d.]+ ([\d.]+) L [\d.]+ ([\d.]+) "[^>]*stroke: var\(--c0\)', svg)
+    sizes = np.array([float(low) - float(high) for low, high in ends])
     return sizes / sizes.max()
 
 
