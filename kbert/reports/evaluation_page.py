@@ -1,7 +1,6 @@
 """An evaluation -> a page with its scores, pictures of its answers and worst errors, smaller than 2 MB."""
 
 from pathlib import Path
-from typing import NamedTuple
 
 from kbert.reports.page import write_page
 from kbert.reports.run_charts import quality_charts
@@ -13,29 +12,16 @@ _FOR_EXAMPLES = (
 )
 
 
-class EvaluatedRun(NamedTuple):
-    """What was evaluated.
+def write_evaluation_page(
+    folder: Path, data: str, step: int, best: str, metrics: dict, sections: list[content.Section], path: Path
+):
+    """Writes the page of an evaluation. The file appears only when it is complete.
 
     Args:
       folder: the run's folder, whose metrics.jsonl gives the learning curves.
       data: the name of the evaluated file or folder of records.
       step: the step of the checkpoint.
-      best_metric: the metric that the page begins with.
-    """
-
-    folder: Path
-    data: str
-    step: int
-    best_metric: str
-
-
-def write_evaluation_page(
-    evaluated: EvaluatedRun, metrics: dict, sections: list[content.Section], path: str | Path
-):
-    """Writes the page of an evaluation. The file appears only when it is complete.
-
-    Args:
-      evaluated: what was evaluated.
+      best: the metric that the page begins with.
       metrics: name -> number, of the evaluation; tables are left to `sections`.
       sections: those of `Task.metrics_page` and `Task.examples_page`.
       path: the .html file to write; its folder is made where it is missing.
@@ -49,18 +35,17 @@ def write_evaluation_page(
                 f"a section of a page holds {type(part.content).__name__}; expected one of the kinds of "
                 "kbert.tasks.pages.content."
             )
-    data = Path(evaluated.data).name
     write_page(
         path,
         "evaluation.html",
-        title=f"{evaluated.folder.resolve().name} on {data}",
+        title=f"{folder.resolve().name} on {Path(data).name}",
         metrics=metrics,
-        best=evaluated.best_metric,
-        step=evaluated.step,
-        data=data,
+        best=best,
+        step=step,
+        data=Path(data).name,
         sections=sections,
         most_bytes=_FOR_EXAMPLES // max(1, sum(isinstance(part.content, content.Cards) for part in sections)),
-        curves=_curves(evaluated.folder),
+        curves=_curves(folder),
     )
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kbert.reports.pictures import COLOURS, INK, PALE, PAPER, columns, new_figure, picture
+from kbert.reports.pictures import COLOURS, INK, PALE, PAPER, columns, new_figure, svg_of
 
 _MOST_POINTS = 400  # of a line; a screen cannot show more
 _MOST_READINGS = 48  # columns of a chart that tell their values under the pointer
@@ -108,11 +108,8 @@ def thin(steps, values, most: int = _MOST_POINTS):
     return *means, np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
 
 
-@picture(6.2, 2.6)
-def line_chart(figure, chart: Chart):
+def line_chart(chart: Chart) -> str:
     """A chart as SVG; its columns tell their values."""
-    axes = figure.subplots()
-    draw_lines(axes, chart)
     steps = np.unique(np.concatenate([[*one.steps, *one.point_steps] for one in chart.series]).astype(int))
     if len(steps) > _MOST_READINGS:
         wanted = np.linspace(steps[0], steps[-1], _MOST_READINGS)
@@ -120,7 +117,10 @@ def line_chart(figure, chart: Chart):
     reach = np.diff(steps).max() if len(steps) > 1 else 1
     edges = [0, *(steps[1:] + steps[:-1]) / 2, chart.last_step]
     titles = [_title(chart, step, reach) for step in steps]
-    return f"{chart.title} by {chart.along}", columns(axes, edges, titles)
+    with new_figure(6.2, 2.6) as figure:
+        axes = figure.subplots()
+        _draw(axes, chart)
+        return svg_of(figure, f"{chart.title} by {chart.along}", columns(axes, edges, titles))
 
 
 def _title(chart, step, reach):
@@ -129,19 +129,9 @@ def _title(chart, step, reach):
     return f"{chart.along} {step:,}: {'  '.join(found)}"
 
 
-def draw_lines(axes, chart: Chart):
-    """Draws a chart into axes of matplotlib."""
+def _draw(axes, chart):
     for one in chart.series:
-        colour = COLOURS[one.colour]
-        steps, means, lowest, highest = thin(one.steps, one.values)
-        # One or two log intervals would hardly be visible as a line.
-        few = {"marker": "o", "markersize": 3} if len(steps) < 3 else {}
-        axes.plot(steps, means, color=colour, label=one.name, **few)
-        if lowest is not means:
-            axes.fill_between(steps, lowest, highest, color=colour, alpha=0.18, linewidth=0)
-        size = 6 if len(one.point_steps) <= 30 else 4
-        dots = {"color": colour, "markeredgecolor": PAPER, "markersize": size, "clip_on": False}
-        axes.plot(one.point_steps, one.point_values, "o", **dots)
+        _draw_series(axes, one, COLOURS[one.colour])
     axes.set_xlim(0, max(chart.last_step, 1))
     low, high = axes.get_ylim()
     if chart.kind.cut_spikes:
@@ -159,6 +149,18 @@ def draw_lines(axes, chart: Chart):
         axes.text(step, height, f" {name} ", transform=axes.get_xaxis_transform(), ha=side)
 
 
+def _draw_series(axes, series, colour):
+    steps, means, lowest, highest = thin(series.steps, series.values)
+    # One or two log intervals would hardly be visible as a line.
+    few = {"marker": "o", "markersize": 3} if len(steps) < 3 else {}
+    axes.plot(steps, means, color=colour, label=series.name, **few)
+    if lowest is not means:
+        axes.fill_between(steps, lowest, highest, color=colour, alpha=0.18, linewidth=0)
+    size = 6 if len(series.point_steps) <= 30 else 4
+    dots = {"color": colour, "markeredgecolor": PAPER, "markersize": size, "clip_on": False}
+    axes.plot(series.point_steps, series.point_values, "o", **dots)
+
+
 def png_of_charts(charts: list[Chart], title: str) -> bytes:
     """All charts in one picture, two in a row: the bytes of a PNG, 1200 pixels wide."""
     rows = -(-len(charts) // 2)
@@ -169,7 +171,7 @@ def png_of_charts(charts: list[Chart], title: str) -> bytes:
         edges = {"left": 0.06, "top": 1 - 0.9 / height, "bottom": 0.4 / height}
         figure.subplots_adjust(wspace=0.2, hspace=0.35, **edges)
         for axes, chart in zip(grid.flat, charts, strict=False):
-            draw_lines(axes, chart)
+            _draw(axes, chart)
             axes.set_title(chart.title, loc="left", color=INK)
             if len(chart.series) > 1:
                 axes.legend(frameon=False)

@@ -4,6 +4,7 @@ The templates are in `kbert/reports/templates`. Whatever they show is escaped; H
 """
 
 import functools
+import json
 from pathlib import Path
 
 from kbert.files.whole_file import write_text
@@ -34,6 +35,11 @@ def write_page(path: str | Path, template: str, **values):
 def percent(share: float, digits: int = 1) -> str:
     """0.1234 -> "12.3%"."""
     return f"{100 * share:.{digits}f}%"
+
+
+def setting_text(value) -> str:
+    """A value of a config as JSON, a text without its quotes."""
+    return json.dumps(value, ensure_ascii=False).strip('"')
 
 
 def _value(value):
@@ -69,6 +75,7 @@ def _environment():
         "percent": percent,
         "readable": readable_count,
         "score": score_text,
+        "setting": setting_text,
         "seconds": readable_seconds,
         "short": shortened,
         "size": _size,

@@ -5,7 +5,6 @@ is no date. `style.css` has the colours by name, for light and dark pages.
 """
 
 import contextlib
-import functools
 import io
 import re
 import warnings
@@ -42,22 +41,11 @@ def new_figure(width: float, height: float):
         yield Figure(figsize=(width, height))
 
 
-def picture(width: float, height: float):
-    """For a function that draws, and returns a name and perhaps `columns`: gives SVG."""
+def svg_of(figure, name: str, told=()) -> str:
+    """A figure as SVG in the colours of the page, without what only a file of its own needs.
 
-    def decorate(draw):
-        @functools.wraps(draw)
-        def drawn(*args) -> str:
-            with new_figure(width, height) as figure:
-                return _svg(figure, *draw(figure, *args))
-
-        return drawn
-
-    return decorate
-
-
-def _svg(figure, name, told=()):
-    """The SVG in the colours of the page, without what only a file of its own needs."""
+    `told`: the `columns` of the figure.
+    """
     file = io.StringIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the browser has the letters that matplotlib has not
@@ -84,95 +72,83 @@ def columns(axes, edges, titles) -> list[str]:
     ]
 
 
-def histogram(counts, name: str, unit: str) -> str:
-    """A bar for each value, or for a few neighbouring ones; `counts[value]` is how often a value occurs."""
-    starts, width = _bins(counts)
-    sums = np.add.reduceat(counts, starts)
-    shares = sums / max(1, sum(counts))
-    ranges = [_range(start, min(start + width, len(counts))) for start in starts]
-    titles = [
-        f"{values} {unit}: {count:,} ({100 * share:.1f}%)"
-        for values, count, share in zip(ranges, sums, shares, strict=True)
-    ]
-    return _bar_chart(shares, ranges, titles, name)
+def bar_chart(hits, present, name: str, label: str) -> str:
+    """The share `hits / present` of each value, or of a few neighbouring ones.
 
-
-def rates(hits, present, name: str) -> str:
-    """The share `hits / present` by position; both are counts, and the index is the position."""
-    starts, width = _bins(hits)
-    hits, present = np.add.reduceat(hits, starts), np.add.reduceat(present, starts)
+    Args:
+      hits: counts; the index is the value.
+      present: likewise, or the number of all.
+      name: what the picture shows.
+      label: what a value is called: "{} tokens".
+    """
+    width = -(-len(hits) // _MOST_BARS)
+    starts = np.arange(0, len(hits), width)
+    lasts = np.minimum(starts + width, len(hits)) - 1
+    values = [f"{a}" if a == b else f"{a} to {b}" for a, b in zip(starts, lasts, strict=True)]
+    hits = np.add.reduceat(hits, starts)
+    present = np.add.reduceat(present, starts) if np.ndim(present) else np.full(len(hits), present)
     shares = hits / np.maximum(1, present)
-    ranges = [_range(start, start + width) for start in starts]
     titles = [
-        f"position {places}: {100 * share:.1f}% of {total:,}"
-        for places, share, total in zip(ranges, shares, present, strict=True)
+        f"{label.format(value)}: {count:,} of {of:,} ({100 * share:.1f}%)"
+        for value, count, of, share in zip(values, hits, present, shares, strict=True)
     ]
-    return _bar_chart(shares, ranges, titles, name)
+    with new_figure(8.6, 2.1) as figure:
+        return svg_of(figure, name, _draw_bars(figure.subplots(), shares, values, titles))
 
 
-def _bins(values):
-    width = -(-len(values) // _MOST_BARS)
-    return np.arange(0, len(values), width), width
-
-
-def _range(start, end):
-    return f"{start}" if end - start == 1 else f"{start} to {end - 1}"
-
-
-@picture(8.6, 2.1)
-def _bar_chart(figure, shares, names, titles, name):
-    axes, places = figure.subplots(), np.arange(len(shares))
-    least = 0.01 * (shares.max() or 1)  # what is there is seen
-    heights = np.where(shares > 0, np.maximum(shares, least), 0)
+def _draw_bars(axes, shares, values, titles):
+    highest = shares.max() or 1
+    heights = np.where(shares > 0, np.maximum(shares, 0.01 * highest), 0)  # what is there is seen
     # Thick lines: a bar of its own for each would take twice the time.
-    axes.vlines(places, 0, heights, color=COLOURS[0], linewidth=_BAR_POINTS / len(shares))
-    axes.set(xlim=(-0.5, len(shares) - 0.5), ylim=(0, 1.05 * (shares.max() or 1)))
+    width = _BAR_POINTS / len(shares)
+    axes.vlines(np.arange(len(shares)), 0, heights, color=COLOURS[0], linewidth=width)
+    axes.set(xlim=(-0.5, len(shares) - 0.5), ylim=(0, 1.05 * highest))
     ticks = np.unique(np.linspace(0, len(shares) - 1, 5).astype(int))
-    axes.set_xticks(ticks, [names[tick] for tick in ticks])
+    axes.set_xticks(ticks, [values[tick] for tick in ticks])
     axes.yaxis.set_major_formatter(_percent)
     axes.locator_params(axis="y", nbins=3)
-    return name, columns(axes, np.arange(len(shares) + 1) - 0.5, titles)
+    return columns(axes, np.arange(len(shares) + 1) - 0.5, titles)
 
 
 def _percent(value, _):
     return f"{100 * value:.4g}%"
 
 
-@picture(4, 4.4)
-def reliability(figure, content):
+def reliability(content) -> str:
     """A `Reliability`: accuracy by confidence, how far both are apart, and counts below.
 
     Where a bin is too sure, the gap from its accuracy up to its confidence has one colour; where it is not
     sure enough, the part of its accuracy above its confidence has another.
     """
-    axes, below = figure.subplots(2, 1, height_ratios=(7, 1), gridspec_kw={"hspace": 0.3})
     sure, right, counts = map(np.array, (content.confidences, content.accuracies, content.counts))
     edges, shares = np.linspace(0, 1, len(counts) + 1), counts / max(1, counts.sum())
-    bar = {"x": edges[:-1], "width": 0.97 / len(counts), "align": "edge", "color": COLOURS[0]}
-    gap = {"color": np.where(sure > right, *COLOURS[1:3]), "alpha": 0.5, "bottom": np.minimum(sure, right)}
-    axes.bar(height=np.minimum(sure, right), **bar)
-    axes.bar(height=np.abs(sure - right), **bar | gap)
-    below.bar(height=counts, alpha=0.55, **bar)
-    axes.axline((0, 0), slope=1, **_EQUAL)
-    axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="confidence", ylabel="right")
-    below.set(xlim=(0, 1), xticks=[], yticks=[], ylabel="count")
-    axes.xaxis.set_major_formatter(_percent)
-    axes.yaxis.set_major_formatter(_percent)
     titles = [
         f"confidence {100 * one:.1f}%, right {100 * other:.1f}%: {count:,} answers ({100 * share:.1f}%)"
         for one, other, count, share in zip(sure, right, counts, shares, strict=True)
     ]
-    return "Reliability diagram", columns(axes, edges, titles)
+    bar = {"x": edges[:-1], "width": 0.97 / len(counts), "align": "edge", "color": COLOURS[0]}
+    gap = {"color": np.where(sure > right, *COLOURS[1:3]), "alpha": 0.5, "bottom": np.minimum(sure, right)}
+    with new_figure(4, 4.4) as figure:
+        axes, below = figure.subplots(2, 1, height_ratios=(7, 1), gridspec_kw={"hspace": 0.3})
+        axes.bar(height=np.minimum(sure, right), **bar)
+        axes.bar(height=np.abs(sure - right), **bar | gap)
+        axes.axline((0, 0), slope=1, **_EQUAL)
+        axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="confidence", ylabel="right")
+        axes.xaxis.set_major_formatter(_percent)
+        axes.yaxis.set_major_formatter(_percent)
+        below.bar(height=counts, alpha=0.55, **bar)
+        below.set(xlim=(0, 1), xticks=[], yticks=[], ylabel="count")
+        return svg_of(figure, "Reliability diagram", columns(axes, edges, titles))
 
 
-@picture(4, 4)
-def scatter(figure, content):
+def scatter(content) -> str:
     """A `Scatter`: points, and the dashed line where both values are the same."""
-    axes = figure.subplots()
     points = np.array(content.points).reshape(-1, 2)
     points = points[np.isfinite(points).all(axis=1)]
-    axes.plot(*points.T, "o", color=COLOURS[0], alpha=0.45, markeredgewidth=0)
-    axes.axline((0, 0), slope=1, **_EQUAL)
-    axes.set(xlabel=content.x_name, ylabel=content.y_name)
-    axes.locator_params(nbins=5)
-    return (f"{content.y_name} by {content.x_name}",)
+    with new_figure(4, 4) as figure:
+        axes = figure.subplots()
+        axes.plot(*points.T, "o", color=COLOURS[0], alpha=0.45, markeredgewidth=0)
+        axes.axline((0, 0), slope=1, **_EQUAL)
+        axes.set(xlabel=content.x_name, ylabel=content.y_name)
+        axes.locator_params(nbins=5)
+        return svg_of(figure, f"{content.y_name} by {content.x_name}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from kbert.files.json_file import read_json_object
@@ -71,14 +72,12 @@ class RunMetrics:
 
     def phases(self) -> list[tuple[int, str]]:
         """(last step before the phase, name) of every phase except the first; [] if lines name no phases."""
-        changes, phase, step = [], None, 0
-        for line in self.lines:
-            if line["split"] != "train" or "phase" not in line:
-                continue
-            if phase is not None and line["phase"] != phase:
-                changes.append((step, _phase_name(line["phase"])))
-            phase, step = line["phase"], line["step"]
-        return changes
+        lines = [line for line in self.lines if line["split"] == "train" and "phase" in line]
+        return [
+            (before["step"], _phase_name(line["phase"]))
+            for before, line in pairwise(lines)
+            if before["phase"] != line["phase"]
+        ]
 
     def _series(self, name, is_training):
         chosen = {

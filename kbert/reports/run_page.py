@@ -10,7 +10,7 @@ from pathlib import Path
 from absl import logging
 
 from kbert.readable_numbers import readable_count, readable_seconds
-from kbert.reports.page import percent, write_page
+from kbert.reports.page import percent, setting_text, write_page
 from kbert.reports.pictures import COLOURS
 from kbert.reports.run_charts import course_charts, quality_charts
 from kbert.reports.run_metrics import RunMetrics, is_loss, is_score, words
@@ -74,7 +74,6 @@ def _values_of_one(run):
     return {
         "config": run.config,
         "details": run.details,
-        "text": _text,
         "steps": _steps(run),
         "seconds": run.last("elapsed_seconds"),
         "scores": {words(name): last for name, (last, _, _) in evaluated.items() if is_score(name)},
@@ -155,21 +154,12 @@ def _tables(run):
 
 
 def _differences(runs):
-    flat = [_flatten(run.config) | _flatten(run.details) for run in runs]
+    from kbert.runs.run_directory import flat_settings  # loads Keras
+
+    flat = [flat_settings(run.config) | flat_settings(run.details) for run in runs]
     rows = []
     for key in dict.fromkeys(key for values in flat for key in values if key != "description"):
-        values = [_text(one[key]) if key in one else "–" for one in flat]
+        values = [setting_text(one[key]) if key in one else "–" for one in flat]
         if len(set(values)) > 1:
             rows.append([key, *(shortened(value, 60) for value in values)])
     return rows
-
-
-def _text(value):
-    return json.dumps(value, ensure_ascii=False).strip('"')
-
-
-def _flatten(values, prefix=""):
-    flat = {}
-    for key, value in values.items():
-        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
-    return flat

@@ -44,15 +44,15 @@ def seed_table(summary: dict) -> str:
 
 
 def _rows_of_seeds(summary):
-    names = list(summary["metrics"])
-    columns = [summary["metrics"][name] for name in names]
-    rows = [["seed", *names]]
-    for place, seed in enumerate(summary["seeds"]):
-        rows.append([str(seed), *(f"{column['values'][place]:.4f}" for column in columns)])
-    rows.append(["mean", *(f"{column['mean']:.4f}" for column in columns)])
+    columns = summary["metrics"].values()
+    rows = dict(
+        zip(summary["seeds"], zip(*(column["values"] for column in columns), strict=True), strict=True)
+    )
+    rows["mean"] = [column["mean"] for column in columns]
     if len(summary["seeds"]) > 1:
-        rows.append(["deviation", *(f"{column['deviation']:.4f}" for column in columns)])
-    return rows
+        rows["deviation"] = [column["deviation"] for column in columns]
+    shown = [[str(name), *map("{:.4f}".format, values)] for name, values in rows.items()]
+    return [["seed", *summary["metrics"]], *shown]
 
 
 def _width(table):

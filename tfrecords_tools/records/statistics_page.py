@@ -1,7 +1,7 @@
 """Statistics of records -> statistics.json and statistics.html beside them, to look at before training."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
@@ -73,8 +73,7 @@ def write_page(
         present=lengths[::-1].cumsum()[::-1][1:],
         next_sentence=_next_sentence(values, manifest.settings),
         labels=_labels(values, manifest.settings),
-        settings=_rows(manifest.settings | vocabulary),
-        counted=_rows(manifest.statistics),
+        settings=manifest.settings | vocabulary,
     )
 
 
@@ -126,15 +125,3 @@ def _mean(counts):
 def _quantile(counts, share):
     """The smallest value that at least this share does not exceed."""
     return int(np.searchsorted(np.cumsum(counts), share * counts.sum()))
-
-
-def _rows(values):
-    return [[name, _plain(value)] for name, value in values.items()]
-
-
-def _plain(value):
-    if isinstance(value, Mapping | list | tuple):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}" if abs(value) >= 10_000 else str(value)
-    return "" if value is None else str(value)

@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from kbert.reports.evaluation_page import EvaluatedRun, write_evaluation_page
+from kbert.reports.evaluation_page import write_evaluation_page
 from kbert.reports.pictures import scatter
 from kbert.tasks.pages.content import (
     Bar,
@@ -34,9 +34,9 @@ def page_of(folder, *sections, **metrics):
     run.mkdir(exist_ok=True)
     lines = [{"step": 5, "split": "train", "loss": 1.0}, {"step": 5, "split": "eval", "loss": 2.0}]
     (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    evaluated = EvaluatedRun(run, f"{EVIL.replace('/', '')}.tsv", 5, "accuracy")
+    data = f"{EVIL.replace('/', '')}.tsv"
     metrics = {"accuracy": 0.5, "loss": float("nan"), "table": [[1]], "num_examples": 2} | metrics
-    write_evaluation_page(evaluated, metrics, list(sections), path)
+    write_evaluation_page(run, data, 5, "accuracy", metrics, list(sections), path)
     return read_page(path)
 
 
