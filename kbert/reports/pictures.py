@@ -37,7 +37,8 @@ def new_figure(width: float, height: float):
     import matplotlib  # here because it loads slowly
     from matplotlib.figure import Figure  # without pyplot there is no global state and no display
 
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # a browser has the letters that matplotlib has not
         yield Figure(figsize=(width, height))
 
 
@@ -47,10 +48,8 @@ def svg_of(figure, name: str, told=()) -> str:
     `told`: the `columns` of the figure.
     """
     file = io.StringIO()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph")  # the browser has the letters that matplotlib has not
-        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(file, format="svg", transparent=True, metadata=nothing)
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    figure.savefig(file, format="svg", transparent=True, metadata=nothing)
     svg = file.getvalue()
     head, _, svg = svg.partition("</defs>")
     (box,) = re.findall(r'viewBox="[^"]*"', head)

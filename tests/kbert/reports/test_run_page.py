@@ -237,7 +237,7 @@ def test_broken_files_of_a_run_are_named(run_folder, name, content, sentence):
 
 def test_the_picture_has_every_run_and_takes_names_as_they_stand(run_folder):
     rows = [train_line(step, next_sentence_loss=0.6) for step in (10, 20, 30)]
-    runs = {r"$\frac{$ <b>_x^": run_folder("one", rows), "two": run_folder("two", LINES)}
+    runs = {r"$\frac{$ <b>_x^": run_folder("one", rows), "東京": run_folder("two", LINES)}
     png = draw_curves(runs, r"$\broken$ & $5")
     image = Image.open(io.BytesIO(png)).convert("RGB")
     found = {colour for _, colour in image.getcolors(maxcolors=1 << 24)}
