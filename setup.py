@@ -15,6 +15,7 @@ setup(
     ],
     package_dir={"kbert_export": "export", "kbert.configs": "configs"},
     package_data={
+        "kbert.reports": ["templates/*"],
         "kbert_export": ["**/*.txt", "**/*.html", "**/*.css", "**/*.js", "**/*.svg", "**/*.kt", "**/*.json"],
         "kbert.configs": ["**/*.json", "**/*.toml", "quickstart/**/*"],
     },

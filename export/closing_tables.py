@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from kbert.reporting.run_metrics import score_text
-from kbert.reporting.text_table import text_table
+from kbert.reports.run_metrics import score_text
+from kbert.reports.text_table import text_table
 
 from .deployment.model_card import PAGE_FILE
 from .folder_names import ABOUT_FILE, EXTRA_FOLDER

@@ -16,7 +16,7 @@ from absl import flags
 from kbert import command_line
 from kbert.activity import activity
 from kbert.command_flags.closing_output import define_json_flag, print_result
-from kbert.files.whole_file import whole_folder, write_json, write_text
+from kbert.files.whole_file import whole_folder, write_json
 from kbert.scripts.training_flags import define_checkpoint_flag, define_init_checkpoint_flags
 
 from .deployment.docker_line import docker_command
@@ -166,8 +166,7 @@ def _write_about(directory, serving_model, source, report, files, name, version)
     """kbert.json for programs, and the card for people and programs."""
     from kbert.tasks import TASKS
 
-    from .deployment.card_page import card_page
-    from .deployment.model_card import CARD_FILE, PAGE_FILE, model_card
+    from .deployment.model_card import CARD_FILE, PAGE_FILE, model_card, write_card_page
 
     extra, loaded = directory / EXTRA_FOLDER, serving_model.loaded
     about = TASKS.record_of(serving_model.task) | {
@@ -179,7 +178,7 @@ def _write_about(directory, serving_model, source, report, files, name, version)
     write_json(about | report, extra / ABOUT_FILE)
     card = model_card(serving_model, source, directory, report, files)
     write_json(card, extra / CARD_FILE)
-    write_text(card_page(name, version, card), extra / PAGE_FILE)
+    write_card_page(f"{name}, version {version}", card, extra / PAGE_FILE)
 
 
 def main(argv):

@@ -40,8 +40,8 @@ class LoadsNothing(Balanced):
         for name, value in attributes:
             assert not name.startswith("on"), (tag, name)
             assert "url(" not in (value or "") or name != "style"
-            if name in ("src", "href", "srcset", "data"):
-                assert value.startswith("data:image/png;base64,"), (tag, value)
+            if name in ("src", "href", "xlink:href", "srcset", "data"):
+                assert value.startswith(("data:image/png;base64,", "#")), (tag, value)
 
     def handle_data(self, data):
         if self.open_tags and self.open_tags[-1] == "style":

@@ -60,9 +60,11 @@ def draw_statistics(input_dir: str | Path, recount: bool = False) -> Path:
         write_statistics(input_dir, manifest, count_records(input_dir, manifest))
     else:
         values = _read_statistics(counted, manifest)
+        from jinja2 import UndefinedError
+
         try:
             write_page(input_dir, manifest, values)
-        except (KeyError, TypeError, AttributeError, IndexError, ZeroDivisionError) as error:
+        except (UndefinedError, KeyError, TypeError, AttributeError, IndexError, ZeroDivisionError) as error:
             raise ValueError(f"{counted} is broken ({error!r}); count again with --recount.") from None
     return Path(input_dir) / PAGE_FILE_NAME
 

@@ -25,7 +25,7 @@ from kbert.config import FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import write_json
 from kbert.input_pipelines.tables.table_paths import names_table, source_files
-from kbert.reporting.text_table import text_table
+from kbert.reports.text_table import text_table
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders
 from tfrecords_tools.corpus.documents import Problems, TextFormat, plan_units, read_lines_of_unit

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from kbert.reports.page import write_page
+from kbert.reports.run_metrics import is_loss, is_score
 from kbert.runs import checkpoint as checkpoints
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
@@ -44,6 +46,16 @@ def model_card(serving_model, source, directory, report: dict, files) -> dict:
         "batching": files.batching,
         "not_batched": files.not_batched,
     } | report
+
+
+def write_card_page(title: str, card: dict, path: Path):
+    """The card as a page for people."""
+    shown = {
+        name: value
+        for name, value in card["metrics"].items()
+        if is_loss(name) or is_score(name) or name.startswith("baseline")
+    }
+    write_page(path, "model_card.html", title=title, card=card, metrics=shown)
 
 
 def _signatures(directory) -> dict:

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from kbert.files.whole_file import write_json
+from kbert.reports.page import render
 from kbert.tokenization.text_inputs import TextInputs
 
 from .comparison import FLOAT32_TOLERANCE, answers_to, compare, keras_answers, metrics_of
@@ -16,7 +17,6 @@ from .from_text.mediapipe_export import MediaPipeExport
 from .from_text.text_export import TextExport
 from .latency import median_latencies
 from .litert_model import LiteRTModel
-from .report_page import report_page
 
 _THREADS = 2  # while answering the rows of the comparison
 
@@ -93,7 +93,8 @@ class MeasuredExport:
     def page(self, reports: dict) -> str:
         """The HTML page of all reports."""
         title = f"LiteRT files of {Path(self._source.path).resolve().name}"
-        return report_page(title, reports, self._keras_metrics, self._source.best_metric)
+        best, metrics = self._source.best_metric, self._keras_metrics
+        return render("litert.html", title=title, reports=reports, keras_metrics=metrics, best=best)
 
     def _quality(self, path, quantization) -> dict:
         model = LiteRTModel(path, self._vocabulary, _THREADS)

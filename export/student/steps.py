@@ -11,8 +11,9 @@ from kbert.checkpoints.conversion.resizing import with_positions
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.finished_run import asked_for, finished_metrics, write_result
-from kbert.files.whole_file import write_json, write_text
+from kbert.files.whole_file import write_json
 from kbert.inference.loaded_model import load
+from kbert.reports.page import write_page
 from kbert.runs.run_directory import RunDirectory, holds_run
 from tfrecords_tools.trim_vocabulary import trim_vocabulary
 
@@ -20,7 +21,7 @@ from ..export_tflite import export_tflite
 from ..litert.litert_source import source_of
 from ..litert.measured_model import measured_model
 from .recipe import Recipe
-from .report import student_page, student_report
+from .report import student_report
 
 REPORT_FILE, PAGE_FILE = "student.json", "report.html"
 
@@ -64,7 +65,8 @@ def make_student(recipe: Recipe, strategy: str = "auto", num_devices: int | None
     }
     report = student_report(models, files)
     write_json(report, recipe.folder / REPORT_FILE)
-    write_text(student_page(recipe.folder.resolve().name, report), recipe.folder / PAGE_FILE)
+    title = f"A student for phones: {recipe.folder.resolve().name}"
+    write_page(recipe.folder / PAGE_FILE, "student.html", title=title, report=report)
     return report
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from absl import flags
 
-from kbert.reporting.closing_table import closing_table
+from kbert.reports.closing_table import closing_table
 from kbert.runs.metrics_file import json_ready
 
 

@@ -88,11 +88,11 @@ def evaluate(
 
 
 def _write_page(run, data, task, metrics, sections, step, html_file):
-    from kbert.reporting.evaluations.evaluation_page import EvaluatedRun, write_evaluation_page
+    from kbert.reports.evaluation_page import write_evaluation_page
 
     best = run.config.best_metric or task.best_metric
-    evaluated = EvaluatedRun(run.path, str(data), step, best)
-    write_evaluation_page(evaluated, metrics, [*task.metrics_page(metrics), *sections], html_file)
+    sections = [*task.metrics_page(metrics), *sections]
+    write_evaluation_page(run.path, str(data), step, best, metrics, sections, html_file)
 
 
 def _require_examples(run, eval_file, predictions_dir, keep_chosen):

@@ -77,7 +77,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     require_columns_of_files(config, paths)
 
     # TensorFlow loads here, after all checks that do not need it.
-    from kbert.reporting.run_page import write_page_of_run
+    from kbert.reports.run_page import write_page_of_run
     from kbert.training.devices.distribution import is_chief, require_whole_shares
     from kbert.training.devices.gradient_all_reduce import require_all_reduce
     from kbert.training.trainer import open_run, train

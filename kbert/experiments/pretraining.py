@@ -116,7 +116,7 @@ def pretrain(
 
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.input_pipelines.records import record_reader
-    from kbert.reporting.run_page import write_page_of_run
+    from kbert.reports.run_page import write_page_of_run
     from kbert.training.devices.distribution import is_chief
     from kbert.training.trainer import open_run, train
 

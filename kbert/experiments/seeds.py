@@ -8,7 +8,7 @@ from absl import logging
 from kbert.config import FinetuningConfig
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.finished_run import as_begun, asked_for, finished_metrics, write_result
-from kbert.reporting.seed_summary import summarize_seeds, write_summary
+from kbert.reports.seed_summary import summarize_seeds, write_summary
 
 
 def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):

@@ -13,7 +13,7 @@ from kbert.files.json_file import read_json
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.quickstart.answers import shown_examples
 from kbert.quickstart.recipe import run_recipe, text_folder
-from kbert.reporting.quickstart.pretrained_table import pretrained_table
+from kbert.reports.quickstart import pretrained_table
 
 # Minutes also on a file of thousands: a long file is read fewer times, but at least once.
 _MOST_EXAMPLES_SEEN = 5_000

@@ -16,10 +16,9 @@ from kbert.files.whole_file import write_json
 from kbert.manifest import read_manifest
 from kbert.quickstart.answers import ask_every_way
 from kbert.quickstart.recipe import run_recipe, text_folder
-from kbert.reporting.curves import draw_curves
-from kbert.reporting.quickstart.page import write_page
-from kbert.reporting.quickstart.table import results_table
-from kbert.reporting.seed_summary import FILE_NAME as SUMMARY
+from kbert.reports.quickstart import results_table, write_page
+from kbert.reports.run_charts import draw_curves
+from kbert.reports.seed_summary import FILE_NAME as SUMMARY
 from kbert.runs.checkpoint import WEIGHTS_FILE
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory

@@ -371,7 +371,7 @@ def holds_run(path) -> bool:
 
 def differing_keys(was: dict, now: dict, free=_FREE_KEYS + _ROUNDING_KEYS) -> list[str]:
     """Where two configs differ: "key (was 1, now 2)", without the keys in `free`, which may differ."""
-    was, now = _flatten(was), _flatten(now)
+    was, now = flat_settings(was), flat_settings(now)
     return [
         f"{key} (was {was.get(key)!r}, now {now.get(key)!r})"
         for key in sorted(was.keys() | now.keys())
@@ -399,13 +399,14 @@ def _is_free(path):
     return not names or (LOCK_FILE in names and all(name in begun or is_temporary(name) for name in names))
 
 
-def _flatten(values, prefix=""):
+def flat_settings(values: dict, prefix: str = "") -> dict:
+    """A config, also with phases, as one level: "optimizer.learning_rate" -> value."""
     flat = {}
     for key, value in values.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):  # phases
             value = dict(enumerate(value))
         if isinstance(value, dict):
-            flat |= _flatten(value, f"{prefix}{key}.")
+            flat |= flat_settings(value, f"{prefix}{key}.")
         else:
             flat[f"{prefix}{key}"] = value
     return flat

@@ -51,7 +51,7 @@ def main(argv):
     # TensorFlow loads here, after all checks that do not need it.
     from kbert.inference.attention import attention_of
     from kbert.inference.loaded_model import load
-    from kbert.reporting.attention.attention_page import chosen_heads, write_attention_page
+    from kbert.reports.attention_page import chosen_heads, write_attention_page
 
     model = load(FLAGS.run_dir, FLAGS.do_lower_case, checkpoint=FLAGS.checkpoint)
     config = model.config

@@ -6,7 +6,7 @@ r"""Script: the metrics of one or several runs -> a page or a picture of their c
 
 You can also draw a run that is still training. The page (.html) shows losses, scores, learning rate, gradient
 norm and speed by step, the results and the settings, all in one file without scripts; several runs are drawn
-into the same pictures. A picture (.png) shows only losses and scores, with several runs below one another.
+into the same pictures. A picture (.png) shows only losses, scores and learning rate.
 
 curves.html in the folder of a run is always replaced, as the run does itself. Any other file that exists is
 replaced only with --overwrite.
@@ -39,8 +39,8 @@ def main(argv):
     if len(folders) > 1 and not FLAGS.output_file:
         raise ValueError("several runs need --output_file: curves.html cannot be in the folders of all runs.")
 
-    from kbert.reporting.run_metrics import READ_FILES
-    from kbert.reporting.run_page import PAGE_FILE, write_run_page
+    from kbert.reports.run_metrics import READ_FILES
+    from kbert.reports.run_page import PAGE_FILE, write_run_page
 
     output_file = Path(FLAGS.output_file or folders[0] / PAGE_FILE)
     if output_file.suffix not in (".html", ".png"):
@@ -54,13 +54,13 @@ def main(argv):
     check_output_file(output_file, read, FLAGS.overwrite or not FLAGS.output_file)
     title = FLAGS.title or ", ".join(names)
 
+    runs = dict(zip(names, folders, strict=True))
     if output_file.suffix == ".html":
-        write_run_page(dict(zip(names, folders, strict=True)), output_file, title)
+        write_run_page(runs, output_file, title)
     else:
-        from kbert.reporting.curves import draw_curves
+        from kbert.reports.run_charts import draw_curves
 
-        # With a single run, the name of its row would only repeat the title.
-        png = draw_curves(dict(zip(names if len(names) > 1 else [""], folders, strict=True)), title)
+        png = draw_curves(runs, title)
         output_file.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(output_file) as aside:
             aside.write_bytes(png)

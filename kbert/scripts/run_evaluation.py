@@ -27,7 +27,7 @@ from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import MOST_EXAMPLES, evaluate
 from kbert.files.output_path import check_output_file, require_folder_of
 from kbert.files.whole_file import write_json
-from kbert.reporting.closing_table import numbers_of
+from kbert.reports.closing_table import numbers_of
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import define_checkpoint_flag, define_records_errors_flag
 
@@ -130,7 +130,7 @@ def _flag_for_runs():
 
 
 def _check_files_to_write():
-    from kbert.reporting.run_metrics import READ_FILES
+    from kbert.reports.run_metrics import READ_FILES
 
     if FLAGS.html_file and Path(FLAGS.html_file).suffix != ".html":
         raise ValueError(f"--html_file={FLAGS.html_file} must end in .html.")

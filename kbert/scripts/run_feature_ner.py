@@ -18,7 +18,7 @@ from kbert import command_line
 from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig
 from kbert.features import STORED_DTYPES
-from kbert.reporting.feature_table_report import feature_table
+from kbert.reports.feature_table_report import feature_table
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,

@@ -32,9 +32,9 @@ from kbert.experiments.labelled_paths import named_files
 from kbert.experiments.seeds import run_seeds
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
-from kbert.reporting.closing_table import numbers_of
-from kbert.reporting.seed_summary import FILE_NAME as SUMMARY
-from kbert.reporting.seed_summary import seed_table
+from kbert.reports.closing_table import numbers_of
+from kbert.reports.seed_summary import FILE_NAME as SUMMARY
+from kbert.reports.seed_summary import seed_table
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
@@ -134,7 +134,7 @@ def main(argv):
         print_result(summary["metrics"], places, seed_table(summary))
         return
     task, metrics = run_finetuning(config, FLAGS.run_dir, **arguments)
-    from kbert.reporting.run_page import places_of_run  # loads NumPy
+    from kbert.reports.run_page import places_of_run  # loads NumPy
 
     report = task.report(metrics) if metrics else ""
     print_result(metrics, numbers_of(metrics) | places_of_run(FLAGS.run_dir), report)

@@ -20,7 +20,7 @@ from kbert import command_line
 from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig
 from kbert.experiments.glue.glue_benchmark import PAGE, SUMMARY, GluePlaces, GlueSettings, run_glue
-from kbert.reporting.glue_report import glue_table
+from kbert.reports.glue_report import glue_table
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,

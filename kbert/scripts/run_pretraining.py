@@ -16,7 +16,7 @@ from kbert import command_line
 from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import PretrainingConfig, load_config
 from kbert.manifest import read_manifest
-from kbert.reporting.closing_table import numbers_of
+from kbert.reports.closing_table import numbers_of
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
@@ -65,7 +65,7 @@ def main(argv):
         FLAGS.cluster,
         FLAGS.tpu,
     )
-    from kbert.reporting.run_page import places_of_run  # loads NumPy
+    from kbert.reports.run_page import places_of_run  # loads NumPy
 
     print_result(metrics, numbers_of(metrics) | places_of_run(FLAGS.run_dir))
 

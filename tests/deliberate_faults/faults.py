@@ -358,7 +358,8 @@ _RESUME = (
         "kbert/files/test_safetensors_file.py", "kbert/runs/test_checkpoint.py",
     ),
     _fault(
-        "what another process writes is swept away", "_is_abandoned", "lambda original: lambda left: True",
+        "what another process writes is swept away", "_remove_if_abandoned",
+        "lambda original: lambda left, old_of: left.unlink(missing_ok=True)",
         "kbert/files/test_whole_file.py",
     ),
 )  # fmt: skip

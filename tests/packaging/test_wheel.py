@@ -133,13 +133,16 @@ def test_the_wheel_names_its_packages_its_command_and_what_it_needs(installed, t
     ]
 
 
-@pytest.mark.parametrize("folder", ["export/server/page/files", "configs/quickstart"])
+@pytest.mark.parametrize(
+    "folder", ["export/server/page/files", "configs/quickstart", "kbert/reports/templates"]
+)
 def test_the_wheel_brings_the_files_that_are_no_python(wheel, folder):
-    """The page of the development server; the quickstart's recipes, and its text with the licence."""
+    """Templates, the page of the development server, the quickstart's recipes, its text and the licence."""
     files = [path for path in (REPOSITORY / folder).rglob("*") if path.is_file()]
     expected = {path.relative_to(REPOSITORY).as_posix() for path in files}
     with zipfile.ZipFile(wheel) as archive:
-        names = {re.sub("^kbert[_/]", "", name) for name in archive.namelist()}
+        names = set(archive.namelist())
+    names |= {re.sub("^kbert[_/]", "", name) for name in names}  # export and configs lie in other folders
     assert expected and expected <= names
 
 

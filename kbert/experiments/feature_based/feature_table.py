@@ -13,8 +13,8 @@ from kbert.experiments.feature_based.layer_records import layer_records
 from kbert.experiments.seeds import run_seeds
 from kbert.files.whole_file import write_json
 from kbert.input_pipelines.tables.table_paths import source_files
-from kbert.reporting.feature_table_report import write_page
-from kbert.reporting.seed_summary import summarize_seeds
+from kbert.reports.feature_table_report import write_page
+from kbert.reports.seed_summary import summarize_seeds
 from kbert.runs.metrics_file import json_ready
 from kbert.tasks import TASKS
 from kbert.tasks.feature_based.settings import READS

@@ -16,7 +16,7 @@ from kbert.experiments.glue.submission import require_columns_of_texts, write_su
 from kbert.experiments.labelled_paths import LabelledPaths
 from kbert.experiments.seeds import run_seeds
 from kbert.files.whole_file import write_json
-from kbert.reporting.glue_report import write_page
+from kbert.reports.glue_report import write_page
 from kbert.runs.metrics_file import json_ready
 
 SUMMARY, PAGE = "summary.json", "report.html"

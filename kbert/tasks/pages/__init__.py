@@ -1,1 +1,1 @@
-"""What the page of an evaluation shows, as plain data; kbert/reporting/ draws it."""
+"""What the page of an evaluation shows, as plain data; kbert/reports/ draws it."""

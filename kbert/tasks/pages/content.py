@@ -1,4 +1,4 @@
-"""The kinds of content that a page of an evaluation is made of. Plain data: a task says what, reporting how.
+"""The kinds of content that a page of an evaluation is made of. Plain data: a task says what, reports how.
 
 All texts are plain text. Whoever draws them escapes them.
 """

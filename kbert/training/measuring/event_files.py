@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib.util
-import socket
 from pathlib import Path
 
 import tensorflow as tf
@@ -10,6 +9,7 @@ from absl import logging
 
 # Fields that describe the line, not the model.
 _NO_SCALARS = ("step", "split", "phase", "time", "elapsed_seconds")
+_SUFFIX = ".kbert"
 
 
 def tensorboard_is_installed() -> bool:
@@ -22,7 +22,7 @@ class EventFiles:
 
     The event files are a copy of metrics.jsonl. They are written again from it whenever a process starts or
     resumes the run, and then line by line. So a resumed run shows every step once, without what a killed
-    process had written after its last checkpoint.
+    process had written after its last checkpoint. The time of an event is that of its writing.
 
     Args:
       folder: the folder that holds the folders of the splits; event files of kbert in them are replaced.
@@ -34,18 +34,19 @@ class EventFiles:
         self._writers = {}
         self._is_broken = False
         with self._unless_broken():
-            for old in self._folder.glob("*/events.out.tfevents.*.kbert"):
+            for old in self._folder.glob(f"*/events.out.tfevents.*{_SUFFIX}"):
                 old.unlink()
-        for line in lines:
-            self.write(line)
+        self.write(*lines)
 
-    def write(self, line: dict):
-        """Appends one line. Its numbers become scalars; lists and strings are left out."""
+    def write(self, *lines: dict):
+        """Appends lines. Their numbers become scalars; lists and strings are left out."""
         if self._is_broken:
             return
         with self._unless_broken():
-            self._add(line)
-            self._flush()
+            for line in lines:
+                self._add(line)
+            for writer in self._writers.values():
+                writer.flush()
 
     @contextlib.contextmanager
     def _unless_broken(self):
@@ -64,25 +65,9 @@ class EventFiles:
             for name, value in line.items()
             if isinstance(value, int | float) and name not in _NO_SCALARS
         ]
-        summary = tf.compat.v1.Summary(value=values)
-        event = tf.compat.v1.Event(wall_time=line.get("time", 0.0), step=line["step"], summary=summary)
-        self._writer(line["split"], event.wall_time).write(event.SerializeToString())
-
-    def _writer(self, split, wall_time):
+        split = line["split"]
         if split not in self._writers:
-            folder = self._folder / split
-            folder.mkdir(parents=True, exist_ok=True)
-            # Event files are TFRecords. TensorBoard recognises them by their name and first record.
-            path = folder / f"events.out.tfevents.{int(wall_time):010d}.{socket.gethostname()}.kbert"
-            writer = self._writers[split] = tf.io.TFRecordWriter(str(path))
-            writer.write(
-                tf.compat.v1.Event(wall_time=wall_time, file_version="brain.Event:2").SerializeToString()
-            )
-            # This record makes a running TensorBoard drop what it has read from the files before.
-            start = tf.compat.v1.SessionLog(status=tf.compat.v1.SessionLog.START)
-            writer.write(tf.compat.v1.Event(wall_time=wall_time, session_log=start).SerializeToString())
-        return self._writers[split]
-
-    def _flush(self):
-        for writer in self._writers.values():
-            writer.flush()
+            folder = str(self._folder / split)
+            self._writers[split] = tf.summary.create_file_writer(folder, filename_suffix=_SUFFIX)
+        with self._writers[split].as_default(step=line["step"]):
+            tf.summary.experimental.write_raw_pb(tf.compat.v1.Summary(value=values).SerializeToString())

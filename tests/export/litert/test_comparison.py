@@ -6,7 +6,7 @@ import pytest
 from export.litert import latency
 from export.litert.comparison import Answered, answers_to, compare, metrics_of
 from export.litert.comparison_data import ComparisonData
-from export.litert.report_page import report_page
+from kbert.reports.page import write_page
 from kbert.tasks import TASKS
 from tests.html_checks import read_page
 
@@ -78,7 +78,8 @@ def test_a_score_that_is_undefined_is_said_so(tmp_path):
     report = compare(task, said, said, data) | {"metrics": metrics, "ops": {"ADD": 3}, "lengths": [16]}
     report |= {"bytes": 1_250_000, "compared_on": "<rows>", "latency_ms": {"16": {"1": 2.5, "2": 1.25}}}
     path = tmp_path / "report.html"
-    path.write_text(report_page("a", {"float16": report}, metrics, "pearson"))
+    values = {"reports": {"float16": report}, "keras_metrics": metrics, "best": "pearson"}
+    write_page(path, "litert.html", title="a", **values)
     page = read_page(path)
     assert "<h1>a</h1>" in page and "<title>a</title>" in page
     for shown in ("undefined", "1.25", "100.00%", "2.50", "&lt;rows&gt;", "ADD", "0.7500"):

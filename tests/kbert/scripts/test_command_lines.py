@@ -270,4 +270,4 @@ def test_a_page_of_an_evaluation_and_of_attention_from_the_command_line(
     arguments = ["--text=jump the a", "--text_pair=walk", "--heads=1,2", f"--output_file={drawn}"]
     result = run_script("draw_attention", f"--run_dir={finetuned_run.path}", *arguments)
     assert (result.returncode, result.stdout) == (0, f"Attention of 7 tokens written to {drawn}.\n"), result
-    assert read_page(drawn).count("class='head'") == 2  # one layer of two heads
+    assert read_page(drawn).count("<figcaption>") == 2  # one layer of two heads

@@ -16,7 +16,7 @@ from kbert.experiments.finetuning import run_finetuning
 from kbert.features import layer_feature
 from kbert.files.safetensors_file import read_safetensors
 from kbert.inference.loaded_model import load
-from kbert.reporting.feature_table_report import feature_table
+from kbert.reports.feature_table_report import feature_table
 from kbert.runs.run_directory import RunDirectory
 from kbert.stop_signal import StoppedBySignal
 from kbert.tasks.token_classification import TokenClassification

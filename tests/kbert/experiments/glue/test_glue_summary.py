@@ -7,8 +7,8 @@ import pytest
 
 from kbert.experiments.glue.glue_summary import average, summarize_task
 from kbert.experiments.glue.glue_tasks import GLUE_TASKS
-from kbert.reporting.glue_report import average_sentence, glue_table, write_page
-from kbert.reporting.seed_summary import summarize_seeds
+from kbert.reports.glue_report import average_sentence, glue_table, write_page
+from kbert.reports.seed_summary import summarize_seeds
 
 
 def of_seeds(**columns):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kbert.reporting.feature_table_report import PAPER
+from kbert.reports.feature_table_report import PAPER
 from kbert.tasks import TASKS
 from kbert.tasks.feature_based import FeatureBasedTagging
 from kbert.tasks.feature_based.settings import READS, FeatureBasedSettings, layers_of

@@ -1,1 +1,0 @@
-"""The page of a model's attention to a text."""

@@ -1,1 +1,0 @@
-"""The page of an evaluation: what a task shows of its answers, drawn as HTML."""

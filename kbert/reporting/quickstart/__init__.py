@@ -1,1 +1,0 @@
-"""The report of the quickstart: an HTML page, and a table for the terminal."""

@@ -1,0 +1,58 @@
+"""An evaluation -> a page with its scores, pictures of its answers and worst errors, smaller than 2 MB."""
+
+from pathlib import Path
+
+from kbert.reports.page import write_page
+from kbert.reports.run_charts import quality_charts
+from kbert.reports.run_metrics import RunMetrics
+from kbert.tasks.pages import content
+
+_FOR_EXAMPLES = (
+    1_200_000  # bytes of the 2 MB of a page; everything else is bounded by its numbers of rows and points
+)
+
+
+def write_evaluation_page(
+    folder: Path, data: str, step: int, best: str, metrics: dict, sections: list[content.Section], path: Path
+):
+    """Writes the page of an evaluation. The file appears only when it is complete.
+
+    Args:
+      folder: the run's folder, whose metrics.jsonl gives the learning curves.
+      data: the name of the evaluated file or folder of records.
+      step: the step of the checkpoint.
+      best: the metric that the page begins with.
+      metrics: name -> number, of the evaluation; tables are left to `sections`.
+      sections: those of `Task.metrics_page` and `Task.examples_page`.
+      path: the .html file to write; its folder is made where it is missing.
+
+    Raises:
+      ValueError: when a section holds something that the page cannot show.
+    """
+    for part in sections:
+        if not isinstance(part.content, content.Content):
+            raise ValueError(
+                f"a section of a page holds {type(part.content).__name__}; expected one of the kinds of "
+                "kbert.tasks.pages.content."
+            )
+    write_page(
+        path,
+        "evaluation.html",
+        title=f"{folder.resolve().name} on {Path(data).name}",
+        metrics=metrics,
+        best=best,
+        step=step,
+        data=Path(data).name,
+        sections=sections,
+        most_bytes=_FOR_EXAMPLES // max(1, sum(isinstance(part.content, content.Cards) for part in sections)),
+        curves=_curves(folder),
+    )
+
+
+def _curves(folder):
+    """The losses and scores of the training; nothing for a run without metrics, such as a converted one."""
+    try:
+        runs = RunMetrics.read_all({"": folder})
+    except ValueError:
+        return []
+    return [(f"{heading} of the training", charts) for heading, charts in quality_charts(runs)]

@@ -1,0 +1,165 @@
+"""The folders of one or several runs -> a page with results, curves and settings.
+
+It can be written at any time during a run.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from absl import logging
+
+from kbert.readable_numbers import readable_count, readable_seconds
+from kbert.reports.page import percent, setting_text, write_page
+from kbert.reports.pictures import COLOURS
+from kbert.reports.run_charts import course_charts, quality_charts
+from kbert.reports.run_metrics import RunMetrics, is_loss, is_score, words
+from kbert.tasks.pages.content import shortened
+
+PAGE_FILE = "curves.html"
+_FACTS = {
+    "steps": ("step", "{:,}".format),
+    "time": ("elapsed_seconds", readable_seconds),
+    "tokens seen": ("tokens_seen", readable_count),
+    "examples a second": ("examples_per_second", "{:,.1f}".format),
+    "tokens a second": ("tokens_per_second", readable_count),
+    "of peak FLOP/s": ("share_of_peak", percent),
+}
+
+
+def write_run_page(runs: Mapping[str, str | Path], path: str | Path, title: str | None = None):
+    """Writes the page of one or several runs. The file appears only when it is complete.
+
+    Args:
+      runs: the name to show -> the run's folder, which holds a metrics.jsonl.
+      path: the .html file to write.
+      title: the heading; by default the names.
+
+    Raises:
+      ValueError: when there is no run, there are more runs than colours, or a folder holds no metrics yet;
+        the message names the folder.
+    """
+    if len(runs) > len(COLOURS):
+        raise ValueError(
+            f"{len(runs)} runs are more than a picture has colours for; give {len(COLOURS)} or fewer."
+        )
+    read = RunMetrics.read_all(runs)
+    values = _values_of_one(*read) if len(read) == 1 else _values_of_several(read)
+    values |= {
+        "names": list(runs),
+        "curves": quality_charts(read) + course_charts(read),
+        "has_dropout": any(_has_dropout(run.config) for run in read),
+    }
+    write_page(path, "run.html", title=title or ", ".join(runs), **values)
+
+
+def write_page_of_run(folder: str | Path):
+    """Writes curves.html into the folder of a run that has ended. A failure is only logged as a warning."""
+    folder = Path(folder)
+    try:
+        write_run_page({folder.resolve().name: folder}, folder / PAGE_FILE)
+    except (OSError, ValueError) as error:
+        logging.warning("curves.html was not written: %s", error)
+
+
+def places_of_run(folder: str | Path) -> dict[str, Path]:
+    """What a person opens of a run that has ended: name -> its folder, metrics and page, where they are."""
+    folder = Path(folder)
+    files = {"metrics": folder / "metrics.jsonl", "page": folder / PAGE_FILE}
+    return {"run": folder} | {name: path for name, path in files.items() if path.is_file()}
+
+
+def _values_of_one(run):
+    evaluated = _evaluated(run)
+    return {
+        "config": run.config,
+        "details": run.details,
+        "steps": _steps(run),
+        "seconds": run.last("elapsed_seconds"),
+        "scores": {words(name): last for name, (last, _, _) in evaluated.items() if is_score(name)},
+        "facts": _facts(run),
+        "rows": [[words(name), *values] for name, values in evaluated.items()],
+        "tables": _tables(run),
+        "files": {
+            name: json.dumps(content, indent=2, ensure_ascii=False)
+            for name, content in (("config.json", run.config), ("run.json", run.details))
+        },
+        "differences": [],
+    }
+
+
+def _values_of_several(runs):
+    facts, evaluated = [_facts(run) for run in runs], [_evaluated(run) for run in runs]
+    rows = [
+        [name, *(one.get(name, "–") for one in facts)] for name in dict.fromkeys(sum(map(list, facts), []))
+    ]
+    for name in dict.fromkeys(sum(map(list, evaluated), [])):
+        shown = [one.get(name) for one in evaluated]
+        rows.append([f"{words(name)}, last", *(one[0] if one else "–" for one in shown)])
+        rows.append([f"{words(name)}, best", *(f"{one[1]} at {one[2]}" if one else "–" for one in shown)])
+    return {"rows": rows, "tables": [], "config": {}, "differences": _differences(runs)}
+
+
+def _has_dropout(config):
+    """Whether a run's recorded config drops anything, in its encoder or its adapters."""
+    parts = (config.get("encoder") or {}, config.get("lora") or {})
+    names = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout")
+    return any(part.get(name) for part in parts for name in names)
+
+
+def _steps(run):
+    """How far a run is. The steps of a whole training are known, unless epochs or a budget of time end it."""
+    step, config, total = run.last("step"), run.config, None
+    if (config.get("optimizer") or {}).get("decay") != "budget":
+        phases = config.get("phases") or [{}]
+        total = sum(phase.get("num_train_steps") or config.get("num_train_steps") or 0 for phase in phases)
+    return f"{step:,} of {total:,} steps" if total and total != step else f"{step:,} steps"
+
+
+def _facts(run):
+    """The last values, and medians of rates: a single interval may be slow because of other programs."""
+    found = {}
+    for name, (field, shown) in _FACTS.items():
+        rates = sorted(run.training(field)[1]) if field.endswith(("second", "peak")) else []
+        value = rates[len(rates) // 2] if rates else run.last(field)
+        if value is not None:
+            found[name] = shown(value)
+    return found
+
+
+def _evaluated(run):
+    """Loss or score -> its last and its best value on held-out data, and the step of the best."""
+    found = {}
+    for name in run.names(lambda name: is_loss(name) or is_score(name)):
+        steps, values = run.evaluations(name)
+        if values:
+            best = values.index(min(values) if is_loss(name) else max(values))
+            shown = "{:.4f}".format if is_loss(name) else lambda value: percent(value, 2)
+            found[name] = (shown(values[-1]), shown(values[best]), f"{steps[best]:,}")
+    return found
+
+
+def _tables(run):
+    """What the task shows of the last evaluation that has tables, such as a confusion matrix."""
+    with_tables = [line for line in run.lines if any(isinstance(value, list) for value in line.values())]
+    from kbert.tasks import TASKS
+
+    # A task of somebody's own program may not be known here.
+    if not with_tables or "task_config" not in run.details or run.details["task"] not in TASKS:
+        return []
+    # Keras loads here: a run without tables is drawn without it.
+    parts = TASKS.recorded(run.details).metrics_page(with_tables[-1])
+    after = f"On held-out data after step {with_tables[-1]['step']:,}. "
+    return [part._replace(note=after + part.note) for part in parts]
+
+
+def _differences(runs):
+    from kbert.runs.run_directory import flat_settings  # loads Keras
+
+    flat = [flat_settings(run.config) | flat_settings(run.details) for run in runs]
+    rows = []
+    for key in dict.fromkeys(key for values in flat for key in values if key != "description"):
+        values = [setting_text(one[key]) if key in one else "–" for one in flat]
+        if len(set(values)) > 1:
+            rows.append([key, *(shortened(value, 60) for value in values)])
+    return rows

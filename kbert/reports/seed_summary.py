@@ -1,0 +1,64 @@
+"""Summarizes several runs that differ only in their seed. Standard library only."""
+
+import statistics
+from pathlib import Path
+
+from kbert.files.whole_file import write_json
+from kbert.log_lines import WIDTH
+from kbert.reports.text_table import text_table
+
+FILE_NAME = "summary.json"
+
+
+def summarize_seeds(metrics_by_seed: dict[int, dict]) -> dict:
+    """Mean and deviation of every metric that is a float.
+
+    Args:
+      metrics_by_seed: seed -> metrics of its run.
+
+    Returns:
+      {"seeds": [...], "metrics": {name: {"mean", "deviation", "values"}}}. The deviation is the sample
+      standard deviation, sqrt(sum (x - mean)^2 / (n - 1)), and None for a single seed.
+    """
+    runs = list(metrics_by_seed.values())
+    names = [name for name, value in runs[0].items() if isinstance(value, float)]
+    metrics = {}
+    for name in names:
+        values = [run[name] for run in runs]
+        deviation = statistics.stdev(values) if len(values) > 1 else None
+        metrics[name] = {"mean": statistics.fmean(values), "deviation": deviation, "values": values}
+    return {"seeds": list(metrics_by_seed), "metrics": metrics}
+
+
+def seed_table(summary: dict) -> str:
+    """A text table: a row for each seed, then mean and deviation; a column for each metric.
+
+    Where that is wider than a line, metrics are rows and seeds are columns; where there are many of both,
+    the seeds are left out.
+    """
+    rows = _rows_of_seeds(summary)
+    across = [list(column) for column in zip(*rows, strict=True)]
+    only_means = [[row[0], *row[1 + len(summary["seeds"]) :]] for row in across]
+    tables = (text_table(rows, num_text_columns=0), text_table(across), text_table(only_means))
+    return next((table for table in tables if _width(table) <= WIDTH), tables[-1])
+
+
+def _rows_of_seeds(summary):
+    columns = summary["metrics"].values()
+    rows = dict(
+        zip(summary["seeds"], zip(*(column["values"] for column in columns), strict=True), strict=True)
+    )
+    rows["mean"] = [column["mean"] for column in columns]
+    if len(summary["seeds"]) > 1:
+        rows["deviation"] = [column["deviation"] for column in columns]
+    shown = [[str(name), *map("{:.4f}".format, values)] for name, values in rows.items()]
+    return [["seed", *summary["metrics"]], *shown]
+
+
+def _width(table):
+    return max(map(len, table.splitlines()))
+
+
+def write_summary(folder, summary: dict):
+    """Writes `folder/summary.json`."""
+    write_json(summary, Path(folder) / FILE_NAME)

@@ -1,0 +1,98 @@
+"""The page of attention: pictures that hold the numbers, tokens that are no HTML, heads that there are."""
+
+import base64
+import io
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from kbert.reports.attention_page import chosen_heads, write_attention_page
+from tests.html_checks import read_page
+
+TOKENS = ["[CLS]", "<script>", "שלום", "東京", "[SEP]"]
+
+
+def probabilities(layers=2, heads=3, length=5, seed=1):
+    values = np.random.default_rng(seed).random((layers, heads, length, length)) ** 4
+    return (values / values.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+
+def page_of(folder, tokens=TOKENS, values=None, large=((2, 3),)):
+    path = folder / "new" / "page.html"
+    values = probabilities() if values is None else values
+    write_attention_page(tokens, values, list(large), "<b>model</b>", path)
+    return read_page(path)
+
+
+def images(html, attribute):
+    """The transparency of the pixels, as another reader of PNGs sees it: uint8 (rows, columns)."""
+    found = map(base64.b64decode, re.findall(rf'{attribute}="data:image/png;base64,([^"]*)"', html))
+    return [np.asarray(Image.open(io.BytesIO(image)).convert("RGBA"))[..., 3] for image in found]
+
+
+def test_pictures_are_of_the_right_heads(tmp_path):
+    values = probabilities()
+    html = page_of(tmp_path, values=values, large=[(2, 3), (1, 1)])
+    ink = np.rint(np.sqrt(values) * 255)
+    np.testing.assert_array_equal(images(html, "src"), ink.reshape(6, 5, 5))
+    np.testing.assert_array_equal(images(html, "href"), [ink[1, 2], ink[0, 0]])
+    assert re.findall(r"<h2>(.*?)</h2>", html) == ["Layer 2, head 3", "Layer 1, head 1", "All heads"]
+    assert html == page_of(tmp_path, values=values, large=[(2, 3), (1, 1)])
+
+
+def test_cells_say_who_attends_to_whom(tmp_path):
+    values = probabilities()
+    titles = map(unescape, re.findall(r"<rect[^>]*><title>(.*?)</title>", page_of(tmp_path, values=values)))
+    read = {tuple(re.split(" → |: ", title)) for title in titles}
+    expected = {
+        (TOKENS[row], TOKENS[column], f"{100 * p:.1f}%")
+        for (row, column), p in np.ndenumerate(values[1, 2])
+        if p >= 0.01
+    }
+    assert read == expected and len(expected) > 10
+
+
+def test_tokens_are_never_html(tmp_path):
+    html = page_of(tmp_path)  # `read_page` refuses scripts
+    assert "&lt;script&gt;" in html and "&lt;b&gt;model&lt;/b&gt;" in html and "東京" in html
+    assert '<p class="sentence" dir="auto">' in html
+
+
+def test_long_texts_and_many_heads_have_a_bound(tmp_path):
+    values = np.full((4, 6, 100, 100), 0.01, np.float32)
+    html = page_of(tmp_path, tokens=["token"] * 100, values=values, large=[(1, 1), (2, 2)])
+    assert html.count("<title>token") == 6000
+    with pytest.raises(ValueError, match="2 large pictures of 600 tokens are too much for a page; choose 1"):
+        page_of(tmp_path, tokens=["t"] * 600, values=np.zeros((1, 1, 600, 600)), large=[(1, 1), (1, 1)])
+
+
+def test_the_largest_page_is_below_its_bound(tmp_path):
+    """Noise, which no PNG makes small."""
+    values = probabilities(24, 16, 128)
+    page_of(tmp_path, ["token"] * 128, values, [(1 + number, 1) for number in range(24)])
+
+
+def test_a_small_picture_shows_the_largest_of_the_cells_of_a_pixel(tmp_path):
+    values = np.zeros((24, 16, 90, 90), np.float32)
+    values[0, 0, 41, 70] = 1.0
+    small = images(page_of(tmp_path, tokens=["t"] * 90, values=values), "src")
+    side = len(small[0])
+    assert small[0].shape == (side, side) and side**2 * 384 <= 400_000
+    starts = [pixel * 90 // side for pixel in range(side)]
+    row, column = (sum(start <= cell for start in starts) - 1 for cell in (41, 70))
+    assert np.argwhere(small[0]).tolist() == [[row, column]]
+
+
+def test_heads_are_chosen_from_both_ends():
+    assert chosen_heads([], [], (6, 12)) == [(6, 1)]
+    assert chosen_heads([3, -1, 6], [2, -12], (6, 12)) == [(3, 2), (3, 1), (6, 2), (6, 1)]
+    for layers, heads, sentence in (
+        ([7], [], "--layers=7: this model has 6 layers; choose from 1 to 6, or from -6 to -1"),
+        ([], [0], "--heads=0: this model has 12 heads"),
+        ([1, 2, 3], list(range(1, 13)), "36 large pictures; choose 24 or fewer"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(sentence)):
+            chosen_heads(layers, heads, (6, 12))

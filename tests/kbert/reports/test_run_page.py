@@ -1,0 +1,288 @@
+"""The page and the picture of runs: every number where it belongs, quick, the same every time."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from kbert.config import EncoderConfig, FinetuningConfig, LoraConfig, OptimizerConfig, to_dict
+from kbert.reports.line_charts import Chart, Kind, Series, line_chart, thin
+from kbert.reports.run_charts import draw_curves
+from kbert.reports.run_metrics import RunMetrics
+from kbert.reports.run_page import write_run_page
+from tests.html_checks import read_page
+
+
+@pytest.fixture
+def run_folder(tmp_path):
+    """Writes a run folder with the given lines of metrics.jsonl, and perhaps a config."""
+
+    def write(name, lines, config=None):
+        folder = tmp_path / name
+        folder.mkdir(parents=True)
+        (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        if config:
+            (folder / "config.json").write_text(json.dumps(config))
+        return folder
+
+    return write
+
+
+def train_line(step, **values):
+    metrics = {"masked_lm_loss": 10.0 / step, "masked_lm_accuracy": step / 1000, "gradient_norm": 1.5}
+    rates = {
+        "learning_rate": 1e-4,
+        "examples_per_second": 99.5,
+        "share_of_peak": 0.4,
+        "tokens_seen": 64 * step,
+    }
+    return {"step": step, "split": "train"} | metrics | rates | {"elapsed_seconds": 2.0 * step} | values
+
+
+def eval_line(step, loss, accuracy):
+    values = {"masked_lm_loss": loss, "masked_lm_accuracy": accuracy, "elapsed_seconds": 2.0 * step}
+    return {"step": step, "split": "eval"} | values
+
+
+LINES = [train_line(100), eval_line(100, 3.5, 0.21), train_line(200), eval_line(200, 3.75, 0.22)]
+
+
+def page_of(path, **runs):
+    write_run_page(runs, path)
+    return read_page(path)
+
+
+def captions(html):
+    return re.findall(r"<figcaption><b>(.*?)</b>", html)
+
+
+def cells(html):
+    """The rows of all tables as lists of texts."""
+    rows = re.findall(r"<tr>(.*?)</tr>", html)
+    return [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in rows]
+
+
+def titles(html):
+    """What stands under the pointer, of all pictures."""
+    return re.findall(r"<g class='column'><title>(.*?)</title>", html)
+
+
+def test_a_run_has_a_picture_of_each_metric_and_a_table_of_its_evaluations(run_folder, tmp_path):
+    folder = run_folder("phase1", LINES)
+    html = page_of(tmp_path / "page.html", phase1=folder)
+    assert captions(html) == [
+        "Masked LM loss", "Masked LM accuracy", "Learning rate", "Gradient norm", "Examples per second",
+        "Share of peak FLOP/s",
+    ]  # fmt: skip
+    assert cells(html) == [
+        ["on held-out data", "last", "best", "at step"],
+        ["masked LM loss", "3.7500", "3.5000", "100"],
+        ["masked LM accuracy", "22.00%", "22.00%", "200"],
+    ]
+    for fact in ("<dd>200</dd><dt>steps", "<dd>6m40s</dd><dt>time", "<dd>12.8k</dd><dt>tokens seen"):
+        assert fact in html
+    assert titles(html)[:2] == ["step 100: 0.1000  ● 3.5000", "step 200: 0.0500  ● 3.7500"]
+    assert page_of(tmp_path / "again.html", phase1=folder) == html
+
+
+def test_runs_share_their_pictures_and_are_told_apart(run_folder, tmp_path):
+    config = to_dict(FinetuningConfig(train_batch_size=8))
+    a = run_folder("a", LINES, config)
+    b = run_folder("b", [train_line(50, masked_lm_loss=9.0)], config | {"train_batch_size": 16})
+    html = page_of(tmp_path / "both.html", a=a, b=b)
+    assert captions(html).count("Masked LM loss") == 1
+    first, *_ = re.findall(r"<svg.*?</svg>", html, re.DOTALL)
+    assert "var(--c0)" in first and "var(--c1)" in first
+    assert titles(first)[0] == "step 50: a 0.1000  a ● 3.5000  b 9.0000"
+    for row in (
+        ["steps", "200", "50"],
+        ["masked LM loss, last", "3.7500", "–"],
+        ["masked LM loss, best", "3.5000 at 100", "–"],
+        ["train_batch_size", "8", "16"],
+    ):
+        assert row in cells(html)
+    assert not any(row[0] == "eval_batch_size" for row in cells(html))  # the same in both
+
+
+def test_phases_are_marked_where_they_begin(run_folder, tmp_path):
+    lines = [train_line(step, phase=1 + (step > 300)) for step in (100, 200, 300, 400, 500)]
+    assert RunMetrics.read(run_folder("run", lines), "run").phases() == [(300, "phase 2")]
+    html = page_of(tmp_path / "page.html", run=tmp_path / "run")
+    assert len(re.findall(r"> *phase 2 *</text>", html)) == len(captions(html))
+
+
+def test_a_run_under_way_says_how_far_it_is(run_folder, tmp_path):
+    phases = [{"num_train_steps": 900}, {"num_train_steps": None}]
+    by_time = to_dict(OptimizerConfig(decay="budget", train_minutes=52))
+    for config, steps in (
+        ({"num_train_steps": 300}, "200 of 300 steps"),
+        ({"num_train_steps": 100, "phases": phases}, "200 of 1,000 steps"),
+        ({"num_train_steps": 1_000_000, "optimizer": by_time}, "200 steps"),
+    ):
+        html = page_of(tmp_path / "page.html", run=run_folder(steps, LINES, config))
+        assert f"After <b>{steps}</b> in 6m40s of training: on held-out data" in html
+
+
+def test_settings_are_shown_and_names_are_escaped(run_folder, tmp_path):
+    config = to_dict(FinetuningConfig(description="a <b>bold</b> run"))
+    html = page_of(tmp_path / "page.html", **{"<i>run</i>": run_folder("run", LINES, config)})
+    assert "<h1>&lt;i&gt;run&lt;/i&gt;</h1>" in html
+    assert "a &lt;b&gt;bold&lt;/b&gt; run" in html and "<b>bold</b>" not in html
+
+
+@pytest.mark.parametrize(("rate", "lora_rate"), [(0.0, 0.0), (0.1, 0.0), (0.0, 0.1)])
+def test_dropout_is_said_where_there_is_some(run_folder, tmp_path, rate, lora_rate):
+    encoder = EncoderConfig(vocab_size=90, hidden_dropout_prob=0.0, attention_probs_dropout_prob=rate)
+    config = to_dict(FinetuningConfig(encoder=encoder, lora=LoraConfig(rank=2, dropout=lora_rate)))
+    html = page_of(tmp_path / "page.html", run=run_folder("run", LINES, config))
+    assert (", with dropout;" in html) == bool(rate or lora_rate)
+
+
+def test_the_page_of_a_run_has_the_tables_of_its_last_evaluation(run_folder, tmp_path):
+    lines = [*LINES, eval_line(300, 3.0, 0.5) | {"confusion": [[3, 1], [2, 4]]}]
+    folder = run_folder("run", lines, to_dict(FinetuningConfig()))
+    record = {"task": "sequence_classification", "task_config": {"labels": ["<no>", "yes"]}}
+    (folder / "run.json").write_text(json.dumps(record))
+    html = page_of(tmp_path / "page.html", run=folder)
+    assert "On held-out data after step 300. How many" in html
+    assert ["&lt;no&gt;", "60.0%", "75.0%", "66.7%", "5", "4"] in cells(html)
+    assert "<h2>Confusion</h2>" not in page_of(tmp_path / "page.html", a=folder, b=run_folder("b", LINES))
+    (folder / "run.json").write_text(json.dumps(record | {"task": "a_task_of_my_own"}))
+    assert "<h2>Confusion</h2>" not in page_of(tmp_path / "page.html", run=folder)
+
+
+def test_evaluations_alone_make_a_page_and_a_picture(run_folder, tmp_path):
+    """Also with official scores, which are in percent already, and a value that was no number."""
+    lines = [eval_line(62, None, 0.5), eval_line(62, 0.7, 0.5) | {"exact_match": 46.5, "confusion": [[1]]}]
+    folder = run_folder("run", lines)
+    html = page_of(tmp_path / "page.html", run=folder)
+    assert ["exact match", "46.50%", "46.50%", "62"] in cells(html)
+    assert ["masked LM loss", "0.7000", "0.7000", "62"] in cells(html)
+    assert titles(html) == ["step 62: ● 0.7000", "step 62: ● 50.00%", "step 62: ● 46.50%"]
+    assert draw_curves({"run": folder}, "Run").startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_a_million_steps_make_a_small_page_in_a_few_seconds(run_folder, tmp_path):
+    folder = run_folder("long", [train_line(50 * step) for step in range(1, 20001)])
+    start = time.process_time()
+    html = page_of(tmp_path / "page.html", long=folder)
+    assert time.process_time() - start < 8
+    assert len(html) < 300_000
+
+
+def test_a_line_is_where_its_values_are():
+    series = [Series("run", 0, [0, 50, 100], [0.0, 5.0, 10.0])]
+    (path,) = re.findall(
+        r'd="([^"]*)"[^>]*stroke: var\(--c0\)', line_chart(Chart("T", series, Kind(str), 100))
+    )
+    points = np.array(re.findall(r"[ML] ([\d.]+) ([\d.]+)", path), float)
+    assert points[1] == pytest.approx((points[0] + points[2]) / 2, abs=0.1)
+    assert points[2, 0] > points[0, 0] and points[2, 1] < points[0, 1]
+
+
+def test_a_thinned_line_keeps_mean_and_extremes():
+    rng = np.random.default_rng(0)
+    steps = np.arange(1, 10001) * 50
+    steps[5000:] += 10**6  # a gap
+    values = rng.normal(size=10000)
+    values[1234] = 40.0
+    some, means, lowest, highest = thin(steps, values, most=100)
+    assert len(some) < 100 and np.all(np.diff(some) > 0)
+    assert (lowest.min(), highest.max()) == (values.min(), 40.0)
+    assert np.all((lowest <= means) & (means <= highest))
+    short = thin(steps[:100], values[:100], most=100)
+    assert all(np.array_equal(a, b) for a, b in zip(short, (steps[:100], *[values[:100]] * 3), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("runs", "sentence"),
+    [
+        ({"": "nowhere"}, r"nowhere holds no metrics\.jsonl; give the --run_dir"),
+        ({}, "no run to draw"),
+        (
+            {str(number): "run" for number in range(9)},
+            "9 runs are more than a picture has colours for; give 8",
+        ),
+    ],
+)
+def test_what_is_missing_is_named(run_folder, tmp_path, runs, sentence):
+    run_folder("run", LINES)
+    with pytest.raises(ValueError, match=sentence):
+        write_run_page({name: tmp_path / folder for name, folder in runs.items()}, tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("config.json", "[1]", "config.json: expected a JSON object, received list"),
+        ("run.json", '{"a":', "run.json is not valid JSON"),
+        ("metrics.jsonl", "{}\n", "metrics.jsonl holds no metrics yet"),
+        ("metrics.jsonl", "\0\0\n", "metrics.jsonl holds no metrics yet"),
+    ],
+)
+def test_broken_files_of_a_run_are_named(run_folder, name, content, sentence):
+    folder = run_folder("run", LINES)
+    (folder / name).write_text(content)
+    with pytest.raises(ValueError, match=sentence):
+        RunMetrics.read(folder, "run")
+
+
+def test_the_picture_has_every_run_and_takes_names_as_they_stand(run_folder):
+    rows = [train_line(step, next_sentence_loss=0.6) for step in (10, 20, 30)]
+    runs = {r"$\frac{$ <b>_x^": run_folder("one", rows), "東京": run_folder("two", LINES)}
+    png = draw_curves(runs, r"$\broken$ & $5")
+    image = Image.open(io.BytesIO(png)).convert("RGB")
+    found = {colour for _, colour in image.getcolors(maxcolors=1 << 24)}
+    assert image.width == 1200 and {(0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00)} <= found
+    assert draw_curves(runs, r"$\broken$ & $5") == png
+
+
+def run_script(*flags):
+    command = [sys.executable, "-m", "kbert.scripts.draw_curves", *map(str, flags)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_the_script_writes_over_nothing_but_its_own_page(run_folder, tmp_path):
+    a, b, both = run_folder("one/run", LINES), run_folder("two/run", LINES), tmp_path / "new" / "both.html"
+    result = run_script(f"--run_dir={a}")
+    assert (result.returncode, result.stdout) == (0, f"Curves written to {a}/curves.html.\n"), result.stderr
+    assert sorted(path.name for path in a.iterdir()) == ["curves.html", "metrics.jsonl"]
+    assert run_script(f"--run_dir={a}", f"--run_dir={b}", f"--output_file={both}").returncode == 0
+    assert f"{a}</li>" in both.read_text() and f"{b}</li>" in both.read_text()
+
+    (tmp_path / "run.png").symlink_to(a / "metrics.jsonl")
+    before = (a / "metrics.jsonl").read_bytes(), both.read_bytes()
+    for flags, sentence in (
+        ([f"--output_file={both}"], f"error: output file {both} exists; pass --overwrite to replace it"),
+        ([f"--output_file={tmp_path}/run.png", "--overwrite"], "error: output file"),
+    ):
+        result = run_script(f"--run_dir={a}", *flags)
+        assert result.returncode == 1 and result.stderr.count("\n") == 1
+        assert result.stderr.startswith(sentence)
+    assert ((a / "metrics.jsonl").read_bytes(), both.read_bytes()) == before
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--run_dir={0}/a", "--run_dir={0}/b"], "error: several runs need --output_file"),
+        (
+            ["--run_dir={0}/a", "--run_dir={0}/a", "--output_file=x.html"],
+            "error: --run_dir names {0}/a twice",
+        ),
+        (["--run_dir={0}/a", "--output_file=x.pdf"], "error: --output_file=x.pdf must end in .html or .png"),
+        (["--run_dir={0}/a"], "error: {0}/a holds no metrics.jsonl"),
+    ],
+)
+def test_wrong_flags_are_one_sentence(tmp_path, flags, sentence):
+    result = run_script(*(flag.format(tmp_path) for flag in flags))
+    assert result.returncode == 1
+    assert result.stderr.startswith(sentence.format(tmp_path)) and result.stderr.count("\n") == 1

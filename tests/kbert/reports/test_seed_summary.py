@@ -1,0 +1,55 @@
+"""Mean and sample deviation over seeds, against NumPy."""
+
+import json
+
+import numpy as np
+import pytest
+
+from kbert.reports.seed_summary import seed_table, summarize_seeds, write_summary
+
+RUNS = {
+    1: {"accuracy": 0.5, "f1": 0.25, "confusion": [[1]]},
+    2: {"accuracy": 0.75, "f1": 0.5, "confusion": [[2]]},
+    7: {"accuracy": 0.625, "f1": 0.0, "confusion": [[3]]},
+}
+
+
+def test_mean_and_sample_deviation():
+    summary = summarize_seeds(RUNS)
+    assert summary["seeds"] == [1, 2, 7] and set(summary["metrics"]) == {"accuracy", "f1"}
+    for name, column in summary["metrics"].items():
+        values = [run[name] for run in RUNS.values()]
+        assert column["values"] == values
+        assert column["mean"] == pytest.approx(np.mean(values))
+        assert column["deviation"] == pytest.approx(np.std(values, ddof=1))
+    assert seed_table(summary).splitlines() == [
+        "     seed  accuracy      f1",
+        "        1    0.5000  0.2500",
+        "        2    0.7500  0.5000",
+        "        7    0.6250  0.0000",
+        "     mean    0.6250  0.2500",
+        "deviation    0.1250  0.2500",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("num_metrics", "num_seeds", "head"),
+    [
+        (5, 4, ["seed", "score_0", "score_1", "score_2", "score_3", "score_4"]),
+        (15, 4, ["seed", "0", "1", "2", "3", "mean", "deviation"]),
+        (15, 40, ["seed", "mean", "deviation"]),
+    ],
+)
+def test_no_line_is_wider_than_a_hundred_columns(num_metrics, num_seeds, head):
+    metrics = {f"score_{number}": 0.5 for number in range(num_metrics)}
+    lines = seed_table(summarize_seeds(dict.fromkeys(range(num_seeds), metrics))).splitlines()
+    assert lines[0].split() == head and max(map(len, lines)) <= 100
+
+
+def test_one_seed_has_no_deviation(tmp_path):
+    summary = summarize_seeds({3: RUNS[1]})
+    assert summary["metrics"]["f1"] == {"mean": 0.25, "deviation": None, "values": [0.25]}
+    assert "deviation" not in seed_table(summary)
+    write_summary(tmp_path, summary)
+    assert json.loads((tmp_path / "summary.json").read_text()) == summary
+    assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
