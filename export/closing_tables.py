@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from kbert.reports.run_metrics import score_text
 from kbert.reports.text_table import text_table
 
 from .deployment.model_card import PAGE_FILE
@@ -12,8 +11,7 @@ from .folder_names import ABOUT_FILE, EXTRA_FOLDER
 
 def savedmodel_values(report: Mapping) -> dict[str, object]:
     """The closing table of `export_savedmodel`: name -> value."""
-    path, beside = Path(report["path"]), report["beside"]
-    edited = {"left alone, edited": ", ".join(beside["edited"])} if beside["edited"] else {}
+    path = Path(report["path"])
     return {
         "SavedModel": path,
         "size": megabytes(report["bytes"]),
@@ -24,8 +22,7 @@ def savedmodel_values(report: Mapping) -> dict[str, object]:
         "oldest server": report["oldest_server"],
         "page": path / EXTRA_FOLDER / PAGE_FILE,
         "the same as JSON": path / EXTRA_FOLDER / ABOUT_FILE,
-        "to serve it": path.parent / "compose.yaml",
-        **edited,
+        "to serve it": report["docker"],
     }
 
 
@@ -41,16 +38,6 @@ def litert_table(reports: Mapping[str, Mapping]) -> str:
         length, by_threads = list(one["latency_ms"].items())[-1]
         milliseconds = f"{by_threads['1']:.2f} ms ({length} tokens)"
         rows.append([name, megabytes(one["bytes"]), f"{one['agreement']:.2%}", milliseconds])
-    return text_table(rows)
-
-
-def student_table(report: Mapping) -> str:
-    """Teacher, cut teacher and student: layers, pieces, parameters and the score."""
-    metric = report["best_metric"]
-    rows = [["model", "layers", "pieces", "parameters", metric]]
-    for name, one in report["models"].items():
-        counts = [str(one["layers"]), f"{one['pieces']:,}", f"{one['parameters']:,}"]
-        rows.append([name, *counts, score_text(one["metrics"][metric])])
     return text_table(rows)
 
 

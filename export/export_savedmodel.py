@@ -84,8 +84,7 @@ def export_savedmodel(
     Returns:
       dict: path, version, precision, num_ops, text_ops (TF-Text ops used), oldest_server; max_difference and
         mean_difference from Keras in float32, answers_agree, answers_compared, compared_on (which texts);
-        parameters, weight_bytes, graph_bytes, bytes; beside, the files beside the versions that were written
-        and those that were left because a person has edited them; docker, the line that serves the model.
+        parameters, weight_bytes, graph_bytes, bytes; docker, the line that serves the model.
 
     Raises:
       ValueError: when the version exists, a weight or an answer is not finite, the gate refuses an op, the
@@ -101,7 +100,6 @@ def export_savedmodel(
 
     releases_from(min_server_version)
 
-    from .deployment.beside_model import write_model_files
     from .serving_model import ServingModel
 
     with activity("reading the model"):
@@ -110,17 +108,15 @@ def export_savedmodel(
     with whole_folder(target) as aside:
         with activity("writing the graph"):
             serving_model.write(aside)
-        report, files = _checked(serving_model, source, aside, precision, min_server_version, name, measure)
+        report, warm_up = _checked(serving_model, source, aside, precision, min_server_version, name, measure)
         report |= {"docker": docker_command(base, name, min_server_version)}
-        _write_about(aside, serving_model, source, report, files, name, version)
-    beside = write_model_files(base, name, version, min_server_version, files.batching, files.measured)
+        _write_about(aside, serving_model, source, report, warm_up, name, version)
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
-    return {"path": str(target), "version": version} | report | {"bytes": size, "beside": beside}
+    return {"path": str(target), "version": version} | report | {"bytes": size}
 
 
 def _checked(serving_model, source, directory, precision, min_server_version, name, measure):
-    """(report, `VersionFiles`): every check, and the files that the checks are made with."""
-    from .deployment.beside_version import write_version_files
+    """(report of every check, what `_warm_up` gives)."""
     from .gate.answer_check import check_answers
     from .gate.op_gate import check_servable
     from .gate.run_texts import texts_of_run
@@ -135,7 +131,7 @@ def _checked(serving_model, source, directory, precision, min_server_version, na
         )
     _write_assets(directory, serving_model)
     with activity("requests to warm up with" + (", and their time and memory" if measure else "")):
-        files = write_version_files(directory, name, serving_model, texts.examples, session, measure)
+        warm_up = _warm_up(directory, name, serving_model, texts.examples, session, measure)
     differences = {
         "max_difference": found.largest,
         "mean_difference": found.mean,
@@ -144,7 +140,28 @@ def _checked(serving_model, source, directory, precision, min_server_version, na
         "compared_on": texts.source,
     }
     stored = check_stored_once(directory, serving_model.num_parameters)
-    return report | differences | stored, files
+    return report | differences | stored, warm_up
+
+
+def _warm_up(directory, name, serving_model, examples, session, measured) -> dict:
+    """Writes the requests that a server replays before it serves a version, and replays them.
+
+    Returns:
+      num_warmup_requests, and measured: what `measure` gives; None where nothing is measured.
+    """
+    from .deployment import warmup_requests
+    from .deployment.measurements import measure
+    from .gate.session_check import run_loaded
+
+    extra, text_inputs = directory / EXTRA_FOLDER, serving_model.loaded.text_inputs
+    requests = list(warmup_requests.warmup_requests(serving_model.signatures, text_inputs, examples))
+    number = warmup_requests.write_warmup_requests(extra, name, requests)
+    if measured:
+        found = measure(directory, [request[:3] for request in requests])
+        return {"num_warmup_requests": number, "measured": found}
+    for signature, inputs in warmup_requests.read_warmup_requests(extra):
+        run_loaded(session, signature, inputs)
+    return {"num_warmup_requests": number, "measured": None}
 
 
 def _next_version(base) -> int:
@@ -162,7 +179,7 @@ def _write_assets(directory, serving_model):
     write_labels(serving_model.labels, extra)
 
 
-def _write_about(directory, serving_model, source, report, files, name, version):
+def _write_about(directory, serving_model, source, report, warm_up, name, version):
     """kbert.json for programs, and the card for people and programs."""
     from kbert.tasks import TASKS
 
@@ -176,7 +193,7 @@ def _write_about(directory, serving_model, source, report, files, name, version)
         "run": str(serving_model.checkpoint),
     }
     write_json(about | report, extra / ABOUT_FILE)
-    card = model_card(serving_model, source, directory, report, files)
+    card = model_card(serving_model, source, directory, report | warm_up)
     write_json(card, extra / CARD_FILE)
     write_card_page(f"{name}, version {version}", card, extra / PAGE_FILE)
 

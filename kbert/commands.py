@@ -44,11 +44,6 @@ COMMANDS = {
     "serving": {
         "export": (_EXPORTERS + "export_savedmodel", "write a SavedModel for TensorFlow Serving"),
         "export-litert": (_EXPORTERS + "export_tflite", "write LiteRT files for phones"),
-        "student": (_EXPORTERS + "export_student", "teacher -> small student -> LiteRT files, measured"),
-        "label-versions": (
-            _EXPORTERS + "label_versions",
-            "say which version of a served model is stable, and which is canary",
-        ),
         "serve": (_EXPORTERS + "development_server", "serve a SavedModel on this machine"),
         "client": (_EXPORTERS + "serving_client", "send requests to a server"),
     },

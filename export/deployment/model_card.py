@@ -15,15 +15,14 @@ from ..gate.op_gate import read_saved_model
 CARD_FILE, PAGE_FILE = "model_card.json", "model_card.html"
 
 
-def model_card(serving_model, source, directory, report: dict, files) -> dict:
+def model_card(serving_model, source, directory, report: dict) -> dict:
     """The card, ready for JSON.
 
     Args:
       serving_model: the `ServingModel` that was exported.
       source: the `RunDirectory`, or the `LoadedModel`, that it was made of.
       directory: the folder of the SavedModel.
-      report: of the checks, as `export_savedmodel` returns it.
-      files: the `VersionFiles`.
+      report: of the checks, as `export_savedmodel` returns it, with num_warmup_requests and measured.
     """
     loaded, run = serving_model.loaded, source if isinstance(source, RunDirectory) else None
     config = loaded.config
@@ -41,10 +40,6 @@ def model_card(serving_model, source, directory, report: dict, files) -> dict:
         "signatures": _signatures(directory),
         "training": _training(run, checkpoints.step_of(loaded.checkpoint)) if run else None,
         "metrics": _metrics(run, checkpoints.step_of(loaded.checkpoint)) if run else {},
-        "num_warmup_requests": files.num_warmup_requests,
-        "measured": files.measured,
-        "batching": files.batching,
-        "not_batched": files.not_batched,
     } | report
 
 

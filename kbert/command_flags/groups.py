@@ -26,7 +26,7 @@ GROUPS = {
         "do_whole_word_mask max_ngram_size"
     ),
     "server": (
-        "model_base_path model_name server api version stable canary model_config_file signature_name "
+        "model_base_path model_name server api version model_config_file signature_name "
         "setting host allowed_hosts port rest_api_port min_server_version file_system_poll_wait_seconds "
         "grace_seconds"
     ),

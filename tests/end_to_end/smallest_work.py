@@ -4,7 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
-from kbert.config import DistillationConfig, to_dict
+from kbert.config import to_dict
 from kbert.runs.run_directory import RunDirectory
 from tests.conftest import tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.experiments.glue import small_glue
@@ -51,7 +51,6 @@ def arguments_of(
     return {
         "configs": [],
         **_data_commands(at, out, records, train),
-        "memory": ["--config=configs/pretraining/phase1_seq128.toml"],
         "pretrain": [
             f"--config={at}/pretraining.json", f"--input_dir={records}/train",
             f"--eval_input_dir={records}/heldout", f"--run_dir={out}/pretrain",
@@ -80,7 +79,6 @@ def arguments_of(
         ],
         "export": [model, f"--model_base_path={out}/served"],
         "export-litert": [model, f"--output_dir={out}/litert", f"--eval_file={dev}", "--min_agreement=0"],
-        "student": _student(at, out, classifier, train, dev),
     }  # fmt: skip
 
 
@@ -109,14 +107,3 @@ def _data_commands(at, out, records, train):
         "check-records": read,
         "draw-records": [*read, "--recount"],
     }  # fmt: skip
-
-
-def _student(at, out, teacher, train, dev):
-    config = tiny_finetuning_config(
-        distillation=DistillationConfig(teacher=str(teacher.path), init_layers=(0,)), num_train_epochs=1.0
-    )
-    _write_config(at / "student.json", config)
-    return [
-        f"--config={at}/student.json", f"--train_file={train}", f"--dev_file={dev}",
-        f"--run_dir={out}/student", "--max_seq_length=8,24", "--min_agreement=0",
-    ]  # fmt: skip

@@ -13,7 +13,7 @@ ALL = [command for commands in COMMANDS.values() for command in commands]
 # for others at work on the same machine. What is silent for good is silent for longer.
 ALLOWANCE = 3.0
 # Their servers and models are made by the tests below.
-_SERVED = ("label-versions", "serve", "client")
+_SERVED = ("serve", "client")
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +49,6 @@ def test_no_silence(work, command):
 @pytest.mark.long
 def test_no_silence_around_a_served_model(served):
     base = f"--model_base_path={served}"
-    check(listen(["label-versions", base, "--stable=1"]), "label-versions")
     ports = ["--model_name=model", "--port=0", "--rest_api_port=0"]
     check(listen(["serve", base, *ports], until="a page to try them"), "serve")
     from export.server.running import DevelopmentServer

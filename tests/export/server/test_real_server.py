@@ -5,7 +5,6 @@ import shlex
 
 import pytest
 
-from export.deployment.beside_model import write_model_files
 from export.deployment.docker_line import docker_command
 from export.server.models.model_settings import ModelSettings
 from export.server.real_server import real_server_command
@@ -22,7 +21,6 @@ def save_version(base, version, oldest_server):
 def test_beside_an_export_it_is_the_line_of_the_export(tmp_path):
     base = tmp_path / "sst2"
     save_version(base, 1, "2.20")
-    write_model_files(base, "sst2", 1, "2.20")
     command = real_server_command(ModelSettings("sst2", str(base)))
     assert command == docker_command(base, "sst2", "2.20") and NEWEST in command
 
@@ -33,18 +31,9 @@ def test_a_folder_without_settings_gets_a_line_of_its_own_that_is_quoted(tmp_pat
     parts = shlex.split(real_server_command(ModelSettings(name, str(base))))
     assert parts == [
         *("docker", "run", "--rm", "-p", "8500:8500", "-p", "8501:8501"),
-        *("-e", "MALLOC_ARENA_MAX=2", "-e", "TF_ENABLE_ONEDNN_OPTS=1"),
-        *("--mount", f"type=bind,source={base},target=/models/{name},readonly"),
-        *("-e", f"MODEL_NAME={name}", OLDEST),
+        *("-e", "MALLOC_ARENA_MAX=2", "-e", "TF_ENABLE_ONEDNN_OPTS=1", "-e", f"MODEL_NAME={name}"),
+        *("--mount", f"type=bind,source={base},target=/models/{name},readonly", OLDEST),
     ]
-
-
-def test_settings_that_name_another_model_or_cannot_be_read_are_not_used(tmp_path):
-    write_model_files(tmp_path, "sst2", 1, None)
-    assert "models.config" in real_server_command(ModelSettings("sst2", str(tmp_path)))
-    assert "-e MODEL_NAME=other" in real_server_command(ModelSettings("other", str(tmp_path)))
-    (tmp_path / "models.config").write_text("model_config_list { confi }")
-    assert "-e MODEL_NAME=sst2" in real_server_command(ModelSettings("sst2", str(tmp_path)))
 
 
 @pytest.mark.parametrize(

@@ -127,8 +127,6 @@ def test_export_for_phones(finetuned_run, reviews, tmp_path):
 @pytest.mark.parametrize(
     ("command", "config", "sentence"),
     [
-        ("student --teacher_checkpoint=x --train_file={file} --dev_file={file} --run_dir={made}",
-         "sms_spam_phone", " line 1: 1 columns where 2 were expected (label, text)."),
         ("finetuning-data --init_checkpoint=x --input_file={file} --output_dir={made}",
          "sst2", " has no column 'label'"),
         ("trim --from=x --to={made} --labelled_files={file}", "mrpc", " has no column '#1 String'"),
