@@ -37,7 +37,7 @@ _TIMES = re.compile("_per_second|elapsed|^time$|share_of_peak")
 
 # (new, old) names of flags, such as ("--pairing", "--strategy"). A checkout whose sources lack the new name
 # in quotes is given the old one.
-RENAMED: tuple[tuple[str, str], ...] = ()
+RENAMED = (("--pairing", "--strategy"),)
 
 # What is pinned -> the files that hold it, and the steps that write them, see work.py. {in}: inputs.py.
 _RECORDS = "--vocab_file={in}/vocab.txt --num_shards=2 --num_workers=1 --seed=5"
@@ -52,12 +52,12 @@ IDS = {
     "records of sentence pairs": ("pairs/*.tfrecord*", f"{_MASKED} --output_dir={{out}}/pairs"),
     "records of full sentences": (
         "full/*.tfrecord*",
-        f"{_MASKED} --strategy=full_sentences --do_whole_word_mask --max_ngram_size=2 "
+        f"{_MASKED} --pairing=full_sentences --do_whole_word_mask --max_ngram_size=2 "
         "--output_dir={out}/full",
     ),
     "records of sentence order": (
         "order/*.tfrecord*",
-        f"{_MASKED} --strategy=sentence_order --masking=dynamic --output_dir={{out}}/order",
+        f"{_MASKED} --pairing=sentence_order --masking=dynamic --output_dir={{out}}/order",
     ),
     "records of labelled pairs": (
         "pair/*.tfrecord*",

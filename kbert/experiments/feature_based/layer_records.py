@@ -45,7 +45,7 @@ def layer_records(
     }
     settings = read_manifest(folder).settings
     there = {name: settings.get(name) for name in asked}
-    if not (there["init_content"] and asked["init_content"]):  # older records, or a checkpoint that is gone
+    if not asked["init_content"]:  # a checkpoint that is gone
         there["init_content"] = asked["init_content"]
     there["task_settings"] = _of_rows(task_class, settings.get("task_settings") or {})
     differing = [

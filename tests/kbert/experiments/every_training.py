@@ -33,7 +33,7 @@ INTERVALS = {
 }
 NUM_TRAIN_EXAMPLES, NUM_STEPS = 16, 8
 SQUAD = {"doc_stride": 6, "max_query_length": 4, "max_answer_length": 5, "unanswerable": True}
-STRATEGIES = {
+PAIRINGS = {
     "masked_lm": "full_sentences",
     "pretraining": "sentence_pairs",
     "sentence_order": "sentence_order",
@@ -124,7 +124,7 @@ def _pretraining(task):
         corpus, vocab_file = small_corpus.write_corpus(folder, 4, 1)
         create_pretraining_data(
             str(corpus), vocab_file, folder / "records", max_seq_length=MAX_SEQ_LENGTH,
-            max_predictions_per_seq=4, dupe_factor=1, num_shards=2, strategy=STRATEGIES[task],
+            max_predictions_per_seq=4, dupe_factor=1, num_shards=2, pairing=PAIRINGS[task],
         )  # fmt: skip
         config = tiny_pretraining_config(task=task, num_train_steps=NUM_STEPS, **INTERVALS)
         records = folder / "records"
@@ -146,5 +146,5 @@ TRAININGS = {
     "stored layers": _layers,
     "cosines": _embeddings("cosine_similarity", write_scored, task_settings={"highest_score": 5.0}),
     "in-batch negatives": _embeddings("multiple_negatives_ranking", write_positives),
-    **{task.replace("_", " "): _pretraining(task) for task in STRATEGIES},
+    **{task.replace("_", " "): _pretraining(task) for task in PAIRINGS},
 }

@@ -1,7 +1,6 @@
 """Stored features are found again only where they are those of the checkpoint as it is now."""
 
 import functools
-import json
 import shutil
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 from kbert.experiments.feature_based.layer_records import layer_records
 from kbert.files.stored_tensor import stored_array
 from kbert.inference.loaded_model import load
-from kbert.manifest import FILE_NAME, read_manifest
 from kbert.runs import checkpoint
 from tests.kbert.tasks.feature_based.small_features import (
     HIDDEN_SIZE,
@@ -41,16 +39,3 @@ def test_features_of_an_encoder_that_was_trained_on_are_refused(tmp_path):
         find(None)
     shutil.rmtree(encoder)
     assert find(None) == folder, "the features do not need it any more"
-
-
-def test_older_features_do_not_say_what_the_encoder_held(tmp_path):
-    _, dev_file = write_files(tmp_path)
-    encoder = write_run(random_encoder(), tmp_path / "encoder")
-    config = config_of({"num_hidden_layers": NUM_LAYERS, "hidden_size": HIDDEN_SIZE})
-    folder = tmp_path / "features"
-    create_layer_features(config, dev_file, folder, model=load(encoder))
-    assert read_manifest(folder).settings["init_content"]
-    values = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
-    del values["settings"]["init_content"]
-    (folder / FILE_NAME).write_text(json.dumps(values), encoding="utf-8")
-    assert layer_records(config, dev_file, folder, str(encoder), None) == folder
