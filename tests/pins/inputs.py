@@ -15,7 +15,7 @@ _THINGS = (
     "an old road",
 )
 _ODD = (
-    "",
+    "\u00a0.",
     "x" * 300,
     "\u200b\u00adsoft and \ufffdlost",
     "ﬁ İ ΑΣ ǆ",
