@@ -40,7 +40,7 @@ SCRIPTS = {
 # Features of a frozen encoder are stored before a tagger is trained on them.
 OTHER_SCRIPTS = dict.fromkeys(
     ("conll2003_features", "conll2003_features_minilm"), "kbert.scripts.run_feature_ner"
-) | {"sms_spam_phone": "export.export_student"}
+)
 
 
 @pytest.fixture
