@@ -25,7 +25,7 @@ from benchmarks.report import beside_best_peer, close, machine, markdown
 from benchmarks.workers.adamw import adamw
 from benchmarks.workers.contestants import alternate, started
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, find_minilm
-from kbert import command_line
+from kbert.cli import script
 
 FLAGS = flags.FLAGS
 
@@ -189,4 +189,4 @@ def table(rows: dict) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

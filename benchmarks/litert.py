@@ -27,7 +27,7 @@ from benchmarks.answers import differences, median_milliseconds
 from benchmarks.report import close, machine, markdown
 from benchmarks.workers.contestants import alternate, started
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, parts_of
-from kbert import command_line
+from kbert.cli import script
 from kbert.config import FinetuningConfig, load_config
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE
 
@@ -165,4 +165,4 @@ def table(rows: dict) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

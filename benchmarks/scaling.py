@@ -21,7 +21,7 @@ from absl import flags
 from benchmarks.report import close, machine, markdown
 from benchmarks.workers.contestants import Contestant, Record, alternate
 from benchmarks.workers.worker_group import WorkerGroup
-from kbert import command_line
+from kbert.cli import script
 from kbert.config import PRECISIONS, EncoderConfig, encoder_presets, from_dict
 
 FLAGS = flags.FLAGS
@@ -146,4 +146,4 @@ def table(rows: dict) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

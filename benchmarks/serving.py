@@ -33,7 +33,7 @@ from benchmarks.workers.environments import (
     find_minilm,
     parts_of,
 )
-from kbert import command_line
+from kbert.cli import script
 from kbert.config import EncoderConfig, encoder_presets, from_dict
 
 FLAGS = flags.FLAGS
@@ -142,4 +142,4 @@ def table(rows: dict) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

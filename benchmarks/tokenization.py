@@ -26,7 +26,7 @@ from benchmarks.corpora import text_files, vocabulary_file
 from benchmarks.report import beside_best_peer, close, machine, markdown
 from benchmarks.workers.contestants import alternate, started
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags
-from kbert import command_line
+from kbert.cli import script
 from tfrecords_tools.corpus.documents import input_files, read_lines
 
 FLAGS = flags.FLAGS
@@ -138,4 +138,4 @@ def table(rows: dict) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

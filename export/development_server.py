@@ -20,7 +20,7 @@ load, it ends the server with code 143, and Ctrl-C with code 130.
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
 
 from .server.limits import Limits
 
@@ -130,4 +130,4 @@ def define_flags() -> None:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

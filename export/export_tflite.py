@@ -18,9 +18,9 @@ from pathlib import Path
 
 from absl import flags, logging
 
-from kbert import command_line
-from kbert.activity import activity
-from kbert.command_flags.closing_output import define_json_flag, print_result
+from kbert.cli import script
+from kbert.cli.closing_output import define_json_flag, print_result
+from kbert.cli.progress import activity
 from kbert.config import FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
@@ -222,4 +222,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
+from kbert.cli.progress import Progress
 from kbert.files.text_file import read_lines
 from kbert.inference.answer_files import TABLES, check_answer_file, form_of, require_cells, write_answers
 from kbert.input_pipelines.unlabelled_columns import (
@@ -34,7 +35,6 @@ from kbert.input_pipelines.unlabelled_lines import (
     holds_json_lines,
     lines_of_standard_input,
 )
-from kbert.progress import Progress
 
 if TYPE_CHECKING:
     from .client.answered_lines import LineAnswers
@@ -193,4 +193,4 @@ def define_flags() -> None:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

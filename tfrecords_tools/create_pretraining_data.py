@@ -14,9 +14,8 @@ from pathlib import Path
 
 from absl import flags, logging
 
-from kbert import command_line
+from kbert.cli import script
 from kbert.features import PRETRAINING_RECORDS
-from kbert.log_lines import SHORTENED
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.corpus.corpus_files import input_files as find_input_files
@@ -244,7 +243,7 @@ def _log_examples(examples, vocabulary, manifest):
 
     for number, example in enumerate(examples[:EXAMPLES_TO_LOG]):
         text = describe_record(example, vocabulary.tokens, manifest.settings)
-        logging.info("example %d: %s", number, text, extra=SHORTENED)
+        logging.info("example %d: %.88s", number, text)
 
 
 def _corpus_statistics(blocks, problems, counts) -> dict:
@@ -313,4 +312,4 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

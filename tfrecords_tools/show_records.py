@@ -13,7 +13,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
 from kbert.features import PRETRAINING_RECORDS
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
@@ -103,4 +103,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

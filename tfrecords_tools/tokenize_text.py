@@ -16,11 +16,10 @@ from typing import BinaryIO
 
 from absl import flags, logging
 
-from kbert import command_line
-from kbert.activity import awaited
+from kbert.cli import script
+from kbert.cli.progress import Progress, awaited
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import bounded_lines
-from kbert.progress import Progress
 from kbert.tokenization.vocabulary import Vocabulary
 
 FLAGS = flags.FLAGS
@@ -120,4 +119,4 @@ def _json_line(row) -> bytes:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -1,7 +1,5 @@
 """What an export to LiteRT may be asked for; everything is refused here, before TensorFlow is loaded."""
 
-from kbert.article import with_article
-
 QUANTIZATIONS = ("float32", "float16", "dynamic_int8")
 MOST_LENGTHS = 8  # in one file; each is a graph of its own
 LEAST_LENGTH = 4
@@ -93,13 +91,13 @@ def check_task(source):
     task = source.task
     if not reads_files(type(task)) and task.one_text_output is None:
         raise ValueError(
-            f"{source.path} is {with_article(task.name)} model; LiteRT files are for models that were "
+            f"{source.path} is a model of {task.name}; LiteRT files are for models that were "
             "fine-tuned on labelled files (labels of texts, pairs and words, numbers, spans, choices, "
             "vectors), and for encoders that say how a text becomes one vector, as sentence-transformers "
             "folders do."
         )
     if type(task).same_answers is Task.same_answers:
         raise ValueError(
-            f"{source.path} is {with_article(task.name)} model, whose task does not say which answers "
+            f"{source.path} is a model of {task.name}, whose task does not say which answers "
             "are the same; give it the method `same_answers` (docs/add_a_task.md)."
         )

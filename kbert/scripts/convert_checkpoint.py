@@ -15,8 +15,8 @@ import dataclasses
 
 from absl import flags
 
-from kbert import command_line
 from kbert.checkpoints.format_names import FORMATS
+from kbert.cli import script
 from kbert.tokenization.vocabulary import Vocabulary
 
 FLAGS = flags.FLAGS
@@ -117,4 +117,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
 from kbert.files.whole_file import whole_folder
 from kbert.shipped_configs import FOLDER, configs_directory
 
@@ -41,4 +41,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

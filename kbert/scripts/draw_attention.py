@@ -13,7 +13,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
 from kbert.files.output_path import check_output_file
 from kbert.scripts.training_flags import define_checkpoint_flag
 
@@ -72,4 +72,4 @@ def _numbers(name, values):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
 from kbert.files.output_path import check_output_file
 from kbert.files.whole_file import whole_file
 
@@ -69,4 +69,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
 
 FLAGS = flags.FLAGS
 
@@ -52,4 +52,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
-from kbert.command_flags.closing_output import define_json_flag, print_result
+from kbert.cli import script
+from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig
 from kbert.experiments.glue.glue_benchmark import PAGE, SUMMARY, GluePlaces, GlueSettings, run_glue
 from kbert.reports.glue_report import glue_table
@@ -77,4 +77,4 @@ def _rate(value):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main, FinetuningConfig)
+    script.run(main, FinetuningConfig)

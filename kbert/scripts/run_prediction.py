@@ -33,7 +33,8 @@ import sys
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
+from kbert.cli.progress import Progress
 from kbert.files.text_file import read_lines
 from kbert.inference.answer_files import (
     LABEL_SEPARATOR,
@@ -51,7 +52,6 @@ from kbert.input_pipelines.unlabelled_lines import (
     holds_json_lines,
     lines_of_standard_input,
 )
-from kbert.progress import Progress
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
@@ -241,4 +241,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

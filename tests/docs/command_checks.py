@@ -4,6 +4,7 @@ import functools
 import re
 
 from kbert.commands import module_of
+
 from kbert.config import FinetuningConfig, PretrainingConfig, load_config
 from tests.docs.markdown import REPOSITORY
 from tests.docs.script_flags import flags_of, script_file

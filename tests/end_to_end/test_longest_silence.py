@@ -1,9 +1,9 @@
 """No command is silent: the first line comes after a second of work, the next ones within five."""
 
 import pytest
-
 from kbert.activity import FIRST_SECONDS, SILENT_SECONDS
 from kbert.commands import COMMANDS
+
 from tests.end_to_end.listening import listen, told
 from tests.end_to_end.smallest_work import LEFT_OUT, arguments_of, write_inputs
 from tests.made_once import made_once

@@ -4,7 +4,6 @@ import re
 import time
 
 from absl import logging
-
 from kbert.activity import activity, at_rest, awaited, told_when_silent
 
 

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from kbert.command_flags.groups import GROUPS, closest, grouped
 from kbert.commands import COMMANDS, command_of, module_of
+
 from kbert.config import FinetuningConfig, PretrainingConfig
 from kbert.config.setting_paths import path_of_setting, setting_paths
 

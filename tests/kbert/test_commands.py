@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from kbert.commands import COMMANDS, list_of_commands, main, module_of
 
 from kbert import __version__
-from kbert.commands import COMMANDS, list_of_commands, main, module_of
 from tests.kbert.test_interrupt import run as run_interrupted
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from kbert.interrupt import is_from_interrupt
+
 from tests.loading_lines import without_loading
 
 REPOSITORY = Path(__file__).resolve().parents[2]

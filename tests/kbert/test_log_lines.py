@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from absl import logging as absl_logging
-
 from kbert.log_lines import PROGRESS, SHORTENED, LineFormatter, folded, only_progress, shortened
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -2,7 +2,6 @@
 
 import pytest
 import tensorflow as tf
-
 from kbert.pipeline_error import error_inside
 
 

@@ -4,7 +4,6 @@ import logging
 import re
 
 import pytest
-
 from kbert.activity import SILENT_SECONDS
 from kbert.log_lines import WIDTH
 from kbert.progress import SECONDS_BETWEEN_LINES, Progress

@@ -1,5 +1,4 @@
 import pytest
-
 from kbert.readable_numbers import readable_count, readable_seconds
 
 

@@ -8,7 +8,6 @@ import threading
 import time
 
 import pytest
-
 from kbert.stop_signal import StoppedBySignal, StopSignal
 
 

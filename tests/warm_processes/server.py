@@ -15,11 +15,10 @@ from pathlib import Path
 import kbert.command_line  # noqa: F401
 
 # isort: split
+import kbert.activity
 import keras  # noqa: F401
 import safetensors  # noqa: F401
 import tensorflow_text  # noqa: F401
-
-import kbert.activity
 
 # Tests compare what a script writes, which must not depend on how busy the machine is.
 kbert.activity.FIRST_SECONDS = kbert.activity.SILENT_SECONDS = 3600.0

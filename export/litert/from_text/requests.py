@@ -1,14 +1,12 @@
 """What can be asked with a text: everything else is refused here, before anything is converted."""
 
-from kbert.article import with_article
-
 
 def check_mediapipe(source, lengths):
     """Raises ValueError unless MediaPipe's TextClassifier or TextEmbedder can answer as the model does."""
     task = source.task
     if task.one_text_output is None:
         raise ValueError(
-            f"--mediapipe: {source.path} is {with_article(task.name)} run that does not answer a single text "
+            f"--mediapipe: {source.path} is a run of {task.name} that does not answer a single text "
             "with labels or a vector; MediaPipe's TextClassifier and TextEmbedder do nothing else (no pairs, "
             "numbers, words, spans or choices). Take the file that is asked with ids."
         )
@@ -34,7 +32,7 @@ def check_tokenizer_inside(source, lengths):
     task = source.task
     if not task.row_texts:
         raise ValueError(
-            f"--tokenizer_inside: {source.path} is {with_article(task.name)} run whose answers need more "
+            f"--tokenizer_inside: {source.path} is a run of {task.name} whose answers need more "
             "than one row of its texts (words, spans, choices, windows of long texts); take the file that is "
             "asked with ids."
         )

@@ -9,8 +9,8 @@ import typing
 from pathlib import Path
 
 import pytest
-
 from kbert.commands import command_of
+
 from kbert.config import (
     DatasetConfig,
     DistillationConfig,

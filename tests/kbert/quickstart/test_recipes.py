@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from kbert.activity import told_when_silent
+
 from kbert.config import FinetuningConfig, load_config
 from kbert.quickstart import recipe
 from kbert.quickstart.from_text import paths_in

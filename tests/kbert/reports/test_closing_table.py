@@ -3,7 +3,6 @@
 import random
 
 import pytest
-
 from kbert.reports.closing_table import closing_table, numbers_of
 
 

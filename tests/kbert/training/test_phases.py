@@ -5,12 +5,12 @@ import dataclasses
 import keras
 import numpy as np
 import pytest
+from kbert.stop_signal import StoppedBySignal
 
 from kbert.config import OptimizerConfig, PhaseConfig, from_dict, load_config, to_dict
 from kbert.experiments.pretraining import run_pretraining
 from kbert.runs import checkpoint
 from kbert.runs.run_directory import RunDirectory
-from kbert.stop_signal import StoppedBySignal
 from kbert.training.phases import Phase, Plan
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_after_call, tensors

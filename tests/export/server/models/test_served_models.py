@@ -7,6 +7,7 @@ import time
 
 import pytest
 import tensorflow as tf
+from kbert.activity import told_when_silent
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow_serving.apis import (
     classification_pb2,
@@ -23,7 +24,6 @@ from export.server.composition import Server, ServerOptions
 from export.server.models.model_settings import ModelSettings, read_config_file, settings_of
 from export.server.models.served_model import ServedModel
 from export.server.models.warmup import MAX_RECORDS
-from kbert.activity import told_when_silent
 from tests.export.server.asked_model import save_asked_model
 from tests.export.server.asking import MODEL, Asked, request_of, wait_until
 

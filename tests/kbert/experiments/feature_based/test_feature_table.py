@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 import tensorflow as tf
+from kbert.stop_signal import StoppedBySignal
 
 import kbert
 from kbert.config import DatasetConfig, to_dict
@@ -18,7 +19,6 @@ from kbert.files.safetensors_file import read_safetensors
 from kbert.inference.loaded_model import load
 from kbert.reports.feature_table_report import feature_table
 from kbert.runs.run_directory import RunDirectory
-from kbert.stop_signal import StoppedBySignal
 from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.entity_scores import EntityCounts
 from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences

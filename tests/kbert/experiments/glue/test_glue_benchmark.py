@@ -6,6 +6,7 @@ import shutil
 import signal
 
 import pytest
+from kbert.stop_signal import StoppedBySignal
 
 from kbert.experiments import seeds as seeds_module
 from kbert.experiments.evaluation import evaluate
@@ -13,7 +14,6 @@ from kbert.experiments.glue.glue_benchmark import GluePlaces, GlueSettings, run_
 from kbert.inference.answers import answers
 from kbert.reports.glue_report import glue_table
 from kbert.runs.run_directory import RunDirectory
-from kbert.stop_signal import StoppedBySignal
 from kbert.training.training_state import TrainingState
 from tests import warm_processes
 from tests.html_checks import Balanced

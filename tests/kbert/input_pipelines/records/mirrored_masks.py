@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import kbert.command_line  # noqa: F401  a quiet start
+
 from kbert.training.devices.distribution import distribute, make_strategy
 
 

@@ -10,6 +10,7 @@ import json
 import sys
 
 import kbert.command_line  # noqa: F401  a quiet start
+
 from kbert.training.devices.distribution import make_strategy
 
 STEPS, ROWS, TEXTS, LENGTH = 3, 8, 3, 6

@@ -7,6 +7,7 @@ import json
 import sys
 
 import kbert.command_line  # noqa: F401  a quiet start
+
 from kbert.training.devices.distribution import distribute, make_strategy, wait_for_all
 
 

@@ -10,6 +10,7 @@ import json
 import sys
 
 import kbert.command_line  # noqa: F401  a quiet start
+
 from kbert.training.devices.distribution import is_chief, make_strategy, wait_for_all
 
 IN_PARTS = {"gradient_accumulation_steps": 2, "all_reduce_dtype": "bfloat16"}

@@ -3,6 +3,7 @@
 import json
 
 import kbert.command_line  # noqa: F401  a quiet start
+
 from kbert.training.devices.distribution import is_chief, make_strategy, wait_for_all
 
 

@@ -5,13 +5,13 @@ import json
 import logging
 
 import pytest
+from kbert.stop_signal import StoppedBySignal
 
 from kbert.config import OptimizerConfig
 from kbert.experiments.pretraining import run_pretraining
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.stop_signal import StoppedBySignal
 from kbert.training.optimizers import time_budget
 from tests.conftest import tiny_pretraining_config
 from tests.kbert.training import one_weight
