@@ -92,7 +92,8 @@ class Progress:
         done, seconds = self._done - self._first[0], now - self._first[1]
         return tqdm.format_meter(
             self._done, self._total, now - self._began, prefix=self._what, unit=f" {self._unit}",
-            rate=done / seconds if seconds >= _RATE_SECONDS else None, initial=self._already_done,
+            unit_scale=self._unit == "bytes", initial=self._already_done,
+            rate=done / seconds if seconds >= _RATE_SECONDS else None,
         )  # fmt: skip
 
     def report_end(self, where: str = ""):
@@ -122,13 +123,18 @@ def telling(script: str) -> Iterator[None]:
     on_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
     longest = SECONDS_ON_A_TERMINAL if on_terminal else SECONDS_IN_A_FILE
     on_one_line = _progress_on_one_line(stream) if on_terminal else contextlib.nullcontext()
-    with activity(script), _told_when_silent(longest), on_one_line:
+    with told_when_silent(script, longest), on_one_line:
         yield
 
 
 @contextlib.contextmanager
-def _told_when_silent(longest):
-    """Logs the innermost activity whenever nothing was logged for so many seconds, by a thread of its own."""
+def told_when_silent(script: str, longest: float) -> Iterator[None]:
+    """Logs the innermost activity whenever nothing was logged for so many seconds, by a thread of its own.
+
+    Args:
+      script: what is told of work without a name.
+      longest: the seconds.
+    """
     global _seconds_between_lines
     heard, ended, shown = monotonic(), threading.Event(), logging.get_absl_handler()
 
@@ -149,14 +155,15 @@ def _told_when_silent(longest):
     shown.addFilter(hears)
     _seconds_between_lines = longest
     thread = threading.Thread(target=tell, name="telling", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        _seconds_between_lines = SECONDS_IN_A_FILE
-        ended.set()
-        thread.join()
-        shown.removeFilter(hears)
+    with activity(script):
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+            _seconds_between_lines = SECONDS_IN_A_FILE
+            shown.removeFilter(hears)
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ _PROJECT = Path(__file__).resolve().parents[2]
 _PACKAGES = ("kbert", "tfrecords_tools", "export", "kbert_export", "benchmarks")
 # What Python code raised inside an input pipeline: TensorFlow's script_ops.py writes "<type>: <message>", the
 # traceback, and the same again.
-_IN_PIPELINE = re.compile(r"\b(\w+): (.*?)\nTraceback \(most recent call last\):\n", re.DOTALL)
+_IN_PIPELINE = re.compile(r"\b(\w*(?:Error|Exception)): (.*?)\nTraceback \(most recent call last\):", re.S)
 
 
 def run(main, *config_classes):
@@ -93,7 +93,7 @@ def _exit_code(error):
     if is_from_interrupt(error):
         print(STOPPED_BY_CTRL_C, file=sys.stderr)
         return INTERRUPTED
-    sentence = full_disk.sentence_of(error) or _sentence(error)
+    sentence = error_sentence(error)
     if sentence is None:
         raise error
     logging.debug("Traceback of the error below:", exc_info=True)
@@ -101,10 +101,10 @@ def _exit_code(error):
     return 1
 
 
-def _sentence(error):
-    """What a user can mend; None for a bug."""
-    if isinstance(error, _MENDABLE):
-        return str(error)
+def error_sentence(error: BaseException) -> str | None:
+    """What a user can mend, in one sentence; None for a bug in kbert."""
+    if isinstance(error, _MENDABLE) or full_disk.code_of_full_disk(error):
+        return full_disk.sentence_of(error) or str(error)
     if not type(error).__module__.startswith("tensorflow."):
         return None
     for kind, message in _IN_PIPELINE.findall(str(error))[:1]:

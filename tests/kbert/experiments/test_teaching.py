@@ -5,10 +5,10 @@ import shutil
 
 import numpy as np
 import pytest
-from kbert.stop_signal import StoppedBySignal
 from safetensors.numpy import load_file
 
 from kbert.checkpoints.formats import read_checkpoint
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import DistillationConfig
 from kbert.config.lora_config import LoraConfig
 from kbert.experiments.evaluation import evaluate

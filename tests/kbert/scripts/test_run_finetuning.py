@@ -7,8 +7,8 @@ import shutil
 
 import numpy as np
 import pytest
-from kbert.stop_signal import StoppedBySignal
 
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import DatasetConfig, OptimizerConfig
 from kbert.experiments import seeds as seeds_module
 from kbert.experiments.evaluation import evaluate

@@ -6,8 +6,8 @@ import os
 import shutil
 
 import pytest
-from kbert.stop_signal import StoppedBySignal
 
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig, to_dict
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics

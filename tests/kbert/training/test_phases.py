@@ -5,8 +5,8 @@ import dataclasses
 import keras
 import numpy as np
 import pytest
-from kbert.stop_signal import StoppedBySignal
 
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig, PhaseConfig, from_dict, load_config, to_dict
 from kbert.experiments.pretraining import run_pretraining
 from kbert.runs import checkpoint

@@ -6,9 +6,9 @@ import json
 import numpy as np
 import pytest
 import tensorflow as tf
-from kbert.stop_signal import StoppedBySignal
 
 import kbert
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import DatasetConfig, to_dict
 from kbert.experiments import seeds as seeds_module
 from kbert.experiments.evaluation import evaluate

@@ -6,8 +6,8 @@ import shutil
 import signal
 
 import pytest
-from kbert.stop_signal import StoppedBySignal
 
+from kbert.cli.signals import StoppedBySignal
 from kbert.experiments import seeds as seeds_module
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.glue.glue_benchmark import GluePlaces, GlueSettings, run_glue

@@ -5,8 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import kbert.command_line  # noqa: F401  a quiet start
-
+from kbert.cli import quiet_tensorflow  # noqa: F401
 from kbert.training.devices.distribution import distribute, make_strategy
 
 

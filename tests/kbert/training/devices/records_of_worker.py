@@ -6,8 +6,7 @@ python -m tests.kbert.training.devices.records_of_worker DIRECTORY BATCH_SIZE
 import json
 import sys
 
-import kbert.command_line  # noqa: F401  a quiet start
-
+from kbert.cli import quiet_tensorflow  # noqa: F401
 from kbert.training.devices.distribution import distribute, make_strategy, wait_for_all
 
 

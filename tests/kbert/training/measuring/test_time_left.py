@@ -72,7 +72,7 @@ def test_a_run_of_one_call_says_nothing_and_its_end_neither(caplog):
             clock.now += 4
             progress.train(step, {"loss": 1.0}, 1e-4)
     assert ["left" in message for message in caplog.messages] == [False, True, False]
-    assert caplog.messages[1].endswith("  4s left")
+    assert caplog.messages[1].startswith("step 20/30  00:04 left  ")
 
 
 def test_evaluations_and_checkpoints_do_not_count_as_steps(caplog):
@@ -86,4 +86,4 @@ def test_evaluations_and_checkpoints_do_not_count_as_steps(caplog):
                 clock.now += 2
             with progress.paused("evaluation", 10):
                 clock.now += 50
-    assert caplog.messages[1].endswith("  4m02s left")  # 8 s of steps, and 9 times 26 s
+    assert caplog.messages[1].startswith("step 20/100  04:02 left  ")  # 8 s of steps, and 9 times 26 s

@@ -5,8 +5,8 @@ import json
 import logging
 
 import pytest
-from kbert.stop_signal import StoppedBySignal
 
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig
 from kbert.experiments.pretraining import run_pretraining
 from kbert.runs import checkpoint

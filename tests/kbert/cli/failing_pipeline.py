@@ -1,6 +1,6 @@
 """Run in a process of its own: a script whose input pipeline fails."""
 
-from kbert import command_line
+from kbert.cli import script
 
 
 def main(argv):
@@ -14,4 +14,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    command_line.run(main)
+    script.run(main)
