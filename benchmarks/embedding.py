@@ -41,8 +41,7 @@ def define_flags():
     flags.DEFINE_integer("rounds", 5, "Times that the texts are timed.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     names = chosen_contestants(CONTESTANTS)
     settings = {
         "hugging_face_folder": FLAGS.init_checkpoint or find_minilm(),

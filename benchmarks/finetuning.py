@@ -69,8 +69,7 @@ def define_flags():
     flags.mark_flags_as_required(["data_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     for name in FLAGS.datasets:
         if name not in DATASETS:
             raise ValueError(f"--datasets names {name!r}; choose among {', '.join(DATASETS)}.")

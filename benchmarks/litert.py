@@ -54,8 +54,7 @@ def define_flags():
     flags.mark_flags_as_required(["init_checkpoint", "config", "eval_file"])
 
 
-def main(argv):
-    del argv
+def main():
     names = chosen_contestants(CONTESTANTS)
     config = load_config(FinetuningConfig, FLAGS.config)
     print(machine(), flush=True)

@@ -46,8 +46,7 @@ def define_flags():
     flags.DEFINE_integer("repetitions", 3, "Timed runs of every contestant.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     print(machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         files = text_files(FLAGS.input_files, folder)

@@ -45,8 +45,7 @@ def define_flags():
     flags.DEFINE_integer("rounds", 4, "Timed turns of every contestant.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     cores = len(os.sched_getaffinity(0))
     if cores < CORES:
         raise ValueError(f"this benchmark needs {CORES} cores, but its process may use only {cores}.")

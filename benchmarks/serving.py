@@ -64,8 +64,7 @@ def define_flags():
     flags.DEFINE_integer("rounds", 8, "Times that each request is timed.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     names = chosen_contestants(CONTESTANTS)
     print(machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -43,8 +43,7 @@ def define_flags():
     flags.DEFINE_integer("dupe_factor", 1, "How often a text is in the records, masked anew.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     names = chosen_contestants(CONTESTANTS)
     print(machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -61,8 +61,7 @@ def define_flags():
     flags.DEFINE_integer("rounds", 5, "Timed runs of every contestant.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     names = chosen_contestants(CONTESTANTS)
     print(machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder:

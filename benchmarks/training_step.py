@@ -53,8 +53,7 @@ def define_flags():
     flags.DEFINE_integer("steps_per_turn", 2, "Steps of a turn.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     names = chosen_contestants(CONTESTANTS)
     shapes = [(FLAGS.encoder, FLAGS.batch_size, FLAGS.seq_length)] if FLAGS.encoder else SHAPES
     print(machine(), flush=True)

@@ -27,8 +27,7 @@ from .server.limits import Limits
 _LAST_PORT = 65535
 
 
-def main(argv: list[str]) -> None:
-    del argv
+def main() -> None:
     _check_models()
     # TensorFlow loads here, after all checks that do not need it.
     from .server.running import serve_until_signal

@@ -198,8 +198,7 @@ def _write_about(directory, serving_model, source, report, warm_up, name, versio
     write_card_page(f"{name}, version {version}", card, extra / PAGE_FILE)
 
 
-def main(argv):
-    del argv
+def main():
     source = source_of_flags()
     report = export_savedmodel(
         source,

@@ -188,8 +188,7 @@ def _warn_of_long_texts(source, length):
         )  # fmt: skip
 
 
-def main(argv):
-    del argv
+def main():
     lengths = None if FLAGS.max_seq_length is None else requests.parse_lengths(FLAGS.max_seq_length)
     requests.check_quantizations(FLAGS.quantization)
     requests.check_agreement(FLAGS.min_agreement)

@@ -45,8 +45,7 @@ _DEFAULT_SIGNATURE = "serving_default"
 _DEFAULT_SERVERS = {"grpc": "localhost:8500", "rest": "localhost:8501"}
 
 
-def main(argv: list[str]) -> None:
-    del argv
+def main() -> None:
     given = flags.FLAGS
     settings = _settings(given.setting)
     num_lines = _check_files()

@@ -105,8 +105,7 @@ def _define_vocabulary_flags():
     )
 
 
-def main(argv):
-    del argv
+def main():
     files = input_files(FLAGS.input_files)
     output_file = Path(FLAGS.output_file)
     others = filter(None, (FLAGS.merge_into, FLAGS.user_defined_tokens))

@@ -76,8 +76,7 @@ def _told(problems):
     return number
 
 
-def main(argv):
-    del argv
+def main():
     return 1 if check_records(FLAGS.input_dir) else 0
 
 

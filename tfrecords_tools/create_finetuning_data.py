@@ -88,8 +88,7 @@ def define_flags():
     flags.mark_flags_as_required(["config", "input_file", "output_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     if FLAGS["seed"].present and not FLAGS.shuffle:
         raise ValueError(
             f"--seed={FLAGS.seed} draws the order of --shuffle, which is not given; give both or neither."

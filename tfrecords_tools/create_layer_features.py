@@ -65,8 +65,7 @@ def define_flags():
     flags.mark_flags_as_required(["config", "input_file", "init_checkpoint", "output_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     from tfrecords_tools.records.record_writer import check_output_dir
 
     check_output_dir(FLAGS.output_dir, FLAGS.overwrite, [FLAGS.config, FLAGS.input_file])

@@ -130,8 +130,7 @@ def _define_output_flags(defaults):
     flags.DEFINE_bool("overwrite", False, "Replace the records in output_dir once the new ones are complete.")
 
 
-def main(argv):
-    del argv
+def main():
     manifest = create_pretraining_data(
         FLAGS.input_files,
         FLAGS.vocab_file,

@@ -90,8 +90,7 @@ def define_flags():
     flags.mark_flag_as_required("input_dir")
 
 
-def main(argv):
-    del argv
+def main():
     print(f"Statistics written to {draw_statistics(flags.FLAGS.input_dir, flags.FLAGS.recount)}.")
 
 

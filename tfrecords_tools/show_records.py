@@ -95,8 +95,7 @@ def define_flags():
     flags.mark_flag_as_required("input_dir")
 
 
-def main(argv):
-    del argv
+def main():
     given = flags.FLAGS
     show_records(given.input_dir, given.num_records, given.record, given.shard)
 

@@ -33,8 +33,7 @@ def define_flags():
     flags.DEFINE_integer("batch_size", 512, "Lines to tokenize and print at a time.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     vocabulary = Vocabulary.from_file(FLAGS.vocab_file, FLAGS.do_lower_case)
     if warning := vocabulary.casing_warning():
         logging.warning("%s", warning)

@@ -118,8 +118,7 @@ def trim_vocabulary(
     return report
 
 
-def main(argv):
-    del argv
+def main():
     files, heldout = _files()
     check_output_folder(FLAGS.to, [*files, *heldout, *input_folders(FLAGS.input_files or "")])
     dataset = load_config(FinetuningConfig, FLAGS.config).dataset if FLAGS.config else None

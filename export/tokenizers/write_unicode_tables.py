@@ -8,8 +8,7 @@ For developers, after TensorFlow or TF-Text changed: the tables are those of the
 from kbert.cli import script
 
 
-def main(argv):
-    del argv
+def main():
     from kbert.files.whole_file import write_text
 
     from .tables.graph_facts import graph_facts

@@ -30,7 +30,7 @@ _IN_PIPELINE = re.compile(r"\b(\w*(?:Error|Exception)): (.*?)\nTraceback \(most 
 
 
 def run(main, *config_classes):
-    """Parses the flags, runs `main(argv)` and leaves the process with its exit code.
+    """Parses the flags, runs `main()` and leaves the process with its exit code.
 
     A user can mend a ValueError, an OSError (a missing file, an existing file), a full disk, whoever found
     it, and a FloatingPointError (the loss is not finite any more). Such an error becomes the single line
@@ -40,7 +40,7 @@ def run(main, *config_classes):
     its traceback.
 
     Args:
-      main: function of one argument, the command line that absl's flags left over: the program's name.
+      main: function without arguments; what it returns is the exit code, None for 0.
       *config_classes: the configs that --override of this script changes. A flag that names one of their
         settings (`--learning_rate=3e-5`) is answered with the override to type.
     """
@@ -54,7 +54,7 @@ def run(main, *config_classes):
         if not flags.FLAGS["verbosity"].present:
             _show_own_lines()
         with telling(program()):
-            code = main(argv)
+            code = main()
             sys.stdout.flush()
         return code
 

@@ -97,8 +97,7 @@ def _layers(numbers) -> list[int]:
     return [int(number) for number in numbers]
 
 
-def main(argv):
-    del argv
+def main():
     read, written = convert_checkpoint(
         FLAGS["from"].value,
         FLAGS.to,

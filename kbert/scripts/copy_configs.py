@@ -24,8 +24,7 @@ def define_flags():
     flags.DEFINE_string("output_dir", None, "A new folder for the copies. Without it the configs are listed.")
 
 
-def main(argv):
-    del argv
+def main():
     directory = configs_directory()
     if FLAGS.output_dir is None:
         for path in sorted(path for path in directory.rglob("*.*") if path.suffix in (".toml", ".json")):

@@ -40,8 +40,7 @@ def define_flags():
     flags.mark_flags_as_required(["run_dir", "text", "output_file"])
 
 
-def main(argv):
-    del argv
+def main():
     layers, heads = _numbers("layers", FLAGS.layers), _numbers("heads", FLAGS.heads)
     output_file = Path(FLAGS.output_file)
     if output_file.suffix != ".html":

@@ -33,8 +33,7 @@ def define_flags():
     flags.mark_flags_as_required(["run_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     folders = [Path(folder) for flag in FLAGS.run_dir for folder in flag.split(",")]
     if len(folders) > 1 and not FLAGS.output_file:
         raise ValueError("several runs need --output_file: curves.html cannot be in the folders of all runs.")

@@ -148,8 +148,7 @@ def _format_of(output_file):
     return FLAGS.format or named
 
 
-def main(argv):
-    del argv
+def main():
     try:
         layers = FLAGS.layers and [int(layer) for layer in FLAGS.layers]
     except ValueError:

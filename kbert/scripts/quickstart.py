@@ -34,8 +34,7 @@ def define_flags():
     )
 
 
-def main(argv):
-    del argv
+def main():
     directory, train_file = Path(FLAGS.directory), FLAGS.train_file and Path(FLAGS.train_file)
     # Late: they bring NumPy along, which --help and a wrong flag do not need.
     if FLAGS.init_checkpoint:

@@ -81,8 +81,7 @@ def define_flags():
     flags.mark_flags_as_required(["run_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     if bool(FLAGS.eval_file) == bool(FLAGS.input_dir):
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
     _check_files_to_write()

@@ -50,8 +50,7 @@ def define_flags():
     flags.mark_flags_as_required(["init_checkpoint", "train_file", "dev_file"])
 
 
-def main(argv):
-    del argv
+def main():
     # TensorFlow loads here, after the flags have been checked.
     from kbert.experiments.feature_based.feature_table import (
         PAGE,

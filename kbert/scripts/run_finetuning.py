@@ -83,8 +83,7 @@ def define_flags():
     define_json_flag()
 
 
-def main(argv):
-    del argv
+def main():
     vocabulary = None
     if FLAGS.vocab_file and FLAGS.init_checkpoint:
         raise ValueError(

@@ -45,8 +45,7 @@ def define_flags():
     flags.mark_flags_as_required(["glue_dir", "init_checkpoint", "run_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     settings = GlueSettings(
         tuple(FLAGS.tasks),
         tuple(_rate(value) for value in FLAGS.learning_rates),

@@ -211,8 +211,7 @@ def _write(source, found):
     write_answers(FLAGS.output_file, found, (dataset and dataset.label_separator) or LABEL_SEPARATOR)
 
 
-def main(argv):
-    del argv
+def main():
     num_lines = _check_files()
     source = _model()
     require_answers(source)

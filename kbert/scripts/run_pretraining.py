@@ -44,8 +44,7 @@ def define_flags():
     flags.mark_flags_as_required(["input_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     from kbert.experiments.pretraining import run_pretraining  # late: it brings NumPy along
 
     size = read_manifest(FLAGS.input_dir[0]).vocabulary["size"]

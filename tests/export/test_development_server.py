@@ -107,7 +107,7 @@ def load(models, options):
     time.sleep(600)
 
 running.Server = load
-script.run(lambda argv: running.serve_until_signal([ModelSettings("m", "none")], None))
+script.run(lambda: running.serve_until_signal([ModelSettings("m", "none")], None))
 """
 
 

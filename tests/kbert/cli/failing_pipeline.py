@@ -3,7 +3,7 @@
 from kbert.cli import script
 
 
-def main(argv):
+def main():
     import tensorflow as tf
 
     from kbert.input_pipelines.packing import pack

@@ -22,7 +22,7 @@ from kbert.cli import progress, script
 
 progress.SECONDS_ON_A_TERMINAL = progress.SECONDS_IN_A_FILE = 0.5
 
-def main(argv):
+def main():
     from kbert.training.measuring.progress import TrainingProgress
 
     training = TrainingProgress(None, num_steps=3, examples_per_step=8)

@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def run_script(body, *arguments, stdout=subprocess.PIPE):
-    code = f"from kbert.cli import script\ndef main(argv):\n    {body}\nscript.run(main)"
+    code = f"from kbert.cli import script\ndef main():\n    {body}\nscript.run(main)"
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(
         command, cwd=REPOSITORY, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120
