@@ -255,7 +255,7 @@ def test_a_pretraining_run_fills_masks_where_it_is_served(pretraining_run, tmp_p
 
 def test_a_run_that_answers_nobody_is_refused(pretraining_run, tmp_path):
     convert_checkpoint(pretraining_run.path, tmp_path / "encoder", "kbert", encoder_only=True)
-    with pytest.raises(ValueError, match="is an encoder run, which does not answer texts; a servi"):
+    with pytest.raises(ValueError, match="is a run of encoder, which does not answer texts; a servi"):
         export_savedmodel(RunDirectory(tmp_path / "encoder"), tmp_path / "served")
     assert not (tmp_path / "served").exists()
 

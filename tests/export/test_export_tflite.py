@@ -200,7 +200,7 @@ def test_runs_that_cannot_be_exported(finetuned_run, pretraining_run, tmp_path):
         (
             pretraining_run,
             None,
-            "is a pretraining model; LiteRT files are for models that were fine-tuned on",
+            "is a model of pretraining; LiteRT files are for models that were fine-tuned on",
         ),
         (RunDirectory(tmp_path / "run"), None, "holds no checkpoint yet"),
         (finetuned_run, empty, "empty.tsv"),

@@ -157,7 +157,7 @@ def _read_legacy(path):
 def _tensors(path, state) -> dict[str, TorchTensor]:
     if not isinstance(state, dict) or not state:
         kind = type(state).__name__
-        raise ValueError(f"{path} holds no state dict (names with tensors); it holds: {kind}.")
+        raise ValueError(f"{path} holds no state dict (names with tensors) but an object of type {kind}.")
     strange = [
         name
         for name, value in state.items()
