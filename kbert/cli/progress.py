@@ -19,7 +19,6 @@ PROGRESS = {"is_progress": True}
 # The longest silence before a line says what goes on.
 SECONDS_ON_A_TERMINAL, SECONDS_IN_A_FILE = 3.0, 30.0
 _CHECK_SECONDS = 0.25
-_RATE_SECONDS = 1.0  # of work, before its own rate is told
 
 Item = TypeVar("Item")
 
@@ -74,14 +73,14 @@ class Progress:
 
     def __init__(self, what: str, unit: str, total: int | None, *, already_done: int = 0):
         self._what, self._unit, self._total, self._already_done = what, unit, total, already_done
-        self._done, self._began = already_done, monotonic()
-        self._told, self._first = self._began, (0, 0.0)
+        self._done, self._began, self._told = already_done, monotonic(), 0.0
 
     def report(self, done: int):
         """Notes how many are done, and logs a line when it is time for one; none when all are done."""
         self._done, now = done, monotonic()
-        if not self._first[1]:
-            self._first = (done, now)
+        if not self._told:
+            self._told = self._first_report = now
+            self._first_done = done
         if now - self._told >= _seconds_between_lines and done != self._total:
             self._told = now
             logging.info("%s", self._line(now), extra=PROGRESS)
@@ -89,11 +88,10 @@ class Progress:
     def _line(self, now):
         from tqdm import tqdm
 
-        done, seconds = self._done - self._first[0], now - self._first[1]
+        rate = (self._done - self._first_done) / max(now - self._first_report, 1e-9)
         return tqdm.format_meter(
             self._done, self._total, now - self._began, prefix=self._what, unit=f" {self._unit}",
-            unit_scale=self._unit == "bytes", initial=self._already_done,
-            rate=done / seconds if seconds >= _RATE_SECONDS else None,
+            unit_scale=self._unit == "bytes", rate=rate,
         )  # fmt: skip
 
     def report_end(self, where: str = ""):
@@ -123,7 +121,7 @@ def telling(script: str) -> Iterator[None]:
     on_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
     longest = SECONDS_ON_A_TERMINAL if on_terminal else SECONDS_IN_A_FILE
     on_one_line = _progress_on_one_line(stream) if on_terminal else contextlib.nullcontext()
-    with told_when_silent(script, longest), on_one_line:
+    with on_one_line, told_when_silent(script, longest):
         yield
 
 
@@ -136,7 +134,7 @@ def told_when_silent(script: str, longest: float) -> Iterator[None]:
       longest: the seconds.
     """
     global _seconds_between_lines
-    heard, ended, shown = monotonic(), threading.Event(), logging.get_absl_handler()
+    heard, ended, logger = monotonic(), threading.Event(), logging.get_absl_logger()
 
     def hears(record):
         nonlocal heard
@@ -152,7 +150,7 @@ def told_when_silent(script: str, longest: float) -> Iterator[None]:
             elif now - heard > longest:
                 logging.info("%s: %d s so far", own.text, now - own.began, extra=PROGRESS)
 
-    shown.addFilter(hears)
+    logger.addFilter(hears)
     _seconds_between_lines = longest
     thread = threading.Thread(target=tell, name="telling", daemon=True)
     with activity(script):
@@ -163,7 +161,7 @@ def told_when_silent(script: str, longest: float) -> Iterator[None]:
             ended.set()
             thread.join()
             _seconds_between_lines = SECONDS_IN_A_FILE
-            shown.removeFilter(hears)
+            logger.removeFilter(hears)
 
 
 @contextlib.contextmanager
@@ -176,6 +174,7 @@ def _progress_on_one_line(terminal):
     tqdm.set_lock(threading.RLock())  # its own reaches other processes, which write no such line
     line = tqdm(total=1, bar_format="{desc}", file=terminal, leave=False, dynamic_ncols=True)
     shown, above = logging.get_absl_handler(), DummyTqdmFile(terminal)
+    stdout = DummyTqdmFile(terminal) if sys.stdout.isatty() else sys.stdout
 
     def goes_above(record):
         is_progress = getattr(record, "is_progress", False)
@@ -185,7 +184,7 @@ def _progress_on_one_line(terminal):
     shown.addFilter(goes_above)
     shown.python_handler.setStream(above)
     try:
-        with contextlib.redirect_stdout(above) if sys.stdout.isatty() else contextlib.nullcontext():
+        with contextlib.redirect_stdout(stdout):
             yield
     finally:
         shown.removeFilter(goes_above)

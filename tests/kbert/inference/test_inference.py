@@ -190,7 +190,9 @@ def test_the_mask_filler_refuses_what_it_cannot_fill(fill, finetuned_run, pretra
         ValueError, match="is a run of sequence_classification; filling masks needs a pretraining"
     ):
         MaskFiller(finetuned_run)
-    with pytest.raises(ValueError, match="is a run of pretraining; classifying texts needs a run that was fi"):
+    with pytest.raises(
+        ValueError, match="is a run of pretraining; classifying texts needs a run that was fi"
+    ):
         TextClassifier(pretraining_run)
 
 
