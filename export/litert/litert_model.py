@@ -74,7 +74,8 @@ class LiteRTModel:
             length = self.length_for(one["input_mask"])
             found = self.run({name: _of_length(ids, length) for name, ids in one.items()}, length)
             for name, value in found.items():  # an output for every token is shorter in a shorter signature
-                answers[name][(row, *(slice(size) for size in value.shape[1:]))] = value[0]
+                place: tuple = (row, *map(slice, value.shape[1:]))
+                answers[name][place] = value[0]
         for values in answers.values():
             require_finite_answers(values, self.path)
         return answers
