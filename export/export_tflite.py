@@ -22,6 +22,7 @@ from kbert import command_line
 from kbert.activity import activity
 from kbert.command_flags.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig, load_config
+from kbert.extras import require
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
 from kbert.scripts.training_flags import define_checkpoint_flag, define_init_checkpoint_flags
@@ -117,6 +118,7 @@ def export_tflite(
         not built in, a float32 file whose answers differ from Keras's, or too little agreement.
     """
     output_dir = Path(output_dir)
+    require("litert", "an export to LiteRT")
     requests.check_quantizations(quantizations)
     requests.check_agreement(min_agreement)
 
@@ -195,6 +197,7 @@ def _warn_of_long_texts(source, length):
 
 def main(argv):
     del argv
+    require("litert", "kbert export-litert")
     lengths = None if FLAGS.max_seq_length is None else requests.parse_lengths(FLAGS.max_seq_length)
     requests.check_quantizations(FLAGS.quantization)
     requests.check_agreement(FLAGS.min_agreement)

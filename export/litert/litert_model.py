@@ -5,6 +5,7 @@ Nothing here imports TensorFlow: the LiteRT library and NumPy are enough (docs/m
 
 import numpy as np
 
+from kbert.extras import require
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.texts import text_batch
@@ -39,6 +40,7 @@ class LiteRTModel:
     """
 
     def __init__(self, path, vocabulary: Vocabulary, num_threads: int = 2):
+        require("litert", f"{path}")
         from ai_edge_litert.interpreter import Interpreter
 
         self.path = path
