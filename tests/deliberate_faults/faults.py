@@ -605,7 +605,7 @@ _EXPORTS = (
         "export/litert/test_litert_model.py::test_the_shortest_length_that_fits_is_asked",
     ),
     _fault(
-        "LiteRT: differences of the first batch alone", "_by_row",
+        "LiteRT: differences of the first row alone", "_by_row",
         "lambda original: lambda answered, expected: original(answered[:1], expected[:1])",
         "export/litert/test_comparison.py", within="comparison",
     ),

@@ -4,15 +4,12 @@ import itertools
 import os
 import random
 import sys
-import tomllib
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import LabelledText, read_rows, stream_records, stream_rows
-from kbert.input_pipelines.tables.table_rows import REQUIREMENT
 from kbert.tasks import TASKS
 from tests.kbert.input_pipelines.tables.written_tables import (
     every_kind,
@@ -248,13 +245,10 @@ def test_rows_are_read_as_they_are_asked_for(tmp_path):
         next(rows)
 
 
-def test_a_missing_package_is_named_with_the_version_of_the_extra(tmp_path, monkeypatch):
+def test_a_missing_package_is_named(tmp_path, monkeypatch):
     path = write_parquet(tmp_path / "a.parquet", pa.table({"text": ["a"], "label": ["x"]}))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(
-        ValueError, match=r"a.parquet is a table, which needs a package: pip install pyarrow=="
+        ValueError, match="a.parquet is a table, which needs pyarrow, .*: pip install pyarrow=="
     ):
         read_rows(path, TEXT)
-    project = Path(__file__).resolve().parents[4] / "pyproject.toml"
-    extras = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert extras["tables"] == [REQUIREMENT]
