@@ -1,4 +1,3 @@
-import bz2
 import gzip
 import hashlib
 import json
@@ -117,21 +116,6 @@ def test_every_record_is_two_texts_of_the_corpus_with_the_right_label(tmp_path, 
     assert max(lengths) <= 32 and lengths[32] > sum(lengths.values()) / 2
 
 
-def test_sentence_order_has_both_texts_from_one_document(tmp_path, small_blocks):
-    files, document_of = write_numbered_corpus(tmp_path)
-    create_pretraining_data(*files, tmp_path / "out", pairing="sentence_order", **SMALL)
-    labels = Counter()
-    for example in records_of(tmp_path / "out"):
-        first, second = texts_of(example)
-        label = int(example["next_sentence_labels"][0])
-        if document_of[first[0]] == document_of[second[0]]:
-            assert (first[0] > second[-1]) == bool(label)
-            labels[label] += 1
-        else:
-            assert label == 1, "a single sentence is joined by a random one"
-    assert min(labels[0], labels[1]) > 50
-
-
 def test_full_sentences_have_every_piece_once_a_pass_and_no_label(tmp_path, small_blocks):
     files, document_of = write_numbered_corpus(tmp_path)
     manifest = create_pretraining_data(*files, tmp_path / "out", pairing="full_sentences", **SMALL)
@@ -243,20 +227,6 @@ def test_another_vocabulary_in_the_same_place_is_not_taken_for_the_one_before(tm
     create_pretraining_data(*corpus, tmp_path / "out", overwrite=True, **SMALL)
     create_pretraining_data(*corpus, tmp_path / "elsewhere", **SMALL)
     assert shards_of(tmp_path / "out") == shards_of(tmp_path / "elsewhere")
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".jsonl"])
-def test_other_kinds_of_files_give_the_same_records(tmp_path, corpus, suffix):
-    text = corpus[0].read_bytes()
-    other = tmp_path / f"other{suffix}"
-    if suffix == ".jsonl":
-        documents = text.decode().strip().split("\n\n")
-        other.write_text("".join(json.dumps({"text": document}) + "\n" for document in documents))
-    else:
-        other.write_bytes((gzip if suffix == ".gz" else bz2).compress(text))
-    create_pretraining_data(*corpus, tmp_path / "a", **SMALL)
-    create_pretraining_data(other, corpus[1], tmp_path / "b", **SMALL)
-    assert shards_of(tmp_path / "a") == shards_of(tmp_path / "b")
 
 
 def shards_of(folder):
@@ -546,33 +516,12 @@ def test_wrong_settings_are_named_before_any_work(tmp_path, corpus, monkeypatch,
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob("out.unfinished"))
 
 
-def test_the_tokenizer_is_traced_once_for_one_vocabulary(tmp_path, corpus, monkeypatch):
-    """And again for another one in the same folder."""
-    pretraining_stages._tokenizer.cache_clear()
-    for number, output in enumerate(("a", "b", "a")):
-        create_pretraining_data(*corpus, tmp_path / output, overwrite=number == 2, **SMALL | {"seed": number})
-    assert pretraining_stages._tokenizer.cache_info().misses == 1
-    assert contents(tmp_path / "a") != contents(tmp_path / "b")
-    tokens = small_corpus.TOKENS
-    Vocabulary([*tokens[:5], *tokens[:4:-1]], True).write(corpus[1])
-    create_pretraining_data(*corpus, tmp_path / "b", overwrite=True, **SMALL | {"seed": 2})
-    assert pretraining_stages._tokenizer.cache_info().misses == 2
-    assert contents(tmp_path / "a") != contents(tmp_path / "b")
-
-
 def test_each_stage_draws_numbers_of_its_own(tmp_path):
     settings = PretrainingSettings(max_seq_length=32, max_predictions_per_seq=5)
     job = PretrainingJob(str(tmp_path), settings, 22, "fingerprint")
     stages = (pretraining_stages._SAMPLING, pretraining_stages._SHUFFLING)
     drawn = {job.generator(stage, number).integers(1 << 40) for stage in stages for number in range(3)}
     assert len(drawn) == 6
-
-
-def test_a_single_document_is_refused_before_any_work(tmp_path, monkeypatch):
-    corpus = small_corpus.write_corpus(tmp_path, num_documents=1)
-    monkeypatch.setattr(stage_runner, "tokenize_group", lambda *_: pytest.fail("the work has begun"))
-    with pytest.raises(ValueError, match="the input holds 1 document, .* put a blank line between documents"):
-        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
 
 
 def break_corpus(text):
@@ -679,21 +628,6 @@ def test_a_link_in_the_place_of_the_unfinished_folder_is_refused(tmp_path, corpu
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
-def test_documents_without_any_piece_do_not_count(tmp_path, corpus):
-    corpus[0].write_text("play the a.\n\n\u200b\n", encoding="utf-8")  # a format character is cleaned away
-    with pytest.raises(ValueError, match="the input holds 1 document,"):
-        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-    assert not (tmp_path / "out").exists() and not list(tmp_path.glob("out.*"))
-
-
-def test_an_output_dir_with_records_is_kept_unless_overwrite(tmp_path, corpus):
-    create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-    with pytest.raises(ValueError, match="pass --overwrite to replace it"):
-        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-    create_pretraining_data(*corpus, tmp_path / "out", overwrite=True, **SMALL | {"num_shards": 1})
-    assert len(read_manifest(tmp_path / "out").shards) == 1
-
-
 def test_unfinished_work_of_other_settings_is_refused_with_the_differences(tmp_path, corpus, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(stage_runner, "write_part", lambda *_: (_ for _ in ()).throw(OSError("full")))
@@ -758,15 +692,6 @@ def test_what_looks_wrong_is_warned_of(tmp_path, corpus, caplog, settings, sente
     assert re.search(sentence, warning)
 
 
-def test_sound_settings_warn_of_nothing_and_log_readable_examples(tmp_path, corpus, caplog):
-    with caplog.at_level(logging.INFO, logger="absl"):
-        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-    assert all(record.levelno == logging.INFO for record in caplog.records)
-    examples = [message for message in caplog.messages if message.startswith("example ")]
-    assert len(examples) == 3 and all("[MASK->" in message for message in examples)
-    assert all("[CLS]" in message and "next_sentence_labels" in message for message in examples)
-
-
 # ------------------------------------------------------------------------------ command line
 
 
@@ -789,13 +714,3 @@ def test_the_command_line_takes_the_originals_flags(tmp_path, corpus):
         *map(str, corpus), tmp_path / "by_function", do_whole_word_mask=True, seed=3, **SMALL
     )
     assert contents(tmp_path / "out") == contents(tmp_path / "by_function"), "in another process as well"
-
-
-@pytest.mark.slow
-def test_an_error_is_one_sentence_and_exit_code_1(tmp_path, corpus):
-    ended = run_script(
-        *(f"--input_files={tmp_path}/none*", f"--vocab_file={corpus[1]}", f"--output_dir={tmp_path / 'out'}")
-    )
-    assert ended.returncode == 1
-    (line,) = ended.stderr.splitlines()
-    assert line.startswith("error: input ") and "matches no file" in line

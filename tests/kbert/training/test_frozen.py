@@ -30,6 +30,12 @@ def after_a_step():
     return step
 
 
+def test_as_many_layers_are_frozen_as_asked_for():
+    names = ["embeddings/word_embeddings", *(f"layer_{n}/attention/query/kernel" for n in (0, 1, 2, 10))]
+    frozen = FrozenConfig(embeddings=True, layers=2)
+    assert [frozen.holds(name) for name in [*names, "pooler/dense/kernel"]] == [True] * 3 + [False] * 3
+
+
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("recompute", [pytest.param(False, marks=pytest.mark.exhaustive), True])

@@ -15,7 +15,6 @@ from tests.tfrecords_tools.records.test_record_statistics import LENGTH, PREDICT
 from tfrecords_tools.draw_statistics import draw_statistics
 from tfrecords_tools.records.record_statistics import RecordStatistics
 from tfrecords_tools.records.record_writer import RecordWriter
-from tfrecords_tools.records.statistics_page import write_statistics
 from tfrecords_tools.show_records import show_records
 
 VOCABULARY = small_corpus.vocabulary()
@@ -116,14 +115,6 @@ def test_examples_read_as_show_records_prints_them(write, capsys):
     ]
     assert lines == shown
     assert len(re.findall("<mark", block)) == sum(line.count("->") for line in shown) > 0
-
-
-def test_sentence_order_has_words_of_its_own(write):
-    html = page_of(pretraining(write, settings={"pairing": "sentence_order"}))
-    assert "Sentence order" in parts_of(html) and "Next sentence" not in parts_of(html)
-    text = words_of(html)
-    assert "the two texts are swapped, or the second is a random one" in text
-    assert "follows the first" not in text
 
 
 def test_records_without_masks_and_pairs(write):
@@ -228,27 +219,3 @@ def test_the_files_are_part_of_a_set_of_records(write):
         "statistics.json",
         "vocab.txt",
     ]
-
-
-def test_counts_without_examples_take_them_from_the_shards(write):
-    """What a run that goes on has: counts from files, no examples in memory."""
-    directory = pretraining(write)
-    html = page_of(directory)
-    manifest = read_manifest(directory)
-    counted = RecordStatistics(manifest.features, VOCABULARY)
-    counted.update(random_batch(60))
-    without = RecordStatistics(manifest.features, VOCABULARY)
-    without.add(counted.counts)
-    write_statistics(directory, manifest, without)
-    # The first records of the first shard, which are numbers 0, 2, 4 and 6 of those that were written.
-    first, second = (
-        re.findall(r'record">(.*?)</div>', page, re.DOTALL) for page in (html, page_of(directory))
-    )
-    assert second[:2] == [first[0], first[2]] and len(second) == 4
-
-
-def test_no_records_at_all_make_a_page(write):
-    features = pretraining_features(LENGTH, PREDICTIONS)
-    empty = {name: values[:0] for name, values in random_batch(1).items()}
-    text = words_of(page_of(write(empty, features)))
-    assert "0 examples of up to 16 tokens" in text
