@@ -65,12 +65,6 @@ def test_broken_bytes_are_left_out():
     assert starts.to_list() == [[0, 3], []] and ends.to_list() == [[2, 4], []]
 
 
-def test_words_are_the_same_inside_tf_data():
-    texts = ["J. Smith's U.S. aid.", "", "中国"]
-    inside = tf.data.Dataset.from_tensors(texts).map(lambda rows: find_words(rows).words)
-    assert next(iter(inside)).to_list() == find(tf.constant(texts)).words.to_list()
-
-
 @pytest.mark.skipif(not CONLL.is_file(), reason=f"{CONLL} is not there")
 def test_nearly_all_words_of_conll_are_words_here():
     sentences, words = [], []
