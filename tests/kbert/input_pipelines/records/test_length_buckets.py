@@ -45,8 +45,8 @@ def test_every_example_once_an_epoch_in_a_batch_of_its_length(records):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start_batch", [9, 24])
-def test_buckets_resume_at_any_batch(records, start_batch):
+def test_buckets_resume_at_any_batch(records):
+    start_batch = 17
     directory, manifest, _ = records
     resumed = list(batches_of(directory, manifest, start_batch * 6).take(12))
     uninterrupted = list(batches_of(directory, manifest).skip(start_batch).take(12))
