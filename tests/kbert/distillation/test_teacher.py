@@ -29,10 +29,6 @@ def check(teacher, task=CLASSIFIER, config=SOFT, student=None, vocabulary=None, 
     teacher.check_with(task, config, student or calm(), vocabulary or small_corpus.vocabulary(), max_length)
 
 
-def test_a_teacher_of_the_same_task_is_accepted(teacher):
-    check(teacher)
-
-
 OTHER = Vocabulary([*small_corpus.TOKENS, "new"], do_lower_case=True)
 REFUSED = {
     "vocabulary": ({"vocabulary": OTHER}, "the student's vocabulary (23 pieces, "),
