@@ -146,27 +146,10 @@ def test_dynamic_records_hold_the_texts_without_masks(tmp_path, small_blocks):
     assert texts[0] == texts[1]
 
 
-def test_whole_words_are_masked_whole_or_not_at_all(tmp_path, corpus):
-    create_pretraining_data(*corpus, tmp_path / "out", do_whole_word_mask=True, **SMALL)
-    continuing = [token.startswith("##") for token in small_corpus.TOKENS]
-    num_words = 0
-    for example in records_of(tmp_path / "out"):
-        ids = unmasked(example)
-        masked = set(example["masked_lm_positions"][example["masked_lm_weights"] > 0].tolist())
-        for place in range(2, len(ids)):
-            if continuing[ids[place]]:
-                # A text cut at its front may begin with the rest of a word; after [SEP] that joins the last
-                # word of the first text, as in the original.
-                previous = place - 1 - (ids[place - 1] == small_corpus.vocabulary().sep_id)
-                assert (place in masked) == (previous in masked)
-                num_words += place in masked
-    assert num_words > 20
-
-
 @pytest.mark.slow
 def test_examples_are_shuffled_over_all_shards(tmp_path, small_blocks):
     files, document_of = write_numbered_corpus(tmp_path, num_documents=120)
-    create_pretraining_data(*files, tmp_path / "out", **SMALL | {"num_shards": 4, "dupe_factor": 5})
+    create_pretraining_data(*files, tmp_path / "out", **SMALL | {"num_shards": 4, "dupe_factor": 3})
     manifest = read_manifest(tmp_path / "out")
     counts = [shard.num_examples for shard in manifest.shards]
     assert max(counts) - min(counts) <= 0.2 * max(counts)
@@ -199,13 +182,6 @@ def test_statistics_are_those_of_the_records(tmp_path, corpus):
     summary = script.summary("out", manifest)
     assert "10 documents" in summary and "written to out: 2 shards" in summary
     assert json.loads((tmp_path / "out" / "statistics.json").read_text())["records"] == len(records)
-
-
-def test_ids_above_two_bytes_survive(tmp_path, corpus):
-    filler = [f"w{i}" for i in range(70_000)]
-    Vocabulary([*filler, *small_corpus.TOKENS], True).write(corpus[1])
-    create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-    assert min(min(unmasked(example)) for example in records_of(tmp_path / "out")) >= 70_000
 
 
 # ------------------------------------------------------------------------------ the same bytes
@@ -245,7 +221,7 @@ def test_compressed_shards_hold_the_same_records(tmp_path, corpus, small_blocks)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stage", ["tokenize_group", "sample_block", "write_part"])
+@pytest.mark.parametrize("stage", ["tokenize_group", "write_part"])
 def test_what_is_stopped_goes_on_and_gives_the_same_bytes(tmp_path, small_blocks, monkeypatch, stage):
     files, _ = write_numbered_corpus(tmp_path)
     create_pretraining_data(*files, tmp_path / "whole", **SMALL)
@@ -278,21 +254,6 @@ def test_what_is_stopped_goes_on_and_gives_the_same_bytes(tmp_path, small_blocks
     assert again and not set(again) & set(done), "finished pieces are not made again"
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
     assert not list(tmp_path.glob("*.unfinished"))
-
-
-@pytest.mark.slow
-def test_a_part_that_was_broken_off_is_never_taken_for_whole(tmp_path, corpus, monkeypatch):
-    create_pretraining_data(*corpus, tmp_path / "whole", **SMALL)
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            pretraining_stages.RecordStatistics, "update", lambda *_: (_ for _ in ()).throw(OSError)
-        )
-        with pytest.raises(OSError):
-            create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-    broken = tmp_path / "out.unfinished" / "parts" / "000000.tfrecord"
-    broken.write_bytes(b"half a record")
-    create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 
 
 @pytest.mark.slow
@@ -372,7 +333,7 @@ def tokenized(file, vocabulary) -> list[list[list[int]]]:
 
 @pytest.fixture(scope="module")
 def measured_corpus(tmp_path_factory):
-    """The original's statistics, and their corpus: file, vocabulary and its file, documents of ids."""
+    """The original's statistics, and their corpus: file, vocabulary and its file."""
     golden = SHARED_DATA / "golden" / "pretraining" / "original_statistics.json"
     if not golden.is_file():
         pytest.skip(f"NOT COMPARED WITH THE ORIGINAL: {golden} is not there.")
@@ -382,26 +343,31 @@ def measured_corpus(tmp_path_factory):
     vocab_file = SHARED_DATA / "vocab" / "bert_uncased" / "vocab.txt"
     vocabulary = Vocabulary.from_file(vocab_file, do_lower_case=True)
     statistics = json.loads(golden.read_text())
-    return statistics, corpus, vocabulary, vocab_file, tokenized(corpus, vocabulary)
+    return statistics, corpus, vocabulary, vocab_file
+
+
+KINDS = {"per_piece": False, "whole_word": True}
+
+
+def continuing_pieces(vocabulary):
+    return np.array([token.startswith("##") for token in vocabulary.tokens])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "do_whole_word_mask"),
-    [pytest.param("per_piece", False, marks=pytest.mark.long), ("whole_word", True)],
-)
-def test_distributions_are_the_originals(measured_corpus, tmp_path, name, do_whole_word_mask):
-    statistics, corpus, vocabulary, vocab_file, documents = measured_corpus
-    original = statistics[name]
-    # With the original's seed, the reference gives the original's numbers to the last digit ...
-    continuing = np.array([token.startswith("##") for token in vocabulary.tokens])
+@pytest.mark.long
+@pytest.mark.parametrize("name", KINDS)
+def test_the_reference_gives_the_originals_numbers_to_the_last_digit(measured_corpus, name):
+    """With the original's seed; so pairs equal to the reference's are the original's."""
+    statistics, corpus, vocabulary, _ = measured_corpus
+    original, continuing = statistics[name], continuing_pieces(vocabulary)
     masking = reference_sampling.Masking(
         vocabulary.cls_id,
         vocabulary.sep_id,
         vocabulary.mask_id,
         len(vocabulary),
-        frozenset(np.flatnonzero(continuing).tolist()) if do_whole_word_mask else frozenset(),
+        frozenset(np.flatnonzero(continuing).tolist()) if KINDS[name] else frozenset(),
     )
+    documents = tokenized(corpus, vocabulary)
     found = reference_sampling.instances(documents, 128, 0.1, 3, random.Random(12345), masking)
     tokens = sum(len(instance.first) + len(instance.second) + 3 for instance in found)
     assert len(found) == original["instances"]
@@ -410,12 +376,17 @@ def test_distributions_are_the_originals(measured_corpus, tmp_path, name, do_who
     assert len(answers) / tokens == original["masked_share_of_tokens"]
     assert np.mean(continuing[answers]) == pytest.approx(original["masked_pieces_that_continue_a_word"])
 
-    # ... so pairs equal to the reference's are the original's. The records draw masks from another
-    # generator, so they agree within the spread between seeds (about 1 % in the number of examples).
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [pytest.param("per_piece", marks=pytest.mark.long), "whole_word"])
+def test_distributions_are_the_originals(measured_corpus, tmp_path, name):
+    """Masks are drawn from another generator: they agree within the spread of seeds, 1 % of the examples."""
+    statistics, corpus, vocabulary, vocab_file = measured_corpus
+    original = statistics[name]
     manifest = create_pretraining_data(
-        corpus, vocab_file, tmp_path / "out", dupe_factor=3, do_whole_word_mask=do_whole_word_mask
+        corpus, vocab_file, tmp_path / "out", dupe_factor=3, do_whole_word_mask=KINDS[name]
     )
-    received = distributions(columns_of(tmp_path / "out"), vocabulary, continuing)
+    received = distributions(columns_of(tmp_path / "out"), vocabulary, continuing_pieces(vocabulary))
     assert received["instances"] == manifest.num_examples
     for key, tolerance in {
         "instances": 1000,
@@ -544,22 +515,6 @@ def test_the_same_command_works_on_the_corpus_once_it_is_mended(tmp_path, corpus
     assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "out"])
 
 
-def test_finished_work_outlives_an_output_dir_that_was_filled_in_the_meantime(tmp_path, corpus, monkeypatch):
-    real = stage_runner.write_part
-
-    def write_part(*arguments):
-        real(*arguments)
-        (tmp_path / "out").mkdir(exist_ok=True)
-        (tmp_path / "out" / "others.txt").touch()
-
-    monkeypatch.setattr(stage_runner, "write_part", write_part)
-    with pytest.raises(ValueError, match="exists and is not empty"):
-        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-    (tmp_path / "out" / "others.txt").unlink()
-    monkeypatch.setattr(stage_runner, "write_part", lambda *_: pytest.fail("it was done"))
-    create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-
-
 def test_a_full_disk_is_a_sentence_and_the_same_command_goes_on(tmp_path, corpus, largest_file):
     create_pretraining_data(*corpus, tmp_path / "whole", **SMALL)
     largest = max(shard.num_bytes for shard in read_manifest(tmp_path / "whole").shards)
@@ -572,26 +527,7 @@ def test_a_full_disk_is_a_sentence_and_the_same_command_goes_on(tmp_path, corpus
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 
 
-def killed(job, piece, *arguments):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-@pytest.mark.slow
-def test_a_killed_worker_is_a_sentence_and_the_same_command_goes_on(tmp_path, corpus, monkeypatch):
-    create_pretraining_data(*corpus, tmp_path / "whole", **SMALL)
-    with monkeypatch.context() as patch:
-        patch.setattr(stage_runner, "sample_block", killed)
-        with pytest.raises(
-            OSError, match="^a worker process was killed, .*; finished work is kept in .* resumes it"
-        ):
-            create_pretraining_data(*corpus, tmp_path / "out", num_workers=2, **SMALL)
-    monkeypatch.setattr(stage_runner, "tokenize_group", lambda *_: pytest.fail("it was done"))
-    create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_the_corpus_is_never_written_into(tmp_path, overwrite):
+def test_the_corpus_is_never_written_into(tmp_path):
     (tmp_path / "raw").mkdir()
     corpus, vocab_file = small_corpus.write_corpus(tmp_path / "raw")
     (tmp_path / "link").symlink_to(tmp_path / "raw")
@@ -601,7 +537,7 @@ def test_the_corpus_is_never_written_into(tmp_path, overwrite):
         (corpus, tmp_path / "raw"),
     ):
         with pytest.raises(ValueError, match="lies in the input folder|lies in the output folder"):
-            create_pretraining_data(source, vocab_file, output, overwrite=overwrite, **SMALL)
+            create_pretraining_data(source, vocab_file, output, overwrite=True, **SMALL)
     assert sorted(path.name for path in (tmp_path / "raw").iterdir()) == ["corpus.txt", "vocab.txt"]
 
 
@@ -618,14 +554,6 @@ def test_a_broken_plan_is_a_sentence(tmp_path, corpus, plan):
     (tmp_path / "out.unfinished" / "plan.json").write_text(plan)
     with pytest.raises(ValueError, match="delete .*to begin again|delete the folder .* and begin again"):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-
-
-def test_a_link_in_the_place_of_the_unfinished_folder_is_refused(tmp_path, corpus):
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "out.unfinished").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ValueError, match=r"out\.unfinished is a link, .* delete the link"):
-        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_unfinished_work_of_other_settings_is_refused_with_the_differences(tmp_path, corpus, monkeypatch):
@@ -651,10 +579,8 @@ def test_two_runs_do_not_share_a_folder(tmp_path, corpus, monkeypatch):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
 
 
-def test_lines_that_cannot_be_read_stop_the_work_or_are_counted(tmp_path, corpus):
+def test_lines_that_cannot_be_read_are_counted_where_they_may_be_skipped(tmp_path, corpus):
     corpus[0].write_bytes(b"play the a.\n\xff\xfe\n\n" + corpus[0].read_bytes())
-    with pytest.raises(ValueError, match=r"corpus.txt line 2 is not UTF-8 \(byte 0xff\)"):
-        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
     manifest = create_pretraining_data(*corpus, tmp_path / "skipped", errors="skip", **SMALL)
     assert manifest.statistics["lines_skipped"] == 1 and manifest.statistics["documents"] == 11
     assert "skipped: 1 lines" in script.summary("out", manifest)

@@ -339,6 +339,99 @@ REFUSED = {
         {"dataset": {"label_separator": ""}},
         "dataset.label_separator='' separates nothing; give a text such as \";\", or leave it out.",
     ),
+    "an unknown padding": (
+        PretrainingConfig,
+        {"padding": "no"},
+        "padding='no' is not known; choose one of auto,",
+    ),
+    "rows without packing": (
+        PretrainingConfig,
+        {"packed_rows": 4},
+        "packed_rows=4 cannot be combined with padding='auto'",
+    ),
+    "no rows": (PretrainingConfig, {"padding": "pack", "packed_rows": 0}, "packed_rows=0 must be positive."),
+    "rows of many numbers under XLA": (
+        PretrainingConfig,
+        {"padding": "pack", "jit_compile": True},
+        "takes as many rows as each batch needs: give packed_rows",
+    ),
+    "packed rows of many lengths": (
+        PretrainingConfig,
+        {"padding": "pack", "packed_rows": 8, "length_buckets": [32]},
+        "needs batches of one shape",
+    ),
+    "a phase of warm-up alone": (
+        PretrainingConfig,
+        {"phases": [{}, {"num_train_steps": 5, "num_warmup_steps": 10}]},
+        "phases.1: num_warmup_steps=10 must lie between 0 and num_train_steps=5",
+    ),
+    "more frozen layers than there are": (
+        FinetuningConfig,
+        {"encoder": "bert_tiny", "frozen": {"layers": 3}},
+        "frozen.layers=3 is more than the encoder's num_hidden_layers=2",
+    ),
+    "rates of layers that are all frozen": (
+        FinetuningConfig,
+        {"encoder": "bert_tiny", "frozen": {"layers": 2}, "optimizer": {"layer_decay": 0.9}},
+        "layer_decay=0.9 needs a layer that is trained, but frozen.layers=2 freezes all",
+    ),
+    "fewer frozen layers than none": (
+        FinetuningConfig,
+        {"frozen": {"layers": -1}},
+        "frozen.layers=-1 must not be negative",
+    ),
+    "frozen layers with adapters": (
+        FinetuningConfig,
+        {"lora": {}, "frozen": {"layers": 1}},
+        "lora freezes the whole encoder: leave out",
+    ),
+    "new layers with adapters": (
+        FinetuningConfig,
+        {"lora": {}, "reinit_layers": 2},
+        "reinit_layers=2 layers would keep random numbers",
+    ),
+    "adapters of no rank": (FinetuningConfig, {"lora": {"rank": 0}}, "lora.rank=0 must be positive"),
+    "adapters without effect": (FinetuningConfig, {"lora": {"alpha": 0}}, "lora.alpha=0.0 must be positive"),
+    "adapters that drop all": (
+        FinetuningConfig,
+        {"lora": {"dropout": 1}},
+        "lora.dropout=1.0 must be at least 0 and below 1",
+    ),
+    "adapters of nothing": (
+        FinetuningConfig,
+        {"lora": {"targets": []}},
+        "names no projection; choose some of",
+    ),
+    "adapters of the unknown": (
+        FinetuningConfig,
+        {"lora": {"targets": ["quer"]}},
+        "holds 'quer', which is not known",
+    ),
+    "adapters twice": (
+        FinetuningConfig,
+        {"lora": {"targets": ["key", "key"]}},
+        "holds 'key', which is not known or",
+    ),
+    "a cold teacher": (
+        FinetuningConfig,
+        {"distillation": {"temperature": 0}},
+        "distillation.temperature=0.0 must lie between 0.001 and 1000.",
+    ),
+    "a loss below zero": (
+        FinetuningConfig,
+        {"distillation": {"hidden_weight": -1}},
+        "distillation.hidden_weight=-1.0 must lie between 0 and 1e+06.",
+    ),
+    "a teacher of nothing": (
+        FinetuningConfig,
+        {"distillation": {"soft_label_weight": 0}},
+        "distillation needs something to learn from the teacher: set one of",
+    ),
+    "a layer before the first": (
+        FinetuningConfig,
+        {"distillation": {"init_layers": [0, -1]}},
+        "distillation.init_layers=[0, -1]: layers are counted from 0.",
+    ),
     "unknown file format": (
         FinetuningConfig,
         {"dataset": {"file_format": "xml"}},

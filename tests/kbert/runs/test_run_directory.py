@@ -107,11 +107,6 @@ def test_a_broken_run_is_named(run, name, content):
         RunDirectory(run.path)
 
 
-def test_a_run_without_a_checkpoint_says_so(run):
-    with pytest.raises(ValueError, match="holds no checkpoint yet; train until the first one is sa"):
-        run.load_model()
-
-
 def test_the_run_is_its_folder_alone(pretraining_run, tmp_path):
     """Copied elsewhere, it still gives task, vocabulary and weights."""
     copy = RunDirectory(shutil.copytree(pretraining_run.path, tmp_path / "copy"))

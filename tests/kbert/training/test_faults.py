@@ -105,17 +105,6 @@ def test_a_disk_that_stays_full_loses_the_best_and_says_so(tmp_path, monkeypatch
     assert RunDirectory(tmp_path / "short").checkpoint("best").name == "step-00000004"
 
 
-def test_a_full_disk_at_the_metrics_is_a_warning_and_the_lines_come_later(
-    undisturbed, tmp_path, monkeypatch, caplog
-):
-    _, run, writes = undisturbed
-    fail_at = writes.index("write metrics.jsonl")
-    with FailingDisk(tmp_path / "run", fail_at).at_work(monkeypatch):
-        _, full = one_weight.train_one_weight(tmp_path / "run")
-    assert "METRICS NOT WRITTEN (No space left on device): 1 line(s) are kept and" in caplog.text
-    assert_same_runs(full, run)
-
-
 def test_a_second_process_is_refused_before_it_touches_anything(tmp_path):
     _, run = one_weight.train_one_weight(tmp_path / "run", num_steps=4)
     before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}

@@ -147,16 +147,6 @@ with writer(sys.argv[1]) as open_writer:
     assert [path.name for path in tmp_path.iterdir()] == ["out"], "and clears away what was left"
 
 
-def test_a_relative_output_dir_and_a_link_to_a_folder_work(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    write_ten("out")
-    write_ten("link")
-    assert read_manifest(tmp_path / "out") == read_manifest(tmp_path / "elsewhere")
-    assert (tmp_path / "link").is_symlink()
-
-
 def test_overwrite_replaces_the_old_records_once_the_new_are_whole(tmp_path):
     write_ten(tmp_path / "out", num_shards=5)
     with writer(tmp_path / "out", overwrite=True) as open_writer:

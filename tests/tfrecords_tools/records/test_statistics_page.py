@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from kbert.features import Feature, encoder_features, pretraining_features
-from kbert.manifest import read_manifest
 from tests.html_checks import read_page
 from tests.tfrecords_tools import small_corpus
 from tests.tfrecords_tools.records.test_record_statistics import LENGTH, PREDICTIONS, random_batch
@@ -139,20 +138,6 @@ def test_labels_have_names_and_the_best_constant_answer(write):
     assert "Length of the second text" not in text
 
 
-def test_lengths_are_told_in_numbers(write):
-    """Lengths 3, 4 and 3 of 8."""
-    text = words_of(page_of(labelled(write)))
-    for words in (
-        "41.7% of the places hold text",
-        "3.3 tokens on average",
-        "3 half are at most",
-        "4 95% are at most",
-        "0.0% at the full length of 8",
-        "25.00% unknown ([UNK])",
-    ):
-        assert words in text, words
-
-
 def test_all_text_is_escaped(write):
     hostile = "<script>alert('boo')</script>\"&"
     vocabulary = type(VOCABULARY)(
@@ -206,16 +191,3 @@ def test_statistics_that_do_not_fit_are_refused(write, content, sentence):
     with pytest.raises(ValueError, match=sentence):
         draw_statistics(directory)
     assert page_of(directory) == page
-
-
-def test_the_files_are_part_of_a_set_of_records(write):
-    directory = labelled(write)
-    assert read_manifest(labelled(write)) == read_manifest(directory)  # overwritten, so not foreign
-    assert sorted(path.name for path in directory.iterdir()) == [
-        "manifest.json",
-        "sequence_classification-00000-of-00002.tfrecord",
-        "sequence_classification-00001-of-00002.tfrecord",
-        "statistics.html",
-        "statistics.json",
-        "vocab.txt",
-    ]

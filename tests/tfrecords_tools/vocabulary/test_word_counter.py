@@ -1,8 +1,5 @@
 """Counting the words of a corpus: what is counted, and that neither cutting nor memory change it."""
 
-import bz2
-import gzip
-import json
 import random
 from collections import Counter
 
@@ -12,7 +9,6 @@ from tests.kbert.tokenization import reference_tokenizer
 from tfrecords_tools.corpus.documents import TextFormat
 from tfrecords_tools.vocabulary import word_counter
 from tfrecords_tools.vocabulary.word_counter import count_words
-from tfrecords_tools.work.worker_pool import WorkerPool
 
 TEXT = """The cat sat, and the Café was full.
 
@@ -44,15 +40,6 @@ def test_the_words_counted_are_those_wordpiece_sees(corpus, do_lower_case):
     assert count_words([corpus], do_lower_case).counts == expected_counts(TEXT, do_lower_case)
 
 
-def test_all_kinds_of_files_are_counted(corpus, tmp_path):
-    objects = tmp_path / "objects.jsonl.bz2"
-    objects.write_bytes(bz2.compress(json.dumps({"id": "not counted", "body": TEXT}).encode() + b"\n"))
-    zipped = tmp_path / "zipped.txt.gz"
-    zipped.write_bytes(gzip.compress(TEXT.encode("utf-8")))
-    counted = count_words([corpus, objects, zipped], True, text_format=TextFormat(text_field="body"))
-    assert counted.counts == Counter({word: 3 * count for word, count in expected_counts(TEXT).items()})
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("unit_bytes", [20, 5000])
 def test_cutting_into_units_makes_no_difference(tmp_path, monkeypatch, unit_bytes):
@@ -62,15 +49,6 @@ def test_cutting_into_units_makes_no_difference(tmp_path, monkeypatch, unit_byte
     path.write_text("\n".join(lines), encoding="utf-8")
     monkeypatch.setattr(word_counter, "UNIT_BYTES", unit_bytes)
     assert count_words([path], True).counts == expected_counts("\n".join(lines))
-
-
-def test_batches_and_full_buffers_make_no_difference(tmp_path, monkeypatch):
-    text = "\n".join(random_lines(300, 200))
-    path = tmp_path / "corpus.txt"
-    path.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(word_counter, "_CHUNKS_AT_ONCE", 30)
-    monkeypatch.setattr(word_counter, "_BYTES_PER_SPLIT", 50)
-    assert count_words([path], True).counts == expected_counts(text)
 
 
 def test_words_of_more_than_200_characters_are_left_out(tmp_path):
@@ -120,24 +98,3 @@ def test_lines_may_be_skipped_and_are_reported(broken):
 
 
 # ------------------------------------------------------------------------------ many processes
-
-
-class PoolOfOtherOrder(WorkerPool):
-    """As if several workers did the work: each unit is pickled there and back, the last one is done first."""
-
-    def map(self, function, items):
-        import pickle
-
-        items = pickle.loads(pickle.dumps(list(items)))
-        answers = {index: function(item) for index, item in reversed(list(enumerate(items)))}
-        yield from (pickle.loads(pickle.dumps(answers[index])) for index in range(len(items)))
-
-
-def test_the_order_of_the_work_makes_no_difference(tmp_path, monkeypatch):
-    text = "\n".join(random_lines(300, 200))
-    path = tmp_path / "corpus.txt"
-    path.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(word_counter, "UNIT_BYTES", 500)
-    for cap in (50, 10_000):
-        one, other = (count_words([path], True, cap, pool=pool) for pool in (None, PoolOfOtherOrder(1)))
-        assert (one.counts, one.highest_dropped_count) == (other.counts, other.highest_dropped_count)

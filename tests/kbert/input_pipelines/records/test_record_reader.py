@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines.masking import PieceMasker
@@ -97,17 +96,6 @@ def test_a_share_resumes_where_it_was(records):
         return record_reader.training_batches(directory, manifest, 6, 1, start_example, share=Share(3, 1))
 
     assert_same_batches(batches(start_batch * 6).take(8), batches(0).skip(start_batch).take(8))
-
-
-def test_shares_differ_by_their_contexts_fields_alone(records):
-    """What tf.distribute hands to a worker's input function does as a share."""
-    directory, manifest, _ = records
-    context = tf.distribute.InputContext(num_input_pipelines=2, input_pipeline_id=1)
-    both = [
-        record_reader.training_batches(directory, manifest, 4, 1, share=share).take(5)
-        for share in (context, Share(2, 1))
-    ]
-    assert_same_batches(*both)
 
 
 @pytest.mark.slow
@@ -260,6 +248,7 @@ def test_an_evaluation_has_the_same_masks_every_time_and_with_every_batch_size(u
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_replicas_and_xla_take_masked_batches():
     """A mirrored strategy over two CPU devices, in a process of its own."""
     result = warm_processes.run_script("tests.kbert.input_pipelines.records.mirrored_masks")

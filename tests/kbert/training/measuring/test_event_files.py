@@ -49,14 +49,6 @@ def test_a_resumed_run_shows_every_step_once(tmp_path):
     assert len(events(tmp_path / "eval")) == 1
 
 
-def test_files_of_others_stay(tmp_path):
-    (tmp_path / "train").mkdir()
-    other = tmp_path / "train" / "events.out.tfevents.1700000000.host.profile"
-    other.write_bytes(b"")
-    EventFiles(tmp_path, LINES)
-    assert other.exists()
-
-
 def test_a_folder_that_cannot_be_written_is_a_warning(tmp_path, caplog):
     (tmp_path / "train").write_text("a file in its place")
     files = EventFiles(tmp_path, LINES)

@@ -90,18 +90,6 @@ def test_the_line_for_people_says_speed_share_and_time_left(metrics_file, clock,
     )
 
 
-def test_a_share_above_the_peak_is_left_out(metrics_file, clock):
-    progress = TrainingProgress(
-        metrics_file, 100, 8, 0, clock, count_flops=lambda work: work.tokens, peak=PeakFlops(100.0, "")
-    )
-    for step, tokens in ((10, 1000), (20, 2010)):
-        clock.now += 10
-        progress.train(step, {"loss": 1.0}, 1e-4, work(tokens))
-    within, above = strictly_read(metrics_file)
-    assert within["share_of_peak"] == 1.0
-    assert above["flops_per_second"] == 201.0 and "share_of_peak" not in above
-
-
 def test_a_time_budget_bounds_the_time_left(metrics_file, clock, caplog):
     progress = TrainingProgress(metrics_file, 1000, 8, 0, clock)
     with caplog.at_level(logging.INFO, logger="absl"):
