@@ -226,25 +226,19 @@ def test_what_is_stopped_goes_on_and_gives_the_same_bytes(tmp_path, small_blocks
     files, _ = write_numbered_corpus(tmp_path)
     create_pretraining_data(*files, tmp_path / "whole", **SMALL)
     real, done = getattr(stage_runner, stage), []
-
-    def stopped_half_way(job, piece, *arguments):
-        if len(done) == 2:
-            monkeypatch.setattr(
-                pretraining_stages, "write_json", lambda *_: (_ for _ in ()).throw(OSError("full"))
-            )
-        real(job, piece, *arguments)
-        done.append(piece)
-
     with monkeypatch.context() as patch:
+
+        def stopped_half_way(job, piece, *arguments):
+            if len(done) == 2:
+                patch.setattr(
+                    pretraining_stages, "write_json", lambda *_: (_ for _ in ()).throw(OSError("full"))
+                )
+            real(job, piece, *arguments)
+            done.append(piece)
+
         patch.setattr(stage_runner, stage, stopped_half_way)
         with pytest.raises(OSError, match="full"):
             create_pretraining_data(*files, tmp_path / "out", **SMALL)
-    monkeypatch.undo()
-    for module in (pretraining_stages, stage_runner):
-        monkeypatch.setattr(module, "BLOCK_BYTES", 300)
-    monkeypatch.setattr(stage_runner, "PARTNER_BLOCKS", 2)
-    monkeypatch.setattr(stage_runner, "BUCKET_BYTES", 2000)
-    monkeypatch.setattr(pretraining_stages, "_EXAMPLES_AT_ONCE", 7)
     assert not (tmp_path / "out").exists() and len(done) == 2
     again = []
     monkeypatch.setattr(

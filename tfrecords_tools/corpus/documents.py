@@ -67,8 +67,6 @@ def plan_units(files, unit_bytes: int) -> list[Unit]:
       files: those that `input_files` returns. A compressed file makes one unit, an empty file none.
       unit_bytes: the size of a unit, for files that are not compressed.
     """
-    if unit_bytes < 1:
-        raise ValueError(f"unit_bytes={unit_bytes} must be at least 1.")
     units = []
     for file in files:
         size = Path(file).stat().st_size

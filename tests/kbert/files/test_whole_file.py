@@ -86,24 +86,6 @@ def test_a_kill_between_the_two_renames_loses_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "model"]
 
 
-def test_names_are_new_each_time_and_a_link_to_elsewhere_is_left_alone(tmp_path):
-    """Where others may write, a link of a name that can be foreseen would let them choose what is written."""
-    elsewhere, path = tmp_path / "elsewhere", tmp_path / "page.html"
-    elsewhere.write_text("precious")
-    names = set()
-    for make in (whole_file, whole_file, whole_folder):
-        with pytest.raises(RuntimeError), make(path) as aside:
-            names.add(aside.name)
-            raise RuntimeError
-    assert len(names) == 3
-
-    for name in names:
-        (tmp_path / name).symlink_to(elsewhere)
-    write_text("page", path)
-    assert (elsewhere.read_text(), path.read_text()) == ("precious", "page")
-    assert all((tmp_path / name).is_symlink() for name in names)
-
-
 @pytest.mark.parametrize("kind", [whole_file, whole_folder])
 def test_a_name_that_is_taken_is_never_written_through(tmp_path, monkeypatch, kind):
     monkeypatch.setattr("secrets.token_hex", lambda size: "0" * 2 * size)

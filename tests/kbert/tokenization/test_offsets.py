@@ -185,6 +185,3 @@ def test_short_rows_of_broken_bytes_have_the_places_of_the_reference(do_lower_ca
     received = rows_of(tokenizers[do_lower_case].with_offsets(tf.constant([rows[place] for place in known])))
     assert received == expected_pieces([texts[place] for place in known], do_lower_case)
     assert sum(text.encode("utf-8") != row for text, row in zip(texts, rows, strict=True)) > 2_000
-
-
-# ------------------------------------------------------------------------------ what spans promise

@@ -91,9 +91,3 @@ def pairs(number, seed):
 @both_casings
 def test_pairs_of_characters_have_the_places_of_the_reference(do_lower_case):
     assert texts_with_other_places(pairs(5_000, seed=1), do_lower_case) == []
-
-
-@pytest.mark.exhaustive
-@both_casings
-def test_very_many_pairs_have_the_places_of_the_reference(do_lower_case):
-    assert texts_with_other_places(pairs(500_000, seed=2), do_lower_case) == []

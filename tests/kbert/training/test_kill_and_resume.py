@@ -125,24 +125,3 @@ def test_pretraining_killed_at_any_moment_ends_with_the_same_bytes(dynamic_recor
     )
     assert kills == 3 and in_writing >= 1
     assert_same_runs(RunDirectory(tmp_path / "whole"), RunDirectory(tmp_path / "killed" / "run"))
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_a_signal_saves_and_says_how_to_go_on(dynamic_records, tmp_path):
-    arguments = ("run_pretraining", PRETRAINING, tmp_path / "run", f"--input_dir={dynamic_records}")
-    for number, code, name in ((signal.SIGTERM, 143, "SIGTERM"), (signal.SIGINT, 130, "SIGINT")):
-        process = Process(*arguments)
-        lines = process.num_lines()
-        assert process.wait_until(lambda process=process, lines=lines: process.num_lines() > lines)
-        process.send(number)
-        exit_code, errors = process.finish()
-        assert exit_code == code, errors
-        sentence = errors.strip().splitlines()[-1]
-        step = process.newest_step()
-        assert sentence == (
-            f"stopped by {name} at step {step} of 60; everything is saved in {tmp_path / 'run'}, and the "
-            "same command continues from there."
-        )
-    run_pretraining(PRETRAINING, tmp_path / "run", dynamic_records)
-    assert RunDirectory(tmp_path / "run").checkpoint().name == "step-00000060"

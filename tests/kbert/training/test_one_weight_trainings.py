@@ -114,20 +114,6 @@ def test_patience_and_the_best_survive_a_stop(tmp_path, monkeypatch):
     assert_same_runs(run, whole)
 
 
-def test_the_time_in_training_is_that_of_all_processes(whole, tmp_path):
-    run_dir = shutil.copytree(whole[1].path, tmp_path / "run")
-    checkpoints = checkpoint.list_checkpoints(run_dir / "checkpoints")
-    shutil.rmtree(checkpoints[-1])
-    state_file = checkpoints[-2] / "state.json"
-    state = checkpoint.read_state(checkpoints[-2]) | {"elapsed_seconds": 1000.0}
-    state["progress"]["elapsed_seconds"] = 1000.0
-    checkpoint._write_state(state_file, state)
-    _, run = train(run_dir)
-    resumed = checkpoint.read_state(run.checkpoint("last"))
-    assert 1000.0 < resumed["elapsed_seconds"] < 1100.0
-    assert 1000.0 < read_metrics(run.metrics_file)[-1]["elapsed_seconds"] < 1100.0
-
-
 def test_a_damaged_newest_checkpoint_costs_only_time(whole, tmp_path, caplog):
     path = shutil.copytree(whole[1].path, tmp_path / "run")
     weights = path / "checkpoints" / "step-00000014" / "model.safetensors"

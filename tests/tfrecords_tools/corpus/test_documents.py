@@ -2,7 +2,6 @@ import bz2
 import gzip
 import json
 import lzma
-import pickle
 import random
 import sys
 import tracemalloc
@@ -350,25 +349,3 @@ def test_a_failing_disk_is_no_damaged_file(tmp_path, monkeypatch):
     monkeypatch.setattr(bz2.BZ2File, "read1", read1)
     with pytest.raises(OSError, match="Input/output error"):
         read_all(path, TextFormat(errors="skip"))
-
-
-# ------------------------------------------------------------------------------ problems
-
-
-def test_problems_of_workers_add_up_and_the_first_five_are_named(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"good\n\n\xff\n" * 8)
-    collectors = []
-    for unit in plan_units([path], 16):
-        problems = Problems()
-        list(read_documents(unit, TextFormat(errors="skip"), problems))
-        collectors.append(pickle.loads(pickle.dumps(problems)))
-    collectors = [Problems.from_json(json.loads(json.dumps(found.to_json()))) for found in collectors]
-    merged = Problems.merge(collectors)
-    assert merged.count == 8
-    assert merged.summary() == [
-        "lines left out, not UTF-8: 8",
-        *[f"  {path} line {number} is not UTF-8 (byte 0xff)" for number in (3, 6, 9, 12, 15)],
-        "  and 3 more",
-    ]
-    assert Problems().summary() == []

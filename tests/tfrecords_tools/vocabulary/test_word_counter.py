@@ -95,6 +95,3 @@ def test_lines_may_be_skipped_and_are_reported(broken):
     assert counted.counts == {"good": 2, "again": 1}
     assert counted.problems.count == 1
     assert "broken.txt line 2" in "\n".join(counted.problems.summary())
-
-
-# ------------------------------------------------------------------------------ many processes

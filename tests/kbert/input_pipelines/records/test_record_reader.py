@@ -1,7 +1,5 @@
 """What reading promises: every record once an epoch, the same batches again, fixed shapes, fair shares."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,6 @@ from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines.masking import PieceMasker
 from kbert.input_pipelines.records import record_reader
 from kbert.input_pipelines.records.record_shares import Share
-from tests import warm_processes
 from tests.kbert.input_pipelines.records import small_records
 
 SIZES = (9, 2, 14, 0, 12)
@@ -245,14 +242,3 @@ def test_an_evaluation_has_the_same_masks_every_time_and_with_every_batch_size(u
         for name, value in expected.items():
             np.testing.assert_array_equal(received[name], value, err_msg=name)
     assert len({tuple(row) for row in expected["masked_lm_positions"].tolist()}) > NUMBER // 2
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_replicas_and_xla_take_masked_batches():
-    """A mirrored strategy over two CPU devices, in a process of its own."""
-    result = warm_processes.run_script("tests.kbert.input_pipelines.records.mirrored_masks")
-    assert result.returncode == 0, result.stderr
-    answer = json.loads(result.stdout)
-    assert answer["shapes"] == [[4, small_records.LENGTH], [4, small_records.LENGTH]]
-    assert answer["both_halves_are_the_batch"] and answer["compiled_sum_is_right"]

@@ -143,9 +143,6 @@ def test_a_slurm_step_that_cannot_be_read_is_refused(changes, sentence):
     assert sentence in str(error.value)
 
 
-# -------------------------------------------------------------------------------------------- chief
-
-
 # ------------------------------------------------------------------------------------------- shares
 
 

@@ -130,14 +130,6 @@ def test_workers_take_the_steps_of_one(one_process, with_fewer_bits):
 
 @pytest.mark.exhaustive
 @pytest.mark.slow
-def test_four_replicas_take_the_steps_of_one(one_process):
-    (answer,) = losses(1, ("mirrored", 4, {"whole": WHOLE}))
-    assert answer["num_replicas"] == 4 and answer["replicas_agree"]
-    np.testing.assert_allclose(answer["whole"], one_process[1]["whole"], atol=1e-4)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_neither_xla_nor_precision_nor_strategy_changes_what_is_learnt(name, one_process):
     """The matrix of strategy x XLA x precision, with parts in float16."""
