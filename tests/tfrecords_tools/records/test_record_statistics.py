@@ -170,13 +170,3 @@ def test_labels_are_counted_once_a_text_however_many_windows_it_has():
     labelled = {"label_ids": np.array([1, 1, 1, 0, 1]), "window_numbers": np.array([0, 1, 2, 0, 0])}
     values = counted(batch | labelled, features=features).to_json(VOCABULARY)
     assert values["labels"] == [1, 2] and values["records"] == 5
-
-
-def test_an_example_may_have_several_sequences():
-    features = {name: Feature("int32", (2, 4)) for name in ("input_ids", "input_mask", "segment_ids")}
-    ids = np.array([[[2, 5, 6, 3], [2, 5, 3, 0]], [[2, 3, 0, 0], [2, 5, 6, 3]], [[2, 5, 6, 3], [2, 5, 6, 3]]])
-    batch = {"input_ids": ids, "input_mask": (ids > 0).astype(np.int32), "segment_ids": 0 * ids}
-    values = counted(batch, features=features).to_json(VOCABULARY)
-    assert (values["records"], values["sequences"]) == (3, 6)
-    assert values["lengths"] == [0, 0, 1, 1, 4]
-    assert values["fill_rate"] == round(21 / 24, 6)
