@@ -21,6 +21,7 @@ load, it ends the server with code 143, and Ctrl-C with code 130.
 from absl import flags
 
 from kbert.cli import script
+from kbert.extras import require
 
 from .server.limits import Limits
 
@@ -28,6 +29,7 @@ _LAST_PORT = 65535
 
 
 def main() -> None:
+    require("serve", "kbert serve")
     _check_models()
     # TensorFlow loads here, after all checks that do not need it.
     from .server.running import serve_until_signal

@@ -22,6 +22,7 @@ from absl import flags
 
 from kbert.cli import script
 from kbert.cli.progress import Progress
+from kbert.extras import require
 from kbert.files.text_file import read_lines
 from kbert.inference.answer_files import TABLES, check_answer_file, form_of, require_cells, write_answers
 from kbert.input_pipelines.unlabelled_columns import (
@@ -47,6 +48,7 @@ _DEFAULT_SERVERS = {"grpc": "localhost:8500", "rest": "localhost:8501"}
 
 def main() -> None:
     given = flags.FLAGS
+    require("serve", "kbert client")
     settings = _settings(given.setting)
     num_lines = _check_files()
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert.cli import script
+from kbert.extras import require
 
 FLAGS = flags.FLAGS
 
@@ -35,6 +36,8 @@ def define_flags():
 
 
 def main():
+    for extra in ("litert", "serve"):
+        require(extra, "kbert quickstart")
     directory, train_file = Path(FLAGS.directory), FLAGS.train_file and Path(FLAGS.train_file)
     # Late: they bring NumPy along, which --help and a wrong flag do not need.
     if FLAGS.init_checkpoint:

@@ -123,7 +123,7 @@ def test_files_that_take_texts_and_what_they_read_otherwise(finetuned_run, tmp_p
     ]
     assert [(one["place"], one["read"]) for one in found["read_otherwise"]] == [(1, "[UNK]"), (2, "[UNK]")]
     assert list(found["reasons"].values()) == [1, 1]
-    rows = MediaPipeTokenizer(export / "vocab.txt", 16)(["jump the a", "jumpéd <b>", "walk\u00a0the"])
+    rows = MediaPipeTokenizer(finetuned_run.vocabulary(), 16)(["jump the a", "jumpéd <b>", "walk\u00a0the"])
     model = LiteRTModel(export / "model_float32.tflite", finetuned_run.vocabulary())
     given = finetuned_run.task().given_ids(model.answer_ids(rows))
     assert found["metrics"]["accuracy"] == pytest.approx(np.mean(np.asarray(given) == [1, 0, 1]))
@@ -225,7 +225,7 @@ def test_a_checkpoint_with_its_head_is_exported_as_the_run_is(exported, labelled
     loaded, options = kbert.load(tmp_path / "folder"), {"eval_file": labelled_files[1]}
     config = dataclasses.replace(run.config, encoder=None)
     for wrong, sentence in (
-        ({"task": "token_classification"}, "for the task token_classification, but .* a sequence_class"),
+        ({"task": "token_classification"}, "for the task token_classification, but .* of sequence_class"),
         (
             {"dataset": dataclasses.replace(config.dataset, labels=("x", "loud"))},
             r"the labels \['x', 'loud'\]",

@@ -521,7 +521,7 @@ def test_a_head_that_kbert_lacks_can_be_left_out(tmp_path):
     tensors = load_file(folder / "model.safetensors") | head
     foreign_files.write_safetensors(folder / "model.safetensors", tensors)
     edit_config(folder, architectures=["DistilBertForSequenceClassification"])
-    with pytest.raises(ValueError, match="a DistilBertForSequenceClassification does not have: pre_class"):
+    with pytest.raises(ValueError, match="DistilBertForSequenceClassification does not have: pre_class"):
         read_checkpoint(folder)
     checkpoint = read_checkpoint(folder, allow_unmatched=["pre_classifier.*"])
     assert checkpoint.task == "encoder" and len(checkpoint.report.left_over) == 1
