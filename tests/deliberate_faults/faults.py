@@ -294,7 +294,7 @@ _TRAINING = (
         "one layer too few is frozen", "FrozenConfig.holds",
         "lambda original: lambda self, name: "
         "original(dataclasses.replace(self, layers=max(self.layers - 1, 0)), name)",
-        "kbert/training/test_frozen.py::test_names_and_numbers_of_what_is_frozen_are_those_of_a_model",
+        "kbert/training/test_frozen.py::test_as_many_layers_are_frozen_as_asked_for",
     ),
     _fault(
         "means are sums", "means",
