@@ -27,7 +27,8 @@ from benchmarks.report import beside_best_peer, close, machine, markdown
 from benchmarks.workers.contestants import alternate, started
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags
 from kbert import command_line
-from tfrecords_tools.corpus.documents import input_files, read_lines
+from kbert.files.text_file import read_lines
+from tfrecords_tools.corpus.documents import input_files
 
 FLAGS = flags.FLAGS
 
@@ -69,7 +70,8 @@ def main(argv):
         files = text_files(FLAGS.input_files, folder)
         vocab_file = vocabulary_file(FLAGS.vocab_file, files, 8000, folder)
         lines = draw_lines(
-            [line for file in input_files(files) for line in read_lines(file) if line], FLAGS.megabytes * 1e6
+            [line for file in input_files(files) for line in map(str.strip, read_lines(file)) if line],
+            FLAGS.megabytes * 1e6,
         )
         lines_file = Path(folder, "drawn.txt")
         lines_file.write_text("\n".join(lines), encoding="utf-8")
