@@ -28,7 +28,7 @@ from benchmarks.workers.contestants import alternate, started
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags
 from kbert.cli import script
 from kbert.files.text_file import read_lines
-from tfrecords_tools.corpus.documents import input_files
+from tfrecords_tools.corpus.corpus_files import input_files
 
 FLAGS = flags.FLAGS
 
