@@ -6,7 +6,7 @@ import re
 from kbert.cli.commands import modules
 from kbert.config import FinetuningConfig, PretrainingConfig, load_config
 from tests.docs.markdown import REPOSITORY
-from tests.docs.script_flags import flags_of, script_file
+from tests.docs.script_flags import OF_EVERY_SCRIPT, flags_of, is_required, script_file
 
 # Programs and modules of others that pages may show; nothing of theirs is checked.
 OTHERS = {"pip", "cd", "curl", "docker", "echo", "head", "awk", "."}
@@ -15,7 +15,6 @@ OTHER_SCRIPTS = {"evaluate-v2.0.py"}  # SQuAD's official one
 # Words that stand for a value of the reader's own, or for what is left out.
 _LEFT_OUT = "..."
 _PLACEHOLDER = re.compile(r"[A-Z][A-Z_0-9]*|.*\.\.\..*|<.*>")
-_NUMBERS = {"integer": int, "float": float}
 
 
 def faults(words: list[str], is_complete: bool) -> list[str]:
@@ -88,16 +87,19 @@ def script_faults(module: str, words: list[str], is_complete: bool) -> list[str]
             is_complete = False
             continue
         name, separator, value = word.removeprefix("--").partition("=")
-        flag = known.get(name) or (known.get(name.removeprefix("no")) if name.startswith("no") else None)
+        if name in OF_EVERY_SCRIPT:
+            is_complete = False
+            continue
+        flag = known.get(name, known.get(name.removeprefix("no")))
         if not word.startswith("--") or flag is None:
             found.append(f"{module} has no flag {word}")
             continue
         values.setdefault(name, []).append(value)
-        if is_complete and not separator and flag.kind != "bool" and name not in ("help", "helpfull"):
+        if is_complete and not separator and not flag.boolean:
             found.append(f"{module}: {word} needs a value")
         found += _value_faults(word, flag, value)
-    if is_complete and not {"help", "helpfull"} & values.keys():
-        missing = [name for name, flag in known.items() if flag.required and name not in values]
+    if is_complete:
+        missing = [name for name, flag in known.items() if is_required(flag) and name not in values]
         found += [f"{module}: --{name} is missing" for name in missing]
     return found + _config_faults(module, values)
 
@@ -105,13 +107,12 @@ def script_faults(module: str, words: list[str], is_complete: bool) -> list[str]
 def _value_faults(word, flag, value):
     if not value or _PLACEHOLDER.fullmatch(value):
         return []
-    if flag.choices and not set(re.split(r"[|,]", value)) <= set(flag.choices):
-        return [f"{word}: not among {', '.join(flag.choices)}"]
-    if flag.kind in _NUMBERS:
-        try:
-            _NUMBERS[flag.kind](value)
-        except ValueError:
-            return [f"{word}: no {flag.kind}"]
+    is_choice = hasattr(flag.parser, "enum_values")  # a page may show several: auto|on|off
+    try:
+        for one in re.split(r"[|,]", value) if is_choice else [value]:
+            flag.parser.parse(one)
+    except ValueError as error:
+        return [f"{word}: {error}"]
     return []
 
 

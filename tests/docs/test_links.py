@@ -8,7 +8,7 @@ import pytest
 import kbert
 from kbert.config import FinetuningConfig, PretrainingConfig
 from kbert.config.plain_values import from_dict
-from tests.docs.markdown import REPOSITORY, anchors, blocks, inline_code, links, pages, prose, read
+from tests.docs.markdown import REPOSITORY, anchors, blocks, inline_code, links, pages, read
 
 # kbert.json lies beside an export; the others are packages of Kotlin.
 FILES = {"json", "tokenizer", "sample"}
@@ -34,22 +34,10 @@ def test_pages_of_the_site_link_to_pages_of_the_site(page):
         assert ((REPOSITORY / page).parent / link).resolve().is_relative_to(inside), f"{page}: {link}"
 
 
-@pytest.mark.parametrize("page", pages())
-def test_pages_are_linked_and_not_only_named(page):
-    """`docs/x.md` in backticks is a page that nobody can click on."""
-    if page != "CHANGELOG.md":  # it also names pages that have moved since
-        assert re.findall(r"`docs/\w+\.md`", read(page)) == []
-
-
 def test_the_site_lists_every_page_once():
     listed = re.findall(r": ([\w/]+\.md)$", read("mkdocs.yml"), re.MULTILINE)
     there = [page.removeprefix("docs/") for page in pages() if page.startswith("docs/")]
     assert sorted(listed) == sorted(there)
-
-
-def test_headings_have_the_names_that_both_give_them():
-    text = "# A `b`: c\n\n## What [is](x.md) it?\n\n    # no heading\n"
-    assert anchors(text) == {"a-b-c", "what-is-it"}
 
 
 def settings(page):
@@ -83,15 +71,3 @@ def test_names_of_python_are_those_that_there_are(page):
 
 def _is_name(name):
     return name in kbert.__all__ or any((REPOSITORY / "kbert").glob(f"{name}*"))
-
-
-@pytest.mark.parametrize("page", pages())
-def test_every_link_has_both_brackets(page):
-    text = re.sub(r"`[^`]*`", "", prose(read(page)))
-    assert re.findall(r".*\]\([\w/]+\.md\)", re.sub(r"\[[^\]\[]*\]\([^)]*\)", "", text)) == []
-
-
-@pytest.mark.parametrize("page", pages())
-def test_no_link_stands_in_a_block_of_code(page):
-    """There it is text with brackets, which nobody can click on."""
-    assert [block.line for block in blocks(read(page)) if re.search(r"\]\([\w./]+\.md\)", block.text)] == []

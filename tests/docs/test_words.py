@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.docs.markdown import inline_code, pages, prose, read
+from tests.docs.markdown import pages, prose, read
 
 # Words of our own where the field has better ones: positions, tokens, pipeline, again.
 NOT_OURS = re.compile(r"(?i)\b(?:roads?|hops?|anew|walks?|places)\b")
@@ -32,8 +32,3 @@ def test_the_readme_is_one_screen():
 def test_the_readme_has_the_command_that_ci_runs():
     shown = set(re.findall(r"^    (make \S+)", read("README.md"), re.MULTILINE))
     assert {"make quickstart", "make test"} <= shown and "\nmake test\n" in read(".ci/run")
-
-
-def test_both_would_notice():
-    assert NOT_OURS.search("the whole road") and not NOT_OURS.search("a hoppy place")
-    assert [code.text for code in inline_code("A `b c` and\n`d`.\n")] == ["b c", "d"]
