@@ -35,22 +35,6 @@ def test_a_worker_takes_its_steps_and_waiting_for_the_turn_is_in_none(start):
     assert all(0.002 <= second < 0.4 for second in seconds), seconds
 
 
-def test_turns_alternate_and_change_direction():
-    order = []
-
-    class Listed:
-        is_done = False
-
-        def __init__(self, name):
-            self.name = name
-
-        def take_turn(self, num_steps):
-            order.append(self.name * num_steps)
-
-    alternate([Listed("a"), Listed("b"), Listed("c")], 3, 1)
-    assert "".join(order) == "abccbaabc"
-
-
 def test_a_worker_that_is_done_is_passed_over(start):
     short, long = start("short", last_step=3), start("long", last_step=5)
     alternate([short, long], None, 2)
@@ -62,8 +46,3 @@ def test_a_worker_that_dies_is_reported_with_what_it_said(start):
     worker = start("the peer", fails_at=1)
     with pytest.raises(ValueError, match="(?s)the peer ended with exit code 1: .*own complaint"):
         worker.take_turn(5)
-
-
-def test_a_worker_that_never_starts_is_reported():
-    with pytest.raises(ValueError, match="broken ended with exit code 3"):
-        Contestant("broken", [sys.executable, "-c", "raise SystemExit(3)"], {}, threads=1)

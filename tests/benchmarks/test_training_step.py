@@ -32,16 +32,6 @@ def test_medians_leave_out_the_warm_up():
     assert row["gigaflops_per_second"] == pytest.approx(100)
 
 
-def test_random_batches_have_distinct_masked_positions_and_no_special_ids():
-    batches = starting_point.random_batches(2, 3, 16, 5, vocab_size=50)
-    positions = batches["masked_lm_positions"].reshape(-1, 5)
-    assert all(len(set(row)) == 5 for row in positions)
-    assert positions.min() >= 1 and positions.max() < 16
-    assert batches["input_ids"].shape == (2, 3, 16) and batches["input_ids"].min() >= 5
-    again = starting_point.random_batches(2, 3, 16, 5, vocab_size=50)
-    assert all(np.array_equal(values, again[name]) for name, values in batches.items())
-
-
 @pytest.mark.slow
 def test_first_weights_are_the_same_in_every_form(tmp_path):
     from kbert.checkpoints.formats import read_checkpoint

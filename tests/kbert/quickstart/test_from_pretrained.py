@@ -6,7 +6,7 @@ import pytest
 
 from kbert.quickstart import from_pretrained
 from kbert.quickstart.answers import ShownExample
-from kbert.quickstart.from_pretrained import licence_of, quickstart_pretrained
+from kbert.quickstart.from_pretrained import quickstart_pretrained
 from kbert.quickstart.recipe import steps_of
 from tests.docs.command_checks import faults
 
@@ -83,13 +83,3 @@ def test_a_wrong_file_is_refused_before_anything_is_written(tmp_path, encoder, h
     with pytest.raises(ValueError, match=complaint):
         quickstart_pretrained(tmp_path / "run", encoder, data)
     assert not (tmp_path / "run").exists()
-
-
-def test_a_checkpoint_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="nowhere is not a folder; expected an encoder"):
-        quickstart_pretrained(tmp_path / "run", tmp_path / "nowhere")
-
-
-def test_the_licence_is_that_of_the_model_cards_head(tmp_path, encoder):
-    assert licence_of(encoder) == "apache-2.0"
-    assert licence_of(tmp_path) == f"not named in {tmp_path}; ask whoever made it"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from kbert.cli.progress import told_when_silent
 from kbert.config import FinetuningConfig, load_config
 from kbert.quickstart import recipe
 from kbert.quickstart.from_text import paths_in
@@ -40,19 +39,6 @@ def test_a_shell_runs_the_same(name, tmp_path):
         ["sh", recipe.FOLDER / name], env={"PATH": path}, capture_output=True, text=True, check=True
     )
     assert [line.split("\0")[:-1] for line in ran.stdout.splitlines()] == words_of(name)
-
-
-def test_a_folder_with_a_blank_is_one_word():
-    for words in words_of("from_text.sh", run="'my run'"):
-        assert any("my run/" in word for word in words) and faults(words, True) == []
-
-
-def test_the_text_is_found_from_every_folder(monkeypatch):
-    for folder in (REPOSITORY, Path("/")):
-        monkeypatch.chdir(folder)
-        assert (text_folder() / "train.txt.xz").is_file()
-    monkeypatch.chdir(REPOSITORY)
-    assert text_folder() == Path("configs/quickstart/text")
 
 
 def test_the_control_differs_by_from_scratch_and_its_folder_alone():
@@ -93,21 +79,6 @@ def test_a_step_is_shown_and_logged_and_a_failed_one_names_its_log(short_recipe,
     assert log.splitlines() == [line.strip() for line in shown.splitlines() if "  configs/" in line]
     assert f"[ 2] Look\n     $ kbert check-records \\\n         --input_dir={short_recipe}\n" in shown
     assert "holds no" in (short_recipe / "logs" / "02_check-records.log").read_text()
-
-
-def test_steps_speak_for_themselves(short_recipe, caplog):
-    """Every few seconds a line of the quickstart's own stood between those of its steps."""
-    caplog.set_level("INFO", logger="absl")
-    with told_when_silent("kbert quickstart", 0.2), pytest.raises(ValueError, match="step 2"):
-        run_recipe("short.sh", short_recipe)
-    assert len(caplog.records) < 3  # before the first step, on a slow machine
-
-
-def test_what_a_step_says_of_itself(short_recipe, monkeypatch):
-    monkeypatch.setattr(recipe, "_run", lambda command, log: 0)
-    _, step = run_recipe("short.sh", short_recipe)
-    assert step["command"] == f"kbert check-records --input_dir={short_recipe}"
-    assert (step["title"], step["log"]) == ("Look", "logs/02_check-records.log") and step["seconds"] >= 0
 
 
 def test_other_files_are_left_alone_and_an_earlier_quickstart_is_removed(short_recipe, monkeypatch):

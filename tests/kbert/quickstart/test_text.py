@@ -36,10 +36,3 @@ def test_labels_and_modules():
     assert README["rows"] == [len(split) for split in rows]
     assert README["modules"] == [len(names) for names in modules]
     assert sum(README["modules"]) == len(set.union(*modules))
-
-
-def test_its_licence_is_there():
-    text = (TEXT / "LICENSE").read_text(encoding="utf-8")
-    assert (
-        "PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2" in text and "2023 Python Software Foundation" in text
-    )
