@@ -69,23 +69,6 @@ def test_long_texts_and_many_heads_have_a_bound(tmp_path):
         page_of(tmp_path, tokens=["t"] * 600, values=np.zeros((1, 1, 600, 600)), large=[(1, 1), (1, 1)])
 
 
-def test_the_largest_page_is_below_its_bound(tmp_path):
-    """Noise, which no PNG makes small."""
-    values = probabilities(24, 16, 128)
-    page_of(tmp_path, ["token"] * 128, values, [(1 + number, 1) for number in range(24)])
-
-
-def test_a_small_picture_shows_the_largest_of_the_cells_of_a_pixel(tmp_path):
-    values = np.zeros((24, 16, 90, 90), np.float32)
-    values[0, 0, 41, 70] = 1.0
-    small = images(page_of(tmp_path, tokens=["t"] * 90, values=values), "src")
-    side = len(small[0])
-    assert small[0].shape == (side, side) and side**2 * 384 <= 400_000
-    starts = [pixel * 90 // side for pixel in range(side)]
-    row, column = (sum(start <= cell for start in starts) - 1 for cell in (41, 70))
-    assert np.argwhere(small[0]).tolist() == [[row, column]]
-
-
 def test_heads_are_chosen_from_both_ends():
     assert chosen_heads([], [], (6, 12)) == [(6, 1)]
     assert chosen_heads([3, -1, 6], [2, -12], (6, 12)) == [(3, 2), (3, 1), (6, 2), (6, 1)]

@@ -4,8 +4,6 @@ import json
 import re
 from html import unescape
 
-import pytest
-
 from kbert.reports.evaluation_page import write_evaluation_page
 from kbert.reports.pictures import scatter
 from kbert.tasks.pages.content import (
@@ -92,8 +90,3 @@ def test_the_page_has_a_bound_whatever_it_is_given(tmp_path):
     shown = html.count("<article")
     assert 20 < shown < 1000
     assert f"{1000 - shown} more are left out" in html
-
-
-def test_an_unknown_content_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="holds str; expected one of the kinds"):
-        page_of(tmp_path, Section("Text", "", "a text"))

@@ -1,15 +1,12 @@
 """The quickstart's page and table: every measured number is there, and every text is only text."""
 
 import base64
-import copy
 import re
 from html import unescape
 
 import pytest
-from jinja2 import UndefinedError
 
 from kbert.reports.quickstart import results_table, write_page
-from tests.html_checks import Balanced
 
 PNG = b"\x89PNG\r\n\x1a\n a picture"
 
@@ -118,59 +115,11 @@ def test_every_measured_number_and_name_is_on_the_page(page):
     assert missing(MEASURED, text) == []
     assert [item for item in WORDS + ON_THE_PAGE_ONLY if item not in text] == []
     assert all(f'href="{step["log"]}"' in html for step in RESULTS["steps"])
+    assert base64.b64encode(PNG).decode("ascii") in html
+    assert not re.search(r"https?://|<link|<script|@import|url\(", html)
 
 
 def test_every_measured_number_and_name_is_in_the_table():
     table = results_table(RESULTS)
     assert missing(MEASURED, table) == []
     assert [item for item in WORDS if item not in table] == []
-
-
-def test_the_table_stays_under_100_columns():
-    results = copy.deepcopy(RESULTS)
-    results["answers"]["examples"][0]["text"] = results["fill_mask"][0]["text"] = results["steps"][0][
-        "title"
-    ] = "word " * 99
-    results["answers"]["examples"][0]["rows"][0]["label"] = "x" * 120
-    results["classifier"]["verdict"] = "word " * 99
-    assert max(map(len, results_table(results).splitlines())) < 100
-
-
-def replace_texts(value, text):
-    """Every string of the results becomes `text`; names that the code looks up stay."""
-    if isinstance(value, dict):
-        return {key: replace_texts(item, text) for key, item in value.items()}
-    if isinstance(value, list):
-        return [replace_texts(item, text) for item in value]
-    return text if isinstance(value, str) else value
-
-
-def test_every_text_is_escaped(page):
-    hostile = replace_texts(RESULTS, "<script>alert('1')</script>\"&")
-    hostile["paths"] = {"<script>": "<script>"}
-    html = page(hostile)
-    assert "<script" not in html
-    assert "'1'" not in html and '\\"&"' not in html
-    assert "&lt;script&gt;" in html
-    Balanced().check(html)
-
-
-def test_the_page_is_well_formed_and_needs_nothing_else(page):
-    html = page()
-    Balanced().check(html)
-    assert base64.b64encode(PNG).decode("ascii") in html
-    assert not re.search(r"https?://|<link|<script|@import|url\(", html)
-    assert "prefers-color-scheme: dark" in html and 'name="viewport"' in html
-
-
-def test_bars_are_as_long_as_the_accuracies_and_their_lines_as_the_deviations(page):
-    bars = re.findall(r"--share: ([\d.]+); --deviation: ([\d.]+)", page())
-    assert bars == [("0.2030", "0.0000"), ("0.5510", "0.0170"), ("0.6240", "0.0210")]
-
-
-def test_a_failure_leaves_the_previous_page_whole(page, tmp_path):
-    before = page()
-    with pytest.raises(UndefinedError):
-        write_page({}, PNG, tmp_path / "index.html")
-    assert (tmp_path / "index.html").read_text(encoding="utf-8") == before
-    assert [path.name for path in tmp_path.iterdir()] == ["index.html"]

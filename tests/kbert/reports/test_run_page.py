@@ -3,19 +3,17 @@
 import io
 import json
 import re
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from kbert.config import EncoderConfig, FinetuningConfig, LoraConfig, OptimizerConfig, to_dict
-from kbert.reports.line_charts import Chart, Kind, Series, line_chart, thin
+from kbert.config import FinetuningConfig, to_dict
+from kbert.reports.line_charts import thin
 from kbert.reports.run_charts import draw_curves
 from kbert.reports.run_metrics import RunMetrics
 from kbert.reports.run_page import write_run_page
+from tests import warm_processes
 from tests.html_checks import read_page
 
 
@@ -110,38 +108,11 @@ def test_runs_share_their_pictures_and_are_told_apart(run_folder, tmp_path):
     assert not any(row[0] == "eval_batch_size" for row in cells(html))  # the same in both
 
 
-def test_phases_are_marked_where_they_begin(run_folder, tmp_path):
-    lines = [train_line(step, phase=1 + (step > 300)) for step in (100, 200, 300, 400, 500)]
-    assert RunMetrics.read(run_folder("run", lines), "run").phases() == [(300, "phase 2")]
-    html = page_of(tmp_path / "page.html", run=tmp_path / "run")
-    assert len(re.findall(r"> *phase 2 *</text>", html)) == len(captions(html))
-
-
-def test_a_run_under_way_says_how_far_it_is(run_folder, tmp_path):
-    phases = [{"num_train_steps": 900}, {"num_train_steps": None}]
-    by_time = to_dict(OptimizerConfig(decay="budget", train_minutes=52))
-    for config, steps in (
-        ({"num_train_steps": 300}, "200 of 300 steps"),
-        ({"num_train_steps": 100, "phases": phases}, "200 of 1,000 steps"),
-        ({"num_train_steps": 1_000_000, "optimizer": by_time}, "200 steps"),
-    ):
-        html = page_of(tmp_path / "page.html", run=run_folder(steps, LINES, config))
-        assert f"After <b>{steps}</b> in 06:40 of training: on held-out data" in html
-
-
 def test_settings_are_shown_and_names_are_escaped(run_folder, tmp_path):
     config = to_dict(FinetuningConfig(description="a <b>bold</b> run"))
     html = page_of(tmp_path / "page.html", **{"<i>run</i>": run_folder("run", LINES, config)})
     assert "<h1>&lt;i&gt;run&lt;/i&gt;</h1>" in html
     assert "a &lt;b&gt;bold&lt;/b&gt; run" in html and "<b>bold</b>" not in html
-
-
-@pytest.mark.parametrize(("rate", "lora_rate"), [(0.0, 0.0), (0.1, 0.0), (0.0, 0.1)])
-def test_dropout_is_said_where_there_is_some(run_folder, tmp_path, rate, lora_rate):
-    encoder = EncoderConfig(vocab_size=90, hidden_dropout_prob=0.0, attention_probs_dropout_prob=rate)
-    config = to_dict(FinetuningConfig(encoder=encoder, lora=LoraConfig(rank=2, dropout=lora_rate)))
-    html = page_of(tmp_path / "page.html", run=run_folder("run", LINES, config))
-    assert (", with dropout;" in html) == bool(rate or lora_rate)
 
 
 def test_the_page_of_a_run_has_the_tables_of_its_last_evaluation(run_folder, tmp_path):
@@ -155,36 +126,6 @@ def test_the_page_of_a_run_has_the_tables_of_its_last_evaluation(run_folder, tmp
     assert "<h2>Confusion</h2>" not in page_of(tmp_path / "page.html", a=folder, b=run_folder("b", LINES))
     (folder / "run.json").write_text(json.dumps(record | {"task": "a_task_of_my_own"}))
     assert "<h2>Confusion</h2>" not in page_of(tmp_path / "page.html", run=folder)
-
-
-def test_evaluations_alone_make_a_page_and_a_picture(run_folder, tmp_path):
-    """Also with official scores, which are in percent already, and a value that was no number."""
-    lines = [eval_line(62, None, 0.5), eval_line(62, 0.7, 0.5) | {"exact_match": 46.5, "confusion": [[1]]}]
-    folder = run_folder("run", lines)
-    html = page_of(tmp_path / "page.html", run=folder)
-    assert ["exact match", "46.50%", "46.50%", "62"] in cells(html)
-    assert ["masked LM loss", "0.7000", "0.7000", "62"] in cells(html)
-    assert titles(html) == ["step 62: ● 0.7000", "step 62: ● 50.00%", "step 62: ● 46.50%"]
-    assert draw_curves({"run": folder}, "Run").startswith(b"\x89PNG")
-
-
-@pytest.mark.slow
-def test_a_million_steps_make_a_small_page_in_a_few_seconds(run_folder, tmp_path):
-    folder = run_folder("long", [train_line(50 * step) for step in range(1, 20001)])
-    start = time.process_time()
-    html = page_of(tmp_path / "page.html", long=folder)
-    assert time.process_time() - start < 8
-    assert len(html) < 300_000
-
-
-def test_a_line_is_where_its_values_are():
-    series = [Series("run", 0, [0, 50, 100], [0.0, 5.0, 10.0])]
-    (path,) = re.findall(
-        r'd="([^"]*)"[^>]*stroke: var\(--c0\)', line_chart(Chart("T", series, Kind(str), 100))
-    )
-    points = np.array(re.findall(r"[ML] ([\d.]+) ([\d.]+)", path), float)
-    assert points[1] == pytest.approx((points[0] + points[2]) / 2, abs=0.1)
-    assert points[2, 0] > points[0, 0] and points[2, 1] < points[0, 1]
 
 
 def test_a_thinned_line_keeps_mean_and_extremes():
@@ -245,44 +186,30 @@ def test_the_picture_has_every_run_and_takes_names_as_they_stand(run_folder):
     assert draw_curves(runs, r"$\broken$ & $5") == png
 
 
-def run_script(*flags):
-    command = [sys.executable, "-m", "kbert.scripts.draw_curves", *map(str, flags)]
-    return subprocess.run(command, capture_output=True, text=True)
-
-
 def test_the_script_writes_over_nothing_but_its_own_page(run_folder, tmp_path):
-    a, b, both = run_folder("one/run", LINES), run_folder("two/run", LINES), tmp_path / "new" / "both.html"
-    result = run_script(f"--run_dir={a}")
-    assert (result.returncode, result.stdout) == (0, f"Curves written to {a}/curves.html.\n"), result.stderr
-    assert sorted(path.name for path in a.iterdir()) == ["curves.html", "metrics.jsonl"]
-    assert run_script(f"--run_dir={a}", f"--run_dir={b}", f"--output_file={both}").returncode == 0
-    assert f"{a}</li>" in both.read_text() and f"{b}</li>" in both.read_text()
-
-    (tmp_path / "run.png").symlink_to(a / "metrics.jsonl")
-    before = (a / "metrics.jsonl").read_bytes(), both.read_bytes()
-    for flags, sentence in (
-        ([f"--output_file={both}"], f"error: output file {both} exists; pass --overwrite to replace it"),
-        ([f"--output_file={tmp_path}/run.png", "--overwrite"], "error: output file"),
-    ):
-        result = run_script(f"--run_dir={a}", *flags)
-        assert result.returncode == 1 and result.stderr.count("\n") == 1
-        assert result.stderr.startswith(sentence)
-    assert ((a / "metrics.jsonl").read_bytes(), both.read_bytes()) == before
-
-
-@pytest.mark.parametrize(
-    ("flags", "sentence"),
-    [
-        (["--run_dir={0}/a", "--run_dir={0}/b"], "error: several runs need --output_file"),
+    a, b = run_folder("one/run", LINES), run_folder("two/run", LINES)
+    both, link = tmp_path / "new" / "both.html", tmp_path / "run.png"
+    link.symlink_to(a / "metrics.jsonl")
+    before = (a / "metrics.jsonl").read_bytes()
+    for flags, code, said in (
+        ([f"--run_dir={a}"], 0, f"Curves written to {a}/curves.html.\n"),
+        ([f"--run_dir={a}", f"--run_dir={b}", f"--output_file={both}"], 0, f"Curves written to {both}.\n"),
+        ([f"--run_dir={a}", f"--output_file={both}"], 1, f"error: output file {both} exists; pass --overwr"),
+        ([f"--run_dir={a}", f"--output_file={link}", "--overwrite"], 1, "error: output file"),
+        ([f"--run_dir={a}", f"--run_dir={b}"], 1, "error: several runs need --output_file"),
         (
-            ["--run_dir={0}/a", "--run_dir={0}/a", "--output_file=x.html"],
-            "error: --run_dir names {0}/a twice",
+            [f"--run_dir={a}", f"--run_dir={a}", "--output_file=x.html"],
+            1,
+            "error: --run_dir names ",
         ),
-        (["--run_dir={0}/a", "--output_file=x.pdf"], "error: --output_file=x.pdf must end in .html or .png"),
-        (["--run_dir={0}/a"], "error: {0}/a holds no metrics.jsonl"),
-    ],
-)
-def test_wrong_flags_are_one_sentence(tmp_path, flags, sentence):
-    result = run_script(*(flag.format(tmp_path) for flag in flags))
-    assert result.returncode == 1
-    assert result.stderr.startswith(sentence.format(tmp_path)) and result.stderr.count("\n") == 1
+        (
+            [f"--run_dir={a}", "--output_file=x.pdf"],
+            1,
+            "error: --output_file=x.pdf must end in .html",
+        ),
+    ):
+        result = warm_processes.run_script("kbert.scripts.draw_curves", *flags)
+        assert result.returncode == code and (result.stderr if code else result.stdout).startswith(said)
+    assert sorted(path.name for path in a.iterdir()) == ["curves.html", "metrics.jsonl"]
+    assert f"{a}</li>" in both.read_text() and f"{b}</li>" in both.read_text()
+    assert (a / "metrics.jsonl").read_bytes() == before

@@ -32,20 +32,6 @@ def test_mean_and_sample_deviation():
     ]
 
 
-@pytest.mark.parametrize(
-    ("num_metrics", "num_seeds", "head"),
-    [
-        (5, 4, ["seed", "score_0", "score_1", "score_2", "score_3", "score_4"]),
-        (15, 4, ["seed", "0", "1", "2", "3", "mean", "deviation"]),
-        (15, 40, ["seed", "mean", "deviation"]),
-    ],
-)
-def test_no_line_is_wider_than_a_hundred_columns(num_metrics, num_seeds, head):
-    metrics = {f"score_{number}": 0.5 for number in range(num_metrics)}
-    lines = seed_table(summarize_seeds(dict.fromkeys(range(num_seeds), metrics))).splitlines()
-    assert lines[0].split() == head and max(map(len, lines)) <= 100
-
-
 def test_one_seed_has_no_deviation(tmp_path):
     summary = summarize_seeds({3: RUNS[1]})
     assert summary["metrics"]["f1"] == {"mean": 0.25, "deviation": None, "values": [0.25]}
