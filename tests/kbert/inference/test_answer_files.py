@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kbert.config import DatasetConfig
 from kbert.files.compression import opener_of
 from kbert.inference.answer_files import form_of, require_cells, write_answers
-from kbert.input_pipelines.labelled_files import label_set, read_rows, stream_rows
+from kbert.input_pipelines.labelled_files import read_rows
 from kbert.input_pipelines.unlabelled_columns import whole_rows
 
 CLASSIFIED = {"label": "good", "probabilities": {"bad": 0.25, "good": 0.75}}
@@ -53,14 +53,6 @@ def test_answers_are_flat_where_they_can_be(tmp_path, example, answer, columns):
     write_answers(tmp_path / "a.csv", [(example, answer)], ";")
     (row,) = whole_rows(tmp_path / "a.csv")
     assert " ".join(f"{name}={cell.replace(' ', '')}" for name, cell in row.items()) == columns
-
-
-def test_labels_are_joined_as_the_reader_parts_them(tmp_path):
-    write_answers(tmp_path / "a.tsv", [({"text": "a"}, {"labels": ["x", "y"]})], "|")
-    dataset = DatasetConfig(label="labels", label_separator="|")
-    assert [one.label for one in stream_rows(tmp_path / "a.tsv", dataset, read_label=label_set)] == [
-        ("x", "y")
-    ]
 
 
 def test_json_lines_are_as_on_standard_output_also_compressed(tmp_path):

@@ -25,14 +25,3 @@ def test_probabilities_are_those_of_the_reference(model_and_weights, text_pair):
     assert np.ptp(attention.probabilities, axis=-1).max() > 0.05  # not all the same
     assert attention.tokens[:5] == ["[CLS]", "jump", "the", "a", "[SEP]"]
     assert attention.probabilities.shape == (3, 2, len(attention.tokens), len(attention.tokens))
-
-
-def test_masks_are_read_and_long_texts_are_cut(model_and_weights):
-    loaded, _ = model_and_weights
-    attention = attention_of(loaded.with_max_seq_length(8), "jump [MASK] a " * 9)
-    assert attention.tokens == ["[CLS]", "jump", "[MASK]", "a", "jump", "[MASK]", "a", "[SEP]"]
-
-
-def test_a_text_that_is_none_is_refused(model_and_weights):
-    with pytest.raises(ValueError, match="expected a text"):
-        attention_of(model_and_weights[0], 7)

@@ -12,10 +12,7 @@ FILL = "jump the [MASK]"
 CLASSES = ["quiet", "loud"]
 # Task, its arguments, and the same kind of example in two lengths.
 PREDICTED = [
-    ("sequence_classification", {"labels": CLASSES}, "jump", "walk the a and the a"),
     ("sequence_classification", {"labels": CLASSES}, ("jump", "a"), ("walk the a", "play the looks")),
-    ("multi_label_classification", {"labels": CLASSES}, "jump", "walk the a and the a"),
-    ("sequence_regression", {}, "jump", "walk the a and the a"),
     (
         "multiple_choice",
         {"num_choices": 2},
@@ -29,20 +26,16 @@ PREDICTED = [
         ("jump", "walk a"),
         ("jump the", "walk the a and the a " * 9),
     ),
-    ("masked_lm", {}, FILL, f"walk the a and the {FILL}"),
-    ("next_sentence", {}, ("jump", "a"), ("walk the a", "play the looks")),
     ("cosine_similarity", {}, ("jump", "a"), ("walk the a", "play the looks")),
 ]
 ASKED = {
     "embed": lambda loaded, text: loaded.embed(text, "cls"),
-    "inputs": lambda loaded, text: loaded.inputs(text),
     "TextClassifier": lambda loaded, text: kbert.TextClassifier(loaded)(text),
     "Predictor": lambda loaded, text: kbert.Predictor(loaded)(text=[text] * len(text)),
     "FeatureExtractor": lambda loaded, text: kbert.FeatureExtractor(loaded, pooling="mean")(
         [text] * len(text)
     ),
     "attention": lambda loaded, text: attention_of(loaded, text),
-    "model": lambda loaded, text: loaded.model(loaded.inputs(text)),
     "embedding_model": lambda loaded, text: loaded.embedding_model()(loaded.inputs(text)),
 }
 
@@ -72,13 +65,13 @@ def test_predict_traces_once(traces, task, arguments, short, long):
     assert not traces
 
 
-@pytest.mark.parametrize("name", ASKED)
-def test_every_other_way_to_ask_traces_once(traces, name):
+def test_every_other_way_to_ask_traces_once(traces):
     loaded = random_task_model(TASKS["sequence_classification"](CLASSES))
-    ASKED[name](loaded, "jump")
-    traces.clear()
-    ASKED[name](loaded, "walk the a and the a")
-    assert not traces
+    for name, ask in ASKED.items():
+        ask(loaded, "jump")
+        traces.clear()
+        ask(loaded, "walk the a and the a")
+        assert not traces, name
 
 
 def test_masks_are_filled_by_one_graph(traces):
