@@ -50,15 +50,6 @@ def test_a_checkpoint_is_a_run_only_for_the_time_being(folder):
     assert not path.exists() and not path.parent.exists() and folder.is_dir()
 
 
-def test_a_run_is_opened_as_it_is(finetuned_run):
-    with open_as_run(finetuned_run.path, run_only="--keep_chosen") as run:
-        assert run.path == finetuned_run.path
-    assert run.path.is_dir()
-    for arguments in ({"config": tiny_finetuning_config()}, {"do_lower_case": True}):
-        with pytest.raises(ValueError, match=r"is for checkpoints of others; the run .* records it"):
-            open_as_run(finetuned_run.path, **arguments).__enter__()
-
-
 def test_a_config_says_settings_and_length_too(vocabulary, tmp_path):
     """SQuAD v2.0 with default settings would be SQuAD v1.1, in windows of another length."""
     model = QuestionAnswering().build_model(BertEncoder(tiny_encoder_config()))
@@ -78,7 +69,7 @@ def test_a_config_says_settings_and_length_too(vocabulary, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"task": "question_answering"}, r"is for the task question_answering, but .* is a sequence_class"),
+        ({"task": "question_answering"}, r"is for the task question_answering, but .* of sequence_class"),
         ({"max_seq_length": 33}, "max_seq_length=33, but .* has 32 positions; give a config with max_seq_"),
         ({"task_settings": {"doc_strid": 3}}, "doc_strid"),
     ],

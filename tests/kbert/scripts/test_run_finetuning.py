@@ -42,21 +42,6 @@ def test_evaluation_of_the_finished_run_says_the_same(finetuned_run, labelled_fi
     assert metrics["baseline_accuracy"] == pytest.approx(7 / 13) and metrics["num_examples"] == 13
 
 
-@pytest.mark.slow
-@pytest.mark.long
-def test_the_encoder_starts_from_the_pretrained_weights(pretraining_run, labelled_files, tmp_path):
-    """At a learning rate of almost nothing the encoder stays what it was."""
-    config = tiny_finetuning_config(num_train_epochs=0.2)
-    config = dataclasses.replace(config, optimizer=dataclasses.replace(config.optimizer, learning_rate=1e-12))
-    run_finetuning(config, tmp_path / "run", labelled_files[0], init_checkpoint=pretraining_run.path)
-    _, tuned = RunDirectory(tmp_path / "run").load_model()
-    _, pretrained = pretraining_run.load_model()
-    expected = {v.path: v.numpy() for v in pretrained.get_layer("encoder").trainable_variables}
-    for variable in tuned.get_layer("encoder").trainable_variables:
-        np.testing.assert_allclose(variable.numpy(), expected.pop(variable.path), atol=1e-6)
-    assert not expected
-
-
 REFUSED = {
     "another encoder": (
         {"encoder": tiny_encoder_config(num_hidden_layers=3)},
@@ -91,21 +76,18 @@ def test_refusals_write_nothing(pretraining_run, labelled_files, tmp_path, chang
     assert not (tmp_path / "run").exists()
 
 
-def test_one_label_is_no_task(pretraining_run, tmp_path):
-    path = tmp_path / "train.tsv"
-    path.write_text("sentence\tlabel\n" + "jump\tloud\n" * 20)
-    config = tiny_finetuning_config(dataset=DatasetConfig(text="sentence"))
-    with pytest.raises(ValueError, match=r"needs at least two labels, received \['loud'\]"):
-        run_finetuning(config, tmp_path / "run", path, init_checkpoint=pretraining_run.path)
-
-
-def test_a_label_only_the_dev_file_has_is_refused(pretraining_run, tmp_path):
-    train = write_labelled_file(tmp_path / "train.tsv", 20)
+def test_labels_that_are_too_few_or_of_the_dev_file_alone(pretraining_run, tmp_path):
     dev = write_labelled_file(tmp_path / "dev.tsv", 4)
     dev.write_text(dev.read_text().replace("loud", "shrill"))
+    one_label = tmp_path / "one.tsv"
+    one_label.write_text("sentence\tlabel\n" + "jump\tloud\n" * 20)
     config = tiny_finetuning_config(dataset=DatasetConfig(text="sentence"))
-    with pytest.raises(ValueError, match="dev.tsv line 3: label 'shrill' is not in the label list"):
-        run_finetuning(config, tmp_path / "run", train, dev, init_checkpoint=pretraining_run.path)
+    for data, fact in (
+        ([one_label], r"at least two labels, received \['loud'\]"),
+        ([write_labelled_file(tmp_path / "train.tsv", 20), dev], "dev.tsv line 3: label 'shrill' is not in"),
+    ):
+        with pytest.raises(ValueError, match=fact):
+            run_finetuning(config, tmp_path / "run", *data, init_checkpoint=pretraining_run.path)
 
 
 def test_nothing_to_start_from(labelled_files, tmp_path, vocabulary):
@@ -182,14 +164,6 @@ def test_early_stopping_keeps_the_best_and_ends(stopped_early, labelled_files):
         assert again["loss"] == pytest.approx(line["loss"], abs=1e-5)
     with pytest.raises(ValueError, match="has no checkpoint 5; choose last, best or one of the steps 3, 9"):
         run.checkpoint(5)
-
-
-@pytest.mark.slow
-def test_a_run_that_stopped_early_is_finished(stopped_early):
-    run, metrics, arguments = stopped_early
-    before = numbers(run)
-    _, again = run_finetuning(*arguments)
-    assert again == metrics and numbers(run) == before
 
 
 def test_early_stopping_needs_something_to_look_at(labelled_files, pretraining_run, tmp_path):

@@ -3,17 +3,14 @@
 import dataclasses
 import shutil
 
-import numpy as np
 import pytest
 
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.pretraining import run_pretraining
-from kbert.inference.mask_filler import MaskFiller
 from kbert.manifest import read_manifest
 from kbert.runs.run_directory import RunDirectory
 from kbert.training.measuring.progress import TrainingProgress
-from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, tiny_pretraining_config
+from tests.conftest import MAX_SEQ_LENGTH, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, numbers, tensors
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
@@ -124,30 +121,6 @@ def test_evaluation_of_unmasked_records_is_the_same_every_time(text_records, tex
     )
 
 
-@pytest.mark.slow
-def test_a_run_without_next_sentence_fills_masks(text_run):
-    ((candidates,),) = MaskFiller(text_run)(["walk the [MASK]"], top_k=3)
-    assert len(candidates) == 3
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_a_run_without_next_sentence_is_fine_tuned(text_run, labelled_files, tmp_path):
-    """With a fresh pooler, and everything else its own."""
-    config = dataclasses.replace(
-        tiny_finetuning_config(num_train_epochs=0.3),
-        optimizer=dataclasses.replace(tiny_finetuning_config().optimizer, learning_rate=1e-12),
-    )
-    _, metrics = run_finetuning(config, tmp_path / "run", *labelled_files, init_checkpoint=text_run.path)
-    assert 0 <= metrics["accuracy"] <= 1
-    _, tuned = RunDirectory(tmp_path / "run").load_model()
-    tuned = {variable.path: variable.numpy() for variable in tuned.trainable_variables}
-    pretrained = {name: value for name, value in tensors(text_run).items() if name in tuned}
-    assert len(pretrained) == len(tuned) - 4  # pooler and classifier, kernel and bias each
-    for name, value in pretrained.items():
-        np.testing.assert_allclose(tuned[name], value, atol=1e-6, err_msg=name)
-
-
 def test_a_run_with_next_sentence_refuses_records_without(
     text_records, records_dir, pretraining_run, tmp_path
 ):
@@ -158,23 +131,6 @@ def test_a_run_with_next_sentence_refuses_records_without(
     with pytest.raises(ValueError, match="holds no next_sentence_labels, but .*train does; make both"):
         run_pretraining(CONFIG, tmp_path / "run", records_dir / "train", text_records / "heldout")
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.slow
-def test_records_with_pairs_evaluate_a_run_without(text_run, records_dir):
-    _, metrics = evaluate(text_run, input_dir=records_dir / "heldout")
-    assert metrics["masked_lm_loss"] > 0 and "next_sentence_loss" not in metrics
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_sentence_order_trains_the_next_sentence_head(tmp_path):
-    records = make_records(
-        tmp_path / "records", pairing="sentence_order", masking="dynamic", max_ngram_size=2
-    )
-    metrics = run_pretraining(CONFIG, tmp_path / "run", records / "train", records / "heldout")
-    assert metrics.keys() >= {"masked_lm_loss", "next_sentence_loss", "next_sentence_accuracy"}
-    assert "next_sentence" not in RunDirectory(tmp_path / "run").details
 
 
 # ------------------------------------------------------------------------------------ length buckets
