@@ -40,7 +40,7 @@ def refused(*arguments):
         ("predict --run_dir={run} --input_file={texts}", "has the columns review; expected sentence."),
         (
             "features --run_dir={run} --input_file={wrong} --output_file={made}.jsonl",
-            "expected text, or text and",
+            "expected text, or text",
         ),
         ("export-litert --run_dir={run} --output_dir={made} --eval_file={wrong}", OF_THE_RUN),
         (
