@@ -13,6 +13,7 @@ from kbert.kernels.kernel import Kernel
 from tests.export import small_models
 from tests.export.server.asked_model import save_asked_model
 from tests.export.server.asking import MODEL, Asked
+from tests.export.server.page import answering_model
 
 LIMITS = Limits(
     max_message_bytes=1 << 20, max_text_bytes=10_000, max_elements=50_000, head_seconds=0.5, body_seconds=0.5
@@ -34,11 +35,6 @@ def run_with_nan(finetuned_run, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def text_length_dir(tmp_path_factory):
-    return small_models.save_text_length(tmp_path_factory.mktemp("text_length") / "1")
-
-
-@pytest.fixture(scope="session")
 def asked_model_dir(tmp_path_factory):
     return save_asked_model(tmp_path_factory.mktemp("asked_model") / "1")
 
@@ -51,11 +47,6 @@ def trimmer_dir(tmp_path_factory):
 @pytest.fixture(scope="session")
 def keras_attached_dir(tmp_path_factory):
     return small_models.save_with_keras_attached(tmp_path_factory.mktemp("attached") / "1")
-
-
-@pytest.fixture(scope="session")
-def export_archive_dir(tmp_path_factory):
-    return small_models.save_with_export_archive(tmp_path_factory.mktemp("archive") / "1")
 
 
 @pytest.fixture(scope="session")
@@ -88,3 +79,20 @@ def stubs(server):
             prediction_service_pb2_grpc.PredictionServiceStub(channel),
             model_service_pb2_grpc.ModelServiceStub(channel),
         )
+
+
+@pytest.fixture(scope="session")
+def page_server(tmp_path_factory):
+    """A server of the answering model, which has a signature for each kind of question."""
+    base_path = tmp_path_factory.mktemp("answering")
+    answering_model.save_answering_model(base_path / "1")
+    settings = [ModelSettings(answering_model.MODEL, str(base_path))]
+    limits = Limits(max_text_bytes=5_000)
+    server = Server(settings, ServerOptions(port=0, rest_api_port=0, limits=limits))
+    yield server
+    assert server.stop()
+
+
+@pytest.fixture(scope="session")
+def page_asked(page_server):
+    return Asked(page_server.rest_api_port)

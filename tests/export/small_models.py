@@ -45,18 +45,6 @@ class TextLength(tf.Module):
         return {"half": tf.cast(weights, tf.float16), "sum": tf.cast(ids, tf.float32) * weights}
 
 
-def save_text_length(folder: str, bias: float = 0.0) -> str:
-    module = TextLength(bias)
-    signatures = {
-        "serving_default": module.classify,
-        "pair": module.same,
-        "odd": module.odd_outputs,
-        "weigh": module.weigh,
-    }
-    tf.saved_model.save(module, str(folder), signatures)
-    return str(folder)
-
-
 def save_with_trimmer(folder: str) -> str:
     """TF-Text's trimmer inside a function: fine in Python, refused by every stock server."""
 
@@ -87,18 +75,4 @@ def save_with_keras_attached(folder: str) -> str:
 
     module = Attached()
     tf.saved_model.save(module, str(folder), {"serving_default": module.call})
-    return str(folder)
-
-
-def save_with_export_archive(folder: str) -> str:
-    """As kbert exports: ExportArchive without track()."""
-    inputs = keras.Input([4])
-    model = keras.Model(inputs, keras.layers.Dense(2)(inputs))
-    archive = keras.export.ExportArchive()
-    archive.add_endpoint(
-        "serving_default",
-        lambda x: {"logits": model(x)},
-        input_signature=[tf.TensorSpec([None, 4], tf.float32, name="x")],
-    )
-    archive.write_out(str(folder), verbose=False)
     return str(folder)

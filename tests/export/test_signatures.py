@@ -18,7 +18,6 @@ from kbert.tasks.question_answering import QuestionAnswering
 from kbert.tasks.sequences.multiple_choice import MultipleChoice
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
-from kbert.tasks.signatures.attention_signature import attention_signatures
 from kbert.tasks.signatures.signature import TRUNCATED
 from tests.export import signatures_page
 from tests.kbert.inference.random_model import random_task_model
@@ -103,6 +102,7 @@ class Served(NamedTuple):
 
 # What is theirs alone is little beside what others show as well: the long tests export them too.
 LIKE_OTHERS = {
+    "cosine_similarity",
     "encoder",
     "windows",
     "sentence_order",
@@ -274,20 +274,6 @@ def test_ids_that_mean_nothing_are_an_invalid_argument(served, changes, message)
     assert error.value.status == "INVALID_ARGUMENT"
     whole = {name: np.array(value, np.int32) for name, value in IDS.items()}
     assert np.isfinite(served.session.run("ids", whole)["logits"]).all()
-
-
-def test_attention_goes_with_one_text_or_two():
-    model = random_task_model(SequenceClassification(LABELS))
-    signatures = model.task.signatures(model.model, model.text_inputs)
-    named = attention_signatures(signatures, lambda inputs: None, model.text_inputs)
-    assert {name: list(one.inputs) for name, one in named.items()} == {
-        "attention": ["text"],
-        "attention_pair": ["text", "text_pair"],
-    }
-    model = random_task_model(MultipleChoice())
-    signatures = model.task.signatures(model.model, model.text_inputs)
-    with pytest.raises(ValueError, match=r"one text or of two; this model takes text \[None\], choices"):
-        attention_signatures(signatures, lambda inputs: None, model.text_inputs)
 
 
 @pytest.mark.slow

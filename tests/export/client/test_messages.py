@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow_serving.apis import get_model_metadata_pb2, model_pb2, predict_pb2
+from tensorflow_serving.apis import predict_pb2
 
 from export.client import messages
-from export.client.tensors import DTYPE_NAMES, from_proto, known_dtype, to_proto
+from export.client.tensors import from_proto, to_proto
 
 ARRAYS = [
     np.array([["a\0", ""], ["é", "x"]], object),
@@ -54,32 +54,6 @@ def test_a_request_and_a_response_have_the_same_bytes():
     answer.outputs["p"].CopyFrom(tf.make_tensor_proto([1.0, 2.0]))
     read = messages.PredictResponse.FromString(answer.SerializeToString())
     assert read.SerializeToString(deterministic=True) == answer.SerializeToString(deterministic=True)
-
-
-def test_a_label_and_metadata_have_the_same_bytes():
-    own, other = (
-        messages.ModelSpec(name="a", version_label="b"),
-        model_pb2.ModelSpec(name="a", version_label="b"),
-    )
-    assert own.SerializeToString() == other.SerializeToString()
-    arguments = {"metadata_field": ["signature_def"]}
-    assert (
-        messages.GetModelMetadataRequest(**arguments).SerializeToString()
-        == get_model_metadata_pb2.GetModelMetadataRequest(**arguments).SerializeToString()
-    )
-    signatures = get_model_metadata_pb2.SignatureDefMap()
-    info = signatures.signature_def["s"].inputs["text"]
-    info.name, info.dtype = "text:0", 7
-    info.tensor_shape.dim.add(size=-1)
-    read = messages.SignatureDefMap.FromString(signatures.SerializeToString())
-    assert read.SerializeToString(deterministic=True) == signatures.SerializeToString(deterministic=True)
-
-
-def test_dtypes_are_tensorflows():
-    for name, number in DTYPE_NAMES.items():
-        dtype = tf.as_dtype(number)
-        assert known_dtype(number) == dtype.as_numpy_dtype
-        assert f"DT_{dtype.name.upper()}" == name or name in ("DT_FLOAT", "DT_DOUBLE", "DT_HALF")
 
 
 def test_what_cannot_be_sent_is_refused():

@@ -63,8 +63,3 @@ def test_an_answer_of_another_server_is_told(body):
         with pytest.raises(ConnectionError, match="is no TensorFlow Serving .received HTTP 200 with .*--api"):
             client.predict({"text": np.array(["a"])})
         assert len(asked) == 1
-
-
-def test_what_is_no_string_is_refused_as_over_grpc(client):
-    with pytest.raises(ValueError, match=r"received None \(NoneType\) among strings"):
-        client.predict({"text": np.array(["a", None], object)})

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from export.client.answered_lines import LineAnswers, answer_line
+from export.client.answered_lines import LineAnswers
 from export.client.failures import RequestFailed
 from export.client.retries import Retries
 from export.client.serving_client import ServingClient
@@ -24,14 +24,6 @@ def test_arrays_are_the_same_over_both_apis(client):
     assert client.predict(pair, "pair")["same"].tolist() == [True]
     odd = client.predict({"text": np.array([b"\xfe"], object)}, "odd")
     assert odd["raw_bytes"].tolist() == [b"\xfe\xff"]
-
-
-def test_floats_come_through_both_apis_bit_by_bit(address):
-    answers = []
-    for api, server in address.items():
-        with ServingClient(server, MODEL, api) as client:
-            answers.append(client.predict({"text": np.array(["1234", "x" * 11])})["probabilities"])
-    assert answers[0].tolist() == answers[1].tolist()
 
 
 def test_signatures_are_those_of_the_metadata(client):
@@ -142,14 +134,6 @@ def test_a_busy_server_is_asked_again_after_longer_and_longer_waits():
     assert server.left[0] == 10.0 and server.left[-1] == pytest.approx(10.0 - sum(server.waits))
 
 
-@pytest.mark.parametrize("status", ["INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "INTERNAL"])
-def test_other_failures_are_not_tried_again(status):
-    server = Server(status)
-    with pytest.raises(RequestFailed):
-        server.retries(5).call(server.ask, 10.0)
-    assert len(server.left) == 1
-
-
 def test_attempts_and_time_are_bounded():
     server = Server(*["UNAVAILABLE"] * 10)
     with pytest.raises(RequestFailed):
@@ -162,22 +146,6 @@ def test_attempts_and_time_are_bounded():
 
 
 # Lines
-
-
-def test_a_line_has_every_output():
-    outputs = {
-        "probabilities": np.array([0.2, 0.8], np.float32),
-        "label": "naïf".encode(),
-        "labels": np.array([b"a", b"b"], object),
-        "start": np.int32(3),
-    }
-    assert json.loads(answer_line({"text": "t"}, outputs)) == {
-        "text": "t",
-        "probabilities": [0.2, 0.8],
-        "label": "naïf",
-        "labels": ["a", "b"],
-        "start": 3,
-    }
 
 
 def test_a_refused_line_is_named_and_may_be_passed_over(client):
@@ -214,34 +182,17 @@ def test_the_command_answers_lines_and_files(address, tmp_path):
     assert [json.loads(line)["label"] for line in result.stdout.splitlines()] == ["short", "long"]
 
     (tmp_path / "in.csv").write_text('label,text\nlong,"a, b"\nshort,a much longer text\n')
-    result = ask(f"--server={address['grpc']}", f"--input_file={tmp_path}/in.csv")
-    assert result.returncode == 0, result.stderr
-    answers = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [(one["text"], one["label"]) for one in answers] == [
-        ("a, b", "short"),
-        ("a much longer text", "long"),
-    ]
-
-    table = [f"--input_file={tmp_path}/in.csv", f"--output_file={tmp_path}/out.csv"]
-    assert ask(f"--server={address['grpc']}", *table).returncode == 0
+    files = [f"--input_file={tmp_path}/in.csv", f"--output_file={tmp_path}/out.csv"]
+    result = ask(f"--server={address['grpc']}", *files)
+    assert (result.returncode, result.stdout) == (0, "") and "2 texts in" in result.stderr
     header, first, _ = (tmp_path / "out.csv").read_text().splitlines()
     assert header.startswith("label,text,") and "predicted_label" in header.split(",")
     assert first.startswith('long,"a, b",') and "short" in first
 
     (tmp_path / "numbers.csv").write_text("text\n1\nword\n")
-    result = ask(
-        f"--server={address['grpc']}", f"--input_file={tmp_path}/numbers.csv", "--signature_name=number"
-    )
+    numbers = [f"--input_file={tmp_path}/numbers.csv", "--signature_name=number"]
+    result = ask(f"--server={address['grpc']}", *numbers)
     assert result.returncode == 1 and f"error: {tmp_path}/numbers.csv row 2: " in result.stderr
-
-    rows = [{"text": "a", "text_pair": letter} for letter in "ab"]
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    files = [f"--input_file={tmp_path}/in.jsonl", f"--output_file={tmp_path}/out.jsonl"]
-    result = ask(f"--server={address['grpc']}", *files)
-    assert result.returncode == 0, result.stderr
-    assert "2 texts in" in result.stderr and result.stdout == ""
-    answers = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    assert answers == [rows[0] | {"same": True}, rows[1] | {"same": False}]
 
 
 @pytest.mark.parametrize("api", ["grpc", "rest"])
@@ -254,7 +205,7 @@ with TaskClient({address[api]!r}, {MODEL!r}, {api!r}) as client:
     assert [one.labels for one in client.classify({TEXTS!r})] == [("short",), ("long",)]
 import export.serving_client
 assert "numpy" in sys.modules
-assert not [name for name in sys.modules if "tensorflow" in name or name == "keras"]
+assert not {{"tensorflow", "tensorflow_serving", "keras"}} & set(sys.modules)
 """
     result = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr

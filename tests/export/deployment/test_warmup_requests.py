@@ -4,7 +4,7 @@ import tensorflow as tf
 from tensorflow_serving.apis import prediction_log_pb2
 
 from export.deployment import warmup_requests as warmup
-from export.deployment.warmup_requests import length_buckets, read_warmup_requests, write_warmup_requests
+from export.deployment.warmup_requests import read_warmup_requests, write_warmup_requests
 from export.folder_names import WARMUP_FILE
 from kbert.tasks.signatures.signature import Signature
 from kbert.tokenization.text_inputs import TextInputs
@@ -27,14 +27,6 @@ def text_inputs(vocabulary):
     return TextInputs(vocabulary, LENGTH)
 
 
-@pytest.mark.parametrize(
-    ("longest", "lengths"),
-    [(24, (24,)), (32, (32,)), (64, (32, 64)), (100, (32, 64, 100)), (512, (32, 64, 128, 256, 512))],
-)
-def test_lengths_are_powers_of_two_and_the_longest(longest, lengths):
-    assert length_buckets(longest) == lengths
-
-
 def test_each_signature_batch_size_and_length_has_a_request_of_that_size(text_inputs):
     requests = list(warmup.warmup_requests(SIGNATURES, text_inputs, EXAMPLES))
     sizes = [(request.signature, request.num_tokens, request.batch_size) for request in requests]
@@ -51,16 +43,6 @@ def _lengths(inputs, text_inputs):
     if "input_mask" in inputs:
         return inputs["input_mask"].sum(axis=-1)
     return text_inputs(*(tf.constant(list(v)) for v in inputs.values()))["input_mask"].numpy().sum(axis=-1)
-
-
-def test_texts_to_fill_have_masks_and_the_words_are_those_of_the_examples(text_inputs):
-    requests = {r.signature: r.inputs for r in warmup.warmup_requests(SIGNATURES, text_inputs, EXAMPLES)}
-    known = set("jump the a walk asked to look".split())
-    assert set(" ".join(requests["serving_default"]["text"]).split()) == known
-    assert all("[MASK]" in text for text in requests["fill"]["text"])
-    assert set(requests["words"]["words"].ravel()) <= known | {""}
-    example = tf.train.Example.FromString(requests["classify"]["inputs"][0])
-    assert example.features.feature["text"].bytes_list.value[0].decode().split()[0] in known
 
 
 def test_a_server_reads_what_was_written(text_inputs, tmp_path):

@@ -1,5 +1,4 @@
 import json
-from collections import namedtuple
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,23 +6,11 @@ import pyarrow as pa
 import pytest
 import tensorflow as tf
 
-from export.gate import run_texts
-from export.gate.run_texts import inputs_of, texts_of_run
+from export.gate.run_texts import texts_of_run
 from kbert.config import to_dict
 from kbert.tokenization.text_inputs import TextInputs
-from tests.kbert.input_pipelines.tables.written_tables import write_folder, write_shards
+from tests.kbert.input_pipelines.tables.written_tables import write_shards
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
-
-Pair = namedtuple("Pair", ["text", "text_pair", "label"])
-Sentence = namedtuple("Sentence", ["words", "labels"])
-
-
-def test_inputs_are_the_fields_of_these_names_and_words_are_a_text():
-    assert inputs_of(Pair("a", "b", None), ("text", "text_pair")) == {"text": "a", "text_pair": "b"}
-    assert inputs_of(Pair("a", None, None), ("text",)) == {"text": "a"}
-    assert inputs_of(Pair("a", None, None), ("text", "text_pair")) is None
-    assert inputs_of(Sentence(("the", "cat"), None), ("text",)) == {"text": "the cat"}
-    assert inputs_of(Pair("a", None, None), ("question", "context")) is None
 
 
 @pytest.fixture
@@ -36,17 +23,6 @@ def changed(finetuned_run):
         return run
 
     return change
-
-
-def test_texts_are_spread_over_the_head_of_the_data(changed, tmp_path, monkeypatch):
-    path = tmp_path / "train.tsv"
-    rows = [f"text {number}\tother\tquiet" for number in range(200)]
-    path.write_text("\n".join(["sentence\tother\tlabel", *rows]) + "\n")
-    run = changed(str(path))
-    monkeypatch.setattr(run_texts, "_MOST_READ", 150)
-    found = texts_of_run(run, run.task())
-    assert [one["text"] for one in found.examples] == [f"text {number}" for number in range(0, 150, 3)]
-    assert found.source == "50 examples of the run's training data, and fixed texts"
 
 
 @pytest.mark.parametrize(
@@ -80,10 +56,9 @@ def test_records_give_the_texts_that_their_pieces_make(changed, labelled_files, 
     np.testing.assert_array_equal(*ids)
 
 
-@pytest.mark.parametrize("write", [write_shards, write_folder])
-def test_tables_are_data_and_no_records(changed, tmp_path, write):
+def test_tables_are_data_and_no_records(changed, tmp_path):
     rows = [{"sentence": f"text {number}", "other": "o", "label": "quiet"} for number in range(4)]
-    run = changed(str(write(tmp_path / "data", pa.Table.from_pylist(rows))))
+    run = changed(str(write_shards(tmp_path / "data", pa.Table.from_pylist(rows))))
     found = texts_of_run(run, run.task())
     assert [one["text"] for one in found.examples] == [row["sentence"] for row in rows]
 

@@ -8,30 +8,17 @@ from export.gate.session_check import load_session, run_loaded, run_signature
 
 
 @pytest.fixture(scope="module")
-def model(text_length_dir):
-    return load_session(text_length_dir)
+def model(asked_model_dir):
+    return load_session(asked_model_dir)
 
 
-def test_signature_answers_as_the_python_loader_does(text_length_dir):
+def test_signature_answers_as_the_python_loader_does(asked_model_dir):
     texts = np.array([b"short", "a much longer text é".encode()], object)
-    expected = tf.saved_model.load(text_length_dir).signatures["serving_default"](text=tf.constant(texts))
-    answer = run_signature(text_length_dir, "serving_default", {"text": texts})
+    expected = tf.saved_model.load(asked_model_dir).signatures["serving_default"](text=tf.constant(texts))
+    answer = run_signature(asked_model_dir, "serving_default", {"text": texts})
     np.testing.assert_allclose(answer["probabilities"], expected["probabilities"], atol=1e-6)
     assert answer["label"].tolist() == [b"short", b"long"]
-
-
-def test_empty_signature_name_means_serving_default(model):
-    assert set(run_loaded(model, "", {"text": ["a"]})) == {"probabilities", "label"}
-
-
-def test_lists_take_the_dtype_of_the_signature(model):
-    answer = run_loaded(model, "weigh", {"ids": [[1, 2]], "weights": [[1, 0.5]]})
-    assert answer["sum"].tolist() == [[1.0, 1.0]]
-
-
-def test_export_archive_without_track_answers(export_archive_dir):
-    answer = run_signature(export_archive_dir, "serving_default", {"x": np.ones([3, 4], "f4")})
-    assert answer["logits"].shape == (3, 2)
+    assert run_signature(asked_model_dir, "", {"text": texts}).keys() == answer.keys()
 
 
 def test_keras_object_attached_passes_in_python_and_is_caught_here(keras_attached_dir):
@@ -49,7 +36,7 @@ def test_keras_object_attached_passes_in_python_and_is_caught_here(keras_attache
             "pear",
             {"text": ["a"]},
             'Serving signature key "pear" not found.\n'
-            "The model has the signatures odd, pair, serving_default, weigh. Ask for one of these.",
+            "The model has the signatures classify, letters, number, odd, pair, regress, ",
         ),
         (
             "pair",

@@ -1,16 +1,11 @@
-"""Agreement and differences by hand, and the median of timed calls with a clock of the test's own."""
+"""Agreement and differences by hand."""
 
 import numpy as np
 import pytest
 
-from export.litert import latency
-from export.litert.comparison import Answered, answers_to, compare, keras_answers, metrics_of
+from export.litert.comparison import Answered, answers_to, compare, metrics_of
 from export.litert.comparison_data import ComparisonData
-from kbert.reports.page import write_page
 from kbert.tasks import TASKS
-from kbert.tokenization.text_inputs import TextInputs
-from tests.html_checks import read_page
-from tests.kbert.inference.random_model import random_task_model
 
 TASK = TASKS["sequence_classification"](("quiet", "loud"))
 LOGITS = np.array([[2.0, 0.0], [0.0, 1.0], [0.5, 0.25], [-4.0, 3.0]], np.float32)
@@ -61,63 +56,9 @@ def test_of_vectors_the_lowest_cosines_are_told():
     assert "cosine" not in compare(TASK, answered(LOGITS, data), answered(LOGITS, data), data)
 
 
-def test_keras_answers_in_parts_what_it_answers_at_once():
-    loaded = random_task_model(TASK)
-    text_inputs = TextInputs(loaded.vocabulary, 12)
-    inputs = {
-        name: values.numpy()
-        for name, values in text_inputs([f"jump {'the ' * n}" for n in range(70)]).items()
-    }
-    answer = keras_answers(TASK, loaded.model, text_inputs, "random")
-    found, expected = answer(inputs), loaded.model(inputs, training=False)
-    assert found.keys() == {"logits", "probabilities"}
-    for name, values in found.items():
-        np.testing.assert_allclose(values, expected[name], atol=1e-6)
-
-
-def test_a_score_that_is_undefined_is_said_so(tmp_path):
+def test_a_score_that_is_undefined_is_said_so():
     task = TASKS["sequence_regression"]()
     batch = rows([0, 1, 2]).rows | {"targets": np.ones(3, np.float32)}  # a constant
     data = ComparisonData("rows", batch, [None] * 3, np.arange(3))
-    said = Answered(*[{"prediction": LOGITS[:3, 0]}] * 2)
-    metrics = metrics_of(task, said, data)
+    metrics = metrics_of(task, Answered(*[{"prediction": LOGITS[:3, 0]}] * 2), data)
     assert metrics["pearson"] is None and metrics["loss"] == pytest.approx((1 + 1 + 0.25) / 3)
-    report = compare(task, said, said, data) | {"metrics": metrics, "ops": {"ADD": 3}, "lengths": [16]}
-    report |= {"bytes": 1_250_000, "compared_on": "<rows>", "latency_ms": {"16": {"1": 2.5, "2": 1.25}}}
-    path = tmp_path / "report.html"
-    values = {"reports": {"float16": report}, "keras_metrics": metrics, "best": "pearson"}
-    write_page(path, "litert.html", title="a", **values)
-    page = read_page(path)
-    assert "<h1>a</h1>" in page and "<title>a</title>" in page
-    for shown in ("undefined", "1.25", "100.00%", "2.50", "&lt;rows&gt;", "ADD", "0.7500"):
-        assert shown in page, shown
-
-
-class FakeModel:
-    """Every call takes as long as the next of `seconds`, on a clock of its own."""
-
-    def __init__(self, seconds):
-        self.seconds, self.now, self.calls = seconds, 0.0, []
-
-    def input_shape(self, length):
-        return (1, length)
-
-    def run(self, row, length):
-        self.calls.append({name: value.sum() for name, value in row.items()})
-        self.now += self.seconds[min(len(self.calls), len(self.seconds)) - 1]
-
-    def clock(self):
-        return self.now
-
-
-def test_the_median_leaves_out_the_first_calls_and_stops_in_time():
-    model = FakeModel([9.0, 9.0, 0.125, 0.5, 0.25])
-    assert latency._median_seconds(model, 6, model.clock) == 0.25
-    assert model.calls[0] == {"input_ids": 6, "input_mask": 6, "segment_ids": 0}, "a full row"
-    assert len(model.calls) == 3 + 12  # 1.5 seconds of the fastest, 0.125
-    quick = FakeModel([1e-4])
-    latency._median_seconds(quick, 6, quick.clock)
-    assert len(quick.calls) == 3 + 50
-    slow = FakeModel([2.0])
-    latency._median_seconds(slow, 6, slow.clock)
-    assert len(slow.calls) == 3 + 5

@@ -48,19 +48,6 @@ def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
             assert data.texts == texts[:rows], task.name
 
 
-def test_an_encoder_of_vectors_reads_a_text_in_each_line(finetuned_run, tmp_path):
-    lines = ["jump the a", "", " walk ", *["play"] * 32]
-    (tmp_path / "texts.txt").write_text("\n".join(lines) + "\n")
-    data = comparison_data(with_task(finetuned_run, TASKS["encoder"]("mean")), tmp_path / "texts.txt", 16)
-    assert data.examples is None and data.name == f"35 texts of {tmp_path / 'texts.txt'}"
-    assert data.texts == [(line.strip(),) for line in lines]
-    assert data.rows["input_ids"].shape == (35, 16)
-    assert data.rows["input_mask"].sum(axis=1)[:4].tolist() == [5, 2, 3, 3]
-    (tmp_path / "texts.tsv").write_text("id\ttext\n1\tjump the a\n2\twalk\n")
-    data = comparison_data(with_task(finetuned_run, TASKS["encoder"]("mean")), tmp_path / "texts.tsv", 16)
-    assert data.texts == [("jump the a",), ("walk",)]
-
-
 def test_of_the_training_file_only_what_was_held_out_is_compared(finetuned_run, tmp_path):
     file = tmp_path / "train.tsv"
     rows = [f"jump {'the ' * n}\tx\t{'loud' if n % 2 else 'quiet'}" for n in range(40)]

@@ -1,20 +1,20 @@
 """A file of several lengths: the shortest that fits answers, as a file of one length does."""
 
 import json
-import random
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from export.litert.conversion import convert_to_litert
 from export.litert.litert_model import LiteRTModel
 from kbert.tasks import TASKS
+from kbert.tasks.signatures.signature import Signature, ids_inputs
 from tests.export.litert.litert_rows import rows_for
 from tests.kbert.inference.random_model import random_task_model
-from tests.kbert.inference.test_texts import odd_texts
 
 pytestmark = pytest.mark.slow  # conversions
 
@@ -68,14 +68,8 @@ def test_signatures_have_the_names_that_the_docs_say(files):
 
 
 def test_weights_are_there_once(files, classifier):
-    weights = sum(v.numpy().nbytes for v in classifier.model.trainable_variables)
-    more = files[4, 8, 16].stat().st_size - files[16,].stat().st_size
-    # Two more graphs without their weights: the tiny model's are as small as its graph.
-    assert (
-        weights > 10_000
-        and files[4, 8, 16].read_bytes().count(classifier.encoder.embeddings.get_weights()[0].tobytes()) == 1
-    )
-    assert more < 2 * files[16,].stat().st_size
+    table = classifier.encoder.embeddings.get_weights()[0].tobytes()
+    assert files[4, 8, 16].read_bytes().count(table) == 1
 
 
 def test_the_shortest_length_that_fits_is_asked(several, one, classifier, monkeypatch):
@@ -130,21 +124,6 @@ def test_rows_that_it_cannot_answer_are_refused(several, classifier):
             several(texts)
 
 
-def test_odd_texts_get_finite_answers_or_one_sentence(several):
-    rng, answered = random.Random(11), 0
-    for _ in range(50):
-        texts = odd_texts(rng, rng.randrange(1, 4))
-        try:
-            answers = several(texts)["probabilities"]
-        except ValueError as error:
-            assert "\n" not in str(error) and 20 < len(str(error)) < 400, repr(texts)
-            continue
-        answered += 1
-        assert answers.shape == (len(texts), 2)
-        np.testing.assert_allclose(answers.sum(axis=1), 1.0, atol=1e-3)
-    assert 10 < answered < 45, "texts of both kinds were tried"
-
-
 def test_a_model_with_other_inputs_is_refused():
     loaded = random_task_model(TASKS["masked_lm"]())
     signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["ids"]
@@ -154,3 +133,13 @@ def test_a_model_with_other_inputs_is_refused():
     signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["ids"]
     with pytest.raises(ValueError, match="the number of its choices must be known"):
         convert_to_litert(signature, [8], "float32")
+
+
+def test_the_converter_allows_no_other_ops():
+    def answer(input_ids, input_mask, segment_ids):
+        return {"logits": tf.linalg.det(tf.reshape(tf.cast(input_ids, tf.float32), (2, 2)))}
+
+    with pytest.raises(
+        ValueError, match="stock LiteRT library does not have: MatrixDeterminant; nothing was"
+    ):
+        convert_to_litert(Signature(ids_inputs(), answer), [4], "float32")

@@ -63,13 +63,6 @@ def test_every_row_keeps_its_size_in_every_length(looked_up):
     assert len(scales) == 1, "all lengths share them"
 
 
-def test_the_converter_alone_loses_small_rows(looked_up, monkeypatch):
-    """What the scales are for: if this fails, the converter does it by itself, and they can go."""
-    monkeypatch.setattr(conversion, "with_row_scales", lambda content, tables: content)
-    found, expected = ask(convert_to_litert(looked_up, [12], "dynamic_int8"), 12, "serving_default")
-    assert (np.abs(found - expected).max(axis=1) / np.abs(expected).max(axis=1)).max() > 0.5
-
-
 def test_weights_are_aligned_and_a_file_without_int8_table_stays_as_it_is(looked_up):
     content = convert_to_litert(looked_up, [4], "float32")
     assert with_row_scales(content, [TABLE]) is content

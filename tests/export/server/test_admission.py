@@ -7,12 +7,10 @@ import pytest
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from export.gate.saved_model_session import RequestError
-from export.server import composition
 from export.server.admission import Admission
 from export.server.composition import Server, ServerOptions
 from export.server.limits import Limits
 from export.server.models.model_settings import ModelSettings
-from export.server.rest import http_app
 
 from .asking import MODEL, Asked, request_of, wait_until
 
@@ -77,30 +75,6 @@ def test_a_late_request_is_told_and_ended(two_versions):
     assert Asked(server.rest_api_port).predict(body)[0] == 504
     wait_until(lambda: server._service.admission.pending == 0)
     assert server.stop()
-
-
-def test_a_client_is_told_that_it_is_late_though_the_run_goes_on(two_versions, monkeypatch):
-    ended = threading.Event()
-    monkeypatch.setattr(http_app, "_SECONDS_TO_END", 0.1)
-    monkeypatch.setattr(http_app, "answer", lambda *unused: ended.wait(120))
-    limits = Limits(rest_timeout_seconds=0.1)
-    server = Server(
-        [ModelSettings(MODEL, str(two_versions))], ServerOptions(port=0, rest_api_port=0, limits=limits)
-    )
-    assert Asked(server.rest_api_port).predict({"instances": ["a"]})[0] == 504
-    assert server._service.admission.pending == 1  # it still takes its place
-    ended.set()
-    assert server.stop()
-
-
-def test_a_session_that_does_not_close_does_not_hold_up_the_end(two_versions, monkeypatch):
-    monkeypatch.setattr(composition, "_SECONDS_TO_CANCEL", 0.1)
-    server = Server([ModelSettings(MODEL, str(two_versions))], ServerOptions(port=0, rest_api_port=0))
-    ended = threading.Event()
-    close = server.models.close
-    monkeypatch.setattr(server.models, "close", lambda: ended.wait(120) and close())
-    assert not server.stop()
-    ended.set()
 
 
 def test_a_limit_of_nothing_is_refused():

@@ -8,7 +8,6 @@ from tensorflow_serving.apis import (
     get_model_metadata_pb2,
     get_model_status_pb2,
     inference_pb2,
-    model_management_pb2,
     predict_pb2,
     regression_pb2,
 )
@@ -76,14 +75,6 @@ def test_classify_regress_and_both_at_once(stubs):
     assert both.results[1].regression_result == regressed.result
 
 
-def test_features_of_a_context_belong_to_every_example(stubs):
-    request = with_examples(regression_pb2.RegressionRequest(), "regress", [])
-    request.input.example_list_with_context.context.CopyFrom(example("four"))
-    request.input.example_list_with_context.examples.add()
-    request.input.example_list_with_context.examples.append(example("longer"))
-    assert [one.value for one in stubs[0].Regress(request).result.regressions] == [4.0, 6.0]
-
-
 @pytest.mark.parametrize(
     ("spec", "code", "details"),
     [
@@ -112,15 +103,6 @@ def test_a_request_without_a_model_or_an_input_is_refused(stubs):
     assert refused(stubs[0].Classify, wrong) == ("INVALID_ARGUMENT", "Expected one input Tensor.")
     wrong = with_examples(regression_pb2.RegressionRequest(), "classify")
     assert refused(stubs[0].Regress, wrong) == ("INVALID_ARGUMENT", "Expected one output Tensor.")
-
-
-def test_wrong_dtype_and_unknown_output_are_refused(stubs):
-    request = request_of()
-    request.inputs["text"].CopyFrom(tf.make_tensor_proto([1.0]))
-    assert "to be string but float is provided" in refused(stubs[0].Predict, request)[1]
-    request = request_of()
-    request.output_filter.append("logits")
-    assert "output tensor alias not found in signature: logits" in refused(stubs[0].Predict, request)[1]
 
 
 def test_status_and_metadata(stubs):
@@ -156,13 +138,3 @@ def test_a_deadline_ends_the_run(stubs):
     with pytest.raises(grpc.RpcError) as error:
         stubs[0].Predict(request_of(["100000"], signature_name="work"), timeout=0.3)
     assert error.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
-
-
-def test_a_new_config_is_refused_as_a_whole(server, stubs):
-    request = model_management_pb2.ReloadConfigRequest()
-    model = request.config.model_config_list.config.add(name="other", model_platform="tensorflow")
-    assert "absolute path" in refused(stubs[1].HandleReloadConfigRequest, request)[1]
-    model.base_path = "/nowhere"
-    code, details = refused(stubs[1].HandleReloadConfigRequest, request)
-    assert code == "UNKNOWN" and "/nowhere" in details
-    assert "other" not in server.models and MODEL in server.models

@@ -5,7 +5,6 @@ import shlex
 
 import pytest
 
-from export.deployment.docker_line import docker_command
 from export.server.models.model_settings import ModelSettings
 from export.server.real_server import real_server_command
 
@@ -16,13 +15,6 @@ def save_version(base, version, oldest_server):
     extra = base / str(version) / "assets.extra"
     extra.mkdir(parents=True)
     (extra / "kbert.json").write_text(json.dumps({"oldest_server": oldest_server}))
-
-
-def test_beside_an_export_it_is_the_line_of_the_export(tmp_path):
-    base = tmp_path / "sst2"
-    save_version(base, 1, "2.20")
-    command = real_server_command(ModelSettings("sst2", str(base)))
-    assert command == docker_command(base, "sst2", "2.20") and NEWEST in command
 
 
 def test_a_folder_without_settings_gets_a_line_of_its_own_that_is_quoted(tmp_path):

@@ -8,7 +8,7 @@ from ai_edge_litert import schema_py_generated as schema
 
 from export.litert.conversion import convert_to_litert
 from export.litert.flatbuffer import ops_of
-from export.litert.from_text.mediapipe_file import IDENTIFIER, mediapipe_content, model_metadata
+from export.litert.from_text.mediapipe_file import mediapipe_content
 from export.litert.litert_model import LiteRTModel
 from kbert.tasks import TASKS
 from tests.kbert.inference.random_model import TEXTS, random_task_model
@@ -62,43 +62,3 @@ def test_the_files_behind_it_can_be_read_in_place(both):
     with zipfile.ZipFile(both[2]) as archive:
         assert {one.filename: archive.read(one) for one in archive.infolist()} == FILES
     assert all(content.count(value) == 1 for value in FILES.values()), "they are not compressed"
-
-
-def test_equal_exports_are_equal_files(both):
-    again = mediapipe_content(both[1].read_bytes(), "a model", "probabilities", FILES)
-    assert again == both[2].read_bytes()
-
-
-def test_names_stand_in_the_order_of_the_inputs():
-    inputs = ["segment_ids", "input_ids", "input_mask"]
-    metadata = model_metadata("a model", inputs, "embedding", has_labels=False)
-    assert metadata[4:8] == IDENTIFIER and b"labels.txt" not in metadata
-    root = _table(metadata, 0)
-    (graph,) = _tables(metadata, root, 3)
-    names = [_text(metadata, tensor, 0) for tensor in _tables(metadata, graph, 2)]
-    assert names == ["segment_ids", "ids", "mask"]
-    assert [_text(metadata, one, 0) for one in _tables(metadata, graph, 3)] == ["embedding"]
-
-
-def _number(content, place, size=4, signed=False):
-    return int.from_bytes(content[place : place + size], "little", signed=signed)
-
-
-def _table(content, place):
-    return place + _number(content, place)
-
-
-def _field(content, table, field):
-    """The place of a field, read as flatbuffers.dev/internals describes it."""
-    vtable = table - _number(content, table, signed=True)
-    return table + _number(content, vtable + 4 + 2 * field, size=2)
-
-
-def _tables(content, table, field):
-    vector = _table(content, _field(content, table, field))
-    return [_table(content, vector + 4 + 4 * index) for index in range(_number(content, vector))]
-
-
-def _text(content, table, field):
-    start = _table(content, _field(content, table, field))
-    return content[start + 4 : start + 4 + _number(content, start)].decode()

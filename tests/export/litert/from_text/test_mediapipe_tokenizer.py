@@ -53,12 +53,6 @@ def test_rules_by_hand(tokenizer, text, words, pieces, why):
     assert why is None or reasons_of(text, MEDIAPIPE) == why
 
 
-def test_a_long_text_is_cut_at_its_end(tokenizer):
-    rows = tokenizer(["a " * 300, "ab"])
-    assert rows["input_ids"].shape == (2, 110)
-    assert rows["input_ids"][0].tolist() == [2, *[5] * 108, 3] and rows["input_mask"][0].all()
-
-
 def cleaned(text):
     """What an app may do before it asks, by docs/mobile.md."""
     kept = []

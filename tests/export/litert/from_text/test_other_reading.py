@@ -86,23 +86,9 @@ def test_of_vectors_each_text_is_a_row():
     assert (listed["place"], listed["expected"], listed["read"]) == (3, "zero", "one")
 
 
-def test_a_warning_says_how_many_and_why(caplog):
-    rows_of = [(one,) for one in "abcd"]
-    reading = read_otherwise("Somebody", read, rows_of, rows(), TOKENS, {"common": bool} | IS_B_OR_D)
-    assert list(reading.report["reasons"].items()) == [("common", 2), ("it is b", 1), ("it is d", 1)]
-    (record,) = caplog.records
-    assert record.getMessage().startswith("Somebody reads 2 of 4 texts otherwise than the model was trained")
-    assert "(2: common; 1: it is b; 1: it is d)" in record.getMessage()
-    read_otherwise("Somebody", lambda texts: rows().rows, rows_of, rows(), TOKENS, {})
-    assert len(caplog.records) == 1
-
-
 def test_pairs_make_one_row_each_where_the_task_says_so():
-    pairs = [LabelledText(text, text.upper(), "loud") for text in "abcd"]
+    pairs = rows([LabelledText(text, text.upper(), "loud") for text in "abcd"])
     in_pairs = TASKS["sequence_classification"](("quiet", "loud"), takes_pairs=True)
-    assert rows_of_texts(in_pairs, rows(pairs)) == [("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")]
-    texts = rows_of_texts(in_pairs, rows(pairs))
-    reading = read_otherwise("x", lambda texts: inputs_of([[1, 1]] * 4), texts, rows(), TOKENS, {})
-    assert [one["text"] for one in reading.report["read_otherwise"]] == ["b | B", "c | C", "d | D"]
+    assert rows_of_texts(in_pairs, pairs) == [("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")]
     with pytest.raises(ValueError, match="rows has 8 texts for 4 rows, expected 4: .* is made of text."):
-        rows_of_texts(TASK, rows(pairs))
+        rows_of_texts(TASK, pairs)

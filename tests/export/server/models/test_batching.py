@@ -67,12 +67,6 @@ def test_texts_of_mixed_lengths_run_together_and_answers_are_their_own(model):
         assert answer["label"].tolist() == alone["label"].tolist()
 
 
-def test_a_batch_that_does_not_fill_up_runs_when_its_time_is_over(model):
-    session, batching = batching_of(model, 64, seconds=0.01)
-    assert ask_together(batching, "serving_default", [texts("a")])[0]["label"].tolist() == [b"short"]
-    assert session.rows == [1]
-
-
 def test_one_bad_request_spoils_no_other(model):
     session, batching = batching_of(model, max_batch_size=3)
     good, bad, other = ask_together(batching, "number", [texts("1"), texts("word"), texts("3")])

@@ -8,7 +8,6 @@ import pytest
 from tensorflow_serving.apis import model_pb2
 
 from export.gate.saved_model_session import RequestError
-from export.server.models import served_model
 from export.server.models.model_settings import ModelSettings
 from export.server.models.served_models import ServedModels
 from tests.export.server.asking import wait_until
@@ -76,29 +75,6 @@ def test_a_wrong_label_of_one_model_drops_no_version_of_another(models, tmp_path
     assert states(models) == {2: "AVAILABLE", 1: "AVAILABLE"}
     with pytest.raises(RequestError, match="Unrecognized servable version label: new"):
         found(models, label="new")
-
-
-def test_a_new_model_that_cannot_be_served_drops_no_version(models, tmp_path):
-    first = found(models, version=1)
-    (tmp_path / "c" / "1").mkdir(parents=True)
-    (tmp_path / "c" / "1" / "broken").touch()
-    with pytest.raises(RequestError, match="(?s)did not become available: c cannot be served.*broken"):
-        models.reload([setting_a(tmp_path, (2,)), ModelSettings("c", str(tmp_path / "c"))])
-    assert found(models, version=1) is first and models.names() == ["a", "b"]
-
-
-def test_a_folder_that_cannot_be_read_drops_no_version(models, tmp_path, monkeypatch):
-    first, read = found(models, version=1), served_model.versions
-
-    def versions(base_path):
-        if base_path.name == "b":
-            raise PermissionError(f"{base_path} cannot be read")
-        return read(base_path)
-
-    monkeypatch.setattr(served_model, "versions", versions)
-    with pytest.raises(RequestError, match="did not become available: .*b cannot be read"):
-        models.reload([setting_a(tmp_path, (2,)), ModelSettings("b", str(tmp_path / "b"), num_latest=2)])
-    assert found(models, version=1) is first and found(models, label="old") is first
 
 
 def test_what_a_reload_loads_does_not_answer_before_all_is_checked(models, tmp_path, load):

@@ -46,13 +46,3 @@ def test_a_wait_ends_with_the_deadline_and_leaves_the_slot_alone():
             runs.run(session, "a", {}, [], Deadline(0.02))
     assert error.value.status == "DEADLINE_EXCEEDED" and session.seconds == []
     assert runs.run(session, "a", {}, [], Deadline()) == {} and session.seconds == [None]
-
-
-def test_a_deadline_that_is_over_runs_nothing():
-    clock = iter([0.0, 0.5, 2.0])
-    deadline = Deadline(1.0, clock=lambda: next(clock))
-    assert deadline.remaining() == 0.5
-    with pytest.raises(RequestError, match="deadline"):
-        deadline.remaining()
-    assert Deadline().latest(Deadline(1.0)).remaining() is None
-    assert Deadline(1.0).latest(Deadline(9.0)).remaining() > 5

@@ -3,7 +3,6 @@
 import os
 import shutil
 import threading
-import time
 
 import pytest
 import tensorflow as tf
@@ -18,12 +17,9 @@ from tensorflow_serving.config import model_server_config_pb2
 
 from export.folder_names import EXTRA_FOLDER, WARMUP_FILE
 from export.gate.saved_model_session import RequestError
-from export.server import composition
 from export.server.composition import Server, ServerOptions
 from export.server.models.model_settings import ModelSettings, read_config_file, settings_of
-from export.server.models.served_model import ServedModel
 from export.server.models.warmup import MAX_RECORDS
-from kbert.cli.progress import told_when_silent
 from tests.export.server.asked_model import save_asked_model
 from tests.export.server.asking import MODEL, Asked, request_of, wait_until
 
@@ -176,15 +172,6 @@ def test_impossible_configs_are_refused_in_the_servers_words(models, message):
         settings_of(config)
 
 
-def test_a_version_is_announced_once(asked_model_dir, tmp_path, caplog):
-    shutil.copytree(asked_model_dir, tmp_path / "1")
-    with caplog.at_level("INFO", logger="absl"):
-        model = ServedModel(ModelSettings(MODEL, str(tmp_path)), lambda name, version, folder: object())
-        for _ in range(3):
-            model.poll()
-    assert [record.getMessage() for record in caplog.records].count("length: version 1 is served") == 1
-
-
 # Warm-up
 
 
@@ -204,24 +191,6 @@ def classify_log():
     request.model_spec.signature_name = "classify"
     request.input.example_list.examples.add().features.feature["text"].bytes_list.value.append(b"a")
     return prediction_log_pb2.PredictionLog(classify_log={"request": request})
-
-
-def test_a_person_who_waits_is_told_of_the_warm_up(asked_model_dir, tmp_path, serve, monkeypatch, caplog):
-    def slowly(loaded, folder, limits):
-        while not any("warm-up" in record.getMessage() for record in caplog.records):
-            assert time.monotonic() < end, "nothing was told"
-            time.sleep(0.01)
-        return 0
-
-    caplog.set_level("INFO", logger="absl")
-    monkeypatch.setattr(composition, "replay", slowly)
-    shutil.copytree(asked_model_dir, tmp_path / "7")
-    end = time.monotonic() + 120
-    with told_when_silent("kbert serve", 0.05):
-        serve(tmp_path)
-    assert any(
-        record.getMessage().startswith(f"{MODEL} version 7: warm-up requests") for record in caplog.records
-    )
 
 
 def test_warm_up_requests_are_replayed_before_a_version_is_served(asked_model_dir, tmp_path, serve):
@@ -260,13 +229,4 @@ def test_a_failing_warm_up_keeps_a_version_from_being_served(asked_model_dir, tm
     shutil.copytree(asked_model_dir, tmp_path / "1")
     warm(tmp_path / "1", *logs)
     with pytest.raises(ValueError, match=message):
-        Server([ModelSettings(MODEL, str(tmp_path))], ServerOptions(port=0, rest_api_port=0))
-
-
-def test_a_damaged_warm_up_file_keeps_a_version_from_being_served(asked_model_dir, tmp_path):
-    shutil.copytree(asked_model_dir, tmp_path / "1")
-    warm(tmp_path / "1", predict_log())
-    file = tmp_path / "1" / EXTRA_FOLDER / WARMUP_FILE
-    file.write_bytes(file.read_bytes()[:-3])
-    with pytest.raises(ValueError, match="version 1: .*truncated record"):
         Server([ModelSettings(MODEL, str(tmp_path))], ServerOptions(port=0, rest_api_port=0))

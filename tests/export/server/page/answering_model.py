@@ -7,6 +7,7 @@ import tensorflow as tf
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
 
+MODEL = "a/model"  # a name that a path must encode
 LABELS = ["short", "<b>long</b>", "very long"]  # one looks like HTML, and must not become it
 THRESHOLDS = {"short": 0.25}
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "a", "day", "<", "b", ">", ","]
@@ -62,6 +63,7 @@ class AnsweringModel(tf.Module):
         labels = tf.where(capital, tf.where(behind, "I-PER", "B-PER"), tf.where(is_word, "O", ""))
         sure = 1.0 / (1.0 + tf.cast(lengths.to_tensor(), tf.float32))
         return {
+            "words": words.to_tensor(""),
             "starts": tf.where(is_word, starts, 0),
             "ends": tf.where(is_word, ends, 0),
             "labels": labels,

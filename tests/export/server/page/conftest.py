@@ -1,33 +1,8 @@
-"""A server with the answering model, and one browser for all tests of the page."""
+"""One browser for all tests of the page."""
 
 import pytest
 
-from export.server.composition import Server, ServerOptions
-from export.server.limits import Limits
-from export.server.models.model_settings import ModelSettings
-from tests.export.server.asking import Asked
-
-from .answering_model import save_answering_model
 from .browser import Browser, find_browser
-
-MODEL = "a/model"  # a name that a path must encode
-
-
-@pytest.fixture(scope="session")
-def page_server(tmp_path_factory):
-    base_path = tmp_path_factory.mktemp("answering")
-    save_answering_model(base_path / "1")
-    limits = Limits(max_text_bytes=5_000)
-    server = Server(
-        [ModelSettings(MODEL, str(base_path))], ServerOptions(port=0, rest_api_port=0, limits=limits)
-    )
-    yield server
-    assert server.stop()
-
-
-@pytest.fixture(scope="session")
-def page_asked(page_server):
-    return Asked(page_server.rest_api_port)
 
 
 @pytest.fixture(scope="session")

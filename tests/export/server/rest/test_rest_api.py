@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.export.server.asking import MODEL, TEXTS, request_of
+from tests.export.server.asking import MODEL, TEXTS
 
 
 def test_row_form(asked):
@@ -86,19 +86,6 @@ def test_bytes_and_not_a_number(asked):
     assert outputs["labels"] == ["short", "long", "other"]
     _, answer = asked.predict({"signature_name": "odd", "inputs": [""]})
     assert np.isnan(answer["outputs"]["not_a_number"][0])
-
-
-def test_floats_are_the_shortest_that_read_back(asked, stubs):
-    status, answer = asked.predict({"inputs": ["1234"]})
-    number = answer["outputs"]["probabilities"][0][0]
-    assert status == 200 and len(repr(number)) <= 12
-    expected = stubs[0].Predict(request_of(["1234"])).outputs["probabilities"].float_val[0]
-    assert np.float32(number) == np.float32(expected)
-    rows = [{"text": "1234"}]
-    _, answer = asked.predict(
-        {"signature_name": "classify", "examples": rows}, f"/v1/models/{MODEL}:classify"
-    )
-    assert answer["results"][0][0][1] == number
 
 
 @pytest.mark.parametrize(
