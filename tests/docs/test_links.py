@@ -26,14 +26,6 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), f"{page}: {link}"
 
 
-@pytest.mark.parametrize("page", [page for page in pages() if page.startswith("docs/")])
-def test_pages_of_the_site_link_to_pages_of_the_site(page):
-    """What lies outside of docs/ is on GitHub alone: name it in backticks there."""
-    inside = (REPOSITORY / "docs").resolve()
-    for link in (link.partition("#")[0] for link in links(read(page)) if not re.match(r"https?://", link)):
-        assert ((REPOSITORY / page).parent / link).resolve().is_relative_to(inside), f"{page}: {link}"
-
-
 def test_the_site_lists_every_page_once():
     listed = re.findall(r": ([\w/]+\.md)$", read("mkdocs.yml"), re.MULTILINE)
     there = [page.removeprefix("docs/") for page in pages() if page.startswith("docs/")]

@@ -30,16 +30,6 @@ NO_TASKS = {  # the kinds of files -> tasks that cannot have them, with their le
         (CLASSIFICATION(LABELS), (8, 16), ["[8, 16]", "give one"]),
     ],
 }
-TAKEN = {
-    requests.check_mediapipe: [
-        TASKS[name].of_labels(LABELS)
-        for name in ("sequence_classification", "multi_label_classification", "cosine_similarity")
-    ],
-    requests.check_tokenizer_inside: [
-        CLASSIFICATION(LABELS, takes_pairs=True),
-        TASKS["sequence_regression"](),
-    ],
-}
 
 
 @pytest.mark.parametrize(
@@ -88,16 +78,10 @@ def test_files_that_take_texts(finetuned_run, check, task, lengths, facts):
     assert all(fact in str(error.value) for fact in facts)
 
 
-def test_what_is_taken(finetuned_run):
-    requests.check_quantizations(["float32", "dynamic_int8"])
-    requests.check_agreement(0.99)
-    assert requests.parse_lengths(["64", "16"]) == (64, 16)
+def test_lengths_are_sorted_and_those_of_the_run_by_default(finetuned_run):
     source = source_of(finetuned_run)
     assert requests.checked_lengths((16, 8), source) == (8, 16)
     assert requests.checked_lengths(None, source) == (finetuned_run.config.max_seq_length,)
-    for check, tasks in TAKEN.items():
-        for task in tasks:
-            check(with_task(finetuned_run, task), (16,))
 
 
 def test_a_cased_vocabulary_is_refused_before_anything_is_made(finetuned_run, tmp_path):

@@ -6,7 +6,6 @@ import pytest
 import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 
-from export.litert import conversion
 from export.litert.conversion import convert_to_litert
 from export.litert.flatbuffer import ops_of, read_model, write_model
 from export.litert.token_table import quantize_rows, with_row_scales
@@ -70,9 +69,3 @@ def test_weights_are_aligned_and_a_file_without_int8_table_stays_as_it_is(looked
     place = written.find(TABLE.tobytes())
     assert place > 0 and place % 16 == 0
     np.testing.assert_array_equal(*(ask(one, 4, "serving_default")[0] for one in (content, written)))
-
-
-def test_a_table_that_is_none_of_the_models_is_refused(looked_up, monkeypatch):
-    monkeypatch.setattr(conversion, "_tables", lambda path: [TABLE + 1, TABLE[1:]])
-    with pytest.raises(ValueError, match=r"a table of \(50, 32\) in int8 that is none of the model's"):
-        convert_to_litert(looked_up, [4], "dynamic_int8")

@@ -44,6 +44,7 @@ NUMBERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NUMBERS)
 def test_a_text_by_itself_gets_what_a_list_of_it_gets(roads, name):
     alone, (listed,) = roads[name]("jump [MASK]"), roads[name](["jump [MASK]"])

@@ -8,6 +8,8 @@ from kbert.inference.attention import attention_of
 from kbert.tasks import TASKS
 from tests.kbert.inference.random_model import random_task_model
 
+pytestmark = pytest.mark.slow  # traces
+
 FILL = "jump the [MASK]"
 CLASSES = ["quiet", "loud"]
 # Task, its arguments, and the same kind of example in two lengths.

@@ -101,16 +101,6 @@ def test_a_request_that_is_larger_than_a_batch_is_split(model):
     assert answer["label"].tolist() == alone["label"].tolist()
 
 
-def test_different_shapes_and_a_whole_batch_of_their_own_do_not_mix(model):
-    session, batching = batching_of(model, max_batch_size=4, seconds=0.05)
-    rows = [texts("a"), texts(*"abcd")]
-    answers = ask_together(batching, "serving_default", rows)
-    assert sorted(session.rows) == [1, 4] and len(answers[1]["label"]) == 4
-    # A wrong name goes with nobody, and the model's own error comes back.
-    (error,) = ask_together(batching, "serving_default", [{"words": np.array(["a"], object)}])
-    assert "not found in signature: words" in error.message
-
-
 def test_whoever_waits_too_long_gets_an_error_and_the_others_an_answer(model):
     session, batching = batching_of(model, max_batch_size=64, seconds=0.5)
     got = []
