@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 
 from kbert.activity import activity
-from kbert.checkpoints import google_tf1, kbert_run
+from kbert.checkpoints import google_tf1, kbert_run, model_garden
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.format_names import FORMATS
@@ -21,6 +21,7 @@ from kbert.files.whole_file import whole_folder
 _READERS = {
     kbert_run.FORMAT: kbert_run.read_kbert_run,
     google_tf1.FORMAT: google_tf1.read_google,
+    model_garden.FORMAT: model_garden.read_model_garden,
     hugging_face.FORMAT: sentence_checkpoint.read_folder,
     keras_hub.FORMAT: keras_hub.read_keras_hub,
 }
@@ -63,8 +64,9 @@ def detect_format(path) -> str:
     """
     path = Path(path)
     is_google = (path / google_tf1.CONFIG_FILE).is_file() or not (path / hugging_face.CONFIG_FILE).is_file()
-    if is_google and google_tf1.checkpoint_prefix(path) is not None:
-        return google_tf1.FORMAT
+    prefix = google_tf1.checkpoint_prefix(path) if is_google else None
+    if prefix is not None:
+        return model_garden.FORMAT if model_garden.is_object_checkpoint(prefix) else google_tf1.FORMAT
     if not path.exists():
         raise ValueError(
             f"checkpoint {path} does not exist; give a run directory, a Hugging Face folder, a KerasHub "
@@ -75,6 +77,8 @@ def detect_format(path) -> str:
         return kbert_run.FORMAT
     if keras_hub.is_preset(path):
         return keras_hub.FORMAT
+    if (path / model_garden.SAVED_MODEL).is_file():
+        return model_garden.FORMAT
     if (path / hugging_face.CONFIG_FILE).is_file() or is_sentence_transformers(path):
         return hugging_face.FORMAT
     raise ValueError(

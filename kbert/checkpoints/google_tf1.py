@@ -90,13 +90,13 @@ def read_google(
     config = from_dict(EncoderConfig, values, where=str(folder / CONFIG_FILE))
 
     tokens = Vocabulary.from_file(folder / "vocab.txt", do_lower_case=True).tokens
-    declared, declared_by = _declared_casing(folder, own)
+    declared, declared_by = casing_of_folder(folder, own)
     vocabulary = decide_casing(
         tokens, str(folder / "vocab.txt"), declared, declared_by, do_lower_case, allowance, report
     )
     check_sizes(vocabulary, config, str(folder), recorded.vocabulary_size, allowance, report)
 
-    stored = _stored(_read_tensors(prefix))
+    stored = _stored(read_tensors(prefix))
     task, required, num_labels = _task(stored, report)
     labels = json_texts(own, "labels", folder / CONFIG_FILE) or [str(index) for index in range(num_labels)]
     require_once(labels, f"{folder / CONFIG_FILE}: labels")
@@ -130,7 +130,7 @@ def read_google(
     )
 
 
-def _declared_casing(folder, own):
+def casing_of_folder(folder, own):
     do_lower_case = json_value(own, "do_lower_case", bool, folder / CONFIG_FILE)
     if do_lower_case is not None:
         return do_lower_case, CONFIG_FILE
@@ -142,7 +142,7 @@ def _declared_casing(folder, own):
     return None, ""
 
 
-def _read_tensors(prefix):
+def read_tensors(prefix):
     import tensorflow as tf
 
     broken = f"{prefix} is not a whole TF1 checkpoint"

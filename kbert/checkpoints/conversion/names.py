@@ -6,7 +6,7 @@ stands for the layer's number.
 
 Sources: google-research/bert, modeling.py, run_pretraining.py, run_classifier.py, run_squad.py; the
 parameters of transformers' BertModel, its heads, and DistilBertModel; the variables of keras_hub's
-BertBackbone, BertTextClassifier and BertMaskedLM.
+BertBackbone, BertTextClassifier and BertMaskedLM; those of Model Garden's official/nlp/modeling.
 """
 
 from typing import NamedTuple
@@ -177,6 +177,38 @@ KERAS_HUB = {
         NameRow("masked_lm/output_bias", "mlm_head/output_bias"),
     ),
     "classification": _keras_dense("classification/dense", "logits"),
+}
+
+# ------------------------------------------------------------------------------------ Model Garden
+
+_MG_LAYER = "transformer/layer_{layer}"
+# Full names of the variables of Model Garden's BertEncoder and its heads, and of TF Hub's encoders, which are made
+# from it. The attention kernels have an axis for the heads, as KerasHub's.
+MODEL_GARDEN = {
+    "body": (
+        NameRow("embeddings/word_embeddings", "word_embeddings/embeddings"),
+        NameRow("embeddings/position_embeddings", "position_embedding/embeddings"),
+        NameRow("embeddings/token_type_embeddings", "type_embeddings/embeddings"),
+        *_keras_layer_norm("embeddings/layer_norm", "embeddings/layer_norm"),
+        *_keras_dense("layer_{layer}/attention/query", f"{_MG_LAYER}/self_attention/query"),
+        *_keras_dense("layer_{layer}/attention/key", f"{_MG_LAYER}/self_attention/key"),
+        *_keras_dense("layer_{layer}/attention/value", f"{_MG_LAYER}/self_attention/value"),
+        *_keras_dense("layer_{layer}/attention/output", f"{_MG_LAYER}/self_attention/attention_output"),
+        *_keras_layer_norm("layer_{layer}/attention_layer_norm", f"{_MG_LAYER}/self_attention_layer_norm"),
+        *_keras_dense("layer_{layer}/feed_forward/intermediate", f"{_MG_LAYER}/intermediate"),
+        *_keras_dense("layer_{layer}/feed_forward/output", f"{_MG_LAYER}/output"),
+        *_keras_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_MG_LAYER}/output_layer_norm"),
+    ),
+    "pooler": _keras_dense("pooler/dense", "pooler_transform"),
+    "masked_lm": (
+        *_keras_dense("masked_lm/transform", "masked_lm/dense"),
+        *_keras_layer_norm("masked_lm/layer_norm", "masked_lm/layer_norm"),
+        NameRow("masked_lm/output_bias", "masked_lm/output_bias"),
+    ),
+    "next_sentence": _keras_dense("next_sentence/dense", "next_sentence/logits"),
+    "classification": _keras_dense("classification/dense", "classification/logits"),
+    "token_classification": _keras_dense("token_classification/dense", "token_classification/logits"),
+    "span": _keras_dense("span/dense", "span/logits"),
 }
 
 

@@ -1,4 +1,7 @@
-"""Reads BERT and DistilBERT from Hugging Face folders and writes BERT, without torch and transformers."""
+"""Reads BERT and DistilBERT from Hugging Face folders and writes BERT, without torch and transformers.
+
+The weights are those of PyTorch's classes or of TensorFlow's, which transformers had until version 4.
+"""
 
 from pathlib import Path
 
@@ -16,14 +19,21 @@ from kbert.checkpoints.hugging_face.config import (
     parse_config,
     task_of_architecture,
 )
+from kbert.checkpoints.hugging_face.tensorflow_names import (
+    by_pytorch_names,
+    is_tensorflow_name,
+    pytorch_name,
+)
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.hugging_face.torch_file import read_torch_file
 from kbert.checkpoints.model_variables import body_shapes, part_of, parts_of, with_pooler
 from kbert.checkpoints.report import Report
+from kbert.files.hdf5_file import read_hdf5
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown, shown_name
 from kbert.files.path_inside import path_inside
-from kbert.files.safetensors_file import read_safetensors, write_safetensors
+from kbert.files.safetensors_file import read_safetensors, safetensors_metadata, write_safetensors
+from kbert.files.stored_tensor import StoredTensor
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
@@ -34,8 +44,9 @@ WEIGHT_FILES = (
     "model.safetensors.index.json",
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
+    "tf_model.h5",
+    "tf_model.h5.index.json",
 )
-_OTHER_WEIGHT_FILES = ("tf_model.h5", "flax_model.msgpack", "model.onnx", "model.ckpt.index")
 _BUFFERS = {
     "embeddings.position_ids": "a buffer (0, 1, 2 ...), not a weight",
     "embeddings.token_type_ids": "a buffer of zeros, not a weight",
@@ -54,8 +65,8 @@ def read_hugging_face(
     """Reads a folder as transformers writes it.
 
     Args:
-      path: the folder: config.json, the vocabulary, and weights in safetensors or PyTorch's format, in one
-        file or in shards.
+      path: the folder: config.json, the vocabulary, and weights in safetensors, in PyTorch's format or in
+        Keras's HDF5 (`tf_model.h5`), in one file or in shards.
       do_lower_case: the casing, needed only if the folder does not say it.
       allowance: names that may stay unmatched.
       needs_pooler: whether an encoder without its pooler is an error.
@@ -78,12 +89,14 @@ def read_hugging_face(
             report,
         )
 
-    stored = _stored(_read_weights(folder, report), config)
+    tensors, originals = _read_weights(folder, report)
+    stored = _stored(tensors, originals or {}, config)
     name = config.architecture or _guess_architecture(stored, config, report)
     if name == "BertForMaskedLM" and "cls.seq_relationship.weight" in stored.tensors:
         report.note("config.json says BertForMaskedLM, but there is a next-sentence head: it is read too")
         name = "BertForPreTraining"
-    labels = _labels(config, task_of_architecture(name), stored, folder, report)
+    num_outputs = _num_outputs(stored, by_tensorflow=originals is not None)
+    labels = _labels(config, task_of_architecture(name), num_outputs, folder, report)
     _refuse_other_labels(config, labels, folder / CONFIG_FILE, allowance, report)
     task = task_of_architecture(name, config.problem_type or ("regression" if len(labels) == 1 else None))
 
@@ -101,6 +114,8 @@ def read_hugging_face(
         optional["embeddings/token_type_embeddings"] = "zeros: DistilBERT adds nothing for segments"
     table = DISTILBERT if config.model_type == "distilbert" else HUGGING_FACE
     table_rows = rows(table, parts, config.encoder.num_hidden_layers)
+    if originals is not None:  # TensorFlow's kernels stand as kbert's
+        table_rows = [row._replace(transposed=False) for row in table_rows]
     tensors = match(stored, table_rows, shapes, optional, name, allowance, report)
     if config.model_type == "distilbert":
         tensors["embeddings/token_type_embeddings"] = zeros(shapes["embeddings/token_type_embeddings"])
@@ -121,21 +136,39 @@ def read_hugging_face(
 
 
 def _read_weights(folder, report):
+    """(name -> tensor, None), with the names of PyTorch's classes.
+
+    Of TensorFlow's classes, whose kernels stand the other way, the second is name -> name in the file.
+    """
     there = [name for name in WEIGHT_FILES if (folder / name).is_file()]
     if not there:
-        others = [name for name in _OTHER_WEIGHT_FILES if (folder / name).is_file()]
-        found = f"; {others[0]} is not read: save the model with safetensors" if others else ""
-        raise ValueError(f"{folder} holds no weights ({' or '.join(WEIGHT_FILES)}){found}.")
+        raise ValueError(f"{folder} holds no weights ({' or '.join(WEIGHT_FILES)}).")
     for name in there[1:]:
         report.note(f"{name} is not read, because {there[0]} is there too")
-    if there[0].endswith(".index.json"):
-        return _read_shards(folder, there[0], report)
-    read = read_safetensors if there[0].endswith(".safetensors") else read_torch_file
-    return read(folder / there[0])
+    path = folder / there[0]
+    if path.suffix == ".json":
+        return _read_shards(folder, path, report)
+    return _read_weight_file(path)
 
 
-def _read_shards(folder, index_name, report):
-    index = folder / index_name
+def _read_weight_file(path):
+    """As `_read_weights`, of one file."""
+    if path.suffix == ".h5":
+        return by_pytorch_names(read_hdf5(path))
+    if path.suffix != ".safetensors":
+        return read_torch_file(path), None
+    tensors, declared = read_safetensors(path), safetensors_metadata(path).get("format")
+    named = [name for name in tensors if is_tensorflow_name(name)]
+    if bool(named) != (declared == "tf") and tensors:
+        raise ValueError(
+            f"{path} names its tensors as {'TensorFlow' if named else 'PyTorch'} does "
+            f"({shown_name((named or list(tensors))[0])}), but its metadata says format={shown(declared)}: "
+            "its kernels may stand either way; save it again with save_pretrained of the class that made it."
+        )
+    return by_pytorch_names(tensors) if named else (tensors, None)
+
+
+def _read_shards(folder, index, report):
     places = json_value(read_json_object(index), "weight_map", dict, index)
     if places is None or not all(isinstance(file, str) for file in places.values()):
         raise ValueError(f"{index}: expected weight_map, an object from tensor names to file names.")
@@ -143,41 +176,56 @@ def _read_shards(folder, index_name, report):
     for file in files:
         if not path_inside(folder, file, index, "file").is_file():
             raise ValueError(f"{index} names {shown_name(file)}, which is not there; download all shards.")
-    tensors = {}
+    tensors: dict[str, StoredTensor] = {}
+    all_originals: dict[str, str] | None = None
     for file in files:
-        read = read_safetensors if file.endswith(".safetensors") else read_torch_file
-        shard = read(folder / file)
-        lacking = [name for name, place in places.items() if place == file and name not in shard]
-        extra = [name for name in shard if places.get(name) != file]
-        if lacking or extra:
+        shard, originals = _read_weight_file(folder / file)
+        expected = {name for name, place in places.items() if place == file}
+        if originals is not None:
+            all_originals = (all_originals or {}) | originals
+            expected = {pytorch_name(name) or name for name in expected}
+        if expected != set(shard):
+            lacking = sorted(expected - set(shard))
+            name = lacking[0] if lacking else sorted(set(shard) - expected)[0]
             raise ValueError(
-                f"{folder / file} and {index_name} do not belong together: {shown((lacking or extra)[0])} is "
-                f"only in {'the index' if lacking else 'the file'}; download both again."
+                f"{folder / file} and {index.name} do not belong together: {shown(name)} is only in "
+                f"{'the index' if lacking else 'the file'}; download both again."
             )
         tensors |= shard
     report.note(f"{len(files)} shards")
-    return tensors
+    return tensors, all_originals
 
 
-def _stored(tensors, config) -> Stored:
+def _stored(tensors, originals, config) -> Stored:
     """Removes the model's prefix from the names, and gives old names of layer norms their present form."""
     prefix = f"{config.model_type}."
-    plain, originals = {}, {}
+    plain: dict[str, StoredTensor] = {}
+    shown_names: dict[str, str] = {}
     for original, tensor in tensors.items():
         name = original.removeprefix(prefix)
         for old, new in ((".gamma", ".weight"), (".beta", ".bias")):
             if name.endswith(f"LayerNorm{old}"):
                 name = name.removesuffix(old) + new
         if name in plain:
-            raise ValueError(f"{shown(original)} and {shown(originals[name])} are names of the same tensor.")
+            raise ValueError(
+                f"{shown(original)} and {shown(shown_names[name])} are names of the same tensor."
+            )
         plain[name] = tensor
-        originals[name] = original
+        shown_names[name] = originals.get(original, original)
     # Some files keep the output bias only under the decoder's name.
     bias, alias = "cls.predictions.bias", "cls.predictions.decoder.bias"
     if bias not in plain and alias in plain:
         plain[bias] = plain.pop(alias)
-        originals[bias] = originals.pop(alias)
-    return Stored(plain, originals, ignored=dict(_BUFFERS), tied=dict(_TIED))
+        shown_names[bias] = shown_names.pop(alias)
+    twice = {name: pytorch_name(name) for name, original in originals.items() if name == original}
+    tied = _TIED | {name: twin for name, twin in twice.items() if twin in plain}
+    return Stored(plain, shown_names, ignored=dict(_BUFFERS), tied=tied)
+
+
+def _num_outputs(stored, by_tensorflow):
+    """How many outputs the classifier has; None without one."""
+    head = stored.tensors.get("classifier.weight")
+    return head.shape[-1 if by_tensorflow else 0] if head is not None and head.shape else None
 
 
 def _guess_architecture(stored, config, report):
@@ -200,19 +248,17 @@ def _guess_architecture(stored, config, report):
     return kind + name
 
 
-def _labels(config, task, stored, folder, report):
+def _labels(config, task, num_outputs, folder, report):
     if not TASKS[task].has_labels:
         return ()
-    head = stored.tensors.get("classifier.weight")
-    rows_there = head.shape[0] if head is not None and head.shape else None
     if config.labels is not None:
-        if rows_there not in (None, len(config.labels)):
+        if num_outputs not in (None, len(config.labels)):
             raise ValueError(
                 f"{folder}: config.json names {len(config.labels)} labels (id2label), but the classifier has "
-                f"{rows_there} outputs; use config and weights of one model."
+                f"{num_outputs} outputs; use config and weights of one model."
             )
         return config.labels
-    count = rows_there or 2
+    count = num_outputs or 2
     report.note(f"config.json names no labels; the {count} outputs are called LABEL_0, LABEL_1 ...")
     return tuple(f"LABEL_{index}" for index in range(count))
 
