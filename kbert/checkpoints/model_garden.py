@@ -1,11 +1,11 @@
-"""Reads TF2 checkpoints of Model Garden (official/nlp), and the BERT encoders of TF Hub that are made of them.
+"""Reads TF2 checkpoints of Model Garden (official/nlp), and TF Hub's BERT encoders, which are made of them.
 
-Both are object checkpoints: TensorFlow stores the graph of the Python objects beside the tensors. Variables are found
-by the full names in it, heads by their place. No graph of a SavedModel is loaded or run.
+Both are object checkpoints: TensorFlow stores the graph of the Python objects beside the tensors. Variables
+are found by the full names in it, heads by their place. No graph of a SavedModel is loaded or run.
 
-Source of the names: tensorflow/models, official/nlp/modeling (BertEncoder, BertClassifier, BertTokenClassifier,
-BertSpanLabeler, BertPretrainerV2), official/nlp/tools/export_tfhub_lib.py; those of 2019 are in
-official/nlp/bert/tf2_encoder_checkpoint_converter.py.
+Source of the names: tensorflow/models, official/nlp/modeling (BertEncoder, BertClassifier,
+BertTokenClassifier, BertSpanLabeler, BertPretrainerV2), official/nlp/tools/export_tfhub_lib.py; those of 2019
+are in official/nlp/bert/tf2_encoder_checkpoint_converter.py.
 """
 
 import math
@@ -45,7 +45,8 @@ _BODY = re.compile(
     r"(?:^|/)((?:word_embeddings|position_embedding|type_embeddings)/embeddings|embeddings/layer_norm/\w+|"
     r"transformer/layer_\d+/.+|pooler_transform/\w+)$"
 )
-# The place of a head's variable in a model -> the name in the table. A head's own pooler stands in for the encoder's.
+# The place of a head's variable in a model -> the name in the table. A head's own pooler stands in for the
+# encoder's.
 _HEADS = (
     (re.compile(r"masked_lm/(dense|layer_norm)/(\w+)$"), r"masked_lm/\1/\2"),
     (re.compile(r"masked_lm/output_bias\.Sbias$"), "masked_lm/output_bias"),
@@ -83,8 +84,8 @@ def read_model_garden(
     """Reads an encoder, classifier or pretrainer of Model Garden, or an encoder of TF Hub.
 
     Args:
-      path: the folder or prefix of a checkpoint, with vocab.txt and perhaps bert_config.json beside it; or the folder
-        of a SavedModel, whose vocabulary is in assets/.
+      path: the folder or prefix of a checkpoint, with vocab.txt and perhaps bert_config.json beside it; or
+        the folder of a SavedModel, whose vocabulary is in assets/.
       do_lower_case: the casing, needed only if nothing there says it.
       allowance: names that may stay unmatched.
 
@@ -261,8 +262,8 @@ def _asset(folder):
     files = [file for file in sorted((folder / "assets").glob("*")) if file.is_file()]
     if len(files) != 1:
         raise ValueError(
-            f"{folder / 'assets'} has {len(files)} files; expected the vocabulary of an encoder, alone: a SavedModel "
-            "of TF Hub with WordPieces."
+            f"{folder / 'assets'} has {len(files)} files; expected the vocabulary of an encoder, alone: "
+            "a SavedModel of TF Hub with WordPieces."
         )
     return files[0]
 
@@ -286,4 +287,10 @@ def _task(stored, report):
         if num_labels == 1:
             task, labels = TASKS.with_problem_type(task, "regression"), ()
     report.note(f"heads: {', '.join(sorted(heads)) or 'none'}; read as kbert's task {task!r}")
+    if MASKED_LM.name in heads:
+        report.note(
+            "no checkpoint says the activation of the masked-LM head: it is the encoder's, as in Model "
+            "Garden's MaskedLMTask; BertPretrainerV2 without mlm_activation has none: then add "
+            '"masked_lm_hidden_act": "linear" to bert_config.json'
+        )
     return task, parts_of(task, labels), labels

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kbert.config.checks import SHORTEST_LENGTH, check_limits, require
 from kbert.files.json_values import shown
 
-ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh")
+ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh", "linear")
 _MOST_NUMBERS = 20 * 10**9  # parameters of an encoder
 
 

@@ -182,8 +182,8 @@ KERAS_HUB = {
 # ------------------------------------------------------------------------------------ Model Garden
 
 _MG_LAYER = "transformer/layer_{layer}"
-# Full names of the variables of Model Garden's BertEncoder and its heads, and of TF Hub's encoders, which are made
-# from it. The attention kernels have an axis for the heads, as KerasHub's.
+# Full names of the variables of Model Garden's BertEncoder, and so of TF Hub's encoders; heads by their place.
+# The attention kernels have an axis for the heads, as KerasHub's.
 MODEL_GARDEN = {
     "body": (
         NameRow("embeddings/word_embeddings", "word_embeddings/embeddings"),

@@ -29,8 +29,11 @@ _ACTIVATIONS = {
     "gelu_fast": "gelu",
     "relu": "relu",
     "tanh": "tanh",
+    "linear": "linear",
 }
-_ACTIVATIONS_BACK = {"gelu_erf": "gelu", "gelu": "gelu_new", "relu": "relu", "tanh": "tanh"}
+_ACTIVATIONS_BACK = {"gelu_erf": "gelu", "gelu": "gelu_new"} | {
+    name: name for name in ("relu", "tanh", "linear")
+}
 
 
 _PROBLEM_TYPES = ("single_label_classification", "multi_label_classification", "regression")
