@@ -102,11 +102,11 @@ def read_model_garden(
     config = _config(folder, stored, num_heads, report)
 
     vocab_file = _asset(folder) if is_hub else folder / "vocab.txt"
-    declared = _declared_casing(tensors) if is_hub else casing_of_folder(folder, {})
+    tokens = Vocabulary.from_file(vocab_file, do_lower_case=True).tokens
+    declared, declared_by = _declared_casing(tensors) if is_hub else casing_of_folder(folder, {})
     vocabulary = decide_casing(
-        Vocabulary.from_file(vocab_file, do_lower_case=True).tokens, str(vocab_file), *declared,
-        do_lower_case, allowance, report,
-    )  # fmt: skip
+        tokens, str(vocab_file), declared, declared_by, do_lower_case, allowance, report
+    )
     check_sizes(vocabulary, config, str(folder), None, allowance, report)
 
     task, required, labels = _task(stored, report)
