@@ -13,6 +13,7 @@ from kbert.checkpoints.hugging_face import hub, model_names, sentence_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.model_variables import part_of
+from kbert.checkpoints.other_files import other_model
 from kbert.checkpoints.report import JSON_FILE, Report, write_reports
 from kbert.files import full_disk
 from kbert.files.json_values import shown_name
@@ -70,8 +71,8 @@ def detect_format(path) -> str:
     if not path.exists():
         raise ValueError(
             f"checkpoint {path} does not exist; give a run directory, a Hugging Face folder, a KerasHub "
-            "preset, a TF1 checkpoint (its folder, or .../bert_model.ckpt), or a name: hf://org/name, "
-            "bert-base-uncased."
+            "preset, a checkpoint of TF1 or Model Garden (its folder, or .../bert_model.ckpt), a SavedModel "
+            "of TF Hub, or a name: hf://org/name, bert-base-uncased."
         )
     if (path / kbert_run.RUN_FILE).is_file():
         return kbert_run.FORMAT
@@ -81,10 +82,12 @@ def detect_format(path) -> str:
         return model_garden.FORMAT
     if (path / hugging_face.CONFIG_FILE).is_file() or is_sentence_transformers(path):
         return hugging_face.FORMAT
+    if other := other_model(path):
+        raise ValueError(f"{path}: {other}.")
     raise ValueError(
         f"{path} holds no checkpoint that kbert knows: no {kbert_run.RUN_FILE} (a run of kbert), no "
-        f"{google_tf1.CHECKPOINT_NAME}.index (Google's TF1), no {hugging_face.CONFIG_FILE} (Hugging Face, "
-        "KerasHub)."
+        f"{google_tf1.CHECKPOINT_NAME}.index (Google's TF1, Model Garden), no {hugging_face.CONFIG_FILE} "
+        f"(Hugging Face, KerasHub), no {model_garden.SAVED_MODEL} (TF Hub)."
     )
 
 
@@ -93,8 +96,9 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
     """Reads a checkpoint; its files show the format. Tensors are read when they are asked for.
 
     Args:
-      path: a run directory, a Hugging Face folder, a KerasHub preset, a TF1 checkpoint's folder or prefix;
-        or a name, `hf://org/name@revision`, `keras_hub://preset` or `bert-base-uncased`.
+      path: a run directory, a Hugging Face folder (of PyTorch's or TensorFlow's classes), a KerasHub preset,
+        the folder or prefix of a checkpoint of TF1 or Model Garden, an encoder of TF Hub; or a name,
+        `hf://org/name@revision`, `keras_hub://preset` or `bert-base-uncased`.
       do_lower_case: the casing, needed only if the checkpoint does not say it; it must not contradict the
         checkpoint.
       allow_unmatched: names and globs of tensors and settings that may differ, see `Allowance`.

@@ -18,6 +18,7 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.matching import Stored, match
 from kbert.checkpoints.conversion.names import MODEL_GARDEN, rows
 from kbert.checkpoints.conversion.vocabulary_checks import check_sizes, decide_casing
+from kbert.checkpoints.format_names import MODEL_GARDEN as FORMAT
 from kbert.checkpoints.google_tf1 import CONFIG_FILE, casing_of_folder, checkpoint_prefix, read_tensors
 from kbert.checkpoints.model_variables import body_shapes, parts_of, with_pooler
 from kbert.checkpoints.report import Report
@@ -29,7 +30,6 @@ from kbert.heads.parts import MASKED_LM, POOLER
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
 
-FORMAT = "model_garden"
 SAVED_MODEL = "saved_model.pb"
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _SUFFIX = "/.ATTRIBUTES/VARIABLE_VALUE"
@@ -155,7 +155,7 @@ def _named(tensors, report) -> _Read:
         if name.endswith("self_attention/query/kernel") and len(tensor.shape) == 3:
             num_heads = tensor.shape[1]
         stored.tensors[name], stored.originals[name] = _joined(name, tensor), key
-    _refuse_others(stored, report)
+    _refuse_others(stored, full_names, report)
     own = [name for name in stored.tensors if name.startswith("own_pooler/")]
     for name in own:
         encoders = name.replace("own_pooler", "pooler_transform")
@@ -202,21 +202,23 @@ def _joined(name, tensor: StoredTensor) -> StoredTensor:
     return tensor.reshaped((first * middle, last) if is_output else (first, middle * last))
 
 
-def _refuse_others(stored, report):
+def _refuse_others(stored, full_names, report):
     """Says what a checkpoint is that is no BERT encoder of Model Garden."""
     if (
         "word_embeddings/embeddings" in stored.tensors
         and "transformer/layer_0/output/kernel" in stored.tensors
     ):
         return
-    names = list(stored.tensors)
-    if any(".layer_" in name or "layer_._" in name for name in names):
+    names = [full_names.get(key) or key for key in stored.originals.values()]
+    if any("layer_._" in name for name in names):
         raise ValueError(
-            f"{report.path} is a whole model of transformers' TensorFlow classes, without its config; in "
-            "Python with transformers 4 and TensorFlow: model = TFAutoModel...from_pretrained(...) and "
-            "model.save_pretrained(FOLDER), then give FOLDER."
+            f"{report.path} is a model of transformers' TensorFlow classes without its config; in Python "
+            "with transformers 4, load it into the class that made it (from_pretrained, or load_weights) and "
+            "write it by model.save_pretrained(FOLDER); then give FOLDER."
         )
-    if any("transformer/self_attention" in name or "albert" in name for name in names):
+    if not names:
+        what = "without weights, such as a preprocessor of TF Hub"
+    elif any("transformer/self_attention" in name or "albert" in name for name in names):
         what = "of ALBERT, whose layers share their weights; kbert has no such encoder"
     else:
         what = f"of no BERT encoder of Model Garden or TF Hub (it holds {shown(names[:3])})"

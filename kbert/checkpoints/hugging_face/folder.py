@@ -27,6 +27,7 @@ from kbert.checkpoints.hugging_face.tensorflow_names import (
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.hugging_face.torch_file import read_torch_file
 from kbert.checkpoints.model_variables import body_shapes, part_of, parts_of, with_pooler
+from kbert.checkpoints.other_files import other_model
 from kbert.checkpoints.report import Report
 from kbert.files.hdf5_file import read_hdf5
 from kbert.files.json_file import read_json_object
@@ -142,7 +143,8 @@ def _read_weights(folder, report):
     """
     there = [name for name in WEIGHT_FILES if (folder / name).is_file()]
     if not there:
-        raise ValueError(f"{folder} holds no weights ({' or '.join(WEIGHT_FILES)}).")
+        other = other_model(folder)
+        raise ValueError(f"{folder} holds no weights ({' or '.join(WEIGHT_FILES)}){other and '; '}{other}.")
     for name in there[1:]:
         report.note(f"{name} is not read, because {there[0]} is there too")
     path = folder / there[0]

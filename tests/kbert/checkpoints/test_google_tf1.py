@@ -153,8 +153,8 @@ WRONG = {
         "unknown key 'rotary' for Enc",
     ),
     "activation": (
-        lambda folder: edit_config(folder, hidden_act="linear"),
-        "hidden_act='linear' is not",
+        lambda folder: edit_config(folder, hidden_act="silu"),
+        "hidden_act='silu' is not",
     ),
     "vocabulary size": (
         lambda folder: edit_config(folder, vocab_size=19),

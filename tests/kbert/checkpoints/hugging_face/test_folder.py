@@ -326,8 +326,8 @@ WRONG = {
         "model.safetensors is not a whole safetensors file",
     ),
     "no weights": (
-        lambda folder: rename(folder, "model.safetensors", "tf_model.h5"),
-        r"holds no weights \(model.safetensors or .*; tf_model.h5 is not read: save the model with",
+        lambda folder: rename(folder, "model.safetensors", "other.safetensors"),
+        r"holds no weights \(model.safetensors or .*\)\.",
     ),
     "another class": (
         lambda folder: edit_config(folder, architectures=["RobertaModel"]),
