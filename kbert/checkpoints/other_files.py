@@ -1,4 +1,4 @@
-"""Files with a model that kbert does not read: what each is, and how it becomes one that is read."""
+"""Models that kbert does not read: what kbert lacks for each, or how it becomes one that is read."""
 
 from pathlib import Path
 
@@ -31,6 +31,28 @@ _OTHERS = (
         "put its bert_config.json beside it",
     ),
 )
+
+# model_type of transformers -> what kbert lacks. The families are those that people ask for.
+_POSITIONS = "positions that begin after the padding's"
+_LACKING = {
+    "albert": "layers that share their weights",
+    "camembert": f"SentencePiece's tokenizer and {_POSITIONS}",
+    "deberta": "attention that reads distances apart from content",
+    "deberta-v2": "attention that reads distances apart from content",
+    "gte": "rotary positions and gated layers",
+    "mobilebert": "its bottleneck layers",
+    "modernbert": "rotary positions, gated layers and its byte-level tokenizer",
+    "mpnet": "relative positions and its numbering of the special tokens",
+    "nomic_bert": "rotary positions and gated layers",
+    "roberta": f"its byte-level tokenizer and {_POSITIONS}",
+    "xlm-roberta": f"SentencePiece's tokenizer and {_POSITIONS}",
+    "xlnet": "attention in two streams",
+}
+
+
+def lacking(model_type: str) -> str:
+    """What kbert lacks for a `model_type` of transformers, as the rest of a sentence; empty if not known."""
+    return f"; kbert lacks {_LACKING[model_type]}" if model_type in _LACKING else ""
 
 
 def other_model(path: Path) -> str:

@@ -7,6 +7,7 @@ from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.masked_lm_settings import MASKED_LM_KEYS
 from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, take_own_keys
+from kbert.checkpoints.other_files import lacking
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_values import (
@@ -115,15 +116,16 @@ def parse_config(values: dict, path, allowance: Allowance, report: Report) -> Hu
         the results and that kbert does not have; the message names the key.
     """
     own = take_own_keys(values, path)
-    architecture = _architecture(values, path, report)
     model_type = json_value(values, "model_type", str, path)
+    if model_type not in (None, "bert", "distilbert"):
+        raise ValueError(
+            f"{path} is of model_type {shown(model_type)}{lacking(model_type)}; kbert reads encoders of "
+            "the types bert and distilbert."
+        )
+    architecture = _architecture(values, path, report)
     if model_type is None:
         model_type = "distilbert" if (architecture or "").startswith("Distil") else "bert"
         report.note(f"config.json names no model_type; read as {model_type!r}")
-    if model_type not in ("bert", "distilbert"):
-        raise ValueError(
-            f"{path} is of model_type {shown(model_type)}; kbert reads 'bert' and 'distilbert' encoders."
-        )
     if architecture and architecture.startswith("Distil") != (model_type == "distilbert"):
         raise ValueError(f"{path} names model_type {model_type!r} but architecture {architecture!r}.")
     _refuse_variants(values, path, allowance, report)

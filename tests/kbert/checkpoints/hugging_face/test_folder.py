@@ -335,7 +335,7 @@ WRONG = {
     ),
     "another model type": (
         lambda folder: edit_config(folder, architectures=None, model_type="roberta"),
-        "is of model_type 'roberta'; kbert reads 'bert' and 'distilbert' encoders.",
+        "is of model_type 'roberta'; kbert lacks its byte-level tokenizer and positions .*; kbert reads",
     ),
     "contradicting types": (
         lambda folder: edit_config(folder, model_type="distilbert"),
