@@ -63,6 +63,14 @@ _HEADS = (
 _NOT_WEIGHTS = re.compile(r"^(optimizer|save_counter|global_step|step|train_step)(/|$)|/\.OPTIMIZER_SLOT/")
 # Keys of Model Garden's bert_config.json that the original's has not.
 _OWN_KEYS = ("embedding_size", "backward_compatible")
+# The encoders that Google published for TensorFlow 2: number of pieces -> beginning of the name.
+_VOCABULARIES = {
+    30522: "bert_en_uncased",
+    28996: "bert_en_cased",
+    119547: "bert_multi_cased",
+    21128: "bert_zh",
+}
+_LARGE = (24, 1024, 16)
 
 
 class _Read(NamedTuple):
@@ -108,6 +116,8 @@ def read_model_garden(
         tokens, str(vocab_file), declared, declared_by, do_lower_case, allowance, report
     )
     check_sizes(vocabulary, config, str(folder), None, allowance, report)
+    if name := published_name(config):
+        report.note(f"sizes and vocabulary are those of {name} (TF Hub, Model Garden)")
 
     task, required, labels = _task(stored, report)
     parts = with_pooler(required)
@@ -132,6 +142,20 @@ def read_model_garden(
         max_seq_length=config.max_position_embeddings,
         report=report,
     )
+
+
+def published_name(config: EncoderConfig) -> str | None:
+    """What TF Hub and Model Garden call an encoder of these sizes; None for one that they did not publish.
+
+    BERT-base and BERT-large are under `tensorflow/`, and the small ones, of 2 to 12 layers and 128 to 768
+    wide, under `tensorflow/small_bert/`.
+    """
+    first = _VOCABULARIES.get(config.vocab_size)
+    layers, hidden, heads = sizes = config.num_hidden_layers, config.hidden_size, config.num_attention_heads
+    is_small = layers in range(2, 13, 2) and hidden in (128, 256, 512, 768) and heads == hidden // 64
+    if first is None or not (sizes == _LARGE or is_small):
+        return None
+    return f"{first}_L-{layers}_H-{hidden}_A-{heads}"
 
 
 def _named(tensors, report) -> _Read:

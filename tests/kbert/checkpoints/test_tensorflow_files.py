@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.checkpoints.model_garden import published_name
+from kbert.config import EncoderConfig
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference
 
@@ -195,6 +197,21 @@ def test_heads_of_model_garden(tmp_path, task, place, part):
     if part == "next_sentence":
         pooler = checkpoint.tensors["pooler/dense/kernel"].read()
         np.testing.assert_array_equal(pooler, weights["pooler/dense/kernel"] + 1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name"),
+    [
+        ((30522, 768, 12, 12), "bert_en_uncased_L-12_H-768_A-12"),
+        ((28996, 1024, 24, 16), "bert_en_cased_L-24_H-1024_A-16"),
+        ((30522, 128, 2, 2), "bert_en_uncased_L-2_H-128_A-2"),
+        ((30522, 384, 6, 12), None),
+        ((30000, 768, 12, 12), None),
+    ],
+)
+def test_published_encoders_have_a_name(sizes, name):
+    keys = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads")
+    assert published_name(EncoderConfig(**dict(zip(keys, sizes, strict=True)))) == name
 
 
 @pytest.mark.parametrize("do_lower_case", [True, False])
