@@ -12,7 +12,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.input_pipelines.records.shard_digests import wrong_bytes
 from kbert.manifest import read_manifest
@@ -76,11 +76,10 @@ def _told(problems):
     return number
 
 
-def main(argv):
-    del argv
+def main():
     return 1 if check_records(FLAGS.input_dir) else 0
 
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -12,7 +12,6 @@ import pickletools
 from collections import OrderedDict
 from collections.abc import Callable
 
-from kbert.article import with_article
 from kbert.files.json_values import shown
 
 # A tensor takes about 40 instructions and 200 bytes: room for 25,000 of them.
@@ -151,7 +150,7 @@ class PickleReader:
         """A state dict has its version numbers as an attribute; they are not needed here."""
         thing, _ = self._last(2)
         if type(thing) is not OrderedDict:
-            raise RefusedPickle(f"a state for {with_article(type(thing).__name__)}")
+            raise RefusedPickle(f"a state for the type {type(thing).__name__}")
         self._stack.append(thing)
 
     def _persistent_id(self, _):

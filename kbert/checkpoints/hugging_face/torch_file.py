@@ -17,7 +17,6 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
-from kbert.article import with_article
 from kbert.checkpoints.hugging_face.pickle_reader import RefusedPickle
 from kbert.checkpoints.hugging_face.restricted_unpickler import BrokenPickle, TorchTensor, load_restricted
 from kbert.files.json_values import is_unicode, shown, shown_name
@@ -157,8 +156,8 @@ def _read_legacy(path):
 
 def _tensors(path, state) -> dict[str, TorchTensor]:
     if not isinstance(state, dict) or not state:
-        kind = with_article(type(state).__name__)
-        raise ValueError(f"{path} holds no state dict (names with tensors) but {kind}.")
+        kind = type(state).__name__
+        raise ValueError(f"{path} holds no state dict (names with tensors) but an object of type {kind}.")
     strange = [
         name
         for name, value in state.items()

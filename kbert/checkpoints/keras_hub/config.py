@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from kbert.article import with_article
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.masked_lm_settings import MASKED_LM_KEYS
@@ -115,8 +114,7 @@ def registered_class(values: dict, path) -> str:
     package, _, name = registered.partition(">")
     if package not in _PACKAGES or not name or not isinstance(values.get("config"), dict):
         raise ValueError(
-            f"{path} holds {with_article(shown(registered))}; expected a preset of KerasHub's own BERT "
-            "classes."
+            f"{path} holds {shown(registered)}; expected a preset of KerasHub's own BERT classes."
         )
     return name
 
@@ -194,8 +192,7 @@ def _backbone(values, path):
     name = registered_class(values, path)
     if name != "BertBackbone":
         raise ValueError(
-            f"{path} is {with_article(shown_name(name))}, which kbert has no model for; it reads "
-            "BertBackbone."
+            f"{path} is of class {shown_name(name)}, which kbert has no model for; it reads BertBackbone."
         )
     config = dict(values["config"])
     for key in ("name", "trainable"):
@@ -223,7 +220,7 @@ def _task(values, folder, backbone, allowance, report):
     name = registered_class(values, path)
     if name not in _TASKS:
         raise ValueError(
-            f"{path} is {with_article(shown_name(name))}, which kbert has no model for; it reads "
+            f"{path} is of class {shown_name(name)}, which kbert has no model for; it reads "
             f"{', '.join(_TASKS)}."
         )
     settings = values["config"]

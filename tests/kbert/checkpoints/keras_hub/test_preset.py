@@ -329,7 +329,7 @@ def test_without_the_head_s_weights_nothing_is_made_up_unless_allowed(preset):
     """KerasHub's own loader gives random numbers then."""
     folder = preset("BertTextClassifier")
     (folder / "task.weights.h5").unlink()
-    with pytest.raises(ValueError, match="for 2 variables of a BertTextClassifier: logits/kernel"):
+    with pytest.raises(ValueError, match="for 2 variables of BertTextClassifier: logits/kernel"):
         read_checkpoint(folder)
     checkpoint = read_checkpoint(folder, allow_unmatched="logits/*")
     assert checkpoint.missing == ("classification/dense/kernel", "classification/dense/bias")
@@ -417,14 +417,14 @@ def fewer_pieces(folder):
             one_array_more,
             "holds 40 arrays, but the model has 39 variables .*ed=model.weights.h5",
         ),
-        (another_backbone, "is a GemmaBackbone, which kbert has no model for; it reads BertBackbone"),
+        (another_backbone, "is of class GemmaBackbone, which kbert has no model for; it reads BertBackbone"),
         (
             a_class_of_somebody,
-            "task.json holds a 'mine>Task'; expected a preset of KerasHub's own",
+            "task.json holds 'mine>Task'; expected a preset of KerasHub's own",
         ),
         (
             another_task,
-            "is a BertTextToImage, which kbert has no model for; it reads BertTextCl",
+            "is of class BertTextToImage, which kbert has no model for; it reads BertTextCl",
         ),
         (two_backbones, "task.json has another backbone than config.json; use the files of one preset"),
         (quantized, r"the weights are quantized \(DTypePolicyMap\); take float weights"),

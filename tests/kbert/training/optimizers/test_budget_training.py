@@ -5,11 +5,11 @@ import logging
 
 import pytest
 
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.stop_signal import StoppedBySignal
 from kbert.training.optimizers import time_budget
 from tests.kbert.training import one_weight
 from tests.kbert.training.devices.worker_processes import run_workers
