@@ -69,7 +69,7 @@ def main():
         files = text_files(FLAGS.input_files, folder)
         vocab_file = vocabulary_file(FLAGS.vocab_file, files, 8000, folder)
         lines = draw_lines(
-            [line.strip() for file in input_files(files) for line in read_lines(file) if line.strip()],
+            [line for file in input_files(files) for line in map(str.strip, read_lines(file)) if line],
             FLAGS.megabytes * 1e6,
         )
         lines_file = Path(folder, "drawn.txt")

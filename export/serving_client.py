@@ -48,7 +48,7 @@ _DEFAULT_SERVERS = {"grpc": "localhost:8500", "rest": "localhost:8501"}
 
 def main() -> None:
     given = flags.FLAGS
-    require("serve", "kbert client")
+    require("serve", "kbert client", "grpc", "google.protobuf", "urllib3")
     settings = _settings(given.setting)
     num_lines = _check_files()
 
