@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+from typing import Any
 
 from absl import logging
 
@@ -76,6 +77,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     require_columns_of_files(config, paths)
 
     # TensorFlow loads here, after all checks that do not need it.
+    from kbert.experiments.frozen_encoder import EncodedRows, FrozenEncoder
     from kbert.reports.run_page import write_page_of_run
     from kbert.training.devices.distribution import is_chief, require_whole_shares
     from kbert.training.devices.gradient_all_reduce import require_all_reduce
@@ -107,6 +109,11 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
             start.init_checkpoint or paths.train_dir or run_dir, point.vocabulary.describe()
         )
     train_data.check_training(task, config)
+    training: Any = teaching.task(task)
+    if config.freeze_encoder:
+        training = FrozenEncoder(task, run_dir)
+        train_data = EncodedRows(train_data, training)
+        dev = {name: EncodedRows(data, training) for name, data in dev.items()}
     if sentence := too_few_steps(config, train_data.num_examples, num_train_steps):
         logging.warning("%s", sentence)
 
@@ -118,7 +125,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
         _tokenize(task, config, point.vocabulary, train_data, *dev.values())
         _log_examples(task, train_data.first_rows(2), point.vocabulary)
         plan = _plan(config, strategy, train_data, dev, num_train_steps, teaching.initialize(point))
-        metrics = train(teaching.task(task), config, plan, run, strategy)
+        metrics = train(training, config, plan, run, strategy)
         if metrics:
             metrics = add_baselines(task, metrics, dev, config, point.vocabulary)
     if is_chief(strategy):

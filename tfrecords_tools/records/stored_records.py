@@ -103,8 +103,6 @@ def _damage_named(path):
 
 def _values(example, name, feature: Feature, path):
     stored = example.features.feature[name]
-    if feature.stored:
-        return _decoded(stored.bytes_list.value, name, feature, path)
     values = stored.float_list.value if feature.dtype == "float32" else stored.int64_list.value
     if len(values) != int(np.prod(feature.shape)):
         raise ValueError(
@@ -112,18 +110,3 @@ def _values(example, name, feature: Feature, path):
             f"{list(feature.shape)}; make the records again."
         )
     return np.array(values, feature.dtype).reshape(feature.shape)
-
-
-def _decoded(values, name, feature: Feature, path):
-    import tensorflow as tf
-
-    from kbert.input_pipelines.records import raw_numbers
-
-    try:
-        (array,) = raw_numbers.decode(tf.constant(list(values)), feature).numpy()
-    except (tf.errors.InvalidArgumentError, ValueError):
-        raise ValueError(
-            f"{path}: feature {name!r} does not hold rows of {list(feature.shape[1:])} numbers as the "
-            "manifest says; make the records again."
-        ) from None
-    return array

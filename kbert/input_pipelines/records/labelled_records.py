@@ -44,7 +44,7 @@ class LabelledRecords(RecordFolder):
         theirs = self._settings(task_class)
         self._require_row_settings(task_class, theirs, settings or task_class.settings_class())
         task = task_class.of_dataset(self.dataset, settings or theirs)
-        self._read_only(task.features(length))
+        self.require_features(task.features(length))
         if length != max_seq_length:
             raise ValueError(
                 f"{directory} was made with max_seq_length={length}, but this run has "
@@ -54,16 +54,6 @@ class LabelledRecords(RecordFolder):
         self.check(errors)
         if not self.num_examples:
             raise ValueError(f"{directory} holds no examples; make the records from a file with rows.")
-
-    def _read_only(self, features):
-        """Leaves out what only other models read: large features that the task does not ask for."""
-        self.require_features(features)
-        read = {
-            name: feature
-            for name, feature in self.manifest.features.items()
-            if name in features or not feature.stored
-        }
-        self.manifest = dataclasses.replace(self.manifest, features=read)
 
     @property
     def num_examples(self) -> int:
@@ -168,6 +158,5 @@ class LabelledRecords(RecordFolder):
 
         from kbert.input_pipelines.text_reader import trim_padding
 
-        vectors = [name for name, feature in self.manifest.features.items() if feature.stored]
-        trimmed = batches.map(lambda batch: trim_padding(batch, vectors), num_parallel_calls=tf.data.AUTOTUNE)
+        trimmed = batches.map(trim_padding, num_parallel_calls=tf.data.AUTOTUNE)
         return trimmed.prefetch(tf.data.AUTOTUNE)

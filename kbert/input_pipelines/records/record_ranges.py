@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.features import LABEL_FEATURE
-from kbert.input_pipelines.records import damaged_records, raw_numbers
+from kbert.input_pipelines.records import damaged_records
 from kbert.manifest import Manifest
 
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1  # the range of int32; records store int64
@@ -54,17 +54,11 @@ def _of_dataset(manifest, name):
 
 def parse(serialized: tf.Tensor, manifest: Manifest) -> dict[str, tf.Tensor]:
     """Serialized examples -> name -> tensor of shape [batch, *shape]; int64, as it is stored, or float32."""
-    features = manifest.features
     layout = {
-        name: tf.io.FixedLenFeature((), tf.string)
-        if feature.stored
-        else tf.io.FixedLenFeature(feature.shape, _STORED[feature.dtype])
-        for name, feature in features.items()
+        name: tf.io.FixedLenFeature(feature.shape, _STORED[feature.dtype])
+        for name, feature in manifest.features.items()
     }
-    return {
-        name: raw_numbers.decode(value, features[name]) if features[name].stored else value
-        for name, value in tf.io.parse_example(serialized, layout).items()
-    }
+    return tf.io.parse_example(serialized, layout)
 
 
 def require_ranges(examples: Mapping[str, tf.Tensor], manifest: Manifest) -> tf.Operation:

@@ -25,7 +25,6 @@ from kbert.input_pipelines.without_autotune import without_autotune
 from kbert.manifest import Manifest
 
 SHUFFLE_BUFFER = 10_000
-_BUFFER_BYTES = 1 << 30  # of serialized records: with large ones, such as stored features, fewer are in it
 _SHARDS_AT_ONCE = 8
 _RECORDS_IN_TURN = 16
 # How many records are parsed at once if the batches are made later.
@@ -78,7 +77,7 @@ def training_batches(
     def epoch(seed):
         records = own.shuffled_records(seed)
         return records.apply(tf.data.experimental.assert_cardinality(end - start)).shuffle(
-            shuffle_buffer(manifest), seed=seed, reshuffle_each_iteration=False
+            SHUFFLE_BUFFER, seed=seed, reshuffle_each_iteration=False
         )
 
     own_batch_size = batch_size // share.num_input_pipelines
@@ -100,13 +99,6 @@ def training_batches(
         masks = DynamicMasks(manifest, read_vocabulary(directory, manifest), (seed, share.input_pipeline_id))
         batches = masks(batches, first, step)
     return without_autotune(batches.prefetch(tf.data.AUTOTUNE))
-
-
-def shuffle_buffer(manifest: Manifest) -> int:
-    """How many records are shuffled at a time: SHUFFLE_BUFFER, or as many as take a gibibyte on average."""
-    sizes = [shard.num_bytes for shard in manifest.shards]
-    mean = sum(sizes) / max(1, manifest.num_examples)
-    return max(1, min(SHUFFLE_BUFFER, int(_BUFFER_BYTES / max(1.0, mean))))
 
 
 def require_one_batch(directory, manifest: Manifest, batch_size: int):
