@@ -13,10 +13,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from kbert.checkpoints.hugging_face import restricted_unpickler
-from kbert.checkpoints.hugging_face.pickle_reader import RefusedPickle
-from kbert.checkpoints.hugging_face.restricted_unpickler import BrokenPickle, load_restricted
+from kbert.checkpoints.hugging_face import torch_pickle
 from kbert.checkpoints.hugging_face.torch_file import read_torch_file
+from kbert.checkpoints.hugging_face.torch_pickle import BrokenPickle, RefusedPickle, load_restricted
 from tests.kbert.checkpoints import foreign_files
 from tests.naming import naming
 
@@ -206,11 +205,11 @@ FLOATS = b"ctorch\nFloatStorage\n"
 STORAGE = b"(" + text("storage") + FLOATS + text("0") + text("cpu") + b"K\x08tQ"
 TENSOR = b"ctorch._utils\n_rebuild_tensor_v2\n(" + STORAGE + b"K\x00K\x02\x85K\x01\x85\x89NtR"
 REBUILT = {
-    "a tensor": TENSOR + b"(" + STORAGE + b"K\x00J\x00\x00\x01\x00\x85K\x01\x85lb",
+    "a tensor": TENSOR + b"(" + STORAGE + b"K\x00J\x00\x00\x01\x00\x85K\x01\x85tb",
     "a tensor by slots": TENSOR + b"N}" + text("offset") + b"J\x00\x00\x01\x00s\x86b",
     "a tensor's dictionary": TENSOR + b"}" + text("shape") + b"J\x00\x00\x01\x00\x85sb",
-    "a storage": STORAGE + b"(" + text("0") + text("float32") + b"J\x00\x00\x01\x00lb",
-    "a storage class": FLOATS + b"(" + text("object") + b"lb",
+    "a storage": STORAGE + b"(" + text("0") + text("float32") + b"J\x00\x00\x01\x00tb",
+    "a storage class": FLOATS + b"(" + text("object") + b"tb",
 }
 
 
@@ -242,7 +241,7 @@ def test_the_state_of_a_tensor_is_never_set_anew(tmp_path, forged):
 def test_a_view_that_got_past_all_checks_still_reads_nothing_else(tmp_path, monkeypatch):
     """NumPy is given the storage's bytes alone, and checks by itself what lies outside them."""
     path = write_pickle(tmp_path / "m.bin", state_dict_of(TENSOR))
-    monkeypatch.setattr(restricted_unpickler, "check_view", lambda *arguments: None)
+    monkeypatch.setattr(torch_pickle, "check_view", lambda *arguments: None)
     forged = state_dict_of(TENSOR.replace(b"K\x02\x85K\x01\x85", b"J\x00\x00\x01\x00\x85K\x01\x85"))
     write_pickle(path, forged)
     with pytest.raises(ValueError, match="is not a whole PyTorch file"):
@@ -307,7 +306,7 @@ WORK = {
     + b"t.",
     "a long list for each of many pairs": b"\x80\x02ccollections\nOrderedDict\n("
     + b"K\x01N" * 250_000
-    + b"lq\x000("
+    + b"tq\x000("
     + b"h\x00" * 230_000
     + b"t\x85R.",
     "a long number for a key again and again": b"\x80\x02" + LONG_NUMBER + b"q\x000}(" + KEYS + b"u.",
@@ -368,9 +367,7 @@ def test_parts_that_unpack_to_more_than_they_are_refused(tmp_path, monkeypatch, 
 def test_names_that_no_report_can_hold_are_refused(tmp_path):
     forged = state_dict_of(TENSOR).replace(text("w"), b"X\x03\x00\x00\x00\xed\xa0\x80")  # half a pair
     path = write_pickle(tmp_path / "m.bin", forged)
-    with pytest.raises(
-        ValueError, match=r"is not a plain state dict: '\\ud800' is not the name of a tensor"
-    ) as error:
+    with pytest.raises(ValueError, match="is not a whole PyTorch file .*decode") as error:
         read_torch_file(path)
     assert str(error.value).isprintable()
 
