@@ -20,7 +20,6 @@ from kbert.reports.closing_table import numbers_of
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
-    define_records_errors_flag,
     define_teacher_flag,
     define_training_flags,
 )
@@ -40,7 +39,6 @@ def define_flags():
         None,
         "Held-out records, evaluated during and after training; once for all phases, or once for each.",
     )
-    define_records_errors_flag()
     define_json_flag()
     flags.mark_flags_as_required(["input_dir"])
 
@@ -61,7 +59,6 @@ def main(argv):
         FLAGS.init_checkpoint,
         FLAGS.do_lower_case,
         FLAGS.allow_unmatched,
-        FLAGS.records_errors,
         FLAGS.cluster,
         FLAGS.tpu,
     )

@@ -29,6 +29,7 @@ MOST_BYTES = 1 << 25
 _LONGEST_TEXT = 1000
 _MOST_AXES = 8
 _LARGEST_NUMBER = 1 << 48
+_INSTRUCTIONS = {opcode.code.encode("latin-1"): opcode.name for opcode in pickletools.opcodes}
 
 
 class RefusedPickle(Exception):
@@ -139,7 +140,7 @@ class _Reader:
             case pickle.BINPERSID:
                 push(_storage(pop()))
             case _:
-                raise RefusedPickle(f"the instruction {pickletools.code2op[code.decode('latin-1')].name}")
+                raise RefusedPickle(f"the instruction {_INSTRUCTIONS[code]}")
 
     def _bytes(self, count):
         data = self._file.read(count)

@@ -17,10 +17,10 @@ from pyarrow import parquet
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import fingerprint_of, labels_of, read_rows
-from kbert.input_pipelines.records.damaged_records import whole_records
 from kbert.input_pipelines.records.labelled_records import LabelledRecords
 from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.shards import open_shard
 from kbert.manifest import FILE_NAME, _checksum
 from kbert.tasks import TASKS
 from tfrecords_tools.check_records import check_records
@@ -229,7 +229,7 @@ def test_shards(stored):
 def test_records_that_agree_with_their_crc(stored):
     kind, directory, rng = stored
     path = min(directory.glob("*.tfrecord"))
-    records = list(whole_records(path))
+    records = list(open_shard(path).as_numpy_iterator())
     for _ in range(10):
         changed = list(records)
         number = rng.randrange(len(changed))
