@@ -227,7 +227,9 @@ def check_view(count: int, offset, shape, strides):
         raise RefusedPickle("a tensor that repeats numbers of its storage")
 
 
-def _dictionary():
+def _dictionary(*pairs):
+    if pairs:
+        raise RefusedPickle("a dictionary that is made of pairs, as Python 2 writes it")
     return {}
 
 
