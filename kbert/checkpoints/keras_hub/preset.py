@@ -21,7 +21,7 @@ from kbert.checkpoints.keras_hub.config import (
     parse_preset,
 )
 from kbert.checkpoints.keras_hub.tokenizer import VOCABULARY_FILE, read_preset_tokenizer
-from kbert.checkpoints.keras_hub.weights import build, import_keras_hub, load_variables, one_line, save
+from kbert.checkpoints.keras_hub.weights import build, load_variables, one_line, save
 from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_of, parts_of, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.files.stored_tensor import StoredTensor
@@ -153,7 +153,7 @@ def _require_same_numbers(checkpoint, shapes, allowance, report):
                 "give other numbers",
                 report,
             )
-    require_settings(checkpoint, MASKED_LM_SETTINGS, "KerasHub's BertMaskedLM", allowance, report)
+    require_settings(checkpoint, "KerasHub's BertMaskedLM", allowance, report, MASKED_LM_SETTINGS)
     for name in checkpoint.tensors:
         if name not in shapes:
             allowance.conflict(name, f"KerasHub has no variable for {name}", report)
@@ -161,7 +161,9 @@ def _require_same_numbers(checkpoint, shapes, allowance, report):
 
 
 def _preprocessor(checkpoint, class_name):
-    models, vocabulary = import_keras_hub().models, checkpoint.vocabulary
+    from keras_hub import models  # late: it takes seconds
+
+    vocabulary = checkpoint.vocabulary
     tokenizer = models.BertTokenizer(
         vocabulary=list(vocabulary.tokens),
         lowercase=vocabulary.do_lower_case,
@@ -186,14 +188,15 @@ def download_preset(name: str) -> Path:
     Raises:
       ValueError: for an unknown name, or when it can neither be downloaded nor found.
     """
-    presets = import_keras_hub().models.BertBackbone.presets
     import kagglehub
+    from keras_hub.models import BertBackbone
 
     handle = name
     if name.startswith(PRESET_SCHEME):
-        preset = presets.get(name.removeprefix(PRESET_SCHEME))
+        preset = BertBackbone.presets.get(name.removeprefix(PRESET_SCHEME))
         if preset is None:
-            raise ValueError(f"{name} is not a BERT preset of KerasHub; it has {', '.join(sorted(presets))}.")
+            known = ", ".join(sorted(BertBackbone.presets))
+            raise ValueError(f"{name} is not a BERT preset of KerasHub; it has {known}.")
         handle = preset["kaggle_handle"]
     try:
         return Path(kagglehub.model_download(handle.removeprefix(KAGGLE_SCHEME)))

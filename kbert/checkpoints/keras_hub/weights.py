@@ -1,4 +1,4 @@
-"""KerasHub's models and their weight files (HDF5): the only place in kbert that imports keras_hub.
+"""KerasHub's models and their weight files (HDF5): imported late, because keras_hub takes seconds.
 
 The weights go through KerasHub's own loader and saver. Its `from_preset` is not used for reading: where a
 task's weights are missing it silently gives random ones, and it builds any class that a file names.
@@ -16,21 +16,10 @@ _HDF5_OVERHEAD = 8192  # bytes for an array and its groups, at most
 _BACKBONE_WEIGHTS, _TASK_WEIGHTS = "model.weights.h5", "task.weights.h5"
 
 
-def import_keras_hub():
-    """The package. Raises ValueError where it is not installed."""
-    try:
-        import keras_hub
-    except ImportError as error:
-        raise ValueError(
-            f"KerasHub presets need the package keras-hub ({error}); install it: "
-            "pip install keras-nlp==0.32.0"
-        ) from None
-    return keras_hub
-
-
 def build(class_name: str, backbone_arguments: dict, num_labels: int, **task_arguments):
     """A fresh model in float32, whatever Keras's default type is."""
-    models = import_keras_hub().models
+    from keras_hub import models  # late: it takes seconds
+
     backbone = models.BertBackbone(**backbone_arguments, dtype="float32")
     if class_name == "BertBackbone":
         return backbone

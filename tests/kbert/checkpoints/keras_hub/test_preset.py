@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint, write_checkpoint
-from kbert.checkpoints.keras_hub import preset as presets
 from kbert.checkpoints.model_loading import build_model
 from kbert.config import EncoderConfig
 from kbert.inference.loaded_model import load
@@ -530,9 +529,8 @@ for size in (100, 3000, 20_000, 100_000, 300_000):
     assert result.stderr.count("File too large") == 5 and not list(tmp_path.iterdir())
 
 
-@pytest.mark.long
 def test_presets_damaged_at_random_end_in_a_sentence_or_load_finite(saved, tmp_path):
-    refused, cases = 0, 60
+    refused, cases = 0, 40
     for case in range(cases):
         rng, copy = random.Random(case), tmp_path / str(case)
         shutil.copytree(saved["BertTextClassifier"][1], copy)
@@ -593,12 +591,6 @@ def test_a_name_that_cannot_be_had(keras_hub, monkeypatch):
     )
     with pytest.raises(ValueError, match=sentence):
         read_checkpoint("keras_hub://bert_base_en")
-
-
-def test_without_the_package_the_sentence_says_how_to_install_it(saved, monkeypatch):
-    monkeypatch.setitem(sys.modules, "keras_hub", None)
-    with pytest.raises(ValueError, match="need the package keras-hub .*: pip install keras-nlp==0.32.0"):
-        presets.read_keras_hub(saved["BertBackbone"][1])
 
 
 @pytest.mark.long
