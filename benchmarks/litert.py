@@ -95,8 +95,7 @@ def prepare(folder: Path, config, names):
     settings = write_classifier(folder, FLAGS.init_checkpoint, None, LENGTHS[-1])
     loaded = load(settings["run_dir"])
     data = comparison_data(source_of(loaded, config), FLAGS.eval_file, LENGTHS[-1])
-    rows = {name: np.concatenate([batch[name] for batch in data.batches]) for name in ENCODER_INPUTS}
-    labels = np.concatenate([batch[LABEL_FEATURE] for batch in data.batches])
+    rows, labels = {name: data.rows[name] for name in ENCODER_INPUTS}, data.rows[LABEL_FEATURE]
     answer = keras_answers(loaded.task, loaded.model, loaded.text_inputs, FLAGS.init_checkpoint)
     signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["ids"]
     for quantization in (parts_of(name)[1] for name in names if name.startswith("litert")):

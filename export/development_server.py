@@ -21,6 +21,7 @@ load, it ends the server with code 143, and Ctrl-C with code 130.
 from absl import flags
 
 from kbert import command_line
+from kbert.extras import require
 
 from .server.limits import Limits
 
@@ -29,6 +30,7 @@ _LAST_PORT = 65535
 
 def main(argv: list[str]) -> None:
     del argv
+    require("serve", "kbert serve")
     _check_models()
     # TensorFlow loads here, after all checks that do not need it.
     from .server.running import serve_until_signal

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from kbert import command_line
+from kbert.extras import require
 from kbert.files.text_file import read_lines
 from kbert.inference.answer_files import TABLES, check_answer_file, form_of, require_cells, write_answers
 from kbert.input_pipelines.unlabelled_columns import (
@@ -48,6 +49,7 @@ _DEFAULT_SERVERS = {"grpc": "localhost:8500", "rest": "localhost:8501"}
 def main(argv: list[str]) -> None:
     del argv
     given = flags.FLAGS
+    require("serve", "kbert client")
     settings = _settings(given.setting)
     num_lines = _check_files()
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from .flatbuffer import read_model, write_model
+from .flatbuffer import add_buffer, op_number, read_model, write_model
 
 _OPS, _TYPES = schema.BuiltinOperator, schema.TensorType
 
@@ -50,7 +50,7 @@ def with_row_scales(content: bytes, tables: list[np.ndarray]) -> bytes:
         if place not in scales:
             quantized, by_row = quantize_rows(_original(model, lookup.table, tables))
             model.buffers[place].data = np.frombuffer(quantized.tobytes(), np.uint8)
-            scales[place] = _add_buffer(model, by_row)
+            scales[place] = add_buffer(model, by_row.tobytes())
         _multiply_by_scales(model, lookup, scales[place])
     return write_model(model, len(content))
 
@@ -70,18 +70,12 @@ class _Lookup(NamedTuple):
 def _lookups(model, graph):
     readers = {place: op for op in graph.operators for place in op.inputs}
     for op in graph.operators:
-        if _kind(model, op) != _OPS.GATHER:
+        if op_number(model, op) != _OPS.GATHER:
             continue
-        table = graph.tensors[op.inputs[0]]
-        follower = readers.get(op.outputs[0])
+        table, follower = graph.tensors[op.inputs[0]], readers.get(op.outputs[0])
         is_table = table.type == _TYPES.INT8 and len(table.shape) == 2
-        if is_table and follower is not None and _kind(model, follower) == _OPS.DEQUANTIZE:
+        if is_table and follower is not None and op_number(model, follower) == _OPS.DEQUANTIZE:
             yield _Lookup(graph, op, follower)
-
-
-def _kind(model, op):
-    code = model.operatorCodes[op.opcodeIndex]
-    return max(code.builtinCode, code.deprecatedBuiltinCode)
 
 
 def _original(model, tensor, tables):
@@ -108,8 +102,10 @@ def _multiply_by_scales(model, lookup, scales_buffer):
     unscaled = _add_tensor(graph, "token_table/unscaled", list(rows.shape), 0)
     (out,) = lookup.dequantize.outputs
     lookup.dequantize.outputs = [unscaled]
+    # Every graph of an encoder has a MUL, for its norms.
+    times = next(op.opcodeIndex for op in graph.operators if op_number(model, op) == _OPS.MUL)
     gather = _operator(lookup.gather.opcodeIndex, [table, lookup.gather.inputs[1]], scales, "Gather")
-    multiply = _operator(_multiplication(model), [unscaled, scales], out, "Mul")
+    multiply = _operator(times, [unscaled, scales], out, "Mul")
     place = graph.operators.index(lookup.dequantize) + 1
     graph.operators[place:place] = [gather, multiply]
 
@@ -122,21 +118,8 @@ def _operator(code, inputs, output, name):
     return operator
 
 
-def _multiplication(model) -> int:
-    """The index of MUL among the file's ops; every graph of an encoder has one, for its norms."""
-    codes = [max(code.builtinCode, code.deprecatedBuiltinCode) for code in model.operatorCodes]
-    return codes.index(_OPS.MUL)
-
-
 def _add_tensor(graph, name, shape, buffer) -> int:
     tensor = schema.TensorT()
     tensor.name, tensor.shape, tensor.type, tensor.buffer = name, shape, _TYPES.FLOAT32, buffer
     graph.tensors.append(tensor)
     return len(graph.tensors) - 1
-
-
-def _add_buffer(model, array) -> int:
-    buffer = schema.BufferT()
-    buffer.data = np.frombuffer(array.tobytes(), np.uint8)
-    model.buffers.append(buffer)
-    return len(model.buffers) - 1

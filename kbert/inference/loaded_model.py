@@ -17,8 +17,10 @@ from kbert.checkpoints.hugging_face.model_names import casing_of
 from kbert.checkpoints.model_loading import build_model
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
+from kbert.inference.answers import answered, require_answers
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.given_examples import examples_of
+from kbert.inference.signature_caller import SignatureCaller
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.runs.run_directory import RunDirectory, holds_run
@@ -228,6 +230,10 @@ class LoadedModel:
         texts = tf.constant(batch.texts, tf.string)
         return self.text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
 
+    def caller(self, signature: str) -> SignatureCaller:
+        """What asks a signature of the model; see `Predictor`."""
+        return SignatureCaller(self, signature)
+
     def predict(self, examples, top_k: int = 5, whole_words: bool = False):
         """Answers in words, as `run_prediction` gives them: a label, a number, entities, filled masks.
 
@@ -244,8 +250,6 @@ class LoadedModel:
           ValueError: when the task does not answer texts, for anything that is no example (the message names
             its place), or when an answer is not finite.
         """
-        from kbert.inference.answers import answered, require_answers
-
         require_answers(self)
         given, is_alone = examples_of(examples, self.task.inputs)
         found = answered(self, given, {"top_k": top_k, "whole_words": whole_words})

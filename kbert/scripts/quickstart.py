@@ -19,6 +19,7 @@ from pathlib import Path
 from absl import flags
 
 from kbert import command_line
+from kbert.extras import require
 
 FLAGS = flags.FLAGS
 
@@ -36,6 +37,8 @@ def define_flags():
 
 def main(argv):
     del argv
+    for extra in ("litert", "serve"):
+        require(extra, "kbert quickstart")
     directory, train_file = Path(FLAGS.directory), FLAGS.train_file and Path(FLAGS.train_file)
     # Late: they bring NumPy along, which --help and a wrong flag do not need.
     if FLAGS.init_checkpoint:

@@ -191,6 +191,12 @@ def _model():
     return load(FLAGS.run_dir, FLAGS.do_lower_case)
 
 
+def _loaded(source):
+    from kbert.inference.loaded_model import LoadedModel
+
+    return source if isinstance(source, LoadedModel) else LoadedModel.from_run(source, FLAGS.checkpoint)
+
+
 def _writes_table():
     return bool(FLAGS.output_file) and form_of(FLAGS.output_file) in TABLES
 
@@ -223,10 +229,9 @@ def main(argv):
     progress = Progress("Answered", "texts", total)
     is_told = FLAGS.output_file or FLAGS.input_file  # others see how the answers come
     found = answered(
-        source,
+        _loaded(source),
         examples,
         {"top_k": FLAGS.top_k, "whole_words": FLAGS.whole_words},
-        FLAGS.checkpoint,
         FLAGS.batch_size,
         read_ahead,
         progress.report if is_told else None,

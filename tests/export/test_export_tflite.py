@@ -123,7 +123,7 @@ def test_files_that_take_texts_and_what_they_read_otherwise(finetuned_run, tmp_p
     ]
     assert [(one["place"], one["read"]) for one in found["read_otherwise"]] == [(1, "[UNK]"), (2, "[UNK]")]
     assert list(found["reasons"].values()) == [1, 1]
-    rows = MediaPipeTokenizer(export / "vocab.txt", 16)(["jump the a", "jumpéd <b>", "walk\u00a0the"])
+    rows = MediaPipeTokenizer(finetuned_run.vocabulary(), 16)(["jump the a", "jumpéd <b>", "walk\u00a0the"])
     model = LiteRTModel(export / "model_float32.tflite", finetuned_run.vocabulary())
     given = finetuned_run.task().given_ids(model.answer_ids(rows))
     assert found["metrics"]["accuracy"] == pytest.approx(np.mean(np.asarray(given) == [1, 0, 1]))

@@ -29,7 +29,7 @@ def shares(lines):
 
 
 def test_answers_are_told_batch_by_batch_before_the_first_is_given(finetuned_run, told):
-    from kbert.inference.answers import answers
+    from tests.kbert.inference.answering import answers
 
     def work():
         report = progress.Progress("Answered", "texts", 5).report

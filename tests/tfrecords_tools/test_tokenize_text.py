@@ -26,10 +26,6 @@ def test_only_the_newline_is_stripped_from_text_lines():
     assert list(read_texts(lines, "text")) == [" a \r", "", "\u2028b\x85", "last"]
 
 
-def test_bytes_that_are_not_utf8_are_ignored():
-    assert list(read_texts([b"a\xffb\xc3\n"], "text")) == ["ab"]
-
-
 def test_json_lines_give_their_text():
     lines = [b'{"text": "a\\nb", "label": 1}\n', b"\n", '{"text": "é"}'.encode()]
     assert list(read_texts(lines, "jsonl")) == ["a\nb", "é"]
@@ -88,10 +84,3 @@ def test_the_script_answers_quietly_and_stops_quietly_when_nobody_reads(tmp_path
         process.stdout.close()  # as `head -1` does
         assert without_loading(process.stderr.read().decode()) == ""
         assert process.wait(timeout=60) == 0
-
-
-def test_a_missing_vocabulary_is_one_sentence_and_exit_code_1():
-    process = start_script("--vocab_file=/nowhere/v.txt")
-    _, standard_error = process.communicate(b"", timeout=60)
-    assert process.returncode == 1
-    assert standard_error == b"error: vocabulary file /nowhere/v.txt does not exist; expected a vocab.txt.\n"

@@ -1,7 +1,7 @@
 """TFRecord shards + manifest -> batches."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import tensorflow as tf
@@ -45,7 +45,7 @@ def training_batches(
     start_example: int = 0,
     *,
     share=WHOLE,
-    length_buckets: Sequence[int] | Mapping[int, int] = (),
+    length_buckets: Sequence[int] = (),
 ) -> tf.data.Dataset:
     """Endless shuffled batches, each a dict name -> tensor of shape [batch_size, ...].
 

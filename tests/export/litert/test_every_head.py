@@ -5,7 +5,7 @@ import pytest
 
 from export.litert.comparison import keras_answers
 from export.litert.conversion import convert_to_litert
-from export.litert.file_ops import checked_ops
+from export.litert.flatbuffer import checked_ops
 from export.litert.litert_model import LiteRTModel
 from kbert.tasks import TASKS
 from kbert.tasks.task import reads_files

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from export.litert.conversion import convert_to_litert
-from export.litert.file_ops import checked_ops, ops_of
+from export.litert.flatbuffer import checked_ops, ops_of
 from kbert.tasks.signatures.signature import Signature, ids_inputs
 
 

@@ -11,13 +11,13 @@ from export.export_tflite import export_tflite
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.inference.answers import answers
 from kbert.input_pipelines.records.labelled_records import LabelledRecords
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from tests.conftest import LABELS, tiny_finetuning_config
 from tests.html_checks import read_page
 from tests.kbert.experiments.served_answers import assert_served
+from tests.kbert.inference.answering import answers
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 

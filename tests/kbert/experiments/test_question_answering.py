@@ -14,7 +14,6 @@ from export.gate.session_check import run_signature
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.inference.answers import answers
 from kbert.manifest import read_manifest
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
@@ -22,6 +21,7 @@ from kbert.tasks.question_answering.squad_files import read_questions
 from tests import warm_processes
 from tests.conftest import tiny_finetuning_config
 from tests.html_checks import read_page
+from tests.kbert.inference.answering import answers
 from tests.kbert.tasks.question_answering.small_squad import write_squad
 from tests.made_once import made_once
 from tfrecords_tools.create_finetuning_data import create_finetuning_data, summary

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from kbert.experiments.evaluation import evaluate
-from kbert.inference.answers import answers as predictions
 from kbert.inference.loaded_model import LoadedModel, load
 from kbert.inference.mask_filler import MaskFiller
 from kbert.inference.predictor import Predictor
@@ -16,6 +15,7 @@ from kbert.kernels.kernel import Kernel
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+from tests.kbert.inference.answering import answers as predictions
 from tests.kbert.inference.broken_run import copy_with_nan
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import kbert
-from kbert.inference.answers import answers
 from kbert.inference.given_examples import examples_of
 from kbert.inference.predictor import Predictor
 from kbert.tasks import TASKS
+from tests.kbert.inference.answering import answers
 from tests.kbert.inference.random_model import random_task_model
 
 PAIR = ("jump the a", "walk")

@@ -3,7 +3,7 @@
 import pytest
 
 from export.export_tflite import export_tflite
-from export.litert.from_text.requests import check_mediapipe, check_tokenizer_inside
+from export.litert.requests import check_mediapipe, check_tokenizer_inside
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from tests.export.litert.test_comparison_data import with_task
