@@ -225,32 +225,6 @@ def test_weights_in_bfloat16_become_float32_number_for_number(keras_hub, tmp_pat
         np.testing.assert_array_equal(read.ravel(), rounded[outside].ravel())
 
 
-# --------------------------------------------------------------------------------- round trips
-
-
-@pytest.mark.parametrize("path", sorted(STORED.iterdir()), ids=lambda path: path.name)
-def test_from_a_run_to_keras_hub_and_back_no_bit_is_lost(tmp_path, path):
-    convert_checkpoint(path, tmp_path / "run", "kbert")
-    run = read_checkpoint(tmp_path / "run")
-    homeless = {"pretraining", "next_sentence", "token_classification", "question_answering"}
-    if run.task in homeless | {"multiple_choice"}:
-        with pytest.raises(ValueError, match="KerasHub has no variable for .*/dense/"):
-            write_checkpoint(run, tmp_path / "out", "keras_hub", OTHER_SETTINGS)
-        assert not (tmp_path / "out").exists()
-        return
-    if run.encoder.hidden_act == "gelu_erf":
-        with pytest.raises(ValueError, match="hidden_act is 'gelu_erf', but KerasHub's .* takes 'gelu'"):
-            write_checkpoint(run, tmp_path / "out", "keras_hub")
-    convert_checkpoint(tmp_path / "run", tmp_path / "out", "keras_hub", OTHER_SETTINGS)
-    back = read_checkpoint(tmp_path / "out")
-    assert (back.encoder, back.task, back.labels) == (run.encoder, run.task, run.labels)
-    assert back.vocabulary.fingerprint == run.vocabulary.fingerprint
-    assert numbers(back) == numbers(run)
-    convert_checkpoint(tmp_path / "out", tmp_path / "again", "kbert")
-    weights = "checkpoints/step-00000000/model.safetensors"
-    assert (tmp_path / "again" / weights).read_bytes() == (tmp_path / "run" / weights).read_bytes()
-
-
 def test_a_head_that_keras_hub_lacks_can_be_left_out_by_name(tmp_path):
     source = STORED / "BertForPreTraining"
     allowed = [*OTHER_SETTINGS, "next_sentence/*"]
@@ -271,6 +245,8 @@ def test_what_a_preset_has_no_word_for_is_written_down_and_read_back(saved, kera
     )
     tensors = {name: tensor for name, tensor in checkpoint.tensors.items() if "classification" not in name}
     changed = dataclasses.replace(checkpoint, encoder=encoder, labels=LABELS, tensors=tensors)
+    with pytest.raises(ValueError, match="hidden_act is 'gelu_erf', but KerasHub's .* takes 'gelu'"):
+        write_checkpoint(changed, tmp_path / "preset", "keras_hub")
     written = write_checkpoint(changed, tmp_path / "preset", "keras_hub", ["hidden_act"])
     assert {name for name, _ in written.not_in_file} == set(changed.missing)
     back = read_checkpoint(tmp_path / "preset")
@@ -296,12 +272,6 @@ def test_a_padded_token_table_and_the_empty_token_of_chinese(saved, keras_hub, t
     assert "\n\n" not in text
     assert keras_hub.models.BertTokenizer.from_preset(str(tmp_path / "ours")).vocabulary == tokens
     assert json.loads((tmp_path / "ours" / "metadata.json").read_text())["kbert_vocabulary_size"] == 21
-
-
-def test_a_preset_is_loaded_and_answers(saved, tmp_path):
-    loaded = load(saved["BertTextClassifier"][1])
-    assert loaded.task.name == "sequence_classification" and loaded.max_seq_length == LENGTH
-    assert loaded.model(loaded.inputs(["the play"]))["probabilities"].shape == (1, 3)
 
 
 @pytest.mark.long
@@ -548,19 +518,6 @@ def test_presets_damaged_at_random_end_in_a_sentence_or_load_finite(saved, tmp_p
         except Exception as error:
             raise AssertionError(f"case {case}, {file.name}: {error!r}") from error
     assert cases // 4 < refused < cases
-
-
-def test_a_failure_half_way_leaves_nothing(tmp_path):
-    checkpoint = read_checkpoint(STORED / "BertModel")
-
-    def broken():
-        raise ValueError("the disk is gone")
-
-    name, tensor = list(checkpoint.tensors.items())[-1]
-    checkpoint.tensors[name] = type(tensor)(tensor.shape, tensor.dtype, broken)
-    with pytest.raises(ValueError, match="the disk is gone"):
-        write_checkpoint(checkpoint, tmp_path / "new" / "out", "keras_hub", OTHER_SETTINGS)
-    assert not list(tmp_path.iterdir())
 
 
 # ----------------------------------------------------------------------------------- preset names
