@@ -27,7 +27,7 @@ from benchmarks.answers import differences, median_milliseconds
 from benchmarks.report import close, machine, markdown
 from benchmarks.workers.contestants import alternate, started
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, parts_of
-from kbert import command_line
+from kbert.cli import script
 from kbert.config import FinetuningConfig, load_config
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE
 
@@ -54,8 +54,7 @@ def define_flags():
     flags.mark_flags_as_required(["init_checkpoint", "config", "eval_file"])
 
 
-def main(argv):
-    del argv
+def main():
     names = chosen_contestants(CONTESTANTS)
     config = load_config(FinetuningConfig, FLAGS.config)
     print(machine(), flush=True)
@@ -164,4 +163,4 @@ def table(rows: dict) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from absl import flags, logging
 
-from kbert import command_line
-from kbert.activity import activity
-from kbert.command_flags.closing_output import define_json_flag, print_result
+from kbert.cli import script
+from kbert.cli.closing_output import define_json_flag, print_result
+from kbert.cli.progress import activity
 from kbert.config import FinetuningConfig, load_config
 from kbert.extras import require
 from kbert.files.output_path import check_output_folder
@@ -195,8 +195,7 @@ def _warn_of_long_texts(source, length):
         )  # fmt: skip
 
 
-def main(argv):
-    del argv
+def main():
     require("litert", "kbert export-litert")
     lengths = None if FLAGS.max_seq_length is None else requests.parse_lengths(FLAGS.max_seq_length)
     requests.check_quantizations(FLAGS.quantization)
@@ -230,4 +229,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -7,7 +7,6 @@ import keras
 import tensorflow as tf
 
 from kbert.answering.answering_model import answering_model
-from kbert.article import with_article
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.signatures.attention_signature import attention_signatures
@@ -102,7 +101,7 @@ def _encoder_of(model):
 def _require_answers(source, task):
     if not task.inputs:
         raise ValueError(
-            f"{source} is {with_article(task.name)} run, which does not answer texts; a serving model needs "
+            f"{source} is a run of {task.name}, which does not answer texts; a serving model needs "
             "one that does: a run of kbert finetune or kbert pretrain, a checkpoint with a head, or one "
             "that says how vectors of texts are pooled."
         )

@@ -25,15 +25,16 @@ EXTRAS = {
 }
 
 
-def require(extra: str, what: str):
+def require(extra: str, what: str, *modules: str):
     """Raises ValueError where a package is missing, with the line that installs the extra; imports nothing.
 
     Args:
       extra: its name.
       what: what needs it, for the error.
+      *modules: those of the extra that it needs, by default all.
     """
-    modules, packages = EXTRAS[extra]
-    if missing := [module for module in modules if not _is_there(module)]:
+    every, packages = EXTRAS[extra]
+    if missing := [module for module in modules or every if not _is_there(module)]:
         raise ValueError(
             f"{what} needs {', '.join(missing)}, not installed: pip install {shlex.join(packages)}"
         )

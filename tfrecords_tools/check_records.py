@@ -12,7 +12,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.input_pipelines.records.shards import wrong_shards
 from kbert.manifest import read_manifest
@@ -53,11 +53,10 @@ def _problems_of_the_set(input_dir, manifest):
         yield str(error)
 
 
-def main(argv):
-    del argv
+def main():
     return 1 if check_records(FLAGS.input_dir) else 0
 
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

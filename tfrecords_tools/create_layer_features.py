@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
-from kbert import command_line
+from kbert.cli import script
+from kbert.cli.progress import Progress
 from kbert.config import FinetuningConfig, load_config, to_dict
 from kbert.experiments.start_content import content_digest
 from kbert.features import STORED_DTYPES
 from kbert.input_pipelines.tables.table_paths import source_digest, source_files
 from kbert.manifest import Manifest
-from kbert.progress import Progress
 from kbert.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ def define_flags():
     flags.mark_flags_as_required(["config", "input_file", "init_checkpoint", "output_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     from tfrecords_tools.records.record_writer import check_output_dir
 
     check_output_dir(FLAGS.output_dir, FLAGS.overwrite, [FLAGS.config, FLAGS.input_file])
@@ -216,4 +215,4 @@ def _say_size(task, examples, encoder, stored, output_dir):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main, FinetuningConfig)
+    script.run(main, FinetuningConfig)

@@ -40,7 +40,7 @@ class LiteRTModel:
     """
 
     def __init__(self, path, vocabulary: Vocabulary, num_threads: int = 2):
-        require("litert", f"{path}")
+        require("litert", f"{path}", "ai_edge_litert")
         from ai_edge_litert.interpreter import Interpreter
 
         self.path = path

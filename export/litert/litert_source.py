@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kbert.article import with_article
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
 from kbert.experiments.evaluation import held_out_part
 from kbert.inference.loaded_model import LoadedModel
@@ -112,7 +111,7 @@ def _dataset_of(loaded, config) -> DatasetConfig:
     if config.task != loaded.task.name and not _needs_no_more_weights(TASKS[config.task], loaded.task):
         raise ValueError(
             f"--config is for the task {config.task}, but {loaded.source} is "
-            f"{with_article(loaded.task.name)} model; "
+            f"a model of {loaded.task.name}; "
             "give a config of its task."
         )
     labels = tuple(getattr(loaded.task, "labels", ()))

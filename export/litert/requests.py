@@ -1,7 +1,5 @@
 """What an export to LiteRT may be asked for; everything is refused here, before TensorFlow is loaded."""
 
-from kbert.article import with_article
-
 QUANTIZATIONS = ("float32", "float16", "dynamic_int8")
 MOST_LENGTHS = 8  # in one file; each is a graph of its own
 LEAST_LENGTH = 4
@@ -87,14 +85,14 @@ def check_task(source):
     task = source.task
     if not reads_files(type(task)) and task.one_text_output is None:
         raise ValueError(
-            f"{source.path} is {with_article(task.name)} model; LiteRT files are for models that were "
+            f"{source.path} is a model of {task.name}; LiteRT files are for models that were "
             "fine-tuned on labelled files (labels of texts, pairs and words, numbers, spans, choices, "
             "vectors), and for encoders that say how a text becomes one vector, as sentence-transformers "
             "folders do."
         )
     if type(task).same_answers is Task.same_answers:
         raise ValueError(
-            f"{source.path} is {with_article(task.name)} model, whose task does not say which answers "
+            f"{source.path} is a model of {task.name}, whose task does not say which answers "
             "are the same; give it the method `same_answers` (docs/add_a_task.md)."
         )
 
@@ -104,7 +102,7 @@ def check_mediapipe(source, lengths):
     task = source.task
     if task.one_text_output is None:
         raise ValueError(
-            f"--mediapipe: {source.path} is {with_article(task.name)} run that does not answer a single text "
+            f"--mediapipe: {source.path} is a run of {task.name} that does not answer a single text "
             "with labels or a vector; MediaPipe's TextClassifier and TextEmbedder do nothing else (no pairs, "
             "numbers, words, spans or choices). Take the file that is asked with ids."
         )
@@ -130,7 +128,7 @@ def check_tokenizer_inside(source, lengths):
     task = source.task
     if not task.row_texts:
         raise ValueError(
-            f"--tokenizer_inside: {source.path} is {with_article(task.name)} run whose answers need more "
+            f"--tokenizer_inside: {source.path} is a run of {task.name} whose answers need more "
             "than one row of its texts (words, spans, choices, windows of long texts); take the file that is "
             "asked with ids."
         )

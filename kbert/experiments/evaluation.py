@@ -2,7 +2,6 @@
 
 import math
 
-from kbert.article import with_article
 from kbert.config import PretrainingConfig
 
 MOST_EXAMPLES = 50  # on a page
@@ -98,12 +97,12 @@ def _require_examples(run, eval_file, predictions_dir, keep_chosen):
     if predictions_dir and not (eval_file and task.prediction_files):
         raise ValueError(
             f"--predictions_dir is for a run whose task writes its answers, on --eval_file; "
-            f"{run.path} is {with_article(task.name)} run."
+            f"{run.path} is a run of {task.name}."
         )
     if keep_chosen and not (eval_file and task.chooses):
         raise ValueError(
             f"--keep_chosen is for a run whose evaluations choose something, on --eval_file; "
-            f"{run.path} is {with_article(task.name)} run whose settings leave nothing to choose."
+            f"{run.path} is a run of {task.name} whose settings leave nothing to choose."
         )
 
 
@@ -167,9 +166,7 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length
 
     task, length = run.task(), max_seq_length or run.config.max_seq_length
     if not reads_files(type(task)):
-        raise ValueError(
-            f"{run.path} is {with_article(task.name)} run, which is not evaluated on labelled examples."
-        )
+        raise ValueError(f"{run.path} is a run of {task.name}, which is not evaluated on labelled examples.")
     if eval_file:
         data = LabelledFile(eval_file, type(task), run.config.dataset)
         if held_out:
@@ -190,7 +187,7 @@ def _pretraining_records(run, eval_file, input_dir, held_out=False):
 
     if eval_file:
         raise ValueError(
-            f"{run.path} is {with_article(run.task().name)} run, but --eval_file is for runs on labelled "
+            f"{run.path} is a run of {run.task().name}, but --eval_file is for runs on labelled "
             "examples; give --input_dir with records of kbert pretraining-data instead."
         )
     records = PretrainingRecords(input_dir)

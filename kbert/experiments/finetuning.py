@@ -20,7 +20,6 @@ from kbert.experiments.labelled_paths import LabelledPaths
 from kbert.experiments.starting_point import Start, StartingPoint, find_starting_point
 from kbert.experiments.teaching import Teaching, start_of_weights
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
-from kbert.log_lines import SHORTENED
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -273,7 +272,7 @@ def _log_examples(task, rows, vocabulary):
     """Logs decoded inputs with their labels, so that the user sees a wrong column or vocabulary at once."""
     for number in range(len(rows["input_ids"])):
         for line in task.describe({name: values[number] for name, values in rows.items()}, vocabulary):
-            logging.info("%s", line, extra=SHORTENED)
+            logging.info("%.100s", line)
 
 
 def _plan(config, strategy, train_data, dev, num_train_steps, initialize):

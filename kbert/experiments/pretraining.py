@@ -12,7 +12,6 @@ from kbert.experiments.starting_point import Start, find_starting_point, started
 from kbert.experiments.teaching import Teaching
 from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
-from kbert.log_lines import SHORTENED
 from kbert.tasks import TASKS
 
 
@@ -229,7 +228,7 @@ def _log_examples(task, records, vocabulary):
     batch = next(records.evaluation_batches(2).as_numpy_iterator())
     for number in range(len(batch["input_ids"])):
         for line in task.describe({name: values[number] for name, values in batch.items()}, vocabulary):
-            logging.info("%s", line, extra=SHORTENED)
+            logging.info("%.100s", line)
 
 
 def _plan(config, strategy, phases, initialize):

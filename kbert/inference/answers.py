@@ -4,8 +4,6 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 
-from kbert.article import with_article
-
 # Examples that are read before the first is answered, for each example of a batch: the more there are, the
 # more alike are the lengths in a batch.
 _READ_AHEAD = 64
@@ -73,7 +71,7 @@ def require_answers(source):
     """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` does not answer texts."""
     task = task_of(source)
     if not task.inputs:
-        raise ValueError(f"{_name_of(source)} is {with_article(task.name)} run, which does not answer texts.")
+        raise ValueError(f"{_name_of(source)} is a run of {task.name}, which does not answer texts.")
 
 
 def require_inputs(source, example: dict, place: str):

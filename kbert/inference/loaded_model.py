@@ -8,13 +8,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from kbert.activity import activity
 from kbert.answering.answering_encoder import PRECISIONS, AnsweringEncoder
 from kbert.answering.answering_model import answering_model
-from kbert.article import with_article
 from kbert.checkpoints.formats import local_path, read_checkpoint
 from kbert.checkpoints.hugging_face.model_names import casing_of
 from kbert.checkpoints.model_loading import build_model
+from kbert.cli.progress import activity
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.answers import answered, require_answers
@@ -339,7 +338,7 @@ def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
         run = RunDirectory(run) if holds_run(run) else load(run)
     source, task = (run.path, run.task()) if isinstance(run, RunDirectory) else (run.source, run.task)
     if not set(answers) & set(task.answers):
-        raise ValueError(f"{source} is {with_article(task.name)} run; {need}.")
+        raise ValueError(f"{source} is a run of {task.name}; {need}.")
     return loaded_of(run)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
 from kbert.extras import require
 
 FLAGS = flags.FLAGS
@@ -35,8 +35,7 @@ def define_flags():
     )
 
 
-def main(argv):
-    del argv
+def main():
     for extra in ("litert", "serve"):
         require(extra, "kbert quickstart")
     directory, train_file = Path(FLAGS.directory), FLAGS.train_file and Path(FLAGS.train_file)
@@ -55,4 +54,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

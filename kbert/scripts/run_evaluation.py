@@ -21,13 +21,12 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
-from kbert.command_flags.closing_output import define_json_flag, print_result
+from kbert.cli import script
+from kbert.cli.closing_output import define_json_flag, numbers_of, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import MOST_EXAMPLES, evaluate
 from kbert.files.output_path import check_output_file, require_folder_of
 from kbert.files.whole_file import write_json
-from kbert.reports.closing_table import numbers_of
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import define_checkpoint_flag
 
@@ -81,8 +80,7 @@ def define_flags():
     flags.mark_flags_as_required(["run_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     if bool(FLAGS.eval_file) == bool(FLAGS.input_dir):
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
     _check_files_to_write()
@@ -149,4 +147,4 @@ def _check_files_to_write():
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
-from kbert.command_flags.closing_output import define_json_flag, print_result
+from kbert.cli import script
+from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig
 from kbert.features import STORED_DTYPES
 from kbert.reports.feature_table_report import feature_table
@@ -50,8 +50,7 @@ def define_flags():
     flags.mark_flags_as_required(["init_checkpoint", "train_file", "dev_file"])
 
 
-def main(argv):
-    del argv
+def main():
     # TensorFlow loads here, after the flags have been checked.
     from kbert.experiments.feature_based.feature_table import (
         PAGE,
@@ -82,4 +81,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main, FinetuningConfig)
+    script.run(main, FinetuningConfig)

@@ -24,15 +24,14 @@ from typing import Any
 
 from absl import flags
 
-from kbert import command_line
-from kbert.command_flags.closing_output import define_json_flag, print_result
+from kbert.cli import script
+from kbert.cli.closing_output import define_json_flag, numbers_of, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.labelled_paths import named_files
 from kbert.experiments.seeds import run_seeds
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
-from kbert.reports.closing_table import numbers_of
 from kbert.reports.seed_summary import FILE_NAME as SUMMARY
 from kbert.reports.seed_summary import seed_table
 from kbert.scripts.training_flags import (
@@ -82,8 +81,7 @@ def define_flags():
     define_json_flag()
 
 
-def main(argv):
-    del argv
+def main():
     vocabulary = None
     if FLAGS.vocab_file and FLAGS.init_checkpoint:
         raise ValueError(
@@ -149,4 +147,4 @@ def _vocabulary_of_teacher():
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main, FinetuningConfig)
+    script.run(main, FinetuningConfig)

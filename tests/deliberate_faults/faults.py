@@ -335,6 +335,16 @@ _RESUME = (
         "kbert/runs/test_best_checkpoint.py",
     ),
     _fault(
+        "Ctrl-C in a half-loaded library is a traceback", "is_from_interrupt",
+        "lambda original: lambda error: isinstance(error, KeyboardInterrupt)",
+        "kbert/cli/test_signals.py::test_an_error_made_of_a_keyboard_interrupt_is_one",
+    ),
+    _fault(
+        "an error inside a pipeline is a traceback", "error_sentence",
+        "lambda original: lambda error: original(error) if isinstance(error, _MENDABLE) else None",
+        "kbert/cli/test_script.py::test_what_a_function_inside_a_pipeline_raised",
+    ),
+    _fault(
         "nothing is brought to disk", "_bring_to_disk", "lambda original: lambda path: None",
         "kbert/runs/test_checkpoint.py::test_all_is_on_the_disk_before_the_folder_has_its_name",
     ),
@@ -603,6 +613,16 @@ _EXPORTS = (
         "LiteRT: every row goes to the longest length", "LiteRTModel.length_for",
         "lambda original: lambda self, mask: original(self, mask) and self.lengths[-1]",
         "export/litert/test_litert_model.py::test_the_shortest_length_that_fits_is_asked",
+    ),
+    _fault(
+        "a missing package is not noticed", "_is_there", "lambda original: lambda module: True",
+        "kbert/test_extras.py", within="extras",
+    ),
+    _fault(
+        "LiteRT: what is read otherwise is not asked again", "quality_of_reading",
+        "lambda original: lambda task, model, reading, *a: original(task, model, "
+        "reading._replace(changed=reading.changed & False), *a)",
+        "export/litert/from_text/test_other_reading.py",
     ),
     _fault(
         "LiteRT: differences of the first row alone", "_by_row",

@@ -14,7 +14,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys
 sys.modules |= dict.fromkeys((sys.argv[1], "tensorflow", "keras"))
-from kbert.commands import main
+from kbert.cli.commands import main
 sys.exit(main(["kbert", *sys.argv[2:]]))
 """
 
@@ -26,6 +26,13 @@ def test_each_package_is_looked_for(monkeypatch, extra, module):
     with pytest.raises(ValueError, match=f"^this needs {module}, not installed: pip install ") as error:
         require(extra, "this")
     assert all(package in str(error.value) for package in EXTRAS[extra][1])
+
+
+def test_only_what_is_needed_must_be_there(monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    require("serve", "this", "grpc")
+    with pytest.raises(ValueError, match="needs uvicorn"):
+        require("serve", "this", "grpc", "uvicorn")
 
 
 def test_a_folder_that_is_not_there_either(monkeypatch):

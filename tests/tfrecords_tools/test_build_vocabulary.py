@@ -49,7 +49,7 @@ def run_main(script_flags):
         flags.FLAGS.unparse_flags()
         with flagsaver.flagsaver():
             flags.FLAGS(["build_vocabulary", f"--num_workers={num_workers}", *map(str, arguments)])
-            build_vocabulary.main(["build_vocabulary"])
+            build_vocabulary.main()
 
     return run
 

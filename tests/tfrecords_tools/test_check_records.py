@@ -10,7 +10,6 @@ import tensorflow as tf
 from kbert.input_pipelines.records import shards as shards_module
 from kbert.input_pipelines.records.record_folder import RecordFolder
 from tests.kbert.input_pipelines.records import small_records
-from tests.loading_lines import without_loading
 from tfrecords_tools.check_records import check_records
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -30,7 +29,7 @@ def run_tool(directory):
 def test_whole_records_pass(records):
     directory, _ = records
     result = run_tool(directory)
-    assert (result.returncode, without_loading(result.stderr)) == (0, "")
+    assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.startswith(f"{directory}: 11 records in 2 shards, all whole (0.0 MB in ")
 
 
@@ -41,7 +40,7 @@ def test_every_damage_is_a_line_and_the_exit_code_is_one(records):
     raw[30] ^= 1
     path.write_bytes(raw)
     result = run_tool(directory)
-    assert result.returncode == 1 and without_loading(result.stderr) == ""
+    assert result.returncode == 1 and "Traceback" not in result.stderr
     damage, summary = result.stdout.splitlines()
     assert damage == f"{path} does not hold the bytes that were written: record 0 is damaged"
     assert f"{directory}: 11 records in 2 shards, 1 problems: make the records again" in summary

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from kbert.article import with_article
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.masked_lm_settings import MASKED_LM_KEYS
@@ -142,7 +141,7 @@ def _architecture(values, path, report):
         report.note(f"config.json names several architectures; {shown_name(names[0])} is taken")
     if names[0] is not None and names[0] not in architectures():
         raise ValueError(
-            f"{path} is {with_article(shown_name(names[0]))}, which kbert has no model for; it reads "
+            f"{path} is of class {shown_name(names[0])}, which kbert has no model for; it reads "
             f"{', '.join(architectures())}."
         )
     return names[0]

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-from kbert.article import with_article
 from kbert.checkpoints.hugging_face.torch_pickle import (
     MOST_BYTES,
     BrokenPickle,
@@ -144,8 +143,8 @@ def _read_legacy(path):
 
 def _tensors(path, state) -> dict[str, TorchTensor]:
     if type(state) is not dict or not state:
-        kind = with_article(type(state).__name__)
-        raise ValueError(f"{path} holds no state dict (names with tensors) but {kind}.")
+        kind = type(state).__name__
+        raise ValueError(f"{path} holds no state dict (names with tensors) but an object of type {kind}.")
     for name, value in state.items():
         if not isinstance(value, TorchTensor):
             raise ValueError(

@@ -20,7 +20,6 @@ from typing import IO
 import ml_dtypes
 import numpy as np
 
-from kbert.article import with_article
 from kbert.files.json_values import shown
 
 # A tensor takes about 40 instructions and 200 bytes: room for 25,000 of them.
@@ -136,7 +135,7 @@ class _Reader:
             case pickle.BUILD:
                 pop()  # a state dict has its version numbers as an attribute; they are not needed here
                 if type(self._stack[-1]) is not dict:
-                    raise RefusedPickle(f"a state for {with_article(type(self._stack[-1]).__name__)}")
+                    raise RefusedPickle(f"a state for the type {type(self._stack[-1]).__name__}")
             case pickle.BINPERSID:
                 push(_storage(pop()))
             case _:

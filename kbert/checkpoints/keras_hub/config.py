@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from kbert.article import with_article
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.masked_lm_settings import MASKED_LM_KEYS
@@ -96,7 +95,7 @@ def class_and_settings(values: dict, path, known) -> tuple[str, dict]:
     settings = json_value(values, "config", dict, path)
     if package not in _PACKAGES or name not in known or settings is None:
         raise ValueError(
-            f"{path} holds {with_article(shown(registered))}, which kbert does not read; it reads KerasHub's "
+            f"{path} holds {shown(registered)}, which kbert does not read; it reads KerasHub's "
             f"{', '.join(known)}."
         )
     return name, settings

@@ -7,7 +7,7 @@ from pathlib import Path
 import tensorflow as tf
 from absl import logging
 
-from kbert.activity import activity
+from kbert.cli.progress import activity
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
 from kbert.input_pipelines.records import record_ranges

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from kbert.config import EncoderConfig, FrozenConfig
-from kbert.readable_numbers import readable_bytes
 
 # Traced graphs and compiled kernels: the rest of the peaks measured on a CPU (docs/watching.md).
 _PROGRAM_BYTES = 280_000_000
@@ -115,6 +114,6 @@ def memory_sentence(config, batch_size: int, seq_length: int, predictions: int =
     total = held + max(activations + max(kept, logits), 8 * trained)
     shape = f"{batch_size} x {seq_length} tokens"
     return (
-        f"memory: about {readable_bytes(total)} for {shape} on a device; less with a larger "
+        f"memory: about {total / 2**30:.1f} GiB for {shape} on a device; less with a larger "
         "gradient_accumulation_steps or a smaller train_batch_size."
     )

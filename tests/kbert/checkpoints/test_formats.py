@@ -226,7 +226,7 @@ def test_a_converted_encoder_says_what_it_is(tmp_path):
     run = RunDirectory(tmp_path / "run")
     task, model = run.load_model()
     assert task.name == "encoder" and type(model) is BertEncoder
-    with pytest.raises(ValueError, match="is an encoder run; filling masks needs a pretraining run"):
+    with pytest.raises(ValueError, match="is a run of encoder; filling masks needs a pretraining run"):
         MaskFiller(run)
 
 

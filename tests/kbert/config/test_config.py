@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kbert.commands import command_of
+from kbert.cli.commands import command_of
 from kbert.config import (
     DatasetConfig,
     DistillationConfig,
@@ -25,6 +25,7 @@ from kbert.config import (
     to_dict,
 )
 from kbert.config.lora_config import LoraConfig
+from kbert.config.setting_paths import path_of_setting, setting_paths
 from tests.kbert.mutations import mutate_bytes, mutate_json
 from tests.naming import naming
 
@@ -860,3 +861,12 @@ def test_keras_names_of_precisions_are_accepted(caplog):
     assert (config.precision, config.dtype_policy) == ("bfloat16", "mixed_bfloat16")
     assert 'precision="mixed_bfloat16" is written "bfloat16" in kbert' in caplog.text
     assert PretrainingConfig().dtype_policy == "float32"
+
+
+def test_settings_by_their_last_name():
+    configs = [FinetuningConfig]
+    assert path_of_setting("learning_rate", configs) == "optimizer.learning_rate"
+    assert path_of_setting("optimizer.learning_rate", configs) == "optimizer.learning_rate"
+    assert path_of_setting("seed", configs) == "seed" and path_of_setting("hidden", configs) is None
+    assert path_of_setting("num_train_steps", [PretrainingConfig]) == "num_train_steps"
+    assert {"encoder.hidden_size", "lora.rank", "dataset.text"} <= set(setting_paths(FinetuningConfig))

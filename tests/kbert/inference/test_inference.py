@@ -187,10 +187,12 @@ def test_the_mask_filler_refuses_what_it_cannot_fill(fill, finetuned_run, pretra
     with pytest.raises(ValueError, match=r"lies beyond the longest sequence of this model; shorten"):
         fill(["walk " * 30 + "[MASK]"])
     with pytest.raises(
-        ValueError, match="is a sequence_classification run; filling masks needs a pretraining"
+        ValueError, match="is a run of sequence_classification; filling masks needs a pretraining"
     ):
         MaskFiller(finetuned_run)
-    with pytest.raises(ValueError, match="is a pretraining run; classifying texts needs a run that was fi"):
+    with pytest.raises(
+        ValueError, match="is a run of pretraining; classifying texts needs a run that was fi"
+    ):
         TextClassifier(pretraining_run)
 
 

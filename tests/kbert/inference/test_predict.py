@@ -88,7 +88,7 @@ def test_a_pair(of_pairs):
 
 def test_the_encoder_says_that_it_does_not_answer():
     encoder = random_task_model(TASKS["encoder"]())
-    with pytest.raises(ValueError, match="is an encoder run, which does not answer texts"):
+    with pytest.raises(ValueError, match="is a run of encoder, which does not answer texts"):
         encoder.predict("a")
 
 
@@ -107,7 +107,7 @@ def test_a_path_stands_for_the_model(finetuned_run):
     assert kbert.TextClassifier(path)(text)["label"] == expected["label"]
     assert kbert.Predictor(path)(text=[text])[0]["label"] == expected["label"]
     assert kbert.FeatureExtractor(path)(text).values.shape[0] == 5
-    with pytest.raises(ValueError, match="is a sequence_classification run; filling masks"):
+    with pytest.raises(ValueError, match="is a run of sequence_classification; filling masks"):
         kbert.MaskFiller(path)
 
 

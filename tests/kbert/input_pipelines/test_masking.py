@@ -101,28 +101,6 @@ def test_the_count_is_pythons_round_of_the_whole_length():
     assert masker(prob=0.05).num_to_predict([5, 9]).tolist() == [1, 1], "at least one"
 
 
-@pytest.mark.parametrize("max_ngram_size", [1, 2, 5])
-def test_whole_words_are_masked_together_and_never_above_the_count(max_ngram_size):
-    input_ids, lengths = random_batch(300, 60, seed=4)
-    chooser = masker(whole_words=True, max_ngram_size=max_ngram_size)
-    masked = chooser(input_ids, lengths, np.random.default_rng(4))
-    counts = masked.weights.sum(axis=1)
-    assert (counts <= chooser.num_to_predict(lengths)).all()
-    for row, length, positions, count in zip(input_ids, lengths, masked.positions, counts, strict=True):
-        chosen = set(positions[: int(count)].tolist())
-        left = int(chooser.num_to_predict(length) - count)
-        for word in groups_of(row, length, True):
-            assert chosen.issuperset(word) or chosen.isdisjoint(word)
-            if max_ngram_size == 1:  # what is passed over did not fit
-                assert chosen.issuperset(word) or len(word) > left
-
-
-def test_a_piece_that_continues_a_cut_word_joins_the_word_before_the_separator():
-    play, ing = VOCABULARY.ids["play"], VOCABULARY.ids["##ing"]
-    row = [CLS, ing, SEP, ing, play, SEP]
-    assert set(choices(row, 200, whole_words=True, prob=0.34)) == {(1, 3), (4,)}
-
-
 def test_more_predictions_than_places_take_all_places():
     row = [CLS, 7, 8, SEP, 9, SEP]
     for kind in ((False, 1), (True, 1)):

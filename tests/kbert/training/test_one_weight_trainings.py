@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig, to_dict
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
-from kbert.stop_signal import StoppedBySignal
 from kbert.training.measuring.progress import TrainingProgress
 from kbert.training.training_state import config_hash
 from tests.kbert.training import one_weight

@@ -6,11 +6,11 @@ import keras
 import numpy as np
 import pytest
 
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig, PhaseConfig
 from kbert.experiments.pretraining import run_pretraining
 from kbert.runs import checkpoint
 from kbert.runs.run_directory import RunDirectory
-from kbert.stop_signal import StoppedBySignal
 from kbert.training.phases import Phase, Plan
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_after_call, tensors

@@ -187,8 +187,14 @@ VIEWS = [
 ]
 FORGED = {
     "dotted name": (b"\x80\x04\x8c\x0bcollections\x8c\x14OrderedDict.fromkeys\x93.", "SHORT_BINUNICODE"),
-    "attribute of the function": (REBUILD[:-1] + b"}" + text("x") + b"K\x01sb.", "a state for a function"),
-    "slots of the function": (REBUILD[:-1] + b"N}" + text("__call__") + b"K\x01s\x86b.", "a state for a fun"),
+    "attribute of the function": (
+        REBUILD[:-1] + b"}" + text("x") + b"K\x01sb.",
+        "a state for the type function",
+    ),
+    "slots of the function": (
+        REBUILD[:-1] + b"N}" + text("__call__") + b"K\x01s\x86b.",
+        "a state for the type fun",
+    ),
     "extension registry": (b"\x80\x02\x82\x01.", "EXT1"),
     "old style instance": (b"(ios\nsystem\n.", "INST"),
     "unknown storage": (PLACE + b"cos\nsystem\n" + text("0") + text("cpu") + b"K\x01tQ.", "os.system"),
@@ -203,15 +209,18 @@ FORGED = {
     # The opcode BUILD sets the state of a tensor anew that was good when it was made.
     "a tensor": (
         TENSOR + b"(" + STORAGE + b"K\x00" + BEYOND + b"\x85K\x01\x85tb",
-        "a state for a TorchTensor",
+        "a state for the type Torch",
     ),
-    "a tensor by slots": (TENSOR + b"N}" + text("offset") + BEYOND + b"s\x86b", "a state for a TorchTensor"),
+    "a tensor by slots": (TENSOR + b"N}" + text("offset") + BEYOND + b"s\x86b", "a state for the type Torch"),
     "a tensor's dictionary": (
         TENSOR + b"}" + text("shape") + BEYOND + b"\x85sb",
-        "a state for a TorchTensor",
+        "a state for the type Torch",
     ),
-    "a storage": (STORAGE + b"(" + text("0") + text("float32") + BEYOND + b"tb", "a state for a Storage"),
-    "a storage class": (FLOATS + b"(" + text("object") + b"tb", "a state for a"),
+    "a storage": (
+        STORAGE + b"(" + text("0") + text("float32") + BEYOND + b"tb",
+        "a state for the type Storage",
+    ),
+    "a storage class": (FLOATS + b"(" + text("object") + b"tb", "a state for the type "),
     # NumPy would hand out whatever lies beside the numbers in memory.
     **{
         f"view {view}"[:40]: (state_dict_of(tensor(*view)), "besides tensors it holds a tensor ")
@@ -227,7 +236,10 @@ FORGED = {
         state_dict_of(TENSOR.replace(b"(\x8a\x01\x02t", DOUBLED)),
         "besides tensors it holds a tensor ",
     ),
-    "a doubled tuple for a state dict": (b"\x80\x02" + DOUBLED + b".", "holds no state dict .* but a tuple"),
+    "a doubled tuple for a state dict": (
+        b"\x80\x02" + DOUBLED + b".",
+        "holds no state dict .* of type tuple",
+    ),
     "a deep tuple for a key": (b"\x80\x02}" + DEEP + b"K\x01s.", "a dictionary of names"),
     "a place in the memo far out": (b"\x80\x02Nr\xff\xff\xff\x7f.", "holds no state dict"),
     "a long list again and again": (
@@ -325,7 +337,7 @@ def test_what_is_no_state_dict_is_refused(tmp_path, monkeypatch):
     ):
         read_torch_file(path)
     foreign_files.write_torch_zip(path, {}, monkeypatch, state=[1, 2])
-    with pytest.raises(ValueError, match="holds no state dict .* but a list"):
+    with pytest.raises(ValueError, match="holds no state dict .* list"):
         read_torch_file(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "nothing")

@@ -297,7 +297,7 @@ def test_without_the_head_s_weights_nothing_is_made_up_unless_allowed(preset):
     """KerasHub's own loader gives random numbers then."""
     folder = preset("BertTextClassifier")
     (folder / "task.weights.h5").unlink()
-    with pytest.raises(ValueError, match="for 2 variables of a BertTextClassifier: logits/kernel"):
+    with pytest.raises(ValueError, match="for 2 variables of BertTextClassifier: logits/kernel"):
         read_checkpoint(folder)
     checkpoint = read_checkpoint(folder, allow_unmatched="logits/*")
     assert checkpoint.missing == ("classification/dense/kernel", "classification/dense/bias")

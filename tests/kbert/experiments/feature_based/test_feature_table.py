@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 import kbert
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import DatasetConfig, to_dict
 from kbert.experiments import seeds as seeds_module
 from kbert.experiments.evaluation import evaluate
@@ -18,7 +19,6 @@ from kbert.files.safetensors_file import read_safetensors
 from kbert.inference.loaded_model import load
 from kbert.reports.feature_table_report import feature_table
 from kbert.runs.run_directory import RunDirectory
-from kbert.stop_signal import StoppedBySignal
 from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.entity_scores import EntityCounts
 from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences

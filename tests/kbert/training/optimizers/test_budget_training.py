@@ -5,11 +5,11 @@ import logging
 
 import pytest
 
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.stop_signal import StoppedBySignal
 from kbert.training.optimizers import time_budget
 from tests.kbert.training import one_weight
 from tests.kbert.training.devices.worker_processes import run_workers
@@ -65,7 +65,7 @@ def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
         metrics, _ = one_weight.train_one_weight(*arguments)
     assert metrics["loss"] > 0
     said = {text.split()[1]: text for text in caplog.messages if text.startswith("step ")}
-    assert said["6"].endswith(" 1s left"), "of the time, not of 50 steps"
+    assert "  00:01 left  " in said["6"], "of the time, not of 50 steps"
     assert [line["step"] for line in lines_of(run)] == [2, 4, 6, 8]
     newest = checkpoint.list_checkpoints(run.checkpoints)[-1]
     assert newest.name == "step-00000008"

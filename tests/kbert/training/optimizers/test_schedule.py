@@ -155,17 +155,3 @@ def test_a_graph_traced_once_reads_the_newest_share():
     clock.now += 55
     schedule.tick()
     assert float(traced(tf.constant(1))) == pytest.approx(1.0)
-
-
-def test_replicas_share_one_budget():
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    config = OptimizerConfig(
-        learning_rate=2.0, decay="budget", train_minutes=1.0, budget_warmup_proportion=0.5
-    )
-    with strategy.scope():
-        schedule = make_schedule(config, 10, 2)
-    schedule.restore({"seconds_used": 15.0})
-    rates = tf.function(lambda: strategy.run(schedule, args=(tf.constant(3),)))()
-    np.testing.assert_allclose(strategy.experimental_local_results(rates), [1.0, 1.0])
-    schedule.start()
-    assert schedule.state()["seconds_used"] == pytest.approx(15.0, abs=5.0) and not schedule.is_over()

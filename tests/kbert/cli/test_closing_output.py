@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kbert.reports.closing_table import closing_table, numbers_of
+from kbert.cli.closing_output import closing_table, numbers_of
 
 
 def test_numbers_are_rounded_and_names_lined_up():

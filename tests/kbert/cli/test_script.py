@@ -6,15 +6,16 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import tensorflow as tf
 
+from kbert.cli.script import error_sentence
 from tests import warm_processes
-from tests.loading_lines import without_loading
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def run_script(body, *arguments, stdout=subprocess.PIPE):
-    code = f"from kbert import command_line\ndef main(argv):\n    {body}\ncommand_line.run(main)"
+    code = f"from kbert.cli import script\ndef main():\n    {body}\nscript.run(main)"
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(
         command, cwd=REPOSITORY, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120
@@ -50,18 +51,46 @@ def test_output_that_a_full_disk_does_not_take_is_one_sentence(line):
     with open("/dev/full", "w") as full:
         result = run_script(body, *flags, stdout=full)
     assert result.returncode == 1
-    assert without_loading(result.stderr) == (
+    assert result.stderr == (
         "error: a file could not be written: No space left on device; free some space where it writes and in "
         f"{tempfile.gettempdir()}, or write elsewhere.\n"
     )
 
 
 def test_an_error_inside_an_input_pipeline_is_its_own_sentence():
-    result = warm_processes.run_script("tests.kbert.failing_pipeline")
+    result = warm_processes.run_script("tests.kbert.cli.failing_pipeline")
     sentence = (
         "3 texts with 24 tokens do not fit into 1 rows of 8; raise packed_rows, which you may change when "
     )
     assert (result.returncode, result.stderr) == (1, f"error: {sentence}you resume a run.\n")
+
+
+@pytest.mark.parametrize("in_graph", [False, True])
+@pytest.mark.parametrize(
+    ("raised", "sentence"),
+    [
+        (ValueError("two\nlines, KeyError: among them"), "two\nlines, KeyError: among them"),
+        (FileNotFoundError("shard-00001 is gone"), "shard-00001 is gone"),
+        (KeyError("a bug"), None),
+    ],
+)
+def test_what_a_function_inside_a_pipeline_raised(raised, sentence, in_graph):
+    def raises(number):
+        raise raised
+
+    def mapped(number):
+        return tf.numpy_function(raises, [number], tf.int64)
+
+    batches = iter(tf.data.Dataset.range(3).map(mapped, num_parallel_calls=2).prefetch(1))
+    with pytest.raises(tf.errors.OpError) as error:
+        tf.function(lambda: next(batches))() if in_graph else next(batches)
+    assert error_sentence(error.value) == sentence
+
+
+def test_an_error_of_tensorflow_itself_is_a_bug():
+    with pytest.raises(tf.errors.OpError) as error:
+        tf.reshape(tf.zeros(3), [2, 2])
+    assert error_sentence(error.value) is None
 
 
 def test_a_defect_keeps_its_traceback():

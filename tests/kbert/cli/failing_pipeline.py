@@ -1,9 +1,9 @@
 """Run in a process of its own: a script whose input pipeline fails."""
 
-from kbert import command_line
+from kbert.cli import script
 
 
-def main(argv):
+def main():
     import tensorflow as tf
 
     from kbert.input_pipelines.packing import pack
@@ -14,4 +14,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    command_line.run(main)
+    script.run(main)

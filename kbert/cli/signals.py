@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C as a request to stop at the next safe point, with all work saved.
+"""Ctrl-C and SIGTERM: one line at any time; in a training, a request to stop with all work saved.
 
 Standard library only.
 """
@@ -9,10 +9,20 @@ import signal
 import socket
 import threading
 
+INTERRUPTED = 130  # 128 + SIGINT, as in shells
+STOPPED_BY_CTRL_C = "stopped by Ctrl-C"
+
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _ENDING = (signal.SIG_DFL, signal.default_int_handler)  # handlers that end a process
 _SECONDS_TO_END = 1.0
 _AT_ONCE = "stopped at once by the second signal; repeat the command to go on from the newest checkpoint\n"
+
+
+def is_from_interrupt(error: BaseException | None) -> bool:
+    """Whether an error is a KeyboardInterrupt, or was caused by one, for example in a half-loaded library."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 class StoppedBySignal(Exception):

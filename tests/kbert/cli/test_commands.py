@@ -1,17 +1,18 @@
 """The command `kbert`: a table of the scripts."""
 
+import importlib.util
 import re
 import subprocess
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
 
 from kbert import __version__
-from kbert.commands import COMMANDS, list_of_commands, main, module_of
-from tests.kbert.test_interrupt import run as run_interrupted
+from kbert.cli.commands import closest, command_of, export_package, list_of_commands, main, modules
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 FOLDERS_OF_SCRIPTS = ("kbert/scripts", "tfrecords_tools", "export")
 
 
@@ -27,23 +28,23 @@ def test_every_script_has_one_command_and_every_command_a_script():
         for path in (REPOSITORY / folder).glob("*.py")
         if "def define_flags" in (text := path.read_text(encoding="utf-8")) and "__main__" in text
     }
-    modules = [module_of(command) for commands in COMMANDS.values() for command in commands]
-    assert sorted(modules) == sorted(scripts)
+    assert sorted(modules().values()) == sorted(scripts)
+    assert all(command_of(module) == f"kbert {command}" for command, module in modules().items())
+    assert command_of("nothing") is None
 
 
 def test_the_list_has_a_line_for_every_command(capsys):
     assert main(["kbert", "--help"]) == 0
     listed = capsys.readouterr().out
     assert listed == list_of_commands() + "\n"
-    commands = [command for commands in COMMANDS.values() for command in commands]
-    assert re.findall(r"^  (\S+) +\S.*$", listed, re.MULTILINE) == commands
+    assert re.findall(r"^  (\S+) +\S.*$", listed, re.MULTILINE) == list(modules())
     assert max(map(len, listed.splitlines())) <= 100
 
 
 def test_docs_name_the_same_scripts():
     text = (REPOSITORY / "docs" / "install.md").read_text(encoding="utf-8")
     listed = dict(re.findall(r"^\| `kbert (\S+)` \| `(\S+)` \|$", text, re.MULTILINE))
-    assert listed == {command: module_of(command) for commands in COMMANDS.values() for command in commands}
+    assert listed == modules()
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_what_is_no_command_is_one_sentence(capsys, arguments, exit_code, out, e
 
 def test_help_loads_nothing_heavy():
     program = (
-        "import sys; from kbert.commands import main; main(['kbert', '--help']); "
+        "import sys; from kbert.cli.commands import main; main(['kbert', '--help']); "
         "print({'tensorflow', 'keras', 'numpy', 'absl'} & set(sys.modules))"
     )
     result = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True)
@@ -88,7 +89,18 @@ def test_a_command_is_the_script_with_its_flags_and_its_exit_code():
     assert refused.stderr.startswith("error: config file none does not exist")
 
 
-@pytest.mark.parametrize("module", ["kbert.commands", "absl", "absl.app"])
-def test_ctrl_c_while_a_command_starts_is_one_line(tmp_path, module):
-    result = run_interrupted(tmp_path, module, "-m", "kbert", "configs", "--output_dir=none")
-    assert (result.returncode, result.stdout, result.stderr) == (130, "", "stopped by Ctrl-C\n")
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [(REPOSITORY / "export", "kbert_export"), (Path("site-packages/kbert_export"), "export")],
+)
+def test_the_exporters_are_those_beside_this_kbert(monkeypatch, folder, name):
+    assert export_package() == "export"  # of a checkout
+    spec = ModuleSpec("kbert_export", None, is_package=True)
+    spec.submodule_search_locations = [str(folder)]
+    monkeypatch.setattr(importlib.util, "find_spec", {"kbert_export": spec}.get)
+    assert export_package() == name
+
+
+def test_a_name_that_is_near():
+    assert closest("vocab_fil", ["vocab_file", "config"]) == "vocab_file"
+    assert closest("zzz", ["config"]) is None

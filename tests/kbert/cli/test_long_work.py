@@ -5,14 +5,13 @@ import re
 
 import pytest
 
-from kbert import progress
+from kbert.cli import progress
 
 
 @pytest.fixture
 def told(monkeypatch, caplog):
     """A function that does some work and returns its lines of progress; every report is a line."""
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
-    monkeypatch.setattr(progress, "_BASIS_SECONDS", 1e-9)
+    monkeypatch.setattr(progress, "_seconds_between_lines", 0.0)
 
     def do(work):
         caplog.clear()
@@ -24,8 +23,8 @@ def told(monkeypatch, caplog):
 
 
 def shares(lines):
-    """ "Wrote 2 of 5 texts ..." -> ["2 of 5 texts"]."""
-    return [re.search(r"[\d,.]+ of [\d,.]+ \w+", line)[0] for line in lines if " of " in line]
+    """ "Wrote:  40%|████      | 2/5 [...]" -> ["2/5"]."""
+    return [re.search(r"\| (\S+/\S+) \[", line)[1] for line in lines if "%" in line]
 
 
 def test_answers_are_told_batch_by_batch_before_the_first_is_given(finetuned_run, told):
@@ -36,9 +35,7 @@ def test_answers_are_told_batch_by_batch_before_the_first_is_given(finetuned_run
         examples = ({"text": "jump the a"} for _ in range(5))
         next(answers(finetuned_run, examples, batch_size=2, report=report))
 
-    lines = told(work)
-    assert shares(lines) == ["2 of 5 texts", "4 of 5 texts"]
-    assert re.search(r" texts/s, \d+s left\.$", lines[-1])
+    assert shares(told(work)) == ["2/5", "4/5"]
 
 
 @pytest.mark.parametrize("kind", ["file", "labelled records", "pretraining records"])
@@ -51,19 +48,19 @@ def test_evaluation_knows_its_batches(
 
     if kind == "file":
         lines = told(lambda: evaluate(finetuned_run, labelled_files[1], batch_size=5))
-        expected = ["1 of 3 batches", "2 of 3 batches"]  # 13 examples
+        expected = ["1/3", "2/3"]  # 13 examples
     elif kind == "labelled records":
         config = finetuned_run.path / "config.json"
         vocabulary = finetuned_run.path / "vocab.txt"
         create_finetuning_data(config, labelled_files[1], tmp_path / "out", vocab_file=vocabulary)
         lines = told(lambda: evaluate(finetuned_run, input_dir=tmp_path / "out", batch_size=5))
-        expected = ["1 of 3 batches", "2 of 3 batches"]
+        expected = ["1/3", "2/3"]
     else:
         number = read_manifest(records_dir / "heldout").num_examples
         lines = told(
             lambda: evaluate(pretraining_run, input_dir=records_dir / "heldout", batch_size=number - 1)
         )
-        expected = ["1 of 2 batches"]
+        expected = ["1/2"]
     assert shares(line for line in lines if line.startswith("Evaluated")) == expected
 
 
@@ -75,7 +72,7 @@ def test_tokenization_of_a_labelled_file_is_told(monkeypatch, vocabulary, told):
     monkeypatch.setattr(text_reader, "_ROWS_AT_ONCE", 2)
     rows = [LabelledText("jump", None, "loud")] * 5
     lines = told(lambda: text_reader.tokenize_rows(rows, TextInputs(vocabulary, 8)))
-    assert shares(lines) == ["2 of 5 texts", "4 of 5 texts"]
+    assert shares(lines) == ["2/5", "4/5"]
 
 
 def test_records_are_told_by_the_rows_of_the_file(monkeypatch, finetuned_run, labelled_files, tmp_path, told):
@@ -89,7 +86,7 @@ def test_records_are_told_by_the_rows_of_the_file(monkeypatch, finetuned_run, la
         )
     )
     wrote = [line for line in lines if line.startswith("Wrote")]
-    assert shares(wrote) == ["5 of 13 examples", "10 of 13 examples"]
+    assert shares(wrote) == ["5/13", "10/13"]
 
 
 def test_lines_of_standard_input_are_told_by_their_bytes(tmp_path, told):
@@ -102,7 +99,7 @@ def test_lines_of_standard_input_are_told_by_their_bytes(tmp_path, told):
         assert bytes_left(file) == 2_500_000
         report = progress.Progress("Tokenized", "bytes", bytes_left(file))
         lines = told(lambda: list(with_progress(file, report)))
-    assert shares(lines) == ["1.0 of 2.5 MB"]
+    assert shares(lines) == ["1.00M/2.50M"]
 
 
 def test_a_pipe_has_no_known_end():

@@ -1,10 +1,14 @@
 """The command `kbert`: one name for every script. Standard library only: `kbert --help` answers at once."""
 
+import difflib
+import importlib.util
 import sys
+from collections.abc import Iterable
+from pathlib import Path
 
 from kbert import __version__
-from kbert.export_package import export_package
 
+_INSTALLED = "kbert_export"  # a package called `export` could clash with those of other projects
 _EXPORTERS = "{export}."  # a checkout and an installed package have different names for this folder
 
 # Heading -> command -> the module that it runs, and what it does in one line.
@@ -69,7 +73,7 @@ def main(argv: list[str] | None = None) -> int:
     if command in _VERSION:
         print(f"kbert {__version__}")
         return 0
-    module = module_of(command)
+    module = modules().get(command)
     if module is None:
         print(f"error: {_complaint(command)}", file=sys.stderr)
         return 1
@@ -77,21 +81,33 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def module_of(command: str) -> str | None:
-    """The module that a command runs, or None when there is no such command."""
-    for commands in COMMANDS.values():
-        if command in commands:
-            return commands[command][0].format(export=export_package())
-    return None
+def export_package() -> str:
+    """The import name of the exporters that belong to this kbert: a checkout and an installed one differ."""
+    spec = importlib.util.find_spec(_INSTALLED)
+    places = spec.submodule_search_locations if spec is not None else None
+    here = Path(__file__).resolve().parents[2]
+    is_ours = any(Path(place).resolve().parent == here for place in places or ())
+    return _INSTALLED if is_ours else "export"
+
+
+def modules() -> dict[str, str]:
+    """command -> the module that it runs."""
+    export = export_package()
+    return {
+        command: module.format(export=export)
+        for commands in COMMANDS.values()
+        for command, (module, _) in commands.items()
+    }
 
 
 def command_of(module: str) -> str | None:
     """`kbert COMMAND` for a module that `python -m` runs; None for a module without a command."""
-    for commands in COMMANDS.values():
-        for command, (runs, _) in commands.items():
-            if module in (runs.format(export=export_package()), runs.format(export="export")):
-                return f"kbert {command}"
-    return None
+    return next((f"kbert {command}" for command, runs in modules().items() if runs == module), None)
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that `name` was probably meant to be; None where none is near."""
+    return next(iter(difflib.get_close_matches(name[:100], list(known), n=1)), None)
 
 
 def list_of_commands() -> str:
@@ -106,11 +122,8 @@ def list_of_commands() -> str:
 def _complaint(command):
     if command.startswith("-"):
         return f"expected a command before the flag {command!r}, for example: kbert pretrain --help."
-    import difflib
-
-    known = [name for commands in COMMANDS.values() for name in commands]
-    close = difflib.get_close_matches(command[:100], known, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    close = closest(command, modules())
+    hint = f" Did you mean {close!r}?" if close else ""
     return f"unknown command {command[:100]!r}.{hint} `kbert --help` lists all commands."
 
 
