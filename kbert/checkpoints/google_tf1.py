@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.masked_lm_settings import require_encoder_settings
+from kbert.checkpoints.conversion.masked_lm_settings import require_settings
 from kbert.checkpoints.conversion.matching import Stored, match
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.checkpoints.conversion.own_keys import own_keys, take_own_keys
@@ -242,7 +242,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
             "hidden_act='gelu_erf', which the original's code does not know: its 'gelu' is the tanh form",
             report,
         )
-    require_encoder_settings(checkpoint, "the original's code", allowance, report)
+    require_settings(checkpoint, "the original's code", allowance, report)
     parts = with_pooler(checkpoint.parts)
     table_rows = {row.kbert: row for row in rows(GOOGLE_TF1, parts, config.num_hidden_layers)}
     arrays = {}

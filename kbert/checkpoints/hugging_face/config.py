@@ -6,6 +6,7 @@ from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.masked_lm_settings import MASKED_LM_KEYS
 from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, take_own_keys
+from kbert.checkpoints.model_variables import parts_of
 from kbert.checkpoints.other_files import lacking
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
@@ -222,8 +223,9 @@ def _problem_type(values, path):
 def architecture_of(checkpoint: BertCheckpoint) -> str:
     """The class of transformers for a checkpoint. Raises ValueError if there is none for its task."""
     name = TASKS[checkpoint.task].architecture
-    if name is None:
-        raise ValueError(f"Hugging Face has no class for kbert's task {checkpoint.task!r}.")
+    if name is None or checkpoint.parts.keys() != parts_of(checkpoint.task, checkpoint.labels).keys():
+        parts = ", ".join(checkpoint.parts)
+        raise ValueError(f"Hugging Face has no class for kbert's task {checkpoint.task!r} with {parts}.")
     return name
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, zeros
-from kbert.checkpoints.conversion.masked_lm_settings import require_encoder_settings
+from kbert.checkpoints.conversion.masked_lm_settings import require_settings
 from kbert.checkpoints.conversion.matching import Stored, match
 from kbert.checkpoints.conversion.names import DISTILBERT, HUGGING_FACE, rows
 from kbert.checkpoints.conversion.vocabulary_checks import check_sizes
@@ -303,7 +303,7 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, allowance: Allo
         that has no class in transformers.
     """
     report = Report(FORMAT, str(folder))
-    require_encoder_settings(checkpoint, "transformers", allowance, report)
+    require_settings(checkpoint, "transformers", allowance, report)
     values = build_config(checkpoint)
     architecture = values["architectures"][0]
     parts = with_pooler(checkpoint.parts)
