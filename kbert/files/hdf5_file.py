@@ -6,8 +6,6 @@ from kbert.files.json_values import shown_name
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.unchanged_file import while_unchanged
 
-_MOST_GROUPS = 100_000
-
 
 def read_hdf5(path: Path) -> dict[str, StoredTensor]:
     """The arrays of an HDF5 file by their path in it.
@@ -15,9 +13,9 @@ def read_hdf5(path: Path) -> dict[str, StoredTensor]:
     Nothing outside the file is opened: links to other files and arrays that lie in them are refused.
 
     Raises:
-      ValueError: for a file that is not whole, links to other files or places, groups that appear in several
-        places, and arrays that are larger than their bytes in this file: Keras writes none of these. Reading
-        an array raises it too when the file has changed since.
+      ValueError: for a file that is not whole, links to other files or places, and arrays that are larger
+        than their bytes in this file: Keras writes none of these. Reading an array raises it too when the
+        file has changed since.
     """
     import h5py
 
@@ -36,29 +34,19 @@ def read_hdf5(path: Path) -> dict[str, StoredTensor]:
 
 
 def _arrays(file):
-    """(name, shape, dtype) of every array, in the order of the file."""
+    """(name, shape, dtype) of every array; each once, however many names it has."""
     import h5py
 
-    groups, seen = [file], set()
-    for group in groups:  # grows during the loop
-        place = h5py.h5o.get_info(group.id).addr
-        if place in seen or len(seen) > _MOST_GROUPS:
-            raise ValueError(
-                f"{file.filename}: the group {shown_name(group.name)} appears in several places."
-            )
-        seen.add(place)
-        for name in group:
-            if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-                raise ValueError(
-                    f"{file.filename} holds a link to another place, {shown_name(name)}; save the model's "
-                    "weights in one file."
-                )
-            thing = group[name]
-            if isinstance(thing, h5py.Group):
-                groups.append(thing)
-            elif isinstance(thing, h5py.Dataset):
-                _require_whole(file, thing)
-                yield thing.name.lstrip("/"), thing.shape, thing.dtype.name
+    links, things = [], []
+    file.visititems_links(lambda name, link: links.append((name, link)))
+    for name in (name for name, link in links if not isinstance(link, h5py.HardLink)):
+        raise ValueError(
+            f"{file.filename} holds a link to another place, {shown_name(name)}; save all in one file."
+        )
+    file.visititems(lambda name, thing: things.append(thing))
+    for array in (thing for thing in things if isinstance(thing, h5py.Dataset)):
+        _require_whole(file, array)
+        yield array.name.lstrip("/"), array.shape, array.dtype.name
 
 
 def _require_whole(file, array):

@@ -9,6 +9,8 @@ import errno
 import math
 from pathlib import Path
 
+from kbert.files.hdf5_file import read_hdf5
+
 # What h5py and Keras's loader raise for a damaged file.
 _HDF5_ERRORS = (OSError, ValueError, KeyError, RuntimeError, TypeError, IndexError, AttributeError)
 _MIB = 1 << 20
@@ -72,8 +74,10 @@ def require_shapes(file: Path, shapes):
     Raises:
       ValueError: where they differ, and for a file that is missing, damaged or reaches elsewhere.
     """
+    if not file.is_file():
+        raise ValueError(f"{file} is missing; use the files of one preset.")
+    found, expected = (sorted(math.prod(it) for it in those) for those in (_shapes(file), shapes))
     with _in_one_sentence(file):
-        found, expected = (sorted(math.prod(it) for it in those) for those in (_shapes(file), shapes))
         if found != expected:
             raise ValueError(
                 f"{len(found)} arrays of {sum(found)} numbers, but its config makes {len(expected)} of "
@@ -82,33 +86,13 @@ def require_shapes(file: Path, shapes):
 
 
 def _shapes(file):
-    """The shapes of all float arrays, except an optimizer's; each array once, however many names it has.
-
-    Refused are links to other files or places, arrays stored in other files, and arrays that are larger than
-    their bytes in this file: Keras writes none of these.
-    """
-    import h5py
-
-    links, things = [], []
-    with h5py.File(file, "r") as opened:
-        opened.visititems_links(lambda name, link: links.append((name, link)))
-        for name in (name for name, link in links if not isinstance(link, h5py.HardLink)):
-            raise ValueError(f"it holds a link to another place, {name[:60]!r}")
-        opened.visititems(lambda name, thing: things.append(thing))
-        arrays = [thing for thing in things if isinstance(thing, h5py.Dataset)]
-        for array in arrays:
-            _require_whole(array)
-        # Integers are states of random generators. bfloat16 is stored as raw bytes, kind "V".
-        return [it.shape for it in arrays if it.dtype.kind not in "iub" and "/optimizer/" not in it.name]
-
-
-def _require_whole(dataset):
-    """Refuses arrays that are stored in other files or compressed: Keras writes neither."""
-    if dataset.external or dataset.is_virtual:
-        raise ValueError(f"its array {dataset.name[:60]!r} is stored in another file")
-    size = (dataset.size or 0) * dataset.dtype.itemsize
-    if dataset.id.get_storage_size() < size:
-        raise ValueError(f"its array {dataset.name[:60]!r} is compressed or was never written")
+    """The shapes of all float arrays, except an optimizer's."""
+    # Integers are states of random generators. bfloat16 is stored as raw bytes, "void16".
+    return [
+        tensor.shape
+        for name, tensor in read_hdf5(file).items()
+        if not tensor.dtype.startswith(("int", "uint", "bool")) and not f"/{name}".startswith("/optimizer/")
+    ]
 
 
 def save(parts, variables, folder: Path):

@@ -271,10 +271,6 @@ def linked(pooler):
     pooler["bias:0"] = h5py.ExternalLink("/etc/passwd", "/x")
 
 
-def in_itself(pooler):
-    pooler["up"] = pooler.file["bert"]
-
-
 def as_pytorch(path):
     tensors = foreign_files.tensorflow_names(ENCODER)
     turned = {name: value.T if "kernel" in name else value for name, value in tensors.items()}
@@ -317,7 +313,6 @@ WRONG = {
     "no HDF5": (h5(lambda path: path.write_bytes(b"no")), "is not a whole HDF5 file"),
     "cut short": (h5(lambda path: path.write_bytes(path.read_bytes()[:3000])), "is not a whole HDF5 file"),
     "linked": (edited(linked), "holds a link to another place"),
-    "a group in itself": (edited(in_itself), "appears in several places"),
     "an array in another file": (edited(in_another_file), "is stored in another file"),
     "compressed": (edited(compressed), "is compressed or was never written"),
     "never written": (edited(never_written), "is compressed or was never written"),
