@@ -44,7 +44,10 @@ def embed(weights, input_ids, segment_ids):
         + weights["embeddings/token_type_embeddings"][segment_ids]
         + weights["embeddings/position_embeddings"][positions][None]
     )
-    return layer_norm(weights, "embeddings/layer_norm", total)
+    normed = layer_norm(weights, "embeddings/layer_norm", total)
+    if "embeddings/projection/kernel" in weights:  # ELECTRA, arXiv 2003.10555, section 3.2
+        normed = dense(weights, "embeddings/projection", normed)
+    return normed
 
 
 def attend(weights, name, hidden, input_mask, num_heads):
@@ -95,7 +98,8 @@ def encode(weights, inputs, config):
     hidden_states, _ = encode_all(weights, inputs, config)
     sequence_output = hidden_states[-1]
     weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
-    return sequence_output, np.tanh(dense(weights, "pooler/dense", sequence_output[:, 0]))
+    pooled = dense(weights, "pooler/dense", sequence_output[:, 0])
+    return sequence_output, ACTIVATIONS[config.pooler_hidden_act or "tanh"](pooled)
 
 
 def pretraining_logits(weights, inputs, config):

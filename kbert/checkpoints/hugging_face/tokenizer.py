@@ -23,6 +23,8 @@ _BERT_CLASSES = (
     "BertTokenizerFast",
     "DistilBertTokenizer",
     "DistilBertTokenizerFast",
+    "ElectraTokenizer",
+    "ElectraTokenizerFast",
     "PreTrainedTokenizerFast",
     "TokenizersBackend",
 )

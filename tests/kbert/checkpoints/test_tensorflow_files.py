@@ -23,6 +23,7 @@ GOLDEN = (
             "BertForSequenceClassification_safetensors",
             "BertForTokenClassification_h5",
             "BertModel_h5",
+            "DistilBertForSequenceClassification_h5",
         )
     ),
     "model_garden/classifier",
