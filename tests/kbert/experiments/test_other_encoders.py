@@ -21,7 +21,7 @@ from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
-from tests.kbert.checkpoints.hugging_face.test_families import (
+from tests.kbert.checkpoints.random_checkpoint import (
     DISTILBERT,
     ELECTRA,
     SEGMENTS,
