@@ -265,8 +265,9 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
     _save(folder / CHECKPOINT_NAME, arrays)
 
     values = dataclasses.asdict(config)
-    if config.layer_norm_eps == EncoderConfig.layer_norm_eps:
-        del values["layer_norm_eps"]  # the original has no such key
+    for name in ("layer_norm_eps", "pooler_hidden_act"):  # the original has no such keys
+        if values[name] == getattr(EncoderConfig, name):
+            del values[name]
     values = {name: value for name, value in values.items() if value is not None}
     values["do_lower_case"] = checkpoint.vocabulary.do_lower_case
     if checkpoint.labels:

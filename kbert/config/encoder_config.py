@@ -21,8 +21,8 @@ class EncoderConfig:
 
     Two settings are not BERT's own. `embedding_size` is the width of the three tables, as in ELECTRA: a dense
     layer brings their sum to `hidden_size`. None, or the same width, is BERT: no such layer.
-    `pooler_hidden_act` is the activation of the pooler: "tanh" in BERT (None), "relu" in DistilBERT's
-    classifiers, "gelu_erf" in ELECTRA's.
+    `pooler_hidden_act` is the activation of the pooler: "tanh" in BERT, "relu" in DistilBERT's classifiers,
+    "gelu_erf" in ELECTRA's.
 
     Raises:
       ValueError: for values from which no encoder can be built.
@@ -49,7 +49,7 @@ class EncoderConfig:
     masked_lm_hidden_act: str | None = None
     masked_lm_layer_norm_eps: float | None = None
     embedding_size: int | None = None
-    pooler_hidden_act: str | None = None
+    pooler_hidden_act: str = "tanh"
 
     def __post_init__(self):
         for name in (
@@ -78,7 +78,7 @@ class EncoderConfig:
         for name in ("hidden_act", "masked_lm_hidden_act", "pooler_hidden_act"):
             value = getattr(self, name)
             require(
-                value in ACTIVATIONS or (value is None and name != "hidden_act"),
+                value in ACTIVATIONS or (value is None and name == "masked_lm_hidden_act"),
                 f"{name}={shown(value)} is not known; choose one of {', '.join(ACTIVATIONS)}.",
             )
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):

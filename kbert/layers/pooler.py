@@ -21,7 +21,7 @@ class Pooler(keras.layers.Layer):
     Reference: google-research/bert, modeling.py, `BertModel.__init__` ("pooler").
     """
 
-    def __init__(self, hidden_size, initializer_range, hidden_act=None, **kwargs):
+    def __init__(self, hidden_size, initializer_range, hidden_act="tanh", **kwargs):
         super().__init__(**kwargs)
         self.hidden_size = hidden_size
         self.initializer_range = initializer_range
@@ -30,7 +30,7 @@ class Pooler(keras.layers.Layer):
     def build(self, input_shape):
         self.dense = keras.layers.Dense(
             self.hidden_size,
-            activation=activation(self.hidden_act or "tanh"),
+            activation=activation(self.hidden_act),
             kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
             dtype=self.dtype_policy,
             name="dense",

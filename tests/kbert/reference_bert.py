@@ -99,7 +99,7 @@ def encode(weights, inputs, config):
     sequence_output = hidden_states[-1]
     weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
     pooled = dense(weights, "pooler/dense", sequence_output[:, 0])
-    return sequence_output, ACTIVATIONS[config.pooler_hidden_act or "tanh"](pooled)
+    return sequence_output, ACTIVATIONS[config.pooler_hidden_act](pooled)
 
 
 def pretraining_logits(weights, inputs, config):

@@ -42,7 +42,7 @@ def require_settings(
 
 def require_pooler(checkpoint: BertCheckpoint, theirs: str, house: str, allowance: Allowance, report: Report):
     """Refuses a pooler whose activation is not `theirs`; the setting is called `pooler_hidden_act`."""
-    ours = checkpoint.encoder.pooler_hidden_act or "tanh"
+    ours = checkpoint.encoder.pooler_hidden_act
     if POOLER.name in checkpoint.parts and ours != theirs:
         allowance.conflict(
             "pooler_hidden_act",

@@ -222,9 +222,11 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
         "pad_token_id": vocabulary.pad_id,
         "torch_dtype": "float32",
     }
-    for name in (*MASKED_LM_KEYS, "pooler_hidden_act"):  # read back by kbert alone
+    for name in MASKED_LM_KEYS:  # read back by kbert alone
         if getattr(encoder, name) is not None:
             values[name] = getattr(encoder, name)
+    if encoder.pooler_hidden_act != FAMILIES[model_type].pooler_hidden_act:
+        values["pooler_hidden_act"] = encoder.pooler_hidden_act
     if model_type == "electra":
         values["embedding_size"] = encoder.embedding_width
     if model_type == "distilbert":

@@ -97,7 +97,6 @@ def read_hugging_face(
     tensors, originals = _read_weights(folder, report)
     stored = _stored(tensors, originals or {}, config)
     name = config.architecture or _guess_architecture(stored, config, report)
-    require_readable(name, path)
     if name == "BertForMaskedLM" and "cls.seq_relationship.weight" in stored.tensors:
         report.note("config.json says BertForMaskedLM, but there is a next-sentence head: it is read too")
         name = "BertForPreTraining"
@@ -256,6 +255,7 @@ def _guess_architecture(stored, config, report):
     else:
         name = "Model"
     report.note(f"config.json names no architecture; its tensors are those of {kind}{name}")
+    require_readable(kind + name, report.path)
     return kind + name
 
 
@@ -316,7 +316,8 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, allowance: Allo
     values = build_config(checkpoint)
     architecture, model_type = values["architectures"][0], values["model_type"]
     family = FAMILIES[model_type]
-    require_pooler(checkpoint, family.pooler_hidden_act, architecture, allowance, report)
+    if has_own_pooler(architecture):
+        require_pooler(checkpoint, family.pooler_hidden_act, architecture, allowance, report)
     if model_type == "distilbert":
         _require_distilbert(checkpoint, allowance, report)
     parts, of_encoder = stored_parts(architecture, checkpoint.parts), {"body"}

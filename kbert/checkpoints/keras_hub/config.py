@@ -35,7 +35,12 @@ _BACKBONE = {
     "num_segments": "type_vocab_size",
 }
 # Fixed in the code of BertBackbone, BertMaskedLM and MaskedLMHead; a preset cannot change them.
-FIXED = {"hidden_act": "gelu", "layer_norm_eps": 1e-12, "initializer_range": 0.02, "pooler_hidden_act": None}
+FIXED = {
+    "hidden_act": "gelu",
+    "layer_norm_eps": 1e-12,
+    "initializer_range": 0.02,
+    "pooler_hidden_act": "tanh",
+}
 MASKED_LM_SETTINGS = ("gelu_erf", 1e-5)
 
 CLASSIFICATION = "classification"  # the part of kbert's models that is KerasHub's classifier
