@@ -18,7 +18,13 @@ def gelu_erf(x):
     return 0.5 * x * (1.0 + np.vectorize(math.erf)(x / np.sqrt(2.0)))
 
 
-ACTIVATIONS = {"gelu": gelu_tanh, "gelu_erf": gelu_erf, "relu": lambda x: np.maximum(x, 0.0), "tanh": np.tanh}
+ACTIVATIONS = {
+    "gelu": gelu_tanh,
+    "gelu_erf": gelu_erf,
+    "relu": lambda x: np.maximum(x, 0.0),
+    "tanh": np.tanh,
+    "linear": lambda x: x,
+}
 
 
 def dense(weights, name, x):
