@@ -111,7 +111,7 @@ def architecture_of(checkpoint: BertCheckpoint) -> str:
     found = [own for own, bert in family.classes.items() if bert == name]
     if family.heads and not found:
         raise ValueError(
-            f"{checkpoint.source} has an encoder of {family.name}, and kbert writes no class of it for the "
-            f"task {checkpoint.task!r}; it writes {', '.join(family.classes)}."
+            f"{checkpoint.source} has an encoder as {family.name}'s, and kbert has no class of it for the "
+            f"task {checkpoint.task!r}; keep it as a run (--format=kbert)."
         )
     return found[0] if found else name

@@ -127,7 +127,7 @@ def test_a_bare_class_leaves_the_pooler_out(tmp_path):
 
 
 REFUSED = {
-    "no class for choices": ("multiple_choice", ELECTRA, "hugging_face", "", "no class of it for the task"),
+    "no class for choices": ("multiple_choice", ELECTRA, "hugging_face", "", "no class of it for the"),
     "another pooler": (
         "sequence_classification",
         {"embedding_size": 4, "pooler_hidden_act": "relu"},
