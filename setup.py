@@ -1,7 +1,7 @@
 """What pyproject.toml cannot say: two folders have another name in the package than in the checkout.
 
 A top-level `export` in site-packages would stand in the way of other people's, and the configs belong to
-kbert. kbert/export_package.py and kbert/shipped_configs.py know both places.
+kbert. kbert/cli/commands.py and kbert/shipped_configs.py know both places.
 """
 
 from setuptools import find_packages, setup

@@ -18,7 +18,7 @@ from benchmarks.answers import differences, median_milliseconds, mixed_texts
 from benchmarks.report import beside_best_peer, close, machine, markdown
 from benchmarks.workers.contestants import alternate, started
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, find_minilm
-from kbert import command_line
+from kbert.cli import script
 
 FLAGS = flags.FLAGS
 
@@ -41,8 +41,7 @@ def define_flags():
     flags.DEFINE_integer("rounds", 5, "Times that the texts are timed.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     names = chosen_contestants(CONTESTANTS)
     settings = {
         "hugging_face_folder": FLAGS.init_checkpoint or find_minilm(),
@@ -92,4 +91,4 @@ def table(rows: dict) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

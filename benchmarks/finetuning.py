@@ -25,7 +25,7 @@ from benchmarks.report import beside_best_peer, close, machine, markdown
 from benchmarks.workers.adamw import adamw
 from benchmarks.workers.contestants import alternate, started
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, find_minilm
-from kbert import command_line
+from kbert.cli import script
 
 FLAGS = flags.FLAGS
 
@@ -69,8 +69,7 @@ def define_flags():
     flags.mark_flags_as_required(["data_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     for name in FLAGS.datasets:
         if name not in DATASETS:
             raise ValueError(f"--datasets names {name!r}; choose among {', '.join(DATASETS)}.")
@@ -189,4 +188,4 @@ def table(rows: dict) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

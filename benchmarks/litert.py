@@ -27,7 +27,7 @@ from benchmarks.answers import differences, median_milliseconds
 from benchmarks.report import close, machine, markdown
 from benchmarks.workers.contestants import alternate, started
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, parts_of
-from kbert import command_line
+from kbert.cli import script
 from kbert.config import FinetuningConfig, load_config
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE
 
@@ -54,8 +54,7 @@ def define_flags():
     flags.mark_flags_as_required(["init_checkpoint", "config", "eval_file"])
 
 
-def main(argv):
-    del argv
+def main():
     names = chosen_contestants(CONTESTANTS)
     config = load_config(FinetuningConfig, FLAGS.config)
     print(machine(), flush=True)
@@ -95,8 +94,7 @@ def prepare(folder: Path, config, names):
     settings = write_classifier(folder, FLAGS.init_checkpoint, None, LENGTHS[-1])
     loaded = load(settings["run_dir"])
     data = comparison_data(source_of(loaded, config), FLAGS.eval_file, LENGTHS[-1])
-    rows = {name: np.concatenate([batch[name] for batch in data.batches]) for name in ENCODER_INPUTS}
-    labels = np.concatenate([batch[LABEL_FEATURE] for batch in data.batches])
+    rows, labels = {name: data.rows[name] for name in ENCODER_INPUTS}, data.rows[LABEL_FEATURE]
     answer = keras_answers(loaded.task, loaded.model, loaded.text_inputs, FLAGS.init_checkpoint)
     signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["ids"]
     for quantization in (parts_of(name)[1] for name in names if name.startswith("litert")):
@@ -165,4 +163,4 @@ def table(rows: dict) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

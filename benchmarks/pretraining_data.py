@@ -20,7 +20,7 @@ from absl import flags
 from benchmarks.corpora import data_tool, text_files, vocabulary_file
 from benchmarks.report import beside_best_peer, close, machine, markdown
 from benchmarks.workers import environments, process_tree
-from kbert import command_line
+from kbert.cli import script
 from tfrecords_tools.corpus.documents import input_files
 
 FLAGS = flags.FLAGS
@@ -46,8 +46,7 @@ def define_flags():
     flags.DEFINE_integer("repetitions", 3, "Timed runs of every contestant.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     print(machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         files = text_files(FLAGS.input_files, folder)
@@ -105,4 +104,4 @@ def table(rows: dict) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -21,7 +21,7 @@ from absl import flags
 from benchmarks.report import close, machine, markdown
 from benchmarks.workers.contestants import Contestant, Record, alternate
 from benchmarks.workers.worker_group import WorkerGroup
-from kbert import command_line
+from kbert.cli import script
 from kbert.config import PRECISIONS, EncoderConfig, encoder_presets, from_dict
 
 FLAGS = flags.FLAGS
@@ -45,8 +45,7 @@ def define_flags():
     flags.DEFINE_integer("rounds", 4, "Timed turns of every contestant.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     cores = len(os.sched_getaffinity(0))
     if cores < CORES:
         raise ValueError(f"this benchmark needs {CORES} cores, but its process may use only {cores}.")
@@ -146,4 +145,4 @@ def table(rows: dict) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

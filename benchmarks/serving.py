@@ -33,7 +33,7 @@ from benchmarks.workers.environments import (
     find_minilm,
     parts_of,
 )
-from kbert import command_line
+from kbert.cli import script
 from kbert.config import EncoderConfig, encoder_presets, from_dict
 
 FLAGS = flags.FLAGS
@@ -64,8 +64,7 @@ def define_flags():
     flags.DEFINE_integer("rounds", 8, "Times that each request is timed.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     names = chosen_contestants(CONTESTANTS)
     print(machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -142,4 +141,4 @@ def table(rows: dict) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

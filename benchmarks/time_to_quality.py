@@ -21,7 +21,7 @@ from benchmarks.workers import text_batches
 from benchmarks.workers.contestants import alternate, started
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, parts_of
 from benchmarks.workers.on_the_clock import LossByTime, OnTheClock
-from kbert import command_line
+from kbert.cli import script
 
 FLAGS = flags.FLAGS
 _DEFAULT = tuple(
@@ -43,8 +43,7 @@ def define_flags():
     flags.DEFINE_integer("dupe_factor", 1, "How often a text is in the records, masked anew.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     names = chosen_contestants(CONTESTANTS)
     print(machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -112,4 +111,4 @@ def table(rows: dict, minutes: float) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

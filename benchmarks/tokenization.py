@@ -26,8 +26,9 @@ from benchmarks.corpora import text_files, vocabulary_file
 from benchmarks.report import beside_best_peer, close, machine, markdown
 from benchmarks.workers.contestants import alternate, started
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags
-from kbert import command_line
-from tfrecords_tools.corpus.documents import input_files, read_lines
+from kbert.cli import script
+from kbert.files.text_file import read_lines
+from tfrecords_tools.corpus.corpus_files import input_files
 
 FLAGS = flags.FLAGS
 
@@ -61,15 +62,15 @@ def define_flags():
     flags.DEFINE_integer("rounds", 5, "Timed runs of every contestant.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     names = chosen_contestants(CONTESTANTS)
     print(machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         files = text_files(FLAGS.input_files, folder)
         vocab_file = vocabulary_file(FLAGS.vocab_file, files, 8000, folder)
         lines = draw_lines(
-            [line for file in input_files(files) for line in read_lines(file) if line], FLAGS.megabytes * 1e6
+            [line for file in input_files(files) for line in map(str.strip, read_lines(file)) if line],
+            FLAGS.megabytes * 1e6,
         )
         lines_file = Path(folder, "drawn.txt")
         lines_file.write_text("\n".join(lines), encoding="utf-8")
@@ -138,4 +139,4 @@ def table(rows: dict) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

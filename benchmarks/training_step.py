@@ -26,7 +26,7 @@ from benchmarks.report import beside_best_peer, close, machine, markdown
 from benchmarks.workers.adamw import adamw
 from benchmarks.workers.contestants import alternate, started
 from benchmarks.workers.environments import chosen_contestants, define_contestant_flags, parts_of
-from kbert import command_line
+from kbert.cli import script
 from kbert.config import EncoderConfig, encoder_presets, from_dict
 from kbert.training.measuring.step_work import StepWork, training_flops
 
@@ -53,8 +53,7 @@ def define_flags():
     flags.DEFINE_integer("steps_per_turn", 2, "Steps of a turn.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     names = chosen_contestants(CONTESTANTS)
     shapes = [(FLAGS.encoder, FLAGS.batch_size, FLAGS.seq_length)] if FLAGS.encoder else SHAPES
     print(machine(), flush=True)
@@ -157,4 +156,4 @@ def table(rows: dict) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

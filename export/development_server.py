@@ -20,15 +20,16 @@ load, it ends the server with code 143, and Ctrl-C with code 130.
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
+from kbert.extras import require
 
 from .server.limits import Limits
 
 _LAST_PORT = 65535
 
 
-def main(argv: list[str]) -> None:
-    del argv
+def main() -> None:
+    require("serve", "kbert serve")
     _check_models()
     # TensorFlow loads here, after all checks that do not need it.
     from .server.running import serve_until_signal
@@ -130,4 +131,4 @@ def define_flags() -> None:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

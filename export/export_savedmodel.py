@@ -13,9 +13,9 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
-from kbert.activity import activity
-from kbert.command_flags.closing_output import define_json_flag, print_result
+from kbert.cli import script
+from kbert.cli.closing_output import define_json_flag, print_result
+from kbert.cli.progress import activity
 from kbert.files.whole_file import whole_folder, write_json
 from kbert.scripts.training_flags import define_checkpoint_flag, define_init_checkpoint_flags
 
@@ -198,8 +198,7 @@ def _write_about(directory, serving_model, source, report, warm_up, name, versio
     write_card_page(f"{name}, version {version}", card, extra / PAGE_FILE)
 
 
-def main(argv):
-    del argv
+def main():
     source = source_of_flags()
     report = export_savedmodel(
         source,
@@ -217,4 +216,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

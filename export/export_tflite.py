@@ -18,10 +18,11 @@ from pathlib import Path
 
 from absl import flags, logging
 
-from kbert import command_line
-from kbert.activity import activity
-from kbert.command_flags.closing_output import define_json_flag, print_result
+from kbert.cli import script
+from kbert.cli.closing_output import define_json_flag, print_result
+from kbert.cli.progress import activity
 from kbert.config import FinetuningConfig, load_config
+from kbert.extras import require
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
 from kbert.scripts.training_flags import define_checkpoint_flag, define_init_checkpoint_flags
@@ -29,7 +30,6 @@ from kbert.scripts.training_flags import define_checkpoint_flag, define_init_che
 from .folder_names import ABOUT_FILE, VOCABULARY_FILE
 from .labels_file import write_labels
 from .litert import requests
-from .litert.from_text.requests import check_mediapipe, check_tokenizer_inside
 from .source_flags import source_of_flags
 
 FLAGS = flags.FLAGS
@@ -118,9 +118,13 @@ def export_tflite(
         not built in, a float32 file whose answers differ from Keras's, or too little agreement.
     """
     output_dir = Path(output_dir)
+    require("litert", "an export to LiteRT")
     requests.check_quantizations(quantizations)
     requests.check_agreement(min_agreement)
 
+    from kbert.reports.page import render
+
+    from .litert.comparison_data import comparison_data
     from .litert.litert_source import source_of
     from .litert.measured_export import MeasuredExport
 
@@ -130,18 +134,21 @@ def export_tflite(
     lengths = requests.checked_lengths(max_seq_lengths, source)
     _warn_of_long_texts(source, lengths[-1])
     if mediapipe:
-        check_mediapipe(source, lengths)
+        requests.check_mediapipe(source, lengths)
     if tokenizer_inside:
-        check_tokenizer_inside(source, lengths)
-    export = MeasuredExport(source, lengths, eval_file, min_agreement, mediapipe, tokenizer_inside, held_out)
+        requests.check_tokenizer_inside(source, lengths)
+    data = comparison_data(source, eval_file, lengths[-1], held_out)
+    export = MeasuredExport(source, lengths, data, min_agreement, mediapipe, tokenizer_inside)
+    title = f"LiteRT files of {Path(source.path).resolve().name}"
     with whole_folder(output_dir, replace=overwrite) as aside:
+        source.vocabulary.write(aside / VOCABULARY_FILE)
+        write_labels(getattr(export.task, "labels", ()), aside)
         reports = {}
         for name in quantizations:
             with activity(f"{name}: conversion, comparison with Keras, latency"):
                 reports[name] = export.write(aside, name)
-        write_text(export.page(reports), aside / _PAGE)
-        source.vocabulary.write(aside / VOCABULARY_FILE)
-        write_labels(getattr(export.task, "labels", ()), aside)
+        shown = {"reports": reports, "keras_metrics": export.keras_metrics, "best": source.best_metric}
+        write_text(render("litert.html", title=title, **shown), aside / _PAGE)
         write_json(_about(source, export.task, lengths, reports), aside / ABOUT_FILE)
     return {"path": str(output_dir)} | reports
 
@@ -188,8 +195,8 @@ def _warn_of_long_texts(source, length):
         )  # fmt: skip
 
 
-def main(argv):
-    del argv
+def main():
+    require("litert", "kbert export-litert")
     lengths = None if FLAGS.max_seq_length is None else requests.parse_lengths(FLAGS.max_seq_length)
     requests.check_quantizations(FLAGS.quantization)
     requests.check_agreement(FLAGS.min_agreement)
@@ -222,4 +229,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

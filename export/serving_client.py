@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
+from kbert.cli.progress import Progress
+from kbert.extras import require
 from kbert.files.text_file import read_lines
 from kbert.inference.answer_files import TABLES, check_answer_file, form_of, require_cells, write_answers
 from kbert.input_pipelines.unlabelled_columns import (
@@ -34,7 +36,6 @@ from kbert.input_pipelines.unlabelled_lines import (
     holds_json_lines,
     lines_of_standard_input,
 )
-from kbert.progress import Progress
 
 if TYPE_CHECKING:
     from .client.answered_lines import LineAnswers
@@ -45,9 +46,9 @@ _DEFAULT_SIGNATURE = "serving_default"
 _DEFAULT_SERVERS = {"grpc": "localhost:8500", "rest": "localhost:8501"}
 
 
-def main(argv: list[str]) -> None:
-    del argv
+def main() -> None:
     given = flags.FLAGS
+    require("serve", "kbert client", "grpc", "google.protobuf", "urllib3")
     settings = _settings(given.setting)
     num_lines = _check_files()
 
@@ -193,4 +194,4 @@ def define_flags() -> None:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

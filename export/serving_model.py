@@ -7,7 +7,6 @@ import keras
 import tensorflow as tf
 
 from kbert.answering.answering_model import answering_model
-from kbert.article import with_article
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.signatures.attention_signature import attention_signatures
@@ -55,7 +54,8 @@ class ServingModel:
         self.signatures = self.task.signatures(answering, text_inputs)
         self.trained_signatures = self.task.signatures(model, text_inputs)
         if attention:
-            self._add_attention(_encoder_of(answering), _encoder_of(model), text_inputs)
+            encoder, trained = (getattr(one, "encoder", one) for one in (answering, model))
+            self._add_attention(encoder, trained, text_inputs)
 
     def _add_attention(self, answering, trained, text_inputs):
         def attention_as_trained(inputs):
@@ -91,18 +91,10 @@ class ServingModel:
         archive.write_out(str(directory), verbose=False)
 
 
-def _encoder_of(model):
-    """Of a model, or an encoder that is one by itself."""
-    encoder = getattr(model, "encoder", model)
-    if encoder is None:
-        raise ValueError("this model has no encoder, so it has no attention to show; leave out --attention.")
-    return encoder
-
-
 def _require_answers(source, task):
     if not task.inputs:
         raise ValueError(
-            f"{source} is {with_article(task.name)} run, which does not answer texts; a serving model needs "
+            f"{source} is a run of {task.name}, which does not answer texts; a serving model needs "
             "one that does: a run of kbert finetune or kbert pretrain, a checkpoint with a head, or one "
             "that says how vectors of texts are pooled."
         )

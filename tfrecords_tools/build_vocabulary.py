@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from absl import flags, logging
 
-from kbert import command_line
+from kbert.cli import script
 from kbert.files.output_path import check_output_file
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders, text_bytes
@@ -105,8 +105,7 @@ def _define_vocabulary_flags():
     )
 
 
-def main(argv):
-    del argv
+def main():
     files = input_files(FLAGS.input_files)
     output_file = Path(FLAGS.output_file)
     others = filter(None, (FLAGS.merge_into, FLAGS.user_defined_tokens))
@@ -327,4 +326,4 @@ def warnings(vocabulary: Vocabulary, words: WordCounts, own_tokens: list[str]) -
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags, logging
 
-from kbert import command_line
+from kbert.cli import script
+from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.input_pipelines.labelled_files import count_rows
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.manifest import Manifest
-from kbert.progress import Progress
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import columns_of, require_columns
 from kbert.tokenization.vocabulary import Vocabulary
@@ -88,8 +88,7 @@ def define_flags():
     flags.mark_flags_as_required(["config", "input_file", "output_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     if FLAGS["seed"].present and not FLAGS.shuffle:
         raise ValueError(
             f"--seed={FLAGS.seed} draws the order of --shuffle, which is not given; give both or neither."
@@ -228,10 +227,9 @@ def _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched
 
 def _complete_dataset(settings, input_file):
     """The config's `DatasetConfig`, with the labels of the file where it lists none."""
-    from kbert.tasks.task import reads_files, require_reads_texts
+    from kbert.tasks.task import reads_files
 
     task_class = TASKS[settings.task]
-    require_reads_texts(task_class, input_file)
     if not reads_files(task_class):
         raise ValueError(f"task={settings.task!r} does not read labelled files; choose another task.")
     examples = task_class.read_examples(input_file, settings.dataset)
@@ -243,7 +241,7 @@ def _write(job, input_file, pool, writer, counted):
     # A row is an example where the task names columns; how many a file of another form has is not known.
     has_columns = columns_of(job.task, job.dataset)
     total = count_rows(input_file, job.dataset) if has_columns else None
-    progress = Progress("Wrote", "examples", total, num_workers=pool.num_workers)
+    progress = Progress("Wrote", "examples", total)
     pieces = _pieces(TASKS[job.task].read_examples(input_file, job.dataset))
     for records, counted_here in pool.map(functools.partial(encode_rows, job), pieces):
         writer.write_encoded(records)
@@ -362,4 +360,4 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main, FinetuningConfig)
+    script.run(main, FinetuningConfig)

@@ -14,9 +14,8 @@ from pathlib import Path
 
 from absl import flags, logging
 
-from kbert import command_line
+from kbert.cli import script
 from kbert.features import PRETRAINING_RECORDS
-from kbert.log_lines import SHORTENED
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
 from tfrecords_tools.corpus.corpus_files import input_files as find_input_files
@@ -131,8 +130,7 @@ def _define_output_flags(defaults):
     flags.DEFINE_bool("overwrite", False, "Replace the records in output_dir once the new ones are complete.")
 
 
-def main(argv):
-    del argv
+def main():
     manifest = create_pretraining_data(
         FLAGS.input_files,
         FLAGS.vocab_file,
@@ -244,7 +242,7 @@ def _log_examples(examples, vocabulary, manifest):
 
     for number, example in enumerate(examples[:EXAMPLES_TO_LOG]):
         text = describe_record(example, vocabulary.tokens, manifest.settings)
-        logging.info("example %d: %s", number, text, extra=SHORTENED)
+        logging.info("example %d: %.88s", number, text)
 
 
 def _corpus_statistics(blocks, problems, counts) -> dict:
@@ -313,4 +311,4 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

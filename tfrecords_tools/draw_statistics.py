@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
+from kbert.cli.progress import Progress
 from kbert.files.json_file import read_json_object
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import Manifest, read_manifest
-from kbert.progress import Progress
 
 if TYPE_CHECKING:
     from tfrecords_tools.records.record_statistics import RecordStatistics
@@ -90,11 +90,10 @@ def define_flags():
     flags.mark_flag_as_required("input_dir")
 
 
-def main(argv):
-    del argv
+def main():
     print(f"Statistics written to {draw_statistics(flags.FLAGS.input_dir, flags.FLAGS.recount)}.")
 
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
 from kbert.features import PRETRAINING_RECORDS
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
@@ -95,12 +95,11 @@ def define_flags():
     flags.mark_flag_as_required("input_dir")
 
 
-def main(argv):
-    del argv
+def main():
     given = flags.FLAGS
     show_records(given.input_dir, given.num_records, given.record, given.shard)
 
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

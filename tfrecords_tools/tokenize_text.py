@@ -16,11 +16,10 @@ from typing import BinaryIO
 
 from absl import flags, logging
 
-from kbert import command_line
-from kbert.activity import awaited
+from kbert.cli import script
+from kbert.cli.progress import Progress, awaited
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import bounded_lines
-from kbert.progress import Progress
 from kbert.tokenization.vocabulary import Vocabulary
 
 FLAGS = flags.FLAGS
@@ -34,8 +33,7 @@ def define_flags():
     flags.DEFINE_integer("batch_size", 512, "Lines to tokenize and print at a time.", lower_bound=1)
 
 
-def main(argv):
-    del argv
+def main():
     vocabulary = Vocabulary.from_file(FLAGS.vocab_file, FLAGS.do_lower_case)
     if warning := vocabulary.casing_warning():
         logging.warning("%s", warning)
@@ -120,4 +118,4 @@ def _json_line(row) -> bytes:
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
 from kbert.checkpoints.format_names import FORMATS
-from kbert.command_flags.closing_output import define_json_flag, print_result
+from kbert.cli import script
+from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import write_json
@@ -118,8 +118,7 @@ def trim_vocabulary(
     return report
 
 
-def main(argv):
-    del argv
+def main():
     files, heldout = _files()
     check_output_folder(FLAGS.to, [*files, *heldout, *input_folders(FLAGS.input_files or "")])
     dataset = load_config(FinetuningConfig, FLAGS.config).dataset if FLAGS.config else None
@@ -279,4 +278,4 @@ def changed_texts(texts: Iterable[str], before: Vocabulary, after: Vocabulary) -
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

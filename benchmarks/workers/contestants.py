@@ -12,7 +12,7 @@ from absl import flags
 
 from benchmarks import REPOSITORY
 from benchmarks.workers import environments
-from kbert.activity import activity
+from kbert.cli.progress import activity
 
 
 @dataclass

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.peers.turns import Turns
-from kbert import command_line  # noqa: F401  quietens the import of TensorFlow
+from kbert.cli import quiet_tensorflow  # noqa: F401
 
 
 def run_worker():

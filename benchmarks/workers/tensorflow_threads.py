@@ -1,6 +1,6 @@
 """TensorFlow in a worker, with the threads that a contestant has."""
 
-from kbert import command_line  # noqa: F401  quietens the import of TensorFlow
+from kbert.cli import quiet_tensorflow  # noqa: F401
 
 
 def tensorflow_with(threads: int, ops_at_a_time: int | None = None):

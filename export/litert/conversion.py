@@ -1,7 +1,6 @@
 """A task's signature of token ids -> a .tflite flatbuffer."""
 
 import re
-import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,10 +13,10 @@ from kbert.features import ENCODER_INPUTS
 from kbert.files.full_disk import naming_full_disk
 from kbert.tasks.signatures.signature import Signature
 
-from .signature_names import ONE_LENGTH, signature_name
 from .token_table import with_row_scales
 
 INT8 = "dynamic_int8"
+ONE_LENGTH = "serving_default"  # the name of the only signature; of several lengths each has its own
 
 
 def convert_to_litert(signature: Signature, lengths: Sequence[int], quantization: str) -> bytes:
@@ -29,7 +28,7 @@ def convert_to_litert(signature: Signature, lengths: Sequence[int], quantization
     Args:
       signature: takes ENCODER_INPUTS alone, int32 (batch, length), or (batch, n, length) with a fixed n.
       lengths: one or more lengths. One becomes the signature "serving_default", several become
-        `signature_name(length)` each, on shared weights.
+        "length_<length>" each, on shared weights.
       quantization: one of `requests.QUANTIZATIONS`: "float32", "float16" (weights) or "dynamic_int8"
         (weights in int8, also embeddings, see `with_row_scales`; activations are quantized while it runs).
 
@@ -45,57 +44,49 @@ def convert_to_litert(signature: Signature, lengths: Sequence[int], quantization
             f"a LiteRT file takes {', '.join(ENCODER_INPUTS)} alone, but this model is asked with "
             f"{', '.join(signature.inputs)}."
         )
-    return converted(lambda path: _write_saved_model(signature, lengths, path), quantization)
+    names = [ONE_LENGTH] if len(lengths) == 1 else [f"length_{length}" for length in lengths]
+    endpoints = {
+        name: (numbers_of(signature), _specs(signature, length))
+        for name, length in zip(names, lengths, strict=True)
+    }
+    return converted(endpoints, quantization)
 
 
-def converted(write: Callable[[Path], list[str]], quantization: str, custom_ops: bool = False) -> bytes:
-    """Converts a SavedModel.
+def converted(
+    endpoints: dict[str, tuple[Callable, list[tf.TensorSpec]]], quantization: str, custom_ops: bool = False
+) -> bytes:
+    """Converts functions.
 
     Args:
-      write: function that writes it into a folder and returns the names of its signatures.
+      endpoints: name of a signature -> (function, what it takes).
       quantization: as for `convert_to_litert`.
       custom_ops: whether ops that are not built into LiteRT may stay, for the caller to check.
     """
-    directory = Path(tempfile.mkdtemp())
-    try:
-        with naming_full_disk(directory.parent, directory):
-            names = write(directory / "model")
+    archive = keras.export.ExportArchive()
+    for name, (function, specs) in endpoints.items():
+        archive.add_endpoint(name, function, specs)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        with naming_full_disk(path.parent.parent, path.parent):
+            archive.write_out(str(path), verbose=False)
         # Only the way through a SavedModel works: from_keras_model cannot take named inputs, and
         # from_concrete_functions silently drops the weights of Keras 3 variables.
-        converter = tf.lite.TFLiteConverter.from_saved_model(str(directory / "model"), signature_keys=names)
+        converter = tf.lite.TFLiteConverter.from_saved_model(str(path), signature_keys=list(endpoints))
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
         converter.allow_custom_ops = custom_ops
         if quantization != "float32":
             converter.optimizations = [tf.lite.Optimize.DEFAULT]
         if quantization == "float16":
             converter.target_spec.supported_types = [tf.float16]
-        content = _converted(converter)
-        return with_row_scales(content, _tables(directory / "model")) if quantization == INT8 else content
-    finally:
-        shutil.rmtree(directory)
-
-
-def _converted(converter) -> bytes:
-    try:
-        return converter.convert()
-    except ConverterError as error:
-        missing = re.findall(r"^(?:Custom|Flex|TF Select) ops: (.+)$", str(error), re.MULTILINE)
-        if not missing:
-            raise
-        raise ValueError(
-            f"the model needs ops that the stock LiteRT library does not have: {', '.join(missing)}; nothing "
-            "was exported."
-        ) from None
-
-
-def _write_saved_model(signature, lengths, path) -> list[str]:
-    """Writes a SavedModel with an endpoint for each length; returns their names."""
-    archive, names = keras.export.ExportArchive(), []
-    for length in lengths:
-        names.append(ONE_LENGTH if len(lengths) == 1 else signature_name(length))
-        archive.add_endpoint(names[-1], numbers_of(signature), _specs(signature, length))
-    archive.write_out(str(path), verbose=False)
-    return names
+        try:
+            content = converter.convert()
+        except ConverterError as error:
+            missing = re.findall(r"^(?:Custom|Flex|TF Select) ops: (.+)$", str(error), re.MULTILINE)
+            raise ValueError(
+                "the model needs ops that the stock LiteRT library does not have: "
+                f"{', '.join(missing) or error}; nothing was exported."
+            ) from None
+        return with_row_scales(content, _tables(path)) if quantization == INT8 else content
 
 
 def numbers_of(signature: Signature) -> Callable[..., dict]:

@@ -1,14 +1,58 @@
-"""Reads a LiteRT file as objects, and writes it again with its weights where phones want them."""
+"""A LiteRT file as objects of its schema: its ops, and writing it with weights where phones want them."""
+
+import collections
+from collections.abc import Collection
 
 import flatbuffers
+import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 _ALIGNMENT = 16  # bytes; schema.fbs, table Buffer: `data: [ubyte] (force_align: 16)`
+_OP_NAMES = {value: name for name, value in vars(schema.BuiltinOperator).items() if name[0] != "_"}
 
 
 def read_model(content: bytes) -> schema.ModelT:
     """The file as objects of its schema."""
-    return schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
+    return schema.ModelT.InitFromPackedBuf(content, 0)
+
+
+def op_number(model: schema.ModelT, op: schema.OperatorT) -> int:
+    """Which of `schema.BuiltinOperator` an op is."""
+    code = model.operatorCodes[op.opcodeIndex]
+    return max(code.builtinCode, code.deprecatedBuiltinCode)  # the second is a byte: of the first 127
+
+
+def ops_of(content: bytes) -> dict[str, int]:
+    """name -> how often the op occurs in all graphs of the file, sorted by name.
+
+    A custom op is named "CUSTOM <its name>"; one of TensorFlow's own (Flex) "CUSTOM FlexErf", for example.
+    """
+    model, counts = read_model(content), collections.Counter[str]()
+    for op in (op for graph in model.subgraphs for op in graph.operators):
+        custom = model.operatorCodes[op.opcodeIndex].customCode
+        counts[f"CUSTOM {custom.decode()}" if custom else _OP_NAMES[op_number(model, op)]] += 1
+    return dict(sorted(counts.items()))
+
+
+def checked_ops(content: bytes, name: str, custom_ops: Collection[str] = ()) -> dict[str, int]:
+    """`ops_of` a file: a phone's stock library has the built-in ones alone.
+
+    Args:
+      content: the file.
+      name: of the file, for the error.
+      custom_ops: those that it may have.
+
+    Raises:
+      ValueError: naming the file and its ops, when one is neither built in nor among `custom_ops`.
+    """
+    ops = ops_of(content)
+    custom = [op.removeprefix("CUSTOM ") for op in ops if op.startswith("CUSTOM")]
+    if others := [op for op in custom if op not in custom_ops]:
+        raise ValueError(
+            f"{name} needs ops that the stock LiteRT library does not have: {', '.join(others)}; nothing was "
+            "exported."
+        )
+    return ops
 
 
 def write_model(model: schema.ModelT, size: int) -> bytes:
@@ -21,6 +65,14 @@ def write_model(model: schema.ModelT, size: int) -> bytes:
     builder = flatbuffers.Builder(size + (1 << 16))  # growing would copy all weights, again and again
     builder.Finish(model.Pack(builder), b"TFL3")
     return bytes(builder.Output())
+
+
+def add_buffer(model: schema.ModelT, data: bytes) -> int:
+    """Adds a buffer; returns its number."""
+    buffer = schema.BufferT()
+    buffer.data = np.frombuffer(data, np.uint8)
+    model.buffers.append(buffer)
+    return len(model.buffers) - 1
 
 
 class _AlignedBuffer(schema.BufferT):

@@ -5,13 +5,13 @@ Nothing here imports TensorFlow: the LiteRT library and NumPy are enough (docs/m
 
 import numpy as np
 
+from kbert.extras import require
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.texts import text_batch
 from kbert.tokenization.vocabulary import Vocabulary
 
 from ..tokenizers.python.text_inputs import TextInputs
-from .signature_names import ONE_LENGTH, signature_name
 
 
 class LiteRTModel:
@@ -40,12 +40,15 @@ class LiteRTModel:
     """
 
     def __init__(self, path, vocabulary: Vocabulary, num_threads: int = 2):
+        require("litert", f"{path}", "ai_edge_litert")
         from ai_edge_litert.interpreter import Interpreter
 
         self.path = path
         # A runner keeps no hold of its interpreter: without this attribute it would ask freed memory.
         self._interpreter = Interpreter(model_path=str(path), num_threads=num_threads)
-        self._runners = _runners_by_length(self._interpreter)
+        names = self._interpreter.get_signature_list()
+        runners = [self._interpreter.get_signature_runner(name) for name in names]
+        self._runners = {one.get_input_details()["input_ids"]["shape"][-1].item(): one for one in runners}
         self.lengths = tuple(sorted(self._runners))
         self._text_inputs = TextInputs(vocabulary, self.lengths[-1])
 
@@ -53,11 +56,6 @@ class LiteRTModel:
         batch = text_batch(texts, text_pairs)
         answers = self.answer_ids(self._text_inputs(batch.texts, batch.pairs))
         return {name: batch.answer(values) for name, values in answers.items()}
-
-    def rows(self, texts, text_pairs=None) -> dict:
-        """The token ids of texts, as a call asks them: ENCODER_INPUTS, int32 (texts, longest length)."""
-        batch = text_batch(texts, text_pairs)
-        return self._text_inputs(batch.texts, batch.pairs)
 
     def answer_ids(self, inputs: dict) -> dict:
         """The file's outputs for rows of token ids: name -> float32 array of shape (rows, ...).
@@ -71,18 +69,18 @@ class LiteRTModel:
             an answer that is not finite.
         """
         self._check_shape(np.shape(inputs["input_ids"]))
-        answers = {name: [] for name in self.outputs}
-        for row in range(len(inputs["input_ids"])):
+        number = len(inputs["input_ids"])
+        answers = {name: np.zeros((number, *shape), np.float32) for name, shape in self.outputs.items()}
+        for row in range(number):
             one = {name: inputs[name][row : row + 1] for name in ENCODER_INPUTS}
             length = self.length_for(one["input_mask"])
-            found = self._runners[length](**{name: _of_length(ids, length) for name, ids in one.items()})
-            for name, value in found.items():
-                answers[name].append(self._as_long_as_all(name, value[0]))
-        shapes = self.outputs
-        filled = {n: np.array(v, np.float32).reshape(-1, *shapes[n]) for n, v in answers.items()}
-        for values in filled.values():
+            found = self.run({name: _of_length(ids, length) for name, ids in one.items()}, length)
+            for name, value in found.items():  # an output for every token is shorter in a shorter signature
+                place: tuple = (row, *map(slice, value.shape[1:]))
+                answers[name][place] = value[0]
+        for values in answers.values():
             require_finite_answers(values, self.path)
-        return filled
+        return answers
 
     def length_for(self, mask) -> int:
         """The shortest length of the file with room for a row's tokens; `mask`: int (..., length)."""
@@ -103,7 +101,8 @@ class LiteRTModel:
     @property
     def outputs(self) -> dict[str, tuple]:
         """name -> shape of an output for one row, of the longest length."""
-        return self._shapes(self.lengths[-1])
+        details = self._runners[self.lengths[-1]].get_output_details()
+        return {name: tuple(one["shape"].tolist()[1:]) for name, one in details.items()}
 
     def input_shape(self, length: int) -> tuple:
         """The shape of each input of the signature of a length, with its batch of 1."""
@@ -118,25 +117,6 @@ class LiteRTModel:
         if len(shape) < 2 or tuple(shape[1:-1]) != expected:
             names = ", ".join(["rows", *map(str, expected), "length"])
             raise ValueError(f"{self.path} takes input_ids of shape ({names}), received {tuple(shape)}.")
-
-    def _shapes(self, length):
-        details = self._runners[length].get_output_details()
-        return {name: tuple(one["shape"].tolist()[1:]) for name, one in details.items()}
-
-    def _as_long_as_all(self, name, value):
-        """An output of a shorter signature with zeros behind, where it has a number for every token."""
-        missing = [most - there for most, there in zip(self.outputs[name], value.shape, strict=True)]
-        return np.pad(value, [(0, more) for more in missing]) if any(missing) else value
-
-
-def _runners_by_length(interpreter) -> dict:
-    """length -> signature runner."""
-    runners = {name: interpreter.get_signature_runner(name) for name in interpreter.get_signature_list()}
-    by_length = {int(one.get_input_details()["input_ids"]["shape"][-1]): one for one in runners.values()}
-    expected = {ONE_LENGTH} if len(runners) == 1 else {signature_name(length) for length in by_length}
-    if set(runners) != expected:
-        raise ValueError(f"the file has the signatures {sorted(runners)}, expected {sorted(expected)}.")
-    return by_length
 
 
 def _of_length(ids, length):

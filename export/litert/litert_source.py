@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kbert.article import with_article
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
 from kbert.experiments.evaluation import held_out_part
 from kbert.inference.loaded_model import LoadedModel
@@ -57,8 +56,8 @@ def source_of(model: RunDirectory | LoadedModel, config: FinetuningConfig | None
       config: says it for a `LoadedModel`: columns, settings and metric of its task. A run has its own.
 
     Raises:
-      ValueError: for a run that reads stored features or has no checkpoint, a config for a run, or a config
-        of another task or of other labels than the checkpoint's.
+      ValueError: for a run without a checkpoint, a config for a run, or a config of another task or of other
+        labels than the checkpoint's.
     """
     return _of_checkpoint(model, config) if isinstance(model, LoadedModel) else _of_run(model, config)
 
@@ -66,7 +65,6 @@ def source_of(model: RunDirectory | LoadedModel, config: FinetuningConfig | None
 def _of_run(run, config) -> LiteRTSource:
     if config is not None:
         raise ValueError("--config is for checkpoints; a run records its own. Leave it out.")
-    run.require_encoder()
     run.checkpoint()
     task = run.task()
     return LiteRTSource(
@@ -112,7 +110,7 @@ def _dataset_of(loaded, config) -> DatasetConfig:
     if config.task != loaded.task.name and not _needs_no_more_weights(TASKS[config.task], loaded.task):
         raise ValueError(
             f"--config is for the task {config.task}, but {loaded.source} is "
-            f"{with_article(loaded.task.name)} model; "
+            f"a model of {loaded.task.name}; "
             "give a config of its task."
         )
     labels = tuple(getattr(loaded.task, "labels", ()))

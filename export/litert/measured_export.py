@@ -1,20 +1,16 @@
 """Writes the LiteRT files of a model, each with its report, and refuses a file that is not good enough."""
 
-from pathlib import Path
-
 import numpy as np
 
 from kbert.files.whole_file import write_json
-from kbert.reports.page import render
 from kbert.tokenization.text_inputs import TextInputs
 
 from .comparison import FLOAT32_TOLERANCE, answers_to, compare, keras_answers, metrics_of
-from .comparison_data import comparison_data
+from .comparison_data import ComparisonData
 from .conversion import convert_to_litert
-from .file_ops import checked_ops
-from .from_text.measured import Measured
-from .from_text.mediapipe_export import MediaPipeExport
-from .from_text.text_export import TextExport
+from .flatbuffer import checked_ops
+from .from_text.other_reading import quality_of_reading
+from .from_text.text_files import FilesWithTokenizer, MediaPipeFiles
 from .latency import median_latencies
 from .litert_model import LiteRTModel
 
@@ -27,44 +23,36 @@ class MeasuredExport:
     Args:
       source: the `LiteRTSource`.
       lengths: of the signatures, ascending.
-      eval_file, held_out: see `comparison_data`.
+      data: the rows of the comparison.
       min_agreement: the least share of answers that are those of Keras.
       mediapipe, tokenizer_inside: whether each file gets one for MediaPipe beside it, and one that takes
         texts.
 
     Attributes:
       task: the model's task, with what evaluations chose (thresholds, a temperature).
+      keras_metrics: of Keras on the rows, see `metrics_of`.
 
     Raises:
-      ValueError: when the file does not match the model, or weights or answers are not finite.
+      ValueError: when the rows do not match the model, or weights or answers are not finite.
     """
 
     def __init__(
-        self,
-        source,
-        lengths,
-        eval_file,
-        min_agreement,
-        mediapipe=False,
-        tokenizer_inside=False,
-        held_out=False,
+        self, source, lengths, data: ComparisonData, min_agreement, mediapipe=False, tokenizer_inside=False
     ):
-        self._source, self._lengths, self._min_agreement = source, lengths, min_agreement
+        self._lengths, self._data, self._min_agreement = lengths, data, min_agreement
         self._vocabulary = source.vocabulary
-        self._data = comparison_data(source, eval_file, lengths[-1], held_out)
         self.task, model = source.load()
-        text_inputs = TextInputs(self._vocabulary, lengths[-1])
+        text_inputs = TextInputs(source.vocabulary, lengths[-1])
         self._signature = self.task.signatures(model, text_inputs)["ids"]
-        self._expected = answers_to(
-            self.task, keras_answers(self.task, model, text_inputs, source.path), self._data
-        )
-        self._keras_metrics = metrics_of(self.task, self._expected, self._data)
-        self._from_texts: dict[str, MediaPipeExport | TextExport] = {}
+        answer = keras_answers(self.task, model, text_inputs, source.path)
+        self._expected = answers_to(self.task, answer, data)
+        self.keras_metrics = metrics_of(self.task, self._expected, data)
+        self._from_texts: dict[str, MediaPipeFiles | FilesWithTokenizer] = {}
         if mediapipe:
-            self._from_texts["mediapipe"] = MediaPipeExport(source, self.task, lengths[-1], self._data)
+            self._from_texts["mediapipe"] = MediaPipeFiles(source, self.task, lengths[-1], data)
         if tokenizer_inside:
-            inside = TextExport(source, self.task, self._signature, lengths[-1], self._data)
-            self._from_texts["tokenizer_inside"] = inside
+            files = FilesWithTokenizer(source, self.task, self._signature, lengths[-1], data)
+            self._from_texts["tokenizer_inside"] = files
 
     def write(self, folder, quantization: str) -> dict:
         """Writes model_<quantization>.tflite and .json into a folder, and what else is made of the file.
@@ -80,37 +68,34 @@ class MeasuredExport:
         content = convert_to_litert(self._signature, self._lengths, quantization)
         ops = checked_ops(content, path.name)
         path.write_bytes(content)
+        model = LiteRTModel(path, self._vocabulary, _THREADS)
+        answered = answers_to(self.task, model.answer_ids, self._data)
+        found = compare(self.task, answered, self._expected, self._data)
+        self._require_same_answers(path.name, quantization, found)
         report = {
             "file": path.name,
             "bytes": len(content),
             "lengths": list(self._lengths),
             "ops": ops,
             "latency_ms": median_latencies(path, self._vocabulary),
-        } | self._quality(path, quantization)
+            "compared_on": self._data.name,
+            **found,
+            "metrics": metrics_of(self.task, answered, self._data),
+            "keras_metrics": self.keras_metrics,
+        }
+        for key, files in self._from_texts.items():
+            beside = folder / f"{files.prefix}_{quantization}.tflite"
+            about = files.write(beside, model, quantization)
+            quality = quality_of_reading(self.task, model, files.reading, answered, self._expected)
+            written = {"file": beside.name, "bytes": beside.stat().st_size}
+            report[key] = written | about | files.reading.report | quality
         write_json(report, path.with_suffix(".json"))
         return report
 
-    def page(self, reports: dict) -> str:
-        """The HTML page of all reports."""
-        title = f"LiteRT files of {Path(self._source.path).resolve().name}"
-        best, metrics = self._source.best_metric, self._keras_metrics
-        return render("litert.html", title=title, reports=reports, keras_metrics=metrics, best=best)
-
-    def _quality(self, path, quantization) -> dict:
-        model = LiteRTModel(path, self._vocabulary, _THREADS)
-        answered = answers_to(self.task, model.answer_ids, self._data)
-        found = compare(self.task, answered, self._expected, self._data)
+    def _require_same_answers(self, name, quantization, found):
         apart = found["relative_difference"]
         if quantization == "float32" and not apart <= FLOAT32_TOLERANCE:
             raise ValueError(f"the float32 file differs from Keras by {apart:.2g}; nothing was exported.")
-        self._require_agreement(path.name, found)
-        metrics = metrics_of(self.task, answered, self._data)
-        both = {"metrics": metrics, "keras_metrics": self._keras_metrics}
-        report = {"compared_on": self._data.name} | found | both
-        measured = Measured(path, quantization, model, answered, self._expected)
-        return report | {key: one.write(measured) for key, one in self._from_texts.items()}
-
-    def _require_agreement(self, name, found):
         if found["agreement"] < self._min_agreement:
             wrong = int(np.round((1 - found["agreement"]) * found["num_answers"]))
             raise ValueError(

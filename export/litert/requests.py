@@ -1,7 +1,5 @@
 """What an export to LiteRT may be asked for; everything is refused here, before TensorFlow is loaded."""
 
-from kbert.article import with_article
-
 QUANTIZATIONS = ("float32", "float16", "dynamic_int8")
 MOST_LENGTHS = 8  # in one file; each is a graph of its own
 LEAST_LENGTH = 4
@@ -51,29 +49,23 @@ def checked_lengths(lengths, source) -> tuple[int, ...]:
     """The lengths in ascending order; by default (None) that of the `LiteRTSource`.
 
     Raises:
-      ValueError: as `check_lengths`, and for one beyond the encoder's positions.
+      ValueError: for no or too many lengths, one that comes twice, one below LEAST_LENGTH, or one beyond the
+        encoder's positions.
     """
     lengths = tuple(sorted((source.max_seq_length,) if lengths is None else lengths))
-    check_lengths(lengths)
+    if not 1 <= len(lengths) <= MOST_LENGTHS or len(set(lengths)) < len(lengths):
+        raise ValueError(
+            f"max_seq_length={list(lengths)} must be 1 to {MOST_LENGTHS} different lengths; each is a graph "
+            "of its own in the file."
+        )
+    if lengths[0] < LEAST_LENGTH:
+        raise ValueError(f"max_seq_length={lengths[0]} has no room for a text; give at least {LEAST_LENGTH}.")
     positions = source.encoder.max_position_embeddings
     if lengths[-1] > positions:
         raise ValueError(
             f"max_seq_length={lengths[-1]} is more than the encoder's max_position_embeddings={positions}."
         )
     return lengths
-
-
-def check_lengths(lengths):
-    """Raises ValueError for no or too many lengths, one that comes twice, or one below LEAST_LENGTH."""
-    if not 1 <= len(lengths) <= MOST_LENGTHS or len(set(lengths)) < len(lengths):
-        raise ValueError(
-            f"max_seq_length={list(lengths)} must be 1 to {MOST_LENGTHS} different lengths; each is a graph "
-            "of its own in the file."
-        )
-    if min(lengths) < LEAST_LENGTH:
-        raise ValueError(
-            f"max_seq_length={min(lengths)} has no room for a text; give at least {LEAST_LENGTH}."
-        )
 
 
 def check_agreement(least: float):
@@ -93,13 +85,55 @@ def check_task(source):
     task = source.task
     if not reads_files(type(task)) and task.one_text_output is None:
         raise ValueError(
-            f"{source.path} is {with_article(task.name)} model; LiteRT files are for models that were "
+            f"{source.path} is a model of {task.name}; LiteRT files are for models that were "
             "fine-tuned on labelled files (labels of texts, pairs and words, numbers, spans, choices, "
             "vectors), and for encoders that say how a text becomes one vector, as sentence-transformers "
             "folders do."
         )
     if type(task).same_answers is Task.same_answers:
         raise ValueError(
-            f"{source.path} is {with_article(task.name)} model, whose task does not say which answers "
+            f"{source.path} is a model of {task.name}, whose task does not say which answers "
             "are the same; give it the method `same_answers` (docs/add_a_task.md)."
+        )
+
+
+def check_mediapipe(source, lengths):
+    """Raises ValueError unless MediaPipe's TextClassifier or TextEmbedder can answer as the model does."""
+    task = source.task
+    if task.one_text_output is None:
+        raise ValueError(
+            f"--mediapipe: {source.path} is a run of {task.name} that does not answer a single text "
+            "with labels or a vector; MediaPipe's TextClassifier and TextEmbedder do nothing else (no pairs, "
+            "numbers, words, spans or choices). Take the file that is asked with ids."
+        )
+    if len(lengths) > 1:
+        raise ValueError(
+            f"--mediapipe: MediaPipe asks one graph, received max_seq_length={list(lengths)}; give one."
+        )
+    if not task.cuts_long_texts:
+        raise ValueError(
+            f"--mediapipe: {source.path} reads long texts as its task_settings.long_texts says, and "
+            "MediaPipe cuts them; take the file that is asked with ids, and make the rows in your program."
+        )
+    if not source.vocabulary.do_lower_case:
+        raise ValueError(
+            f"--mediapipe: {source.path} has a cased vocabulary (do_lower_case=false), and MediaPipe makes "
+            "every text lower-case before it looks for pieces: words with capitals would become other words "
+            "or [UNK]. Train an uncased encoder, or take the file that is asked with ids."
+        )
+
+
+def check_tokenizer_inside(source, lengths):
+    """Raises ValueError unless one row, made of an example's texts, answers as the model does."""
+    task = source.task
+    if not task.row_texts:
+        raise ValueError(
+            f"--tokenizer_inside: {source.path} is a run of {task.name} whose answers need more "
+            "than one row of its texts (words, spans, choices, windows of long texts); take the file that is "
+            "asked with ids."
+        )
+    if len(lengths) > 1:
+        raise ValueError(
+            "--tokenizer_inside: how long a text is shows only inside the file, received "
+            f"max_seq_length={list(lengths)}; give one."
         )

@@ -8,12 +8,10 @@ table of their own, which all lengths share:
     GATHER(table, ids) -> DEQUANTIZE, scale 1 -> MUL by GATHER(scales, ids)
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from .flatbuffer import read_model, write_model
+from .flatbuffer import add_buffer, op_number, read_model, write_model
 
 _OPS, _TYPES = schema.BuiltinOperator, schema.TensorType
 
@@ -41,47 +39,18 @@ def with_row_scales(content: bytes, tables: list[np.ndarray]) -> bytes:
       ValueError: when a table in int8 is none of `tables`.
     """
     model = read_model(content)
-    found = [lookup for graph in model.subgraphs for lookup in _lookups(model, graph)]
-    if not found:
-        return content
     scales: dict[int, int] = {}  # buffer of a table -> buffer of its scales
-    for lookup in found:
-        place = lookup.table.buffer
-        if place not in scales:
-            quantized, by_row = quantize_rows(_original(model, lookup.table, tables))
-            model.buffers[place].data = np.frombuffer(quantized.tobytes(), np.uint8)
-            scales[place] = _add_buffer(model, by_row)
-        _multiply_by_scales(model, lookup, scales[place])
-    return write_model(model, len(content))
-
-
-class _Lookup(NamedTuple):
-    """A GATHER from a constant int8 table, and the DEQUANTIZE behind it."""
-
-    graph: schema.SubGraphT
-    gather: schema.OperatorT
-    dequantize: schema.OperatorT
-
-    @property
-    def table(self) -> schema.TensorT:
-        return self.graph.tensors[self.gather.inputs[0]]
-
-
-def _lookups(model, graph):
-    readers = {place: op for op in graph.operators for place in op.inputs}
-    for op in graph.operators:
-        if _kind(model, op) != _OPS.GATHER:
+    gathers = [(g, op) for g in model.subgraphs for op in g.operators if op_number(model, op) == _OPS.GATHER]
+    for graph, gather in gathers:
+        table = graph.tensors[gather.inputs[0]]
+        if table.type != _TYPES.INT8 or len(table.shape) != 2:
             continue
-        table = graph.tensors[op.inputs[0]]
-        follower = readers.get(op.outputs[0])
-        is_table = table.type == _TYPES.INT8 and len(table.shape) == 2
-        if is_table and follower is not None and _kind(model, follower) == _OPS.DEQUANTIZE:
-            yield _Lookup(graph, op, follower)
-
-
-def _kind(model, op):
-    code = model.operatorCodes[op.opcodeIndex]
-    return max(code.builtinCode, code.deprecatedBuiltinCode)
+        if table.buffer not in scales:
+            quantized, by_row = quantize_rows(_original(model, table, tables))
+            model.buffers[table.buffer].data = np.frombuffer(quantized.tobytes(), np.uint8)
+            scales[table.buffer] = add_buffer(model, by_row.tobytes())
+        _multiply_by_scales(model, graph, gather, scales[table.buffer])
+    return write_model(model, len(content)) if scales else content
 
 
 def _original(model, tensor, tables):
@@ -97,21 +66,23 @@ def _original(model, tensor, tables):
     )
 
 
-def _multiply_by_scales(model, lookup, scales_buffer):
+def _multiply_by_scales(model, graph, gather, scales_buffer):
     """Behind the DEQUANTIZE: the rows times their scales, in the place of what it gave before."""
-    graph, rows = lookup.graph, lookup.graph.tensors[lookup.dequantize.outputs[0]]
-    number, shape = lookup.table.shape[0], [*rows.shape[:-1], 1]
-    for tensor in (lookup.table, graph.tensors[lookup.gather.outputs[0]]):
+    (dequantize,) = (op for op in graph.operators if gather.outputs[0] in op.inputs)
+    tokens, rows = graph.tensors[gather.inputs[0]], graph.tensors[dequantize.outputs[0]]
+    for tensor in (tokens, graph.tensors[gather.outputs[0]]):
         tensor.quantization.scale = np.ones(1, np.float32)
-    table = _add_tensor(graph, "token_table/scales", [number, 1], scales_buffer)
-    scales = _add_tensor(graph, "token_table/scales_of_tokens", shape, 0)
+    table = _add_tensor(graph, "token_table/scales", [tokens.shape[0], 1], scales_buffer)
+    scales = _add_tensor(graph, "token_table/scales_of_tokens", [*rows.shape[:-1], 1], 0)
     unscaled = _add_tensor(graph, "token_table/unscaled", list(rows.shape), 0)
-    (out,) = lookup.dequantize.outputs
-    lookup.dequantize.outputs = [unscaled]
-    gather = _operator(lookup.gather.opcodeIndex, [table, lookup.gather.inputs[1]], scales, "Gather")
-    multiply = _operator(_multiplication(model), [unscaled, scales], out, "Mul")
-    place = graph.operators.index(lookup.dequantize) + 1
-    graph.operators[place:place] = [gather, multiply]
+    (out,) = dequantize.outputs
+    dequantize.outputs = [unscaled]
+    # Every graph of an encoder has a MUL, for its norms.
+    times = next(op.opcodeIndex for op in graph.operators if op_number(model, op) == _OPS.MUL)
+    scale = _operator(gather.opcodeIndex, [table, gather.inputs[1]], scales, "Gather")
+    multiply = _operator(times, [unscaled, scales], out, "Mul")
+    place = graph.operators.index(dequantize) + 1
+    graph.operators[place:place] = [scale, multiply]
 
 
 def _operator(code, inputs, output, name):
@@ -122,21 +93,8 @@ def _operator(code, inputs, output, name):
     return operator
 
 
-def _multiplication(model) -> int:
-    """The index of MUL among the file's ops; every graph of an encoder has one, for its norms."""
-    codes = [max(code.builtinCode, code.deprecatedBuiltinCode) for code in model.operatorCodes]
-    return codes.index(_OPS.MUL)
-
-
 def _add_tensor(graph, name, shape, buffer) -> int:
     tensor = schema.TensorT()
     tensor.name, tensor.shape, tensor.type, tensor.buffer = name, shape, _TYPES.FLOAT32, buffer
     graph.tensors.append(tensor)
     return len(graph.tensors) - 1
-
-
-def _add_buffer(model, array) -> int:
-    buffer = schema.BufferT()
-    buffer.data = np.frombuffer(array.tobytes(), np.uint8)
-    model.buffers.append(buffer)
-    return len(model.buffers) - 1

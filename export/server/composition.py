@@ -7,7 +7,7 @@ import time
 
 from absl import logging
 
-from kbert.activity import activity
+from kbert.cli.progress import activity
 
 from ..gate.saved_model_session import RequestError
 from .grpc_api import start_grpc_server

@@ -7,7 +7,7 @@ import threading
 
 from absl import logging
 
-from kbert.activity import activity, at_rest
+from kbert.cli.progress import activity
 
 from .composition import Server, ServerOptions
 from .models.model_settings import ModelSettings
@@ -74,7 +74,7 @@ def serve_until_signal(models: list[ModelSettings], options: ServerOptions) -> N
             flush=True,
         )
     print(f"a page to try them: http://localhost:{server.rest_api_port}/", flush=True)
-    with at_rest():
+    with activity(None):
         ended.wait()
     if not server.stop():
         # A kernel that does not end would crash where TensorFlow is taken apart below it.

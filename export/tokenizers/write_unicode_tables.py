@@ -5,11 +5,10 @@ r"""Script: asks the tokenizer in the graph about every character, and writes it
 For developers, after TensorFlow or TF-Text changed: the tables are those of the versions installed.
 """
 
-from kbert import command_line
+from kbert.cli import script
 
 
-def main(argv):
-    del argv
+def main():
     from kbert.files.whole_file import write_text
 
     from .tables.graph_facts import graph_facts
@@ -21,4 +20,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    command_line.run(main)
+    script.run(main)

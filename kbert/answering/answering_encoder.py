@@ -113,11 +113,15 @@ class AnsweringEncoder(keras.layers.Layer):
     def compute_output_spec(self, inputs, training=False, mask=None):
         batch, seq_length = inputs["input_ids"].shape
         width = self.config.hidden_size
-        along = keras.KerasTensor((batch, seq_length, width), "float32")
+        # A tensor each: a functional model tells them apart by identity.
+        along = [
+            keras.KerasTensor((batch, seq_length, width), "float32")
+            for _ in range(self.config.num_hidden_layers + 2)
+        ]
         specs = {
-            "sequence_output": along,
+            "sequence_output": along[0],
             "pooled_output": keras.KerasTensor((batch, width), "float32"),
-            "hidden_states": (along,) * (self.config.num_hidden_layers + 1),
+            "hidden_states": tuple(along[1:]),
         }
         return {name: specs[name] for name in self.outputs}
 

@@ -3,7 +3,6 @@
 import dataclasses
 from pathlib import Path
 
-from kbert.activity import activity
 from kbert.checkpoints import google_tf1, kbert_run, model_garden
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
@@ -14,6 +13,7 @@ from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_tra
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.model_variables import part_of
 from kbert.checkpoints.report import JSON_FILE, Report, write_reports
+from kbert.cli.progress import activity
 from kbert.files import full_disk
 from kbert.files.json_values import shown_name
 from kbert.files.whole_file import whole_folder

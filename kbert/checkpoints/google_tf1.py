@@ -10,9 +10,9 @@ from pathlib import Path
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.encoder_settings import (
-    require_encoder_settings,
     require_no_projection,
     require_pooler,
+    require_settings,
 )
 from kbert.checkpoints.conversion.matching import Stored, match
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
@@ -248,7 +248,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
             "hidden_act='gelu_erf', which the original's code does not know: its 'gelu' is the tanh form",
             report,
         )
-    require_encoder_settings(checkpoint, "the original's code", allowance, report)
+    require_settings(checkpoint, "the original's code", allowance, report)
     require_pooler(checkpoint, "tanh", "the original's code", allowance, report)
     parts = with_pooler(checkpoint.parts)
     table_rows = {row.kbert: row for row in rows(GOOGLE_TF1, parts, config.num_hidden_layers)}

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-from kbert.article import with_article
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
 from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.runs.chosen_settings import Chosen
@@ -51,7 +50,7 @@ def with_config(checkpoint: BertCheckpoint, config: FinetuningConfig) -> BertChe
     if config.task != checkpoint.task:
         raise ValueError(
             f"--config is for the task {config.task}, but {checkpoint.source} is "
-            f"{with_article(checkpoint.task)} model; give a config of its task."
+            f"a model of {checkpoint.task}; give a config of its task."
         )
     positions = checkpoint.encoder.max_position_embeddings
     if config.max_seq_length > positions:

@@ -39,10 +39,6 @@ class FrozenConfig:
         layer = _LAYER.match(name)
         return int(layer[1]) < self.layers if layer else self.embeddings and name.startswith("embeddings/")
 
-    def lowest_trained(self) -> int:
-        """The lowest layer with a gradient: -1 for the embeddings, and the number of layers for the heads."""
-        return self.layers if self.embeddings else -1
-
     def check_encoder(self, encoder: EncoderConfig):
         """Raises ValueError where the encoder has fewer layers."""
         require(

@@ -2,7 +2,6 @@
 
 import math
 
-from kbert.article import with_article
 from kbert.config import PretrainingConfig
 
 MOST_EXAMPLES = 50  # on a page
@@ -13,7 +12,6 @@ def evaluate(
     eval_file=None,
     input_dir=None,
     batch_size=64,
-    records_errors="fail",
     checkpoint=None,
     predictions_dir=None,
     keep_chosen=False,
@@ -28,8 +26,6 @@ def evaluate(
       eval_file: a labelled file, for a fine-tuned run. Give either this or `input_dir`.
       input_dir: a folder of records of the kind that the run was trained on.
       batch_size: examples at a time.
-      records_errors: "fail" stops at a damaged record; "skip" finds damaged records first and leaves them
-        out.
       checkpoint: which checkpoint of the run, as in `RunDirectory.checkpoint`.
       predictions_dir: where the answers to `eval_file` are written, by `Task.write_predictions`.
       keep_chosen: keep what the evaluation chooses (`Task.chosen`) with the run, for its answers.
@@ -56,7 +52,7 @@ def evaluate(
     if bool(eval_file) == bool(input_dir):
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
     open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else labelled_data
-    data, make_batches = open_data(run, eval_file, input_dir, records_errors, held_out)
+    data, make_batches = open_data(run, eval_file, input_dir, held_out)
     # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
     folder, task, model = run.load_checkpoint(checkpoint)
     step = step_of(folder)
@@ -101,12 +97,12 @@ def _require_examples(run, eval_file, predictions_dir, keep_chosen):
     if predictions_dir and not (eval_file and task.prediction_files):
         raise ValueError(
             f"--predictions_dir is for a run whose task writes its answers, on --eval_file; "
-            f"{run.path} is {with_article(task.name)} run."
+            f"{run.path} is a run of {task.name}."
         )
     if keep_chosen and not (eval_file and task.chooses):
         raise ValueError(
             f"--keep_chosen is for a run whose evaluations choose something, on --eval_file; "
-            f"{run.path} is {with_article(task.name)} run whose settings leave nothing to choose."
+            f"{run.path} is a run of {task.name} whose settings leave nothing to choose."
         )
 
 
@@ -150,11 +146,11 @@ def held_out_part(run, data):
     return part
 
 
-def labelled_data(run, eval_file, input_dir=None, records_errors="fail", held_out=False, max_seq_length=None):
+def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length=None):
     """The labelled examples that a run is evaluated on, ready to become batches.
 
     Args:
-      run, eval_file, input_dir, records_errors, held_out: as for `evaluate`.
+      run, eval_file, input_dir, held_out: as for `evaluate`.
       max_seq_length: the length of the rows made from `eval_file`; by default the run's.
 
     Returns:
@@ -170,16 +166,14 @@ def labelled_data(run, eval_file, input_dir=None, records_errors="fail", held_ou
 
     task, length = run.task(), max_seq_length or run.config.max_seq_length
     if not reads_files(type(task)):
-        raise ValueError(
-            f"{run.path} is {with_article(task.name)} run, which is not evaluated on labelled examples."
-        )
+        raise ValueError(f"{run.path} is a run of {task.name}, which is not evaluated on labelled examples.")
     if eval_file:
         data = LabelledFile(eval_file, type(task), run.config.dataset)
         if held_out:
             data = held_out_part(run, data)
     else:
         settings = task.read_settings(run.config.task_settings)
-        data = LabelledRecords(input_dir, type(task), length, records_errors, settings)
+        data = LabelledRecords(input_dir, type(task), length, settings)
         data.agreed_dataset(run.config.dataset)
     data.check_with(task, length)
     data.require_vocabulary(run.path, run.details["vocabulary"])
@@ -187,13 +181,13 @@ def labelled_data(run, eval_file, input_dir=None, records_errors="fail", held_ou
     return data, lambda batch_size: data.evaluation_batches(batch_size, run.config.pad_to_longest)
 
 
-def _pretraining_records(run, eval_file, input_dir, records_errors, held_out=False):
+def _pretraining_records(run, eval_file, input_dir, held_out=False):
     del held_out  # refused before: records of a pretraining have no such part
     from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
 
     if eval_file:
         raise ValueError(
-            f"{run.path} is {with_article(run.task().name)} run, but --eval_file is for runs on labelled "
+            f"{run.path} is a run of {run.task().name}, but --eval_file is for runs on labelled "
             "examples; give --input_dir with records of kbert pretraining-data instead."
         )
     records = PretrainingRecords(input_dir)
@@ -204,5 +198,5 @@ def _pretraining_records(run, eval_file, input_dir, records_errors, held_out=Fal
             "records with --pairing=sentence_pairs or sentence_order."
         )
     records.require_room(run.config.encoder)
-    records.check(records_errors)
+    records.check()
     return records, records.evaluation_batches

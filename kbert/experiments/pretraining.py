@@ -12,7 +12,6 @@ from kbert.experiments.starting_point import Start, find_starting_point, started
 from kbert.experiments.teaching import Teaching
 from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
-from kbert.log_lines import SHORTENED
 from kbert.tasks import TASKS
 
 
@@ -26,7 +25,6 @@ def run_pretraining(
     init_checkpoint=None,
     do_lower_case=None,
     allow_unmatched=(),
-    records_errors="fail",
     cluster="tf_config",
     tpu=None,
 ):
@@ -34,7 +32,7 @@ def run_pretraining(
     return pretrain(
         config,
         run_dir,
-        open_records(config, input_dir, eval_input_dir, records_errors),
+        open_records(config, input_dir, eval_input_dir),
         Start(init_checkpoint, do_lower_case, allow_unmatched),
         Devices(strategy, num_devices, cluster, tpu),
     )
@@ -48,15 +46,13 @@ class PhaseRecords:
     held_out: PretrainingRecords | None
 
 
-def open_records(config: PretrainingConfig, input_dir, eval_input_dir=None, records_errors="fail"):
+def open_records(config: PretrainingConfig, input_dir, eval_input_dir=None):
     """Opens and compares the records of all phases. Does not load TensorFlow.
 
     Args:
       config: the config, which defines the number of phases.
       input_dir: a folder of records with a manifest, or a list with one folder for each phase.
       eval_input_dir: the same, or None; a single folder is used for all phases.
-      records_errors: "fail" stops at a damaged record during training; "skip" finds damaged records now and
-        leaves them out.
 
     Returns:
       A tuple of `PhaseRecords`.
@@ -80,7 +76,7 @@ def open_records(config: PretrainingConfig, input_dir, eval_input_dir=None, reco
         for one in [*records, *filter(None, held_out)]:
             one.require_room(config.encoder)
     for one in [*records, *filter(None, held_out)]:
-        one.check(records_errors)
+        one.check()
     return tuple(map(PhaseRecords, records, held_out))
 
 
@@ -232,7 +228,7 @@ def _log_examples(task, records, vocabulary):
     batch = next(records.evaluation_batches(2).as_numpy_iterator())
     for number in range(len(batch["input_ids"])):
         for line in task.describe({name: values[number] for name, values in batch.items()}, vocabulary):
-            logging.info("%s", line, extra=SHORTENED)
+            logging.info("%.100s", line)
 
 
 def _plan(config, strategy, phases, initialize):

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-_ZSTD_REQUIREMENT = "backports.zstd==1.8.0"
+from kbert.extras import require
+
 # Listed so that they can be refused clearly: read as text, they would only give an error about UTF-8.
 _UNREAD_SUFFIXES = (".7z", ".br", ".lz4", ".lzma", ".parquet", ".arrow", ".rar", ".tar", ".tgz", ".z", ".zip")
 
@@ -91,10 +92,7 @@ def require_read_kind(path: str | Path, what: str):
 def _import_zstd(path):
     # The module of Python 3.14's standard library, for older Pythons. The package `zstandard` does not notice
     # that a file is cut off.
-    try:
-        from backports import zstd
-    except ImportError:
-        raise ValueError(
-            f"{path} is compressed with zstd, which needs a package: pip install {_ZSTD_REQUIREMENT}"
-        ) from None
+    require("zstd", f"{path} is compressed with zstd, which")
+    from backports import zstd
+
     return zstd

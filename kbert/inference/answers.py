@@ -4,78 +4,43 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 
-from kbert.article import with_article
-
 # Examples that are read before the first is answered, for each example of a batch: the more there are, the
 # more alike are the lengths in a batch.
 _READ_AHEAD = 64
 
 
-def answers(
-    source,
+def answered(
+    loaded,
     examples: Iterable[dict],
-    top_k: int = 5,
-    whole_words: bool = False,
-    checkpoint=None,
+    settings: dict,
     batch_size: int = 32,
     read_ahead: int | None = None,
     report: Callable[[int], None] | None = None,
-) -> Iterator[dict]:
-    """Yields one dict for each example, in their order and ready for JSON: the example and its answer.
+) -> Iterator[tuple[dict, dict]]:
+    """Yields (example, answer) for each example, in their order and ready for JSON.
 
     The answer is the result of `Task.answer`. Examples are answered in batches of like lengths.
 
     Args:
-      source: a `RunDirectory` or a `LoadedModel`.
+      loaded: the `LoadedModel`.
       examples: dicts with the inputs of one of the task's signatures, for example {"text": "..."}; an `id` is
         kept.
-      top_k: how many answers to give if the task gives several, for example tokens for each [MASK].
-      whole_words: for [MASK]: leave out pieces of words.
-      checkpoint: which checkpoint of the run, as in `RunDirectory.checkpoint`.
+      settings: the values of all settings that signatures of the task may have: `top_k`, `whole_words`.
       batch_size: examples at a time.
       read_ahead: how many examples are read before the first is answered; by default 64 batches. 1 answers
         each example before the next is read.
       report: called after each batch with the number of examples that are answered so far.
 
     Raises:
-      ValueError: when the task does not answer texts, or when an example has other keys or no answer; the
-        message names the example.
+      ValueError: when an example has other keys or no answer; the message names the example.
     """
-    given = {"top_k": top_k, "whole_words": whole_words}
-    for example, answer in answered(source, examples, given, checkpoint, batch_size, read_ahead, report):
-        yield example | answer
-
-
-def answered(
-    source,
-    examples: Iterable[dict],
-    settings: dict,
-    checkpoint=None,
-    batch_size=32,
-    read_ahead=None,
-    report=None,
-) -> Iterator[tuple[dict, dict]]:
-    """Yields (example, answer) for each example, in their order.
-
-    Args:
-      source, examples, checkpoint, batch_size, read_ahead, report: as for `answers`.
-      settings: the values of all settings that signatures of the task may have: `top_k`, `whole_words`.
-
-    Raises:
-      ValueError: as `answers` does.
-    """
-    from kbert.inference.loaded_model import LoadedModel
-    from kbert.inference.predictor import Predictor
-
-    require_answers(source)
-    loaded = source if isinstance(source, LoadedModel) else LoadedModel.from_run(source, checkpoint)
-    predictor = functools.cache(functools.partial(Predictor, loaded))
+    caller = functools.cache(loaded.caller)
     numbered, num_answered = enumerate(examples, start=1), 0
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
         signatures = [_signature(loaded, example, f"example {number}") for number, example in window]
         found: list[dict] = [{}] * len(window)
         for places in _batches(signatures, [example for _, example in window], batch_size):
-            predict = predictor(signatures[places[0]])
+            predict = caller(signatures[places[0]])
             batch = [window[place][1] for place in places]
             columns = {name: [example[name] for example in batch] for name in predict.inputs}
             columns |= {name: settings[name] for name in predict.settings}
@@ -106,7 +71,7 @@ def require_answers(source):
     """Raises ValueError when the task of a `RunDirectory` or a `LoadedModel` does not answer texts."""
     task = task_of(source)
     if not task.inputs:
-        raise ValueError(f"{_name_of(source)} is {with_article(task.name)} run, which does not answer texts.")
+        raise ValueError(f"{_name_of(source)} is a run of {task.name}, which does not answer texts.")
 
 
 def require_inputs(source, example: dict, place: str):

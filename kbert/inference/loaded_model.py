@@ -8,17 +8,18 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from kbert.activity import activity
 from kbert.answering.answering_encoder import PRECISIONS, AnsweringEncoder
 from kbert.answering.answering_model import answering_model
-from kbert.article import with_article
 from kbert.checkpoints.formats import local_path, read_checkpoint
 from kbert.checkpoints.hugging_face.model_names import casing_of
 from kbert.checkpoints.model_loading import build_model
+from kbert.cli.progress import activity
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import ENCODER_INPUTS
+from kbert.inference.answers import answered, require_answers
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.given_examples import examples_of
+from kbert.inference.signature_caller import SignatureCaller
 from kbert.inference.texts import text_batch
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.runs.run_directory import RunDirectory, holds_run
@@ -152,7 +153,6 @@ class LoadedModel:
     @classmethod
     def from_run(cls, run: RunDirectory, checkpoint: str | int | None = None) -> "LoadedModel":
         """Loads a checkpoint of a run directory, see `RunDirectory.checkpoint`."""
-        run.require_encoder()
         folder, task, model = run.load_checkpoint(checkpoint)
         loaded = cls(
             run.path,
@@ -228,6 +228,10 @@ class LoadedModel:
         texts = tf.constant(batch.texts, tf.string)
         return self.text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
 
+    def caller(self, signature: str) -> SignatureCaller:
+        """What asks a signature of the model; see `Predictor`."""
+        return SignatureCaller(self, signature)
+
     def predict(self, examples, top_k: int = 5, whole_words: bool = False):
         """Answers in words, as `run_prediction` gives them: a label, a number, entities, filled masks.
 
@@ -244,8 +248,6 @@ class LoadedModel:
           ValueError: when the task does not answer texts, for anything that is no example (the message names
             its place), or when an answer is not finite.
         """
-        from kbert.inference.answers import answered, require_answers
-
         require_answers(self)
         given, is_alone = examples_of(examples, self.task.inputs)
         found = answered(self, given, {"top_k": top_k, "whole_words": whole_words})
@@ -335,7 +337,7 @@ def load_answering(run, answers: tuple[str, ...], need: str) -> LoadedModel:
         run = RunDirectory(run) if holds_run(run) else load(run)
     source, task = (run.path, run.task()) if isinstance(run, RunDirectory) else (run.source, run.task)
     if not set(answers) & set(task.answers):
-        raise ValueError(f"{source} is {with_article(task.name)} run; {need}.")
+        raise ValueError(f"{source} is a run of {task.name}; {need}.")
     return loaded_of(run)
 
 

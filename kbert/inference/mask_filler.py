@@ -1,7 +1,6 @@
 """The most probable tokens for [MASK]."""
 
 from kbert.inference.loaded_model import load_answering
-from kbert.inference.predictor import Predictor
 from kbert.inference.texts import text_batch
 
 
@@ -42,8 +41,8 @@ class MaskFiller:
     def __init__(self, run):
         loaded = load_answering(run, ("masks",), "filling masks needs a pretraining run")
         self._task = loaded.task
-        self._predict = Predictor(loaded)
-        self._weigh = Predictor(loaded, "candidates")
+        self._predict = loaded.caller("serving_default")
+        self._weigh = loaded.caller("candidates")
 
     def __call__(self, texts, top_k: int = 5, whole_words: bool = False, candidates=None):
         batch = text_batch(texts)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 import kbert
-from kbert.export_package import export_package
+from kbert.cli.commands import export_package
 from kbert.input_pipelines.labelled_files import LabelledText, read_rows
 from kbert.runs.run_directory import RunDirectory
 

@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 from string import Template
 
-from kbert.activity import at_rest
-from kbert.log_lines import WIDTH, shortened
+from kbert.cli.progress import activity
 from kbert.shipped_configs import configs_directory
 
 FOLDER = configs_directory() / "quickstart"
@@ -90,8 +89,8 @@ def _run(command, log):
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
     )
-    with log.open("w", encoding="utf-8") as file, process, at_rest():
+    with log.open("w", encoding="utf-8") as file, process, activity(None):
         for line in process.stdout:
             file.write(line)
-            print(_INDENT + shortened(line.rstrip("\n"), WIDTH - len(_INDENT)), flush=True)
+            print(_INDENT + line, end="", flush=True)
     return process.returncode

@@ -7,8 +7,9 @@ import functools
 import json
 from pathlib import Path
 
+from tqdm import tqdm
+
 from kbert.files.whole_file import write_text
-from kbert.readable_numbers import readable_count, readable_seconds
 from kbert.reports.run_metrics import score_text, words
 
 
@@ -73,10 +74,10 @@ def _environment():
         "count": "{:,}".format,
         "line_chart": line_charts.line_chart,
         "percent": percent,
-        "readable": readable_count,
+        "readable": tqdm.format_sizeof,
         "score": score_text,
         "setting": setting_text,
-        "seconds": readable_seconds,
+        "seconds": tqdm.format_interval,
         "short": shortened,
         "size": _size,
         "value": _value,

@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from kbert.readable_numbers import readable_count
+from tqdm import tqdm
+
 from kbert.reports.line_charts import Chart, Kind, Series, png_of_charts
 from kbert.reports.page import percent
 from kbert.reports.run_metrics import RunMetrics, is_loss, is_score, words
 
 _LOSS = Kind("{:.4f}".format, from_zero=False)
 _SCORE = Kind(lambda value: percent(value, 2), lambda value: f"{100 * value:.4g}%")
-_SPEED = Kind(lambda value: f"{value:,.1f}" if value < 1000 else readable_count(value))
+_SPEED = Kind(lambda value: f"{value:,.1f}" if value < 1000 else tqdm.format_sizeof(value))
 _COURSE = {
     "Optimization": {
         "learning_rate": Kind("{:.3g}".format),

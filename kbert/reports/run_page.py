@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from absl import logging
+from tqdm import tqdm
 
-from kbert.readable_numbers import readable_count, readable_seconds
 from kbert.reports.page import percent, setting_text, write_page
 from kbert.reports.pictures import COLOURS
 from kbert.reports.run_charts import course_charts, quality_charts
@@ -19,10 +19,10 @@ from kbert.tasks.pages.content import shortened
 PAGE_FILE = "curves.html"
 _FACTS = {
     "steps": ("step", "{:,}".format),
-    "time": ("elapsed_seconds", readable_seconds),
-    "tokens seen": ("tokens_seen", readable_count),
+    "time": ("elapsed_seconds", tqdm.format_interval),
+    "tokens seen": ("tokens_seen", tqdm.format_sizeof),
     "examples a second": ("examples_per_second", "{:,.1f}".format),
-    "tokens a second": ("tokens_per_second", readable_count),
+    "tokens a second": ("tokens_per_second", tqdm.format_sizeof),
     "of peak FLOP/s": ("share_of_peak", percent),
 }
 

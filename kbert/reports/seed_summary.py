@@ -3,8 +3,8 @@
 import statistics
 from pathlib import Path
 
+from kbert.cli.flags import WIDTH
 from kbert.files.whole_file import write_json
-from kbert.log_lines import WIDTH
 from kbert.reports.text_table import text_table
 
 FILE_NAME = "summary.json"

@@ -1,7 +1,6 @@
 """Whether a file has the columns that a run reads, found out without TensorFlow: a wrong one is told at once.
 
-A run that is broken, older than `task_config`, or of a task of the user's own is asked nothing here; what
-opens it says what is wrong.
+A run that is broken, or of a task of the user's own, is asked nothing here; what opens it says what is wrong.
 """
 
 from pathlib import Path
@@ -83,7 +82,7 @@ def require_inputs_of_run(path, run_dir):
 
 
 def _recorded_task(run_dir) -> _RecordedTask | None:
-    """What run.json and config.json say; None where there is no run, or a broken or an old one."""
+    """What run.json and config.json say; None where there is no run, or a broken one."""
     try:
         details = read_json_object(Path(run_dir) / "run.json")
         values = read_json_object(Path(run_dir) / "config.json")

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 from absl import logging
 
-from kbert.activity import activity
-from kbert.article import with_article
+from kbert.cli.progress import activity
 from kbert.config import TrainingConfig, from_dict, to_dict
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_file import read_json_object, require_known_format
@@ -238,16 +237,6 @@ class RunDirectory:
             return TASKS.recorded(self.details)
         except ValueError as error:
             raise ValueError(f"{self.path / 'run.json'}: {error}") from None
-
-    def require_encoder(self):
-        """Raises ValueError for a run whose model reads stored features, and is no encoder with a head."""
-        if not self.task().has_encoder:
-            start = self.details.get("init_checkpoint")
-            raise ValueError(
-                f"{self.path} is {with_article(self.details['task'])} run: its model reads stored features, "
-                "and has no encoder that texts could go through. kbert evaluate --input_dir judges it; "
-                f"everything else wants a run with an encoder, such as the features' own: {start}."
-            )
 
     def keep_chosen(self, step: int, settings: dict, chosen_on):
         """Keeps what an evaluation of a checkpoint chose: `load_model` makes the task with it.

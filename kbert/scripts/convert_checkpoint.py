@@ -15,8 +15,8 @@ import dataclasses
 
 from absl import flags
 
-from kbert import command_line
 from kbert.checkpoints.format_names import FORMATS
+from kbert.cli import script
 from kbert.tokenization.vocabulary import Vocabulary
 
 FLAGS = flags.FLAGS
@@ -97,8 +97,7 @@ def _layers(numbers) -> list[int]:
     return [int(number) for number in numbers]
 
 
-def main(argv):
-    del argv
+def main():
     read, written = convert_checkpoint(
         FLAGS["from"].value,
         FLAGS.to,
@@ -117,4 +116,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
 from kbert.files.whole_file import whole_folder
 from kbert.shipped_configs import FOLDER, configs_directory
 
@@ -24,8 +24,7 @@ def define_flags():
     flags.DEFINE_string("output_dir", None, "A new folder for the copies. Without it the configs are listed.")
 
 
-def main(argv):
-    del argv
+def main():
     directory = configs_directory()
     if FLAGS.output_dir is None:
         for path in sorted(path for path in directory.rglob("*.*") if path.suffix in (".toml", ".json")):
@@ -41,4 +40,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

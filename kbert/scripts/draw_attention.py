@@ -13,7 +13,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
 from kbert.files.output_path import check_output_file
 from kbert.scripts.training_flags import define_checkpoint_flag
 
@@ -40,8 +40,7 @@ def define_flags():
     flags.mark_flags_as_required(["run_dir", "text", "output_file"])
 
 
-def main(argv):
-    del argv
+def main():
     layers, heads = _numbers("layers", FLAGS.layers), _numbers("heads", FLAGS.heads)
     output_file = Path(FLAGS.output_file)
     if output_file.suffix != ".html":
@@ -72,4 +71,4 @@ def _numbers(name, values):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

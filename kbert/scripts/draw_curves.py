@@ -16,7 +16,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
 from kbert.files.output_path import check_output_file
 from kbert.files.whole_file import whole_file
 
@@ -33,8 +33,7 @@ def define_flags():
     flags.mark_flags_as_required(["run_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     folders = [Path(folder) for flag in FLAGS.run_dir for folder in flag.split(",")]
     if len(folders) > 1 and not FLAGS.output_file:
         raise ValueError("several runs need --output_file: curves.html cannot be in the folders of all runs.")
@@ -69,4 +68,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
+from kbert.cli.progress import Progress
 from kbert.files.output_path import check_output_file, require_folder_of
 from kbert.files.text_file import read_lines
 from kbert.input_pipelines.unlabelled_columns import has_columns, texts_and_pairs
-from kbert.progress import Progress
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
@@ -148,8 +148,7 @@ def _format_of(output_file):
     return FLAGS.format or named
 
 
-def main(argv):
-    del argv
+def main():
     try:
         layers = FLAGS.layers and [int(layer) for layer in FLAGS.layers]
     except ValueError:
@@ -184,4 +183,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

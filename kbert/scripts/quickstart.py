@@ -18,7 +18,8 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
+from kbert.extras import require
 
 FLAGS = flags.FLAGS
 
@@ -34,8 +35,9 @@ def define_flags():
     )
 
 
-def main(argv):
-    del argv
+def main():
+    for extra in ("litert", "serve"):
+        require(extra, "kbert quickstart")
     directory, train_file = Path(FLAGS.directory), FLAGS.train_file and Path(FLAGS.train_file)
     # Late: they bring NumPy along, which --help and a wrong flag do not need.
     if FLAGS.init_checkpoint:
@@ -52,4 +54,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -21,15 +21,14 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
-from kbert.command_flags.closing_output import define_json_flag, print_result
+from kbert.cli import script
+from kbert.cli.closing_output import define_json_flag, numbers_of, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import MOST_EXAMPLES, evaluate
 from kbert.files.output_path import check_output_file, require_folder_of
 from kbert.files.whole_file import write_json
-from kbert.reports.closing_table import numbers_of
 from kbert.runs.metrics_file import json_ready
-from kbert.scripts.training_flags import define_checkpoint_flag, define_records_errors_flag
+from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
 
@@ -46,7 +45,6 @@ def define_flags():
     flags.DEFINE_bool("do_lower_case", None, "The casing, if a checkpoint of others does not record it.")
     flags.DEFINE_string("eval_file", None, "Labelled file, for a fine-tuned run.")
     flags.DEFINE_string("input_dir", None, "Folder of records, for a pretraining or a fine-tuned run.")
-    define_records_errors_flag()
     define_checkpoint_flag()
     flags.DEFINE_string(
         "predictions_dir",
@@ -82,8 +80,7 @@ def define_flags():
     flags.mark_flags_as_required(["run_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     if bool(FLAGS.eval_file) == bool(FLAGS.input_dir):
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
     _check_files_to_write()
@@ -100,7 +97,6 @@ def main(argv):
             FLAGS.eval_file,
             FLAGS.input_dir,
             FLAGS.batch_size,
-            FLAGS.records_errors,
             FLAGS.checkpoint,
             FLAGS.predictions_dir,
             FLAGS.keep_chosen,
@@ -151,4 +147,4 @@ def _check_files_to_write():
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

@@ -24,21 +24,19 @@ from typing import Any
 
 from absl import flags
 
-from kbert import command_line
-from kbert.command_flags.closing_output import define_json_flag, print_result
+from kbert.cli import script
+from kbert.cli.closing_output import define_json_flag, numbers_of, print_result
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.labelled_paths import named_files
 from kbert.experiments.seeds import run_seeds
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
 from kbert.manifest import read_manifest
-from kbert.reports.closing_table import numbers_of
 from kbert.reports.seed_summary import FILE_NAME as SUMMARY
 from kbert.reports.seed_summary import seed_table
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
-    define_records_errors_flag,
     define_teacher_flag,
     define_training_flags,
     seeds_of,
@@ -65,7 +63,6 @@ def define_flags():
     )
     flags.DEFINE_string("train_dir", None, "Instead of --train_file: records of kbert finetuning-data.")
     flags.DEFINE_string("dev_dir", None, "Instead of --dev_file: records of kbert finetuning-data.")
-    define_records_errors_flag()
     define_init_checkpoint_flags()
     define_teacher_flag()
     flags.DEFINE_bool(
@@ -84,8 +81,7 @@ def define_flags():
     define_json_flag()
 
 
-def main(argv):
-    del argv
+def main():
     vocabulary = None
     if FLAGS.vocab_file and FLAGS.init_checkpoint:
         raise ValueError(
@@ -120,7 +116,6 @@ def main(argv):
                 "from_scratch",
                 "do_lower_case",
                 "allow_unmatched",
-                "records_errors",
                 "strategy",
                 "num_devices",
                 "cluster",
@@ -152,4 +147,4 @@ def _vocabulary_of_teacher():
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main, FinetuningConfig)
+    script.run(main, FinetuningConfig)

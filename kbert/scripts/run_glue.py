@@ -16,8 +16,8 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert import command_line
-from kbert.command_flags.closing_output import define_json_flag, print_result
+from kbert.cli import script
+from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig
 from kbert.experiments.glue.glue_benchmark import PAGE, SUMMARY, GluePlaces, GlueSettings, run_glue
 from kbert.reports.glue_report import glue_table
@@ -45,8 +45,7 @@ def define_flags():
     flags.mark_flags_as_required(["glue_dir", "init_checkpoint", "run_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     settings = GlueSettings(
         tuple(FLAGS.tasks),
         tuple(_rate(value) for value in FLAGS.learning_rates),
@@ -77,4 +76,4 @@ def _rate(value):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main, FinetuningConfig)
+    script.run(main, FinetuningConfig)

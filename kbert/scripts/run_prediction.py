@@ -33,7 +33,8 @@ import sys
 
 from absl import flags
 
-from kbert import command_line
+from kbert.cli import script
+from kbert.cli.progress import Progress
 from kbert.files.text_file import read_lines
 from kbert.inference.answer_files import (
     LABEL_SEPARATOR,
@@ -51,7 +52,6 @@ from kbert.input_pipelines.unlabelled_lines import (
     holds_json_lines,
     lines_of_standard_input,
 )
-from kbert.progress import Progress
 from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
@@ -191,6 +191,12 @@ def _model():
     return load(FLAGS.run_dir, FLAGS.do_lower_case)
 
 
+def _loaded(source):
+    from kbert.inference.loaded_model import LoadedModel
+
+    return source if isinstance(source, LoadedModel) else LoadedModel.from_run(source, FLAGS.checkpoint)
+
+
 def _writes_table():
     return bool(FLAGS.output_file) and form_of(FLAGS.output_file) in TABLES
 
@@ -211,8 +217,7 @@ def _write(source, found):
     write_answers(FLAGS.output_file, found, (dataset and dataset.label_separator) or LABEL_SEPARATOR)
 
 
-def main(argv):
-    del argv
+def main():
     num_lines = _check_files()
     source = _model()
     require_answers(source)
@@ -223,10 +228,9 @@ def main(argv):
     progress = Progress("Answered", "texts", total)
     is_told = FLAGS.output_file or FLAGS.input_file  # others see how the answers come
     found = answered(
-        source,
+        _loaded(source),
         examples,
         {"top_k": FLAGS.top_k, "whole_words": FLAGS.whole_words},
-        FLAGS.checkpoint,
         FLAGS.batch_size,
         read_ahead,
         progress.report if is_told else None,
@@ -241,4 +245,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main)
+    script.run(main)

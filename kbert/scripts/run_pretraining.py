@@ -12,15 +12,13 @@ must have been made with its vocabulary.
 
 from absl import flags
 
-from kbert import command_line
-from kbert.command_flags.closing_output import define_json_flag, print_result
+from kbert.cli import script
+from kbert.cli.closing_output import define_json_flag, numbers_of, print_result
 from kbert.config import PretrainingConfig, load_config
 from kbert.manifest import read_manifest
-from kbert.reports.closing_table import numbers_of
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
-    define_records_errors_flag,
     define_teacher_flag,
     define_training_flags,
 )
@@ -40,13 +38,11 @@ def define_flags():
         None,
         "Held-out records, evaluated during and after training; once for all phases, or once for each.",
     )
-    define_records_errors_flag()
     define_json_flag()
     flags.mark_flags_as_required(["input_dir"])
 
 
-def main(argv):
-    del argv
+def main():
     from kbert.experiments.pretraining import run_pretraining  # late: it brings NumPy along
 
     size = read_manifest(FLAGS.input_dir[0]).vocabulary["size"]
@@ -61,7 +57,6 @@ def main(argv):
         FLAGS.init_checkpoint,
         FLAGS.do_lower_case,
         FLAGS.allow_unmatched,
-        FLAGS.records_errors,
         FLAGS.cluster,
         FLAGS.tpu,
     )
@@ -72,4 +67,4 @@ def main(argv):
 
 if __name__ == "__main__":
     define_flags()
-    command_line.run(main, PretrainingConfig)
+    script.run(main, PretrainingConfig)

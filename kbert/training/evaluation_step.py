@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import tensorflow as tf
 
-from kbert.activity import activity
-from kbert.progress import Progress
+from kbert.cli.progress import Progress, activity
 from kbert.tasks.task import Predictions, example_weights
 from kbert.training.coupled_rows import with_coupled_rows
 

@@ -10,7 +10,8 @@ import keras
 import tensorflow as tf
 from absl import logging
 
-from kbert.activity import activity
+from kbert.cli.progress import activity
+from kbert.cli.signals import StoppedBySignal, StopSignal
 from kbert.config import TrainingConfig
 from kbert.encoder import BertEncoder
 from kbert.runs import checkpoint
@@ -18,7 +19,6 @@ from kbert.runs.base_weights import base_file, write_base
 from kbert.runs.best_checkpoint import BestCheckpoint
 from kbert.runs.metrics_file import MetricsFile
 from kbert.runs.run_directory import RunDirectory, trained_weights
-from kbert.stop_signal import StoppedBySignal, StopSignal
 from kbert.tasks.task import Task
 from kbert.training.devices.distribution import (
     chief_first,

@@ -3,7 +3,7 @@
 import functools
 import re
 
-from kbert.commands import module_of
+from kbert.cli.commands import modules
 from kbert.config import FinetuningConfig, PretrainingConfig, load_config
 from tests.docs.markdown import REPOSITORY
 from tests.docs.script_flags import flags_of, script_file
@@ -49,7 +49,7 @@ def make_targets() -> set[str]:
 def _command_faults(words, is_complete):
     if not words or words[0] in ("--help", "--version", "COMMAND"):
         return []
-    module = module_of(words[0])
+    module = modules().get(words[0])
     return script_faults(module, words[1:], is_complete) if module else [f"no command kbert {words[0]}"]
 
 

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from kbert.commands import command_of
+from kbert.cli.commands import command_of
 from tests.docs.command_checks import faults, override_faults, script_faults
 from tests.docs.markdown import REPOSITORY, blocks, inline_code, pages, read
 from tests.docs.script_flags import all_flags, script_file

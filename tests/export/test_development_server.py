@@ -98,7 +98,7 @@ def test_sigterm_while_the_models_load_ends_the_process(loading, tmp_path, monke
 
 LOADS_LONG = """
 import time
-from kbert import command_line
+from kbert.cli import script
 from export.server import running
 from export.server.models.model_settings import ModelSettings
 
@@ -107,7 +107,7 @@ def load(models, options):
     time.sleep(600)
 
 running.Server = load
-command_line.run(lambda argv: running.serve_until_signal([ModelSettings("m", "none")], None))
+script.run(lambda: running.serve_until_signal([ModelSettings("m", "none")], None))
 """
 
 

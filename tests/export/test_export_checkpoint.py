@@ -56,7 +56,9 @@ def test_a_masked_lm_of_any_format_fills_masks_as_the_run_does(pretraining_run, 
 
 
 def test_an_encoder_that_says_no_pooling_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="random is an encoder run, which does not answer texts; .* pooled"):
+    with pytest.raises(
+        ValueError, match="random is a run of encoder, which does not answer texts; .* pooled"
+    ):
         export_savedmodel(random_task_model(Encoding()), tmp_path / "served")
     assert not (tmp_path / "served").exists()
 

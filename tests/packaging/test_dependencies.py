@@ -10,9 +10,15 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from kbert.extras import EXTRAS
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDERS = ("kbert", "tfrecords_tools", "export")
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+# What a declared package brings along, and what therefore is not declared.
+COMES_WITH = {"tensorflow": {"h5py", "ml-dtypes"}, "keras-nlp": {"keras-hub"}}
 
 
 def requirements(lines):
@@ -58,6 +64,9 @@ def test_every_package_that_the_code_imports_is_declared():
     declared = requirements(PROJECT["dependencies"])
     for lines in PROJECT["optional-dependencies"].values():
         declared |= requirements(lines)
+    for name, brought in COMES_WITH.items():
+        required = requirements(importlib.metadata.requires(name))
+        declared |= {one: required[one] for one in brought}
     known = importlib.metadata.packages_distributions()
     missing = {
         name: str(path.relative_to(REPOSITORY))
@@ -74,6 +83,14 @@ def test_what_the_suite_runs_with_is_what_the_package_allows():
         pin = pinned[canonicalize_name(requirement.name)]
         installed = importlib.metadata.version(requirement.name)
         assert pin.specifier.contains(installed) and requirement.specifier.contains(installed), requirement
+
+
+def test_the_line_for_a_missing_package_is_that_of_its_extra():
+    named = {extra: list(packages) for extra, (_, packages) in EXTRAS.items()}
+    assert named == {
+        extra: lines for extra, lines in PROJECT["optional-dependencies"].items() if extra != "gpu"
+    }
+    assert len(PROJECT["dependencies"]) <= 18
 
 
 def test_gpu_asks_for_tensorflow_with_cuda():

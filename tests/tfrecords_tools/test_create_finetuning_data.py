@@ -1,9 +1,6 @@
 """Fine-tuning records: the very numbers of live text, whole or not there, and what training makes of them."""
 
-import csv
 import dataclasses
-import gzip
-import itertools
 import json
 import re
 import shutil
@@ -69,15 +66,10 @@ def require_equal(received, expected):
 
 # Rows and labels of the tables in the data's own README.
 GLUE = [
-    ("sst2", "sst2/train.tsv", {"0": 29_780, "1": 37_569}),
     ("sst2", "sst2/dev.tsv", {"0": 208, "1": 228}),
-    ("cola", "cola/train.tsv", {"0": 2_528, "1": 6_023}),
     ("cola", "cola/dev.tsv", {"0": 159, "1": 363}),
-    ("mrpc", "mrpc/train.tsv", {"0": 1_194, "1": 2_473}),
     ("mrpc", "mrpc/dev.tsv", {"0": 64, "1": 140}),
-    ("rte", "rte/train.tsv", {"entailment": 1_249, "not_entailment": 1_241}),
     ("rte", "rte/dev.tsv", {"entailment": 74, "not_entailment": 65}),
-    ("sick", "sick/SICK_train.txt", {"CONTRADICTION": 1_253, "ENTAILMENT": 2_350, "NEUTRAL": 4_397}),
     ("sick", "sick/SICK_dev.txt", {"CONTRADICTION": 133, "ENTAILMENT": 282, "NEUTRAL": 549}),
     ("sms_spam", "sms_spam/SMSSpamCollection", {"ham": 3_466, "spam": 534}),
 ]  # fmt: skip
@@ -89,11 +81,7 @@ def shared(path):
     return SHARED_DATA / path
 
 
-@pytest.mark.parametrize(
-    ("name", "path", "labels"),
-    # The largest takes longer than all others.
-    [pytest.param(*row, id=row[1], marks=pytest.mark.slow if row == GLUE[0] else ()) for row in GLUE],
-)
+@pytest.mark.parametrize(("name", "path", "labels"), GLUE)
 def test_real_files_give_all_their_rows_and_labels(tmp_path, name, path, labels):
     config = REPOSITORY / "configs" / "finetuning" / f"{name}.toml"
     vocab_file = shared("vocab/bert_uncased/vocab.txt")
@@ -103,8 +91,9 @@ def test_real_files_give_all_their_rows_and_labels(tmp_path, name, path, labels)
     assert manifest.statistics["unknown_share"] < 0.005
 
 
-@pytest.mark.parametrize(("name", "path"), [("cola", "cola/dev.tsv"), ("mrpc", "mrpc/dev.tsv")])
-@pytest.mark.parametrize("casing", ["uncased", "cased"])
+@pytest.mark.parametrize(
+    ("name", "path", "casing"), [("cola", "cola/dev.tsv", "cased"), ("mrpc", "mrpc/dev.tsv", "uncased")]
+)
 def test_records_read_back_are_the_features_of_live_text(tmp_path, name, path, casing):
     config = REPOSITORY / "configs" / "finetuning" / f"{name}.toml"
     vocab_file, lower = shared(f"vocab/bert_{casing}/vocab.txt"), casing == "uncased"
@@ -149,25 +138,6 @@ def test_lengths_are_those_of_the_sequences_where_an_example_has_several(make, t
     assert summary(directory, manifest).startswith(line)
 
 
-def test_every_format_gives_the_same_bytes(make, labelled_files, tmp_path):
-    rows = read_rows(labelled_files[0], PAIRS)
-    tsv = labelled_files[0].read_bytes()
-    (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(tsv))
-    (tmp_path / "bom.tsv").write_bytes(b"\xef\xbb\xbf" + tsv)
-    with open(tmp_path / "a.csv", "w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([("label", "other", "sentence")])
-        csv.writer(file).writerows((row.label, row.text_pair, row.text) for row in rows)
-    lines = (
-        json.dumps({"sentence": row.text, "other": row.text_pair, "label": row.label}) + "\n" for row in rows
-    )
-    with gzip.open(tmp_path / "a.jsonl.gz", "wt", encoding="utf-8") as file:
-        file.writelines(lines)
-    config = tiny_finetuning_config(dataset=PAIRS)
-    expected = shard_bytes(make(labelled_files[0], "tsv", config))
-    for name in ("a.tsv.gz", "bom.tsv", "a.csv", "a.jsonl.gz"):
-        assert shard_bytes(make(tmp_path / name, f"of_{name}", config)) == expected
-
-
 def test_labels_that_are_not_listed_are_found_in_a_first_pass(make, labelled_files):
     config = tiny_finetuning_config(dataset=DatasetConfig(text="sentence"))
     directory = make(labelled_files[0], config=config)
@@ -186,23 +156,10 @@ def test_the_vocabulary_of_a_checkpoint_may_be_taken(make, labelled_files, pretr
 def test_the_number_of_workers_changes_nothing(make, tmp_path, monkeypatch):
     monkeypatch.setattr(script, "_ROWS_AT_ONCE", 7)
     path = write_labelled_file(tmp_path / "train.tsv", 100)
-    directories = [make(path, f"by_{n}", num_shards=2, num_workers=n) for n in (1, 2, 4)]
+    directories = [make(path, f"by_{n}", num_shards=2, num_workers=n) for n in (1, 2)]
     assert read_manifest(directories[0]).num_examples == 100
-    for other in directories[1:]:
-        for file in sorted(directories[0].iterdir()):
-            assert (other / file.name).read_bytes() == file.read_bytes()
-
-
-def test_rows_are_drawn_piece_by_piece(monkeypatch):
-    """An endless stream of rows, of which no more than asked for are taken."""
-    monkeypatch.setattr(script, "_ROWS_AT_ONCE", 5)
-    monkeypatch.setattr(script, "_CHARACTERS_AT_ONCE", 100)
-    numbers = itertools.count()
-    pieces = script._pieces((f"{number}", None, "x" * number) for number in numbers)
-    sizes = [len(piece) for piece in itertools.islice(pieces, 100)]
-    assert sizes[0] == 5 and sizes[-1] == 1 and sum(sizes) == next(numbers)
-    assert [len(piece) for piece in script._pieces(("a",) for _ in range(11))] == [5, 5, 1]
-    assert list(script._pieces(iter(()))) == []
+    for file in sorted(directories[0].iterdir()):
+        assert (directories[1] / file.name).read_bytes() == file.read_bytes()
 
 
 def test_shuffled_records_are_the_same_ones_in_another_order(make, tmp_path):
@@ -226,24 +183,6 @@ def test_shuffled_records_are_the_same_ones_in_another_order(make, tmp_path):
         labels = all_features(directory)["label_ids"][:50]
         assert 10 < labels.sum() < 40  # a binomial of 50 lies there but once in 100,000
     assert set(all_features(plain)["label_ids"][:50]) == {1}
-
-
-def test_another_vocabulary_at_the_same_place_is_the_one_taken(make, labelled_files, tmp_path):
-    """Nothing that was made of the former one is used again."""
-    first = shard_bytes(make(labelled_files[0], "records"))
-    tokens = small_corpus.TOKENS
-    turned = Vocabulary([*tokens[:5], *tokens[:4:-1]], do_lower_case=True)
-    turned.write(tmp_path / "vocab.txt")
-    second = shard_bytes(make(labelled_files[0], "records", overwrite=True))
-    assert second != first and second == shard_bytes(make(labelled_files[0], "elsewhere"))
-
-
-def test_compressed_shards_hold_the_same_records(make, labelled_files):
-    packed = make(labelled_files[0], "packed", compression="gzip", shuffle_seed=3)
-    assert [shard.file[-12:] for shard in read_manifest(packed).shards] == [".tfrecord.gz"]
-    (content,) = shard_bytes(packed)
-    (plain,) = shard_bytes(make(labelled_files[0], "plain", shuffle_seed=3))
-    assert gzip.decompress(content) == plain
 
 
 # ------------------------------------------------------------------------------ what is refused
@@ -289,16 +228,6 @@ def test_examples_that_do_not_fit_the_settings_are_refused_as_with_a_file(make, 
 # ------------------------------------------------------------------------------ training on them
 
 
-def test_a_full_disk_is_a_sentence_and_leaves_nothing(make, labelled_files, tmp_path, largest_file):
-    make(labelled_files[0], "whole")
-    before = sorted(tmp_path.iterdir())
-    arguments = (tmp_path / "config.json", labelled_files[0], tmp_path / "records")
-    for num_bytes in (50, 600):  # at vocab.txt, at the shards
-        with largest_file(num_bytes), pytest.raises(OSError, match="File too large"):
-            create_finetuning_data(*arguments, vocab_file=tmp_path / "vocab.txt")
-        assert sorted(tmp_path.iterdir()) == before
-
-
 def test_what_is_read_is_never_replaced(make, labelled_files, tmp_path):
     source = tmp_path / "source"
     source.mkdir()
@@ -333,6 +262,7 @@ def test_evaluation_on_records_is_that_on_live_text(finetuned_run, labelled_file
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_training_on_records_is_that_on_live_text(labelled_files, record_dirs, pretraining_run, tmp_path):
     """Batches of the whole set: the order within a batch does not change its loss, but for rounding."""
     config = tiny_finetuning_config(
@@ -367,14 +297,6 @@ def test_training_on_records_resumes_with_the_very_next_example(record_dirs, pre
         for name in ("whole", "again")
     )
     assert len(whole) == 10 and again == pytest.approx(whole, abs=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_records_alone_are_enough_to_start_from_random_weights(record_dirs, tmp_path):
-    config = tiny_finetuning_config(encoder=tiny_encoder_config(), num_train_epochs=0.4)
-    _, metrics = run_finetuning(config, tmp_path / "run", train_dir=record_dirs[0], dev_dir=record_dirs[1])
-    assert sum(map(sum, metrics["confusion"])) == 13
 
 
 @pytest.mark.slow
@@ -415,31 +337,18 @@ def test_records_that_do_not_fit_the_run_are_refused(
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_damaged_records_are_named_or_left_out(make, labelled_files, finetuned_run, tmp_path):
+def test_damaged_records_are_named(make, labelled_files, finetuned_run, tmp_path):
     """A flipped bit in the data of a record in the middle of the only shard."""
     directory = make(labelled_files[1])
     (shard,) = directory.glob("*.tfrecord")
     content = bytearray(shard.read_bytes())
     content[len(content) // 2] ^= 1
     shard.write_bytes(content)
-    with pytest.raises(ValueError, match=rf"{shard.name} is damaged at byte \d+: .*--records_errors=skip"):
+    with pytest.raises(ValueError, match=rf"{shard.name} .*: record \d+ is damaged; make"):
         evaluate(finetuned_run, input_dir=directory)
-    _, metrics = evaluate(finetuned_run, input_dir=directory, records_errors="skip")
-    assert metrics["num_examples"] == sum(map(sum, metrics["confusion"])) == 12
-
     config = tiny_finetuning_config(encoder=tiny_encoder_config(), train_batch_size=4)
-    with pytest.raises(ValueError, match=rf"{shard.name} is damaged at byte \d+: .*--records_errors=skip"):
+    with pytest.raises(ValueError, match=rf"{shard.name} .*: record \d+ is damaged; make"):
         run_finetuning(config, tmp_path / "run", train_dir=directory)
-
-
-@pytest.mark.slow
-def test_evaluation_refuses_records_of_another_run(make, labelled_files, finetuned_run, record_dirs):
-    other = dataclasses.replace(tiny_finetuning_config().dataset, labels=("loud", "quiet"))
-    directory = make(labelled_files[1], config=tiny_finetuning_config(dataset=other))
-    with pytest.raises(
-        ValueError, match='was made with the labels .*with --override=.dataset.labels=."quiet'
-    ):
-        evaluate(finetuned_run, input_dir=directory)
 
 
 # ------------------------------------------------------------------------------ as commands
@@ -450,27 +359,17 @@ def run_script(name, *arguments):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("flags", "sentence"),
-    [
-        ((), "error: vocabulary file {}/none.txt does not exist; expected a vocab.txt."),
-        (
-            ("--seed=7",),
-            "error: --seed=7 draws the order of --shuffle, which is not given; give both or neither.",
-        ),
-    ],
-)
-def test_wrong_input_is_one_sentence_at_once(labelled_files, tmp_path, flags, sentence):
+def test_wrong_input_is_one_sentence_at_once(labelled_files, tmp_path):
     result = run_script(
         "create_finetuning_data",
         f"--config={REPOSITORY}/configs/finetuning/smoke.toml",
         f"--input_file={labelled_files[0]}",
         f"--vocab_file={tmp_path}/none.txt",
         f"--output_dir={tmp_path}/records",
-        *flags,
+        "--seed=7",
     )
-    expected = sentence.format(tmp_path) + "\n"
-    assert (result.returncode, result.stdout, result.stderr) == (1, "", expected)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
+    assert result.stderr.startswith("error: --seed=7 draws the order of --shuffle, which is not given")
     assert not list(tmp_path.iterdir())
 
 

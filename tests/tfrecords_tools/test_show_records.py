@@ -68,24 +68,12 @@ def test_the_pairing_says_what_the_label_of_a_pair_means(settings, label, words)
     assert f"next_sentence_labels {label}: {words}\n" in described
 
 
-def test_records_without_masks_and_pairs_are_text_alone():
-    names = ("input_ids", "input_mask")
-    plain = {name: example()[name] for name in names} | {"segment_ids": np.zeros(10, int)}
-    settings = {"pairing": "full_sentences", "masking": "dynamic"}
-    described = describe_record(plain, VOCABULARY.tokens, settings)
-    assert described == "[CLS] [MASK] the [SEP] walk ##ed jump [SEP]\n  length 8 of 10: padding 2"
-
-
 @pytest.mark.parametrize(("label", "words"), [(1, "loud"), (0, "quiet"), (2, "no name in the manifest")])
 def test_labels_are_told_by_name(label, words):
     settings = {"dataset": {"labels": ["quiet", "loud"]}}
     labelled = {name: example()[name] for name in ("input_ids", "input_mask", "segment_ids")}
     described = describe_record(labelled | {"label_ids": np.array(label)}, VOCABULARY.tokens, settings)
     assert described.endswith(f"\n  label_ids {label}: {words}")
-
-
-def test_a_sound_example_has_no_inconsistencies():
-    assert inconsistencies(example(), len(VOCABULARY)) == []
 
 
 @pytest.mark.parametrize(
@@ -125,24 +113,6 @@ def test_as_many_records_as_asked_for_are_printed(records, capsys):
     assert "documents: 10" in printed and "[MASK->" in printed and "WRONG" not in printed
     show_records(records, num_records=10**6)
     assert capsys.readouterr().out.count("\nrecord ") == read_manifest(records).num_examples
-
-
-def test_other_kinds_of_records_are_printed_too(tmp_path, capsys):
-    features = encoder_features(4) | {"label": Feature("int32", ())}
-    with RecordWriter(tmp_path / "out", kind="toy", features=features, vocabulary=VOCABULARY) as writer:
-        cls_id, sep_id, play = VOCABULARY.cls_id, VOCABULARY.sep_id, VOCABULARY.ids["play"]
-        writer.write(
-            {
-                "input_ids": [[cls_id, play, sep_id, 0]],
-                "input_mask": [[1, 1, 1, 0]],
-                "segment_ids": [[0, 0, 0, 0]],
-                "label": [6],
-            }
-        )
-        writer.finish()
-    show_records(tmp_path / "out")
-    printed = capsys.readouterr().out
-    assert "record 0: [CLS] play [SEP]\n" in printed and "label 6" in printed
 
 
 def test_a_folder_without_records_is_named(tmp_path):
@@ -209,14 +179,10 @@ def test_another_vocabulary_beside_the_records_is_refused(records):
 @pytest.mark.parametrize("read", [read_records, lambda *where: read_batches(*where, 8)])
 def test_a_damaged_shard_is_named_with_the_place(records, read):
     shard = records / read_manifest(records).shards[0].file
-    whole = shard.stat().st_size
-    os.truncate(shard, whole - 5)
-    with pytest.raises(
-        ValueError, match=rf"{shard.name} is damaged at byte (\d+): cut off .*; make the records again"
-    ) as error:
+    os.truncate(shard, shard.stat().st_size - 5)
+    last = read_manifest(records).shards[0].num_examples - 1
+    with pytest.raises(ValueError, match=rf"{shard.name}: record {last} is damaged; make the records again"):
         list(read(records, read_manifest(records)))
-    place = int(re.search(r"at byte (\d+)", str(error.value)).group(1))
-    assert whole // 2 < place < whole - 5  # where the last record begins
 
 
 @pytest.mark.parametrize("read", [read_records, lambda *where: read_batches(*where, 8)])

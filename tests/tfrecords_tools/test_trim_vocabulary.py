@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import tensorflow as tf
 
@@ -12,9 +11,8 @@ from kbert.inference.loaded_model import load
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests import warm_processes
-from tests.kbert.input_pipelines.tables.written_tables import write_folder, write_shards
 from tests.tfrecords_tools import small_corpus
-from tfrecords_tools.trim_vocabulary import changed_texts, labelled_texts, plain_texts, trim_vocabulary
+from tfrecords_tools.trim_vocabulary import changed_texts, trim_vocabulary
 
 TEXTS = ("Jump the walks.", "asked the jump", "walk asks the")
 # Neither in the corpus: "jumped" of known pieces, "calls" with an unknown one.
@@ -64,17 +62,6 @@ def test_labelled_files_give_their_columns_of_texts(finetuned_run, tmp_path):
     dataset = DatasetConfig(text="one", text_pair="two")
     trim_vocabulary(finetuned_run.path, tmp_path / "small", [path], dataset=dataset)
     assert load(tmp_path / "small").vocabulary.tokens[5:] == ("walk", "jump", "the", "a", "##s")
-
-
-def test_labelled_tables_are_read_beside_other_files(tmp_path):
-    lines = tmp_path / "rows.tsv"
-    lines.write_text("text\tlabel\nfour\tx\n", encoding="utf-8")
-    table = pa.table({"text": ["one", "two", "three"], "label": ["x"] * 3})
-    folder, pattern = write_folder(tmp_path / "saved", table), write_shards(tmp_path / "hub", table)
-    files = labelled_texts([str(lines), str(folder), str(pattern)])
-    with plain_texts(files, DatasetConfig()) as (path,):
-        found = path.read_text().split()
-    assert found == ["one", "two", "three"] * 2 + ["four"]
 
 
 def test_changes_are_counted_over_any_number_of_texts(monkeypatch):

@@ -12,17 +12,17 @@ import sys
 from pathlib import Path
 
 # First: it makes the import of TensorFlow quiet, whatever the environment of the test says.
-import kbert.command_line  # noqa: F401
+from kbert.cli import quiet_tensorflow  # noqa: F401
 
 # isort: split
 import keras  # noqa: F401
 import safetensors  # noqa: F401
 import tensorflow_text  # noqa: F401
 
-import kbert.activity
+import kbert.cli.progress
 
 # Tests compare what a script writes, which must not depend on how busy the machine is.
-kbert.activity.FIRST_SECONDS = kbert.activity.SILENT_SECONDS = 3600.0
+kbert.cli.progress.SECONDS_IN_A_FILE = 3600.0
 
 
 def serve():

@@ -45,8 +45,6 @@ class ChunkTokenizer:
     """
 
     def __init__(self, vocabulary: Vocabulary, max_chunks: int = 1_000_000):
-        if max_chunks < 1:
-            raise ValueError(f"max_chunks={max_chunks} must be at least 1.")
         self.vocabulary = vocabulary
         self.dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.int32)
         self._max_chunks = max_chunks

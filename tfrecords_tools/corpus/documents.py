@@ -24,7 +24,6 @@ __all__ = [
     "input_files",
     "plan_units",
     "read_documents",
-    "read_lines",
     "read_lines_of_unit",
 ]
 
@@ -67,8 +66,6 @@ def plan_units(files, unit_bytes: int) -> list[Unit]:
       files: those that `input_files` returns. A compressed file makes one unit, an empty file none.
       unit_bytes: the size of a unit, for files that are not compressed.
     """
-    if unit_bytes < 1:
-        raise ValueError(f"unit_bytes={unit_bytes} must be at least 1.")
     units = []
     for file in files:
         size = Path(file).stat().st_size
@@ -142,23 +139,6 @@ def read_lines_of_unit(unit: Unit, text_format: TextFormat, problems: Problems) 
             yield lines
         if past_last < len(block.raw):
             return
-
-
-def read_lines(path: str | Path) -> Iterator[str]:
-    """Yields the lines of a text file, stripped.
-
-    Raises:
-      ValueError: naming file and line for bytes that are not UTF-8, or a damaged compressed file.
-    """
-
-    def report(number, problem):
-        raise ValueError(f"{LineOfFile(str(path), 0, number)} {problem.what}; {problem.remedy}.")
-
-    for block in read_line_blocks(path, 0, report):
-        for index, line in enumerate(block.stripped):
-            if line is None:
-                report(block.number + index, why_left_out(block.raw[index]))
-            yield line.decode("utf-8")
 
 
 def _reporter(file, first_byte, text_format, problems):

@@ -62,7 +62,6 @@ class Fingerprinter:
     """
 
     def __init__(self, mode: str):
-        _check_mode(mode)
         self.num_numbers = 2 if mode == "exact" else NUM_BANDS
         self._fingerprint = _digest
         if mode == "near":
@@ -85,14 +84,8 @@ def duplicates(fingerprints: np.ndarray, mode: str) -> np.ndarray:
       bool array of shape (N,), True for a document with the text of an earlier one ("exact"), or for one that
       nearly equals an earlier document that is kept ("near").
     """
-    _check_mode(mode)
     fingerprints = np.ascontiguousarray(fingerprints, np.uint64)
     return _exact_duplicates(fingerprints) if mode == "exact" else _near_duplicates(fingerprints)
-
-
-def _check_mode(mode):
-    if mode not in MODES[1:]:
-        raise ValueError(f"deduplicate={mode!r} has no fingerprints; choose 'exact' or 'near'.")
 
 
 # ------------------------------------------------------------------------------ exact

@@ -1,6 +1,6 @@
 """Lines of running text -> sentences, with the rules of the sentencex library for their language."""
 
-REQUIREMENT = "sentencex==1.0.32"
+from kbert.extras import require
 
 # The languages for which sentencex 1.0.32 has its own rules. It accepts any other code as well, but treats it
 # as English or as a related language. Chinese needs no list of abbreviations: its full stops are unambiguous.
@@ -43,12 +43,9 @@ class SentenceSplitter:
                 f"split_sentences={language!r} is no language with known sentence rules; choose one of "
                 f"{', '.join(LANGUAGES)} (a closely related language is often good enough)."
             )
-        try:
-            from sentencex import segment
-        except ImportError:
-            raise ValueError(
-                f"split_sentences={language!r} needs a package: pip install {REQUIREMENT}"
-            ) from None
+        require("sentences", f"split_sentences={language!r}")
+        from sentencex import segment
+
         self._language = language
         self._segment = segment
 

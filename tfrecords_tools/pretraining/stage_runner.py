@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from absl import logging
 
+from kbert.cli.progress import Progress
 from kbert.files.json_file import read_json
-from kbert.progress import Progress
 from tfrecords_tools.corpus import duplicates
 from tfrecords_tools.corpus.corpus_files import text_bytes
 from tfrecords_tools.corpus.documents import plan_units, read_documents
@@ -158,7 +158,7 @@ def _run(
         logging.info(
             "%s %d of %d pieces in an earlier run; resuming.", what, len(pieces) - len(waiting), len(pieces)
         )
-    progress = Progress(what, unit, total, already_done=done, num_workers=pool.num_workers)
+    progress = Progress(what, unit, total, already_done=done)
     work = _Work(function, job, arguments)
     for piece, _ in zip(waiting, pool.map(work, waiting), strict=True):
         done += sizes[piece.name]

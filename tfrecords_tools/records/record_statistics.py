@@ -53,10 +53,7 @@ class RecordStatistics:
 
         Args:
           batch: for each feature an array of shape [batch, *shape of the feature]. Other features may be
-            present; they are not counted.
-
-        Raises:
-          ValueError: for ids that are not in the vocabulary.
+            present; they are not counted. Ids are those of the vocabulary.
         """
         # An example may have several sequences, such as the choices of multiple choice.
         input_ids, input_mask, segment_ids = (
@@ -65,11 +62,6 @@ class RecordStatistics:
         lengths = input_mask.sum(axis=1)
         second = segment_ids.sum(axis=1)  # the second text with its [SEP]
         pieces = np.bincount(input_ids.ravel(), minlength=self._vocab_size)
-        if len(pieces) > self._vocab_size:
-            raise ValueError(
-                f"input_ids hold {len(pieces) - 1}, but the vocabulary has {self._vocab_size} pieces; the "
-                "records were made with another vocabulary."
-            )
         pieces[self._pad_id] -= input_ids.size - lengths.sum()
         self.add(
             {

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from kbert.files.text_file import read_lines
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
-from tfrecords_tools.corpus.documents import read_lines
 from tfrecords_tools.vocabulary.greedy_match import CONTINUATION
 from tfrecords_tools.vocabulary.vocabulary_merge import UNUSED_TOKEN
 
@@ -21,8 +21,8 @@ def read_tokens(value: str) -> list[str]:
       ValueError: when there are none, one occurs twice, one is a special token, or one is `##` alone.
     """
     is_file = Path(value).is_file()
-    lines = read_lines(value) if is_file else (token.strip() for token in value.split(","))
-    tokens = [token for token in lines if token]
+    lines = read_lines(value) if is_file else value.split(",")
+    tokens = [token for line in lines if (token := line.strip())]
     if not tokens:
         raise ValueError(
             f"user_defined_tokens={value!r} names no token; expected tokens separated by commas, or a file."

@@ -12,15 +12,8 @@ def unused_slots(tokens: Sequence[str]) -> list[int]:
 
 
 def fill_unused_slots(tokens: Sequence[str], pieces: Sequence[str]) -> list[str]:
-    """Replaces `[unusedN]` tokens by pieces, in order; the size stays the same.
-
-    Raises:
-      ValueError: when there are more pieces than such tokens.
-    """
-    slots = unused_slots(tokens)
-    if len(pieces) > len(slots):
-        raise ValueError(f"{len(pieces)} new pieces do not fit into {len(slots)} [unused] tokens.")
+    """Replaces `[unusedN]` tokens by pieces, at most as many, in order; the size stays the same."""
     filled = list(tokens)
-    for slot, piece in zip(slots, pieces, strict=False):
+    for slot, piece in zip(unused_slots(tokens), pieces, strict=False):
         filled[slot] = piece
     return filled

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from absl import logging
 
-from kbert.progress import Progress
+from kbert.cli.progress import Progress
 from tfrecords_tools.corpus.byte_batches import byte_batches
 from tfrecords_tools.corpus.documents import Problems, TextFormat, Unit, plan_units, read_lines_of_unit
 from tfrecords_tools.work.worker_pool import WorkerPool
@@ -76,7 +76,7 @@ def count_words(
     groups = _groups(plan_units(files, UNIT_BYTES))
     sizes = [sum(map(_num_bytes, units)) for units in groups]
     pool = pool or WorkerPool(1)
-    progress = Progress("Counted", "bytes", sum(sizes), num_workers=pool.num_workers)
+    progress = Progress("Counted", "bytes", sum(sizes))
     work = functools.partial(
         count_units, do_lower_case=do_lower_case, text_format=text_format or TextFormat()
     )

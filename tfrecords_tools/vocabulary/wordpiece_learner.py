@@ -59,10 +59,8 @@ def learn_wordpieces(
       `vocab_size` different strings; fewer, with a warning, where no pair is left to merge.
 
     Raises:
-      ValueError: when there are no words, or `vocab_size` has no room for the single characters.
+      ValueError: when `vocab_size` has no room for the single characters.
     """
-    if not word_counts:
-        raise ValueError("there are no words to learn from; expected a corpus with some text.")
     for name, value in (("min_frequency", min_frequency), ("alphabet_limit", alphabet_limit)):
         if value < 1:
             raise ValueError(f"{name}={value} must be at least 1.")

@@ -6,7 +6,7 @@ Apache Beam is an optional extra; nothing else imports it.
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 
-BEAM_REQUIREMENT = "apache-beam==2.77.0"
+from kbert.extras import require
 
 
 class BeamPool:
@@ -27,10 +27,9 @@ class BeamPool:
     num_workers = 1  # as seen from here: all results come together, when the pipeline ends
 
     def __init__(self, options: str = ""):
-        try:
-            from apache_beam.options.pipeline_options import PipelineOptions
-        except ImportError:
-            raise ValueError(f"--runner=beam needs Apache Beam: pip install '{BEAM_REQUIREMENT}'") from None
+        require("beam", "--runner=beam")
+        from apache_beam.options.pipeline_options import PipelineOptions
+
         self._options = PipelineOptions(shlex.split(options))
 
     def __enter__(self) -> "BeamPool":

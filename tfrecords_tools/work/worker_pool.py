@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 from absl import logging
 
-from kbert.activity import activity
+from kbert.cli.progress import activity
 
 # Items per worker that are handed out before the next answer in order is there: enough to keep all workers
 # busy while one item takes long, few enough that answers do not pile up.
@@ -104,7 +104,7 @@ def _context():
     if sys.platform == "darwin":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["kbert.command_line", "kbert.tokenization.wordpiece_tokenizer"])
+    context.set_forkserver_preload(["kbert.cli.quiet_tensorflow", "kbert.tokenization.wordpiece_tokenizer"])
     return context
 
 

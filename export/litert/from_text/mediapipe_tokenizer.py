@@ -6,13 +6,14 @@ tests/export/mediapipe holds the ids beside those of MediaPipe 1.2.2 itself.
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from pathlib import Path
 
-import numpy as np
+from kbert.tokenization.vocabulary import Vocabulary
+
+from ...tokenizers.python.text_inputs import TextInputs
+from ...tokenizers.python.wordpiece_tokenizer import WordPieceTokenizer
 
 MAX_BYTES_PER_WORD = 100  # kDefaultMaxBytesPerToken: longer words become [UNK]
-_SPACES = frozenset(" \t\n\f\r")  # RE2's \s
+_NO_SPACES = re.compile(r"[^ \t\n\f\r]+")  # RE2's \s
 _ASCII_LOWER = {capital: capital + 32 for capital in range(ord("A"), ord("Z") + 1)}
 # ASCII symbols and the ideograph blocks; Unicode's punctuation stands alone as well.
 _ALONE = re.compile(
@@ -21,69 +22,31 @@ _ALONE = re.compile(
 )
 
 
-class MediaPipeTokenizer:
+class MediaPipeTokenizer(TextInputs):
     """Texts -> the ids that MediaPipe's TextClassifier and TextEmbedder give to a model.
 
     Lower case is for ASCII alone, accents stay, white space is ASCII's, nothing is dropped, and a text ends
-    at its first NUL. Punctuation is what the running Python's Unicode says.
+    at its first NUL. Punctuation is what the running Python's Unicode says. MediaPipe cuts words into pieces
+    and long texts at their end as BERT does.
 
-    Args:
-      vocab_file: a vocab.txt; an id is the number of a line.
-      max_seq_length: of the model's inputs.
-
-    Call arguments:
-      texts: the texts.
-
-    Returns:
-      dict of int32 arrays of shape (texts, max_seq_length): input_ids, input_mask, segment_ids.
+    Args, call arguments and returned values are those of `TextInputs`.
     """
 
-    def __init__(self, vocab_file, max_seq_length: int):
-        lines = Path(vocab_file).read_bytes().decode("utf-8").split("\n")
-        self._ids = {line.removesuffix("\r"): number for number, line in enumerate(lines) if line}
-        self._length = max_seq_length
+    def __init__(self, vocabulary: Vocabulary, max_seq_length: int):
+        super().__init__(vocabulary, max_seq_length)
+        self.tokenizer = _Pieces(vocabulary)
 
-    def __call__(self, texts: Iterable[str]) -> dict[str, np.ndarray]:
-        rows = [self._row(text) for text in texts]
-        ids = np.zeros((len(rows), self._length), np.int32)
-        mask = np.zeros_like(ids)
-        for number, row in enumerate(rows):
-            ids[number, : len(row)], mask[number, : len(row)] = row, 1
-        return {"input_ids": ids, "input_mask": mask, "segment_ids": np.zeros_like(ids)}
 
-    def _row(self, text) -> list[int]:
-        pieces = [piece for word in words_of(text) for piece in self._pieces(word)]
-        whole = ["[CLS]", *pieces[: self._length - 2], "[SEP]"]
-        return [self._ids[piece] for piece in whole]
-
-    def _pieces(self, word) -> list[str]:
-        """Greedy longest match first; one [UNK] when a rest has no match."""
-        if len(word.encode("utf-8")) > MAX_BYTES_PER_WORD:
-            return ["[UNK]"]
-        pieces, start = [], 0
-        while start < len(word):
-            prefix = "##" if start else ""
-            ends = range(len(word), start, -1)
-            end = next((end for end in ends if prefix + word[start:end] in self._ids), None)
-            if end is None:
-                return ["[UNK]"]
-            pieces.append(prefix + word[start:end])
-            start = end
-        return pieces
+class _Pieces(WordPieceTokenizer):
+    def __call__(self, text):
+        words = ("[UNK]" if len(one.encode()) > MAX_BYTES_PER_WORD else one for one in words_of(text))
+        return [index for word in words for index in self._pieces(word)]
 
 
 def words_of(text: str) -> list[str]:
     """The words, punctuation marks and ideographs that WordPiece sees."""
-    words, starts_new = [], True
-    for character in text.partition("\0")[0].translate(_ASCII_LOWER):
-        alone = _stands_alone(character)
-        if character not in _SPACES:
-            if alone or starts_new:
-                words.append(character)
-            else:
-                words[-1] += character
-        starts_new = alone or character in _SPACES
-    return words
+    ended = text.partition("\0")[0].translate(_ASCII_LOWER)
+    return _NO_SPACES.findall("".join(f" {one} " if _stands_alone(one) else one for one in ended))
 
 
 def _stands_alone(character) -> bool:

@@ -10,42 +10,27 @@ _SPLIT_ALIKE = " \t\n\r"  # the white space and controls that all read alike
 _CONTROLS, _SPACES = ("Cc", "Cf"), ("Zs", "Zl", "Zp")
 
 
-def mediapipe_reasons(text: str) -> list[str]:
-    """The causes for MediaPipe's tokenizer that a text has, in words; never empty."""
-    return _found(_MEDIAPIPE, text)
-
-
-def reasons_inside(text: str, do_lower_case: bool) -> list[str]:
-    """The same for TF-Text's tokenizer, see `TokenizerInside`."""
-    return _found(_INSIDE_UNCASED if do_lower_case else _INSIDE, text)
-
-
-def _found(reasons, text):
-    found = [reason for reason, has in reasons.items() if has(text)]
+def reasons_of(text: str, table: dict[str, Callable[[str], bool]]) -> list[str]:
+    """The causes of one of the tables below that a text has, in words; never empty."""
+    found = [reason for reason, has in table.items() if has(text)]
     return found or ["a character on which Unicode's versions differ"]
 
 
+def _has(text, categories):
+    others = [one for one in text if one not in _SPLIT_ALIKE]
+    return any(unicodedata.category(one) in categories or one == "\ufffd" for one in others)
+
+
 def _decomposes(text):
-    decomposed = unicodedata.normalize("NFD", text)
-    return decomposed != text or any(unicodedata.category(one) == "Mn" for one in text)
+    return unicodedata.normalize("NFD", text) != text or "Mn" in map(unicodedata.category, text)
 
 
 def _has_capitals(text):
     return any(one.lower() != one for one in text if not one.isascii())
 
 
-def _has_controls(text):
-    return any(
-        unicodedata.category(one) in _CONTROLS or one == "\ufffd" for one in text if one not in _SPLIT_ALIKE
-    )
-
-
-def _has_spaces(text):
-    return any(unicodedata.category(one) in _SPACES for one in text if one not in _SPLIT_ALIKE)
-
-
-def _has_long_word(most_bytes) -> Callable[[str], bool]:
-    return lambda text: any(len(word.encode("utf-8")) > most_bytes for word in words_of(text))
+def _has_long_word(text, most_bytes):
+    return any(len(word.encode("utf-8")) > most_bytes for word in words_of(text))
 
 
 def _folds(text):
@@ -56,17 +41,15 @@ def _folds(text):
 
 
 _LONG_WORD = "a word of more than {} bytes, which becomes [UNK]"
-_MEDIAPIPE = {
+MEDIAPIPE = {
     "accents, which stay": _decomposes,
     "capitals beyond ASCII, which stay": _has_capitals,
-    "controls or white space beyond ASCII, which stay in words": lambda text: (
-        _has_controls(text) or _has_spaces(text)
-    ),
+    "controls or white space beyond ASCII, which stay in words": lambda text: _has(text, _CONTROLS + _SPACES),
     "a NUL, where the text ends": lambda text: "\0" in text,
-    _LONG_WORD.format(MAX_BYTES_PER_WORD): _has_long_word(MAX_BYTES_PER_WORD),
+    _LONG_WORD.format(MAX_BYTES_PER_WORD): lambda text: _has_long_word(text, MAX_BYTES_PER_WORD),
 }
-_INSIDE = {
-    "controls, which split words": _has_controls,
-    _LONG_WORD.format(MAX_BYTES_INSIDE): _has_long_word(MAX_BYTES_INSIDE),
+INSIDE_CASED = {
+    "controls, which split words": lambda text: _has(text, _CONTROLS),
+    _LONG_WORD.format(MAX_BYTES_INSIDE): lambda text: _has_long_word(text, MAX_BYTES_INSIDE),
 }
-_INSIDE_UNCASED = _INSIDE | {"characters that folding changes, such as ½ ™ ß ς …": _folds}
+INSIDE_UNCASED = INSIDE_CASED | {"characters that folding changes, such as ½ ™ ß ς …": _folds}

@@ -9,28 +9,26 @@ from kbert.heads.parts import MASKED_LM, POOLER
 MASKED_LM_KEYS = ("masked_lm_hidden_act", "masked_lm_layer_norm_eps")
 
 
-def require_encoder_settings(checkpoint: BertCheckpoint, house: str, allowance: Allowance, report: Report):
-    """Refuses a masked-LM head whose activation or epsilon is not the encoder's.
-
-    This is for formats that have one setting for both.
+def require_settings(
+    checkpoint: BertCheckpoint,
+    house: str,
+    allowance: Allowance,
+    report: Report,
+    theirs: tuple[str, float] | None = None,
+):
+    """Refuses a masked-LM head whose activation or epsilon is not that of the code that will read it.
 
     Args:
       checkpoint: the model to write.
       house: whose code will read it, for the error message.
       allowance, report: see `Allowance.conflict`; the setting is called `masked_lm_settings`.
+      theirs: (activation, epsilon) of their heads; None where these are always the encoder's.
 
     Raises:
       ValueError: unless allowed.
     """
-    encoder = checkpoint.encoder
-    require_settings(checkpoint, (encoder.hidden_act, encoder.layer_norm_eps), house, allowance, report)
-
-
-def require_settings(
-    checkpoint: BertCheckpoint, theirs: tuple[str, float], house: str, allowance: Allowance, report: Report
-):
-    """The same for a format whose masked-LM head always uses `theirs`: (activation, epsilon)."""
-    settings = checkpoint.encoder.masked_lm_settings
+    encoder, settings = checkpoint.encoder, checkpoint.encoder.masked_lm_settings
+    theirs = theirs or (encoder.hidden_act, encoder.layer_norm_eps)
     if MASKED_LM.name in checkpoint.parts and settings != theirs:
         ours, other = (f"{name} and epsilon {eps:g}" for name, eps in (settings, theirs))
         allowance.conflict(

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kbert.article import with_article
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.conversion.names import NameRow
 from kbert.checkpoints.report import Report
@@ -97,13 +96,13 @@ def match(
     missing = _missing(stored, rows, found, may_be_missing, allowance, report)
     if missing:
         raise ValueError(
-            f"{report.path} has no tensors for {len(missing)} variables of {with_article(what)}: "
+            f"{report.path} has no tensors for {len(missing)} variables of {what}: "
             f"{_some(missing)}; use the complete checkpoint, or pass --allow_unmatched with their names to "
             "have them initialised."
         )
     if homeless:
         raise ValueError(
-            f"{report.path} holds {len(homeless)} tensors that {with_article(what)} does not have: "
+            f"{report.path} holds {len(homeless)} tensors that {what} does not have: "
             f"{_some(homeless)}; if they are not needed, pass --allow_unmatched with their names or globs."
         )
     _check_tied(stored, by_outside, found, allowance, report)

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from kbert.article import with_article
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.names import DISTILBERT, ELECTRA, HUGGING_FACE, NameRow
+from kbert.checkpoints.model_variables import parts_of
 from kbert.files.json_values import shown_name
 from kbert.heads.parts import POOLER, Part
 from kbert.tasks import TASKS
@@ -65,7 +65,7 @@ def require_readable(name: str, path):
         )
     if name not in architectures():
         raise ValueError(
-            f"{path} is {with_article(shown_name(name))}, which kbert has no model for; it reads "
+            f"{path} is of class {shown_name(name)}, which kbert has no model for; it reads "
             f"{', '.join(architectures())}."
         )
 
@@ -105,8 +105,9 @@ def written_model_type(checkpoint: BertCheckpoint) -> str:
 def architecture_of(checkpoint: BertCheckpoint) -> str:
     """The class of transformers for a checkpoint. Raises ValueError if there is none for its task."""
     name = TASKS[checkpoint.task].architecture
-    if name is None:
-        raise ValueError(f"Hugging Face has no class for kbert's task {checkpoint.task!r}.")
+    if name is None or checkpoint.parts.keys() != parts_of(checkpoint.task, checkpoint.labels).keys():
+        parts = ", ".join(checkpoint.parts)
+        raise ValueError(f"Hugging Face has no class for kbert's task {checkpoint.task!r} with {parts}.")
     family = FAMILIES[written_model_type(checkpoint)]
     found = [own for own, bert in family.classes.items() if bert == name]
     if family.heads and not found:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, zeros
-from kbert.checkpoints.conversion.encoder_settings import require_encoder_settings, require_pooler
+from kbert.checkpoints.conversion.encoder_settings import require_pooler, require_settings
 from kbert.checkpoints.conversion.matching import Stored, match
 from kbert.checkpoints.conversion.names import rows
 from kbert.checkpoints.conversion.vocabulary_checks import check_sizes
@@ -312,7 +312,7 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, allowance: Allo
       ValueError: for settings that the class of transformers does not have, and for a task that has no class.
     """
     report = Report(FORMAT, str(folder))
-    require_encoder_settings(checkpoint, "transformers", allowance, report)
+    require_settings(checkpoint, "transformers", allowance, report)
     values = build_config(checkpoint)
     architecture, model_type = values["architectures"][0], values["model_type"]
     family = FAMILIES[model_type]

@@ -7,8 +7,9 @@ HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE, HF_TOKEN, HF_ENDPOINT.
 import re
 from pathlib import Path
 
+from kbert.extras import require
+
 SCHEME = "hf://"
-INSTALL = "pip install huggingface_hub==2.4.0"
 _NAME = re.compile(r"hf://(?P<repository>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?")
 
 # Only files that kbert reads; a model's repository often holds many others.
@@ -62,12 +63,8 @@ def download(name: str) -> Path:
     found = _NAME.fullmatch(name)
     if found is None:
         raise ValueError(f"{name} is not a model's name; expected hf://org/name or hf://org/name@revision.")
-    try:
-        import huggingface_hub
-    except ImportError as error:
-        raise ValueError(
-            f"{name} needs the package huggingface_hub ({error}); install it: {INSTALL}"
-        ) from None
+    require("hub", name)
+    import huggingface_hub
     from huggingface_hub import errors
 
     repository, revision = found["repository"], found["revision"]

@@ -6,7 +6,6 @@ would give other ids for ordinary text are refused; the error names them.
 
 from pathlib import Path
 
-from kbert.article import with_article
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.conversion.vocabulary_checks import decide_casing
 from kbert.checkpoints.hugging_face.tokenizer_json import build_tokenizer_json, refuse_other_rules
@@ -117,7 +116,7 @@ def _tokens(folder, whole):
         model = json_value(whole, "model", dict, path, {})
         kind = json_value(model, "type", str, f"{path}: model", "WordPiece")
         if kind != "WordPiece":
-            raise ValueError(f"{path} is {with_article(shown_name(kind))} tokenizer; kbert's is WordPiece.")
+            raise ValueError(f"{path} is a tokenizer of type {shown_name(kind)}; kbert's is WordPiece.")
         inside = _in_id_order(json_value(model, "vocab", dict, f"{path}: model"), path)
     if listed is None and inside is None:
         raise ValueError(

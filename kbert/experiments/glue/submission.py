@@ -8,7 +8,6 @@ from absl import logging
 
 from kbert.experiments.glue.glue_tasks import GlueTask
 from kbert.files.whole_file import write_text
-from kbert.inference.answers import answers
 from kbert.input_pipelines.labelled_files import stream_records, text_of
 
 HEADER = "index\tprediction"
@@ -32,12 +31,14 @@ def write_submission(task: GlueTask, run, source: Path, index: str | None, outpu
       ValueError: before anything is answered, when the run has other labels than GLUE's, a row is cut short,
         or an index comes twice.
     """
+    from kbert.inference.loaded_model import LoadedModel  # late: it loads TensorFlow
+
     _require_labels(task, run)
     rows = list(_rows(source, index, run.config.dataset))
     _require_all_rows(source, [row for row, _ in rows])
     logging.info("%s: answering the %d texts of %s with %s", task.name, len(rows), source, run.path)
     examples = [example for _, example in rows]
-    said = [prediction_of(task, answer) for answer in answers(run, examples)]
+    said = [prediction_of(task, answer) for answer in LoadedModel.from_run(run).predict(examples)]
     lines = [f"{row}\t{prediction}" for (row, _), prediction in zip(rows, said, strict=True)]
     write_text("\n".join([HEADER, *lines]) + "\n", output_file)
 

@@ -18,19 +18,16 @@ class LengthBuckets:
 
     Args:
       lengths: ascending lengths, for example (32, 64, 96, 128); the length of the records is added if it is
-        missing. A mapping from length to batch size sets the batch sizes. Otherwise a batch of every bucket
-        has about as many tokens as `batch_size` examples of full length.
+        missing. A batch of every bucket has about as many tokens as `batch_size` examples of full length.
       features: name -> `Feature` of the examples; features whose last axis is as long as that of `input_ids`
         are cut.
       batch_size: the batch size for sequences of full length.
 
     Raises:
-      ValueError: for lengths that are not ascending or longer than the records, or batch sizes below 1.
+      ValueError: for lengths that are not ascending or longer than the records.
     """
 
-    def __init__(
-        self, lengths: Sequence[int] | Mapping[int, int], features: Mapping[str, Feature], batch_size: int
-    ):
+    def __init__(self, lengths: Sequence[int], features: Mapping[str, Feature], batch_size: int):
         longest = features["input_ids"].shape[-1]
         bounds = list(lengths)
         if not bounds or bounds[0] < 1 or any(a >= b for a, b in zip(bounds, bounds[1:], strict=False)):
@@ -42,12 +39,7 @@ class LengthBuckets:
             )
         if bounds[-1] < longest:
             bounds.append(longest)
-        sizes = {bound: batch_size * longest // bound for bound in bounds}
-        if isinstance(lengths, Mapping):
-            sizes |= lengths
-        if min(sizes.values()) < 1:
-            raise ValueError(f"the batch sizes of length_buckets, {sizes}, must be at least 1.")
-        self.batch_sizes = sizes
+        self.batch_sizes = {bound: batch_size * longest // bound for bound in bounds}
         self._cut = [name for name, feature in features.items() if feature.shape[-1:] == (longest,)]
 
     def batches(self, examples: tf.data.Dataset) -> tf.data.Dataset:
@@ -83,11 +75,10 @@ class LengthBuckets:
 
 
 def _length(example):
-    """int32 scalar: the largest number of tokens in a row of the mask, of an example or of a whole batch."""
-    return tf.reduce_max(tf.reduce_sum(example[_LENGTH_FEATURE], axis=-1))
+    """int32 scalar: the number of tokens of an example, or the largest one of a whole batch."""
+    return tf.reduce_max(_lengths(example))
 
 
 def _lengths(batch):
-    """int32 (batch,): the number of tokens of each example, or of its longest text if it has several."""
-    lengths = tf.reduce_sum(batch[_LENGTH_FEATURE], axis=-1)
-    return lengths if lengths.shape.rank == 1 else tf.reduce_max(lengths, axis=-1)
+    """int32 (batch,): the number of tokens of each example."""
+    return tf.reduce_sum(batch[_LENGTH_FEATURE], axis=-1)

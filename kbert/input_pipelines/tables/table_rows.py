@@ -4,9 +4,9 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from kbert.extras import require
 from kbert.input_pipelines.tables.class_names import class_names, named
 
-REQUIREMENT = "pyarrow==25.0.1"
 _ROWS_AT_ONCE = 512
 # Of a parquet file: without both of them a whole row group is read at once.
 _READ_IN_PARTS = {"buffer_size": 1 << 20, "pre_buffer": False}
@@ -91,10 +91,9 @@ def _opened(file, file_format):
 
 
 def _import_pyarrow(file):
-    try:
-        import pyarrow
-    except ImportError:
-        raise ValueError(f"{file} is a table, which needs a package: pip install {REQUIREMENT}") from None
+    require("tables", f"{file} is a table, which")
+    import pyarrow
+
     return pyarrow
 
 

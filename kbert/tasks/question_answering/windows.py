@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from kbert.cli.progress import Progress
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES
-from kbert.progress import Progress
 from kbert.tasks.question_answering.squad_files import Question
 from kbert.tokenization.window_packer import WindowPacker, context_places, has_max_context
 

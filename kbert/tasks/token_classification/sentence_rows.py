@@ -4,8 +4,8 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
+from kbert.cli.progress import Progress
 from kbert.features import LABEL_FEATURE, WORD_FEATURE
-from kbert.progress import Progress
 from kbert.tasks.token_classification.tagged_sentences import TaggedSentence
 from kbert.tasks.token_classification.word_windows import WordWindows
 

@@ -4,7 +4,7 @@ import signal
 
 import tensorflow as tf
 
-from kbert.stop_signal import StopSignal
+from kbert.cli.signals import StopSignal
 from kbert.training.devices.distribution import sum_over_replicas
 
 

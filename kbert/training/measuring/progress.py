@@ -5,9 +5,9 @@ import math
 import time
 
 from absl import logging
+from tqdm import tqdm
 
-from kbert.log_lines import PROGRESS
-from kbert.readable_numbers import readable_count, readable_seconds
+from kbert.cli.progress import PROGRESS
 from kbert.runs.metrics_file import read_metrics
 from kbert.training.measuring.time_left import TimeLeft
 
@@ -130,9 +130,9 @@ class TrainingProgress:
         self._time_left.interval_done()
         self._append(step, "train", metrics | {"learning_rate": learning_rate} | rates)
         logging.info(
-            "step %d%s  %s  learning_rate %.3g  %s%s",
-            step, self._of_all, _readable_metrics(metrics), learning_rate, _readable_rates(rates),
-            self._readable_time_left(step, budget), extra=PROGRESS if step < self._num_steps else None,
+            "step %d%s  %s%s  %s  learning_rate %.3g", step, self._of_all,
+            self._readable_time_left(step, budget), _readable_rates(rates), _readable_metrics(metrics),
+            learning_rate, extra=PROGRESS if step < self._num_steps else None,
         )  # fmt: skip
 
     def evaluate(self, step: int, metrics: dict, split: str = "eval"):
@@ -194,7 +194,7 @@ class TrainingProgress:
     def _readable_time_left(self, step, budget):
         ends = [seconds for seconds in (self._time_left.seconds(step), budget) if seconds is not None]
         has_ended = step >= self._num_steps or budget == 0
-        return f"  {readable_seconds(min(ends))} left" if ends and not has_ended else ""
+        return f"{tqdm.format_interval(min(ends))} left  " if ends and not has_ended else ""
 
     def _append(self, step, split, values):
         line = {"step": step, "split": split}
@@ -232,7 +232,7 @@ def _readable_rates(rates):
     """{"examples_per_second": 716.53, ...} -> "716.5 examples/s  91.2k tokens/s  41.3% of peak"."""
     shown = [f"{rates['examples_per_second']:.1f} examples/s"]
     if "tokens_per_second" in rates:
-        shown.append(f"{readable_count(rates['tokens_per_second'])} tokens/s")
+        shown.append(f"{tqdm.format_sizeof(rates['tokens_per_second'])} tokens/s")
     if "share_of_peak" in rates:
         shown.append(f"{100 * rates['share_of_peak']:.1f}% of peak")
     return "  ".join(shown)

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from kbert.config import EncoderConfig, FrozenConfig
-from kbert.readable_numbers import readable_bytes
+from kbert.config import EncoderConfig
 
 # Traced graphs and compiled kernels: the rest of the peaks measured on a CPU (docs/watching.md).
 _PROGRAM_BYTES = 280_000_000
@@ -101,7 +100,7 @@ def memory_sentence(config, batch_size: int, seq_length: int, predictions: int =
     block = 4 * hidden**2 + 2 * hidden * inner
     # Weights; for what is trained two moments, and two copies of each gradient during the update.
     all_weights = tables + layers * block
-    trained = all_weights if config.frozen == FrozenConfig() and config.adapters is None else 0
+    trained = all_weights if config.trains_whole_encoder else 0
     copies = 4 if config.gradient_accumulation_steps > 1 else 0
     held = (
         _PROGRAM_BYTES
@@ -118,6 +117,6 @@ def memory_sentence(config, batch_size: int, seq_length: int, predictions: int =
     total = held + max(activations + max(kept, logits), 8 * trained)
     shape = f"{batch_size} x {seq_length} tokens"
     return (
-        f"memory: about {readable_bytes(total)} for {shape} on a device; less with a larger "
+        f"memory: about {total / 2**30:.1f} GiB for {shape} on a device; less with a larger "
         "gradient_accumulation_steps or a smaller train_batch_size."
     )

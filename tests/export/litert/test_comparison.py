@@ -4,22 +4,22 @@ import numpy as np
 import pytest
 
 from export.litert import latency
-from export.litert.comparison import Answered, answers_to, compare, metrics_of
+from export.litert.comparison import Answered, answers_to, compare, keras_answers, metrics_of
 from export.litert.comparison_data import ComparisonData
 from kbert.reports.page import write_page
 from kbert.tasks import TASKS
+from kbert.tokenization.text_inputs import TextInputs
 from tests.html_checks import read_page
+from tests.kbert.inference.random_model import random_task_model
 
 TASK = TASKS["sequence_classification"](("quiet", "loud"))
 LOGITS = np.array([[2.0, 0.0], [0.0, 1.0], [0.5, 0.25], [-4.0, 3.0]], np.float32)
 
 
 def rows(numbers):
-    """Two batches of rows whose first id says which row of LOGITS they are."""
-    ids = [np.array(part, np.int32)[:, None] for part in numbers]
-    return ComparisonData(
-        "rows", [{"input_ids": i, "input_mask": i * 0 + 1, "segment_ids": 0 * i} for i in ids], None, None
-    )
+    """Rows whose first id says which row of LOGITS they are."""
+    ids = np.array(numbers, np.int32)[:, None]
+    return ComparisonData("rows", {"input_ids": ids, "input_mask": ids * 0 + 1, "segment_ids": 0 * ids})
 
 
 def answered(logits, data):
@@ -31,7 +31,7 @@ def answered(logits, data):
 
 
 def test_agreement_and_differences_by_hand():
-    data, other = rows([[0, 1], [2, 3]]), LOGITS.copy()
+    data, other = rows([0, 1, 2, 3]), LOGITS.copy()
     other[0, 0] += 0.25  # the same label
     other[2, 1] += 0.5  # another one
     found = compare(TASK, answered(other, data), answered(LOGITS, data), data)
@@ -46,7 +46,7 @@ def test_agreement_and_differences_by_hand():
 
 
 def test_of_vectors_the_lowest_cosines_are_told():
-    task, data = TASKS["encoder"]("mean"), rows([[0, 1], [2, 3]])
+    task, data = TASKS["encoder"]("mean"), rows([0, 1, 2, 3])
     vectors = np.array([[1.0, 0.0], [3.0, 4.0], [0.0, -2.0], [1.0, 1.0]], np.float32)
     turned = np.array([[5.0, 0.0], [4.0, 3.0], [0.0, -2.0], [1.0, -1.0]], np.float32)  # cosines 1, .96, 1, 0
 
@@ -61,18 +61,25 @@ def test_of_vectors_the_lowest_cosines_are_told():
     assert "cosine" not in compare(TASK, answered(LOGITS, data), answered(LOGITS, data), data)
 
 
-def test_answers_are_kept_in_order():
-    data = rows([[3, 1], [0]])
-    kept = answered(LOGITS, data)
-    assert isinstance(kept, Answered) and len(kept.outputs) == 2
-    np.testing.assert_array_equal(np.concatenate(kept.by_ids["logits"]), LOGITS[[3, 1, 0]])
+def test_keras_answers_in_parts_what_it_answers_at_once():
+    loaded = random_task_model(TASK)
+    text_inputs = TextInputs(loaded.vocabulary, 12)
+    inputs = {
+        name: values.numpy()
+        for name, values in text_inputs([f"jump {'the ' * n}" for n in range(70)]).items()
+    }
+    answer = keras_answers(TASK, loaded.model, text_inputs, "random")
+    found, expected = answer(inputs), loaded.model(inputs, training=False)
+    assert found.keys() == {"logits", "probabilities"}
+    for name, values in found.items():
+        np.testing.assert_allclose(values, expected[name], atol=1e-6)
 
 
 def test_a_score_that_is_undefined_is_said_so(tmp_path):
     task = TASKS["sequence_regression"]()
-    batch = rows([[0, 1, 2]]).batches[0] | {"targets": np.ones(3, np.float32)}  # a constant
-    data = ComparisonData("rows", [batch], [None] * 3, np.arange(3))
-    said = Answered({"prediction": [LOGITS[:3, 0]]}, [{"prediction": LOGITS[:3, 0]}])
+    batch = rows([0, 1, 2]).rows | {"targets": np.ones(3, np.float32)}  # a constant
+    data = ComparisonData("rows", batch, [None] * 3, np.arange(3))
+    said = Answered(*[{"prediction": LOGITS[:3, 0]}] * 2)
     metrics = metrics_of(task, said, data)
     assert metrics["pearson"] is None and metrics["loss"] == pytest.approx((1 + 1 + 0.25) / 3)
     report = compare(task, said, said, data) | {"metrics": metrics, "ops": {"ADD": 3}, "lengths": [16]}
@@ -104,10 +111,10 @@ class FakeModel:
 
 
 def test_the_median_leaves_out_the_first_calls_and_stops_in_time():
-    model = FakeModel([9.0, 9.0, 9.0, 0.125, 0.5, 0.25])
+    model = FakeModel([9.0, 9.0, 0.125, 0.5, 0.25])
     assert latency._median_seconds(model, 6, model.clock) == 0.25
     assert model.calls[0] == {"input_ids": 6, "input_mask": 6, "segment_ids": 0}, "a full row"
-    assert len(model.calls) == 3 + 6  # until 1.5 seconds: 0.125 + 0.5 + 4 * 0.25
+    assert len(model.calls) == 3 + 12  # 1.5 seconds of the fastest, 0.125
     quick = FakeModel([1e-4])
     latency._median_seconds(quick, 6, quick.clock)
     assert len(quick.calls) == 3 + 50

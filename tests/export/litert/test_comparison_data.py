@@ -8,7 +8,7 @@ import pytest
 from export.litert.comparison_data import FIXED_TEXTS, comparison_data
 from export.litert.litert_source import source_of
 from kbert.experiments.labelled_file import LabelledFile
-from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE
+from kbert.features import LABEL_FEATURE
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 
@@ -24,11 +24,9 @@ def test_rows_of_a_file_are_all_there_and_of_one_length(finetuned_run, tmp_path)
     run = RunDirectory(finetuned_run.path)
     run.config = dataclasses.replace(run.config, pad_to_longest=True)
     data = comparison_data(source_of(run), tmp_path / "dev.tsv", 16)
-    assert data.labelled and len(data.examples) == 40 and data.owners.tolist() == list(range(40))
-    assert [batch["input_ids"].shape for batch in data.batches] == [(32, 16), (8, 16)]
-    assert all((batch[EXAMPLE_WEIGHTS] == 1).all() and LABEL_FEATURE in batch for batch in data.batches)
-    tokens = np.concatenate([batch["input_mask"].sum(axis=1) for batch in data.batches])
-    assert tokens.tolist() == [min(16, 3 + n) for n in range(40)]
+    assert len(data.examples) == 40 and data.owners.tolist() == list(range(40))
+    assert data.rows["input_ids"].shape == (40, 16) and LABEL_FEATURE in data.rows
+    assert data.rows["input_mask"].sum(axis=1).tolist() == [min(16, 3 + n) for n in range(40)]
 
 
 def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
@@ -40,11 +38,10 @@ def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
         (TASKS["multiple_choice"](5), (2, 5, 16), False),
     ):
         data = comparison_data(with_task(finetuned_run, task), None, 16)
-        (batch,) = data.batches
-        assert not data.labelled and f"{len(FIXED_TEXTS)} fixed texts" in data.name
-        assert batch["input_ids"].shape == shape, task.name
-        assert bool(batch["segment_ids"].any()) == in_pairs, task.name
-        assert (batch["input_mask"][..., 0] == 1).all()
+        assert data.examples is None and f"{len(FIXED_TEXTS)} fixed texts" in data.name
+        assert data.rows["input_ids"].shape == shape, task.name
+        assert bool(data.rows["segment_ids"].any()) == in_pairs, task.name
+        assert (data.rows["input_mask"][..., 0] == 1).all()
         rows, alone = np.prod(shape[:-1]), [(text,) for text in FIXED_TEXTS]
         if task.row_texts:  # else no text answers by itself
             texts = list(zip(FIXED_TEXTS, FIXED_TEXTS[::-1], strict=True)) if in_pairs else alone
@@ -55,10 +52,10 @@ def test_an_encoder_of_vectors_reads_a_text_in_each_line(finetuned_run, tmp_path
     lines = ["jump the a", "", " walk ", *["play"] * 32]
     (tmp_path / "texts.txt").write_text("\n".join(lines) + "\n")
     data = comparison_data(with_task(finetuned_run, TASKS["encoder"]("mean")), tmp_path / "texts.txt", 16)
-    assert not data.labelled and data.name == f"35 texts of {tmp_path / 'texts.txt'}"
+    assert data.examples is None and data.name == f"35 texts of {tmp_path / 'texts.txt'}"
     assert data.texts == [(line.strip(),) for line in lines]
-    assert [batch["input_ids"].shape for batch in data.batches] == [(32, 16), (3, 16)]
-    assert data.batches[0]["input_mask"].sum(axis=1)[:4].tolist() == [5, 2, 3, 3]
+    assert data.rows["input_ids"].shape == (35, 16)
+    assert data.rows["input_mask"].sum(axis=1)[:4].tolist() == [5, 2, 3, 3]
     (tmp_path / "texts.tsv").write_text("id\ttext\n1\tjump the a\n2\twalk\n")
     data = comparison_data(with_task(finetuned_run, TASKS["encoder"]("mean")), tmp_path / "texts.tsv", 16)
     assert data.texts == [("jump the a",), ("walk",)]

@@ -91,10 +91,7 @@ def test_the_shortest_length_that_fits_is_asked(several, one, classifier, monkey
 def test_texts_are_answered_as_keras_answers_them(several, classifier):
     inputs = classifier.with_max_seq_length(16).inputs(TEXTS)
     expected = classifier.model(inputs, training=False)
-    answers, rows = several(TEXTS), several.rows(TEXTS)
-    for name, values in inputs.items():
-        np.testing.assert_array_equal(rows[name][:, : values.shape[1]], values)
-        assert rows[name].shape == (len(TEXTS), 16) and not rows[name][:, values.shape[1] :].any()
+    answers = several(TEXTS)
     assert answers.keys() == {"logits", "probabilities"}
     for name, values in answers.items():
         np.testing.assert_allclose(values, expected[name], atol=1e-5)

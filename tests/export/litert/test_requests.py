@@ -1,55 +1,108 @@
-"""What --quantization, --max_seq_length and --min_agreement refuse, each in one sentence."""
+"""What an export to LiteRT refuses before any work: what was received, and what would do."""
 
 import pytest
 
+from export.export_tflite import export_tflite
 from export.litert import requests
 from export.litert.litert_source import source_of
+from kbert.runs.run_directory import RunDirectory
+from kbert.tasks import TASKS
+from tests.export.litert.test_comparison_data import with_task
+from tests.tfrecords_tools import small_corpus
+
+CLASSIFICATION = TASKS["sequence_classification"]
+LABELS = ("a", "b")
+NO_TASKS = {  # the kinds of files -> tasks that cannot have them, with their lengths and what is said
+    requests.check_mediapipe: [
+        (CLASSIFICATION(LABELS, takes_pairs=True), (16,), ["sequence_classification", "single text"]),
+        (TASKS["sequence_regression"](), (16,), ["sequence_regression", "numbers"]),
+        (TASKS["token_classification"](("O", "B-X")), (16,), ["token_classification", "words"]),
+        (TASKS["question_answering"](), (16,), ["question_answering", "spans"]),
+        (TASKS["multiple_choice"](3), (16,), ["multiple_choice", "choices"]),
+        (CLASSIFICATION(LABELS), (8, 16), ["[8, 16]", "give one"]),
+        (CLASSIFICATION(LABELS, long_texts="windows", doc_stride=4), (16,), ["long_texts", "with ids"]),
+    ],
+    requests.check_tokenizer_inside: [
+        (TASKS["token_classification"](("O", "B-X")), (16,), ["token_classification", "with ids"]),
+        (TASKS["question_answering"](), (16,), ["question_answering", "spans"]),
+        (TASKS["multiple_choice"](3), (16,), ["multiple_choice", "choices"]),
+        (CLASSIFICATION(LABELS, long_texts="windows", doc_stride=4), (16,), ["windows of long texts"]),
+        (CLASSIFICATION(LABELS), (8, 16), ["[8, 16]", "give one"]),
+    ],
+}
+TAKEN = {
+    requests.check_mediapipe: [
+        TASKS[name].of_labels(LABELS)
+        for name in ("sequence_classification", "multi_label_classification", "cosine_similarity")
+    ],
+    requests.check_tokenizer_inside: [
+        CLASSIFICATION(LABELS, takes_pairs=True),
+        TASKS["sequence_regression"](),
+    ],
+}
 
 
 @pytest.mark.parametrize(
-    ("names", "sentence"),
+    ("check", "given", "facts"),
     [
-        ([], "--quantization is empty; give one or more of float32, float16, dynamic_int8."),
-        (["int3"], "--quantization=int3 is not known; choose from float32, float16, dynamic_int8."),
-        (
-            ["float32", "int8"],
-            "--quantization=int8 is not offered: attention scores and the padding mask would share one "
-            "scale, and probabilities come out wrong by up to 0.6; "
-            "choose from float32, float16, dynamic_int8.",
+        (requests.check_quantizations, [], ["empty", "float32, float16, dynamic_int8"]),
+        (requests.check_quantizations, ["int3"], ["=int3", "float32, float16, dynamic_int8"]),
+        (requests.check_quantizations, ["float32", "int8"], ["=int8", "wrong by up to 0.6", "dynamic_int8"]),
+        (requests.check_quantizations, ["float32", "float32"], ["float32,float32", "once"]),
+        *(
+            (requests.parse_lengths, given, ["16,32,64"])
+            for given in ([], ["12", "x"], ["-3"], ["1.5"], ["١٢"])
         ),
-        (["float32", "float32"], "--quantization=float32,float32 names one twice; give each once."),
+        *((requests.check_agreement, given, [f"={given}", "from 0 to 1"]) for given in (-0.1, 1.1, 99)),
+        (requests.check_agreement, float("nan"), ["=nan", "from 0 to 1"]),
     ],
 )
-def test_quantizations(names, sentence):
+def test_flags(check, given, facts):
     with pytest.raises(ValueError) as error:
-        requests.check_quantizations(names)
-    assert str(error.value) == sentence
+        check(given)
+    assert str(error.value).startswith("--") and all(fact in str(error.value) for fact in facts)
 
 
-@pytest.mark.parametrize("texts", [[], ["12", "x"], ["-3"], ["1.5"], ["١٢"]])
-def test_lengths_that_are_no_numbers(texts):
-    with pytest.raises(ValueError, match="--max_seq_length.* for example 16,32,64"):
-        requests.parse_lengths(texts)
+@pytest.mark.parametrize(
+    ("lengths", "facts"),
+    [
+        ((), ["[]", "1 to 8"]),
+        ((8, 8), ["[8, 8]", "different"]),
+        (range(4, 13), ["1 to 8"]),
+        ((3, 8), ["=3", "at least 4"]),
+        ((8, 99), ["=99", "max_position_embeddings=32"]),
+    ],
+)
+def test_lengths(finetuned_run, lengths, facts):
+    with pytest.raises(ValueError) as error:
+        requests.checked_lengths(lengths, source_of(finetuned_run))
+    assert all(fact in str(error.value) for fact in facts)
+
+
+@pytest.mark.parametrize(
+    ("check", "task", "lengths", "facts"), [(check, *row) for check in NO_TASKS for row in NO_TASKS[check]]
+)
+def test_files_that_take_texts(finetuned_run, check, task, lengths, facts):
+    with pytest.raises(ValueError) as error:
+        check(with_task(finetuned_run, task), lengths)
+    assert all(fact in str(error.value) for fact in facts)
+
+
+def test_what_is_taken(finetuned_run):
+    requests.check_quantizations(["float32", "dynamic_int8"])
+    requests.check_agreement(0.99)
     assert requests.parse_lengths(["64", "16"]) == (64, 16)
-
-
-def test_lengths(finetuned_run):
     source = source_of(finetuned_run)
     assert requests.checked_lengths((16, 8), source) == (8, 16)
     assert requests.checked_lengths(None, source) == (finetuned_run.config.max_seq_length,)
-    for lengths, sentence in (
-        ((), r"max_seq_length=\[\] must be 1 to 8 different lengths"),
-        ((8, 8), "must be 1 to 8 different lengths"),
-        (range(4, 13), "must be 1 to 8 different lengths"),
-        ((3, 8), "max_seq_length=3 has no room for a text; give at least 4"),
-        ((8, 99), "max_seq_length=99 is more than the encoder's max_position_embeddings=32"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            requests.checked_lengths(lengths, source)
+    for check, tasks in TAKEN.items():
+        for task in tasks:
+            check(with_task(finetuned_run, task), (16,))
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), 99])
-def test_a_share_is_from_0_to_1(share):
-    with pytest.raises(ValueError, match="must be a share from 0 to 1"):
-        requests.check_agreement(share)
-    requests.check_agreement(0.99)
+def test_a_cased_vocabulary_is_refused_before_anything_is_made(finetuned_run, tmp_path):
+    run = RunDirectory(finetuned_run.path)
+    run.vocabulary = lambda: small_corpus.vocabulary(do_lower_case=False)
+    with pytest.raises(ValueError, match="cased vocabulary .* MediaPipe makes every text lower-case"):
+        export_tflite(run, tmp_path / "model", ["float32"], mediapipe=True)
+    assert not list(tmp_path.iterdir())

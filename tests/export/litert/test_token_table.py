@@ -8,8 +8,7 @@ from ai_edge_litert.interpreter import Interpreter
 
 from export.litert import conversion
 from export.litert.conversion import convert_to_litert
-from export.litert.file_ops import ops_of
-from export.litert.flatbuffer import read_model, write_model
+from export.litert.flatbuffer import ops_of, read_model, write_model
 from export.litert.token_table import quantize_rows, with_row_scales
 from kbert.features import ENCODER_INPUTS
 from kbert.tasks.signatures.signature import Signature

@@ -8,6 +8,7 @@ import pytest
 from export.export_tflite import export_tflite
 from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer
 from export.litert.litert_model import LiteRTModel
+from export.tokenizers.python.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.export.mediapipe.asking import ask_mediapipe, needs_mediapipe
 from tests.export.servers.untrained_runs import untrained_run
@@ -57,8 +58,8 @@ def asked(tmp_path_factory):
 def test_texts_that_are_read_alike_have_the_answers_of_kbert(asked, name):
     model, file, texts, answer = asked[name]
     (expected,) = model(texts).values()
-    rows = model.rows(texts)
-    read = MediaPipeTokenizer(file.with_name("vocab.txt"), LENGTH)(texts)
+    vocabulary = Vocabulary.from_file(file.with_name("vocab.txt"), True)
+    rows, read = (reads(vocabulary, LENGTH)(texts) for reads in (TextInputs, MediaPipeTokenizer))
     alike = (read["input_ids"] == rows["input_ids"]).all(axis=1)
     assert [text for text, same in zip(OWN_TEXTS, alike, strict=False) if not same] == OWN_TEXTS[7:]
     assert alike.mean() > (0.97 if len(texts) > len(OWN_TEXTS) else 0.5)

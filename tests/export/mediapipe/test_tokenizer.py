@@ -72,7 +72,7 @@ def ids_of(file, texts, folder):
 
 
 def by_the_rules(vocab_file, texts):
-    return in_one(**MediaPipeTokenizer(vocab_file, LENGTH)(texts))
+    return in_one(**MediaPipeTokenizer(Vocabulary.from_file(vocab_file, True), LENGTH)(texts))
 
 
 def test_texts_of_every_kind(inputs_as_vector, tmp_path):

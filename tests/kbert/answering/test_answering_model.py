@@ -194,9 +194,3 @@ def test_it_is_not_trained():
     inputs = random_inputs(model.encoder.config, 2, 5)
     with pytest.raises(ValueError, match="is not trained"):
         answering_model(model)(inputs, training=True)
-
-
-def test_a_model_on_stored_features_answers_itself():
-    model = random_classifier()
-    model.encoder = None
-    assert answering_model(model) is model

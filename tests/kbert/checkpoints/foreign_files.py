@@ -13,6 +13,7 @@ import types
 import zipfile
 
 import numpy as np
+from safetensors.numpy import save_file
 
 WORDS = "the play jump ##ing ##s a b c , . d e f g h i".split()
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
@@ -127,21 +128,7 @@ def write_hugging_face(folder, tensors, architecture="BertModel", tokens=TOKENS,
 
 
 def write_safetensors(path, tensors):
-    """The format by its specification: length of the header, header, numbers."""
-    kinds = {"float32": "F32", "float16": "F16", "bfloat16": "BF16", "float64": "F64", "int64": "I64"}
-    header, numbers, at = {"__metadata__": {"format": "pt"}}, b"", 0
-    for name, array in tensors.items():
-        data = np.ascontiguousarray(array).tobytes()
-        header[name] = {
-            "dtype": kinds[array.dtype.name],
-            "shape": list(array.shape),
-            "data_offsets": [at, at + len(data)],
-        }
-        numbers += data
-        at += len(data)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + numbers)
+    save_file({name: np.array(array, order="C") for name, array in tensors.items()}, path, {"format": "pt"})
 
 
 # ------------------------------------------------------------------------------------- PyTorch

@@ -194,11 +194,11 @@ WRONG = {
     ),
     "missing layer": (
         lambda folder: edit_config(folder, num_hidden_layers=3),
-        r"for 16 variables of a BERT checkpoint \(pretraining\): bert/encoder/layer_2/.* and 12 more; use",
+        r"for 16 variables of BERT checkpoint \(pretraining\): bert/encoder/layer_2/.* and 12 more; use",
     ),
     "one layer too many": (
         lambda folder: edit_config(folder, num_hidden_layers=1),
-        "holds 16 tensors that a BERT checkpoint .* does not have: bert/encoder/layer_1/.* and 12 more",
+        "holds 16 tensors that BERT checkpoint .* does not have: bert/encoder/layer_1/.* and 12 more",
     ),
     "truncated index": (
         lambda folder: truncate(folder / "bert_model.ckpt.index", 0.6),

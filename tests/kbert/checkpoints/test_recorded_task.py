@@ -11,11 +11,11 @@ from kbert.checkpoints.model_loading import build_model
 from kbert.config import DatasetConfig
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
-from kbert.inference.answers import answers
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks import TASKS
 from tests.conftest import tiny_encoder_config
+from tests.kbert.inference.answering import answers
 from tests.kbert.runs.written_run import written_run
 from tfrecords_tools.trim_vocabulary import trim_vocabulary
 

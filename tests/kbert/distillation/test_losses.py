@@ -32,15 +32,6 @@ def test_classes_are_compared_by_kl_times_the_squared_temperature(temperature):
     np.testing.assert_allclose(got, want, rtol=1e-5)
 
 
-def test_a_target_counts_with_its_share_in_the_loss():
-    one, half = (
-        losses.soft_label_error(SoftTarget(a, WEIGHTS, share=share), SoftTarget(b, WEIGHTS), 1.0)
-        for a, b in [(normal(3, 5), normal(3, 5))]
-        for share in (1.0, 0.5)
-    )
-    np.testing.assert_allclose(half, one / 2, rtol=1e-6)
-
-
 def test_labels_of_their_own_are_compared_one_by_one():
     student, teacher, temperature = normal(3, 4), normal(3, 4), 2.0
     p, q = (1 / (1 + np.exp(-x / temperature)) for x in (teacher, student))

@@ -6,10 +6,10 @@ import shutil
 import pytest
 
 from kbert.experiments.evaluation import evaluate
-from kbert.inference.answers import answers
 from kbert.runs.run_directory import RunDirectory
 from tests.html_checks import read_page
 from tests.kbert.experiments.served_answers import assert_served
+from tests.kbert.inference.answering import answers
 
 pytestmark = pytest.mark.slow
 

@@ -11,13 +11,13 @@ from export.export_tflite import export_tflite
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.inference.answers import answers
 from kbert.input_pipelines.records.labelled_records import LabelledRecords
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from tests.conftest import LABELS, tiny_finetuning_config
 from tests.html_checks import read_page
 from tests.kbert.experiments.served_answers import assert_served
+from tests.kbert.inference.answering import answers
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
@@ -78,7 +78,7 @@ def test_scores_count_texts_from_a_file_and_from_records(trained, tmp_path):
             assert other[name] == pytest.approx(judged[name], rel=1e-4, abs=1e-5)
     settings = dataclasses.replace(run.task().settings, doc_stride=4)
     with pytest.raises(ValueError, match=r"made with task_settings.doc_stride=5, but this run has 4"):
-        LabelledRecords(records, TASKS["sequence_classification"], 10, "fail", settings)
+        LabelledRecords(records, TASKS["sequence_classification"], 10, settings)
 
 
 def _batches(run, dev):

@@ -15,12 +15,12 @@ from export.gate.session_check import run_signature
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.inference.answers import answers
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from tests.conftest import tiny_finetuning_config
 from tests.html_checks import read_page
 from tests.kbert.experiments.small_rows import dataset_of, rows_of, write_rows
+from tests.kbert.inference.answering import answers
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 from tfrecords_tools.show_records import show_records
 

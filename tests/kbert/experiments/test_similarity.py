@@ -16,13 +16,13 @@ from kbert.config import DatasetConfig, to_dict
 from kbert.config.pooling_config import PoolingConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.inference.answers import answers
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config
 from tests.html_checks import read_page
 from tests.kbert.experiments.small_rows import write_positives, write_scored
+from tests.kbert.inference.answering import answers
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 pytestmark = pytest.mark.slow

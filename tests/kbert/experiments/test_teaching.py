@@ -8,6 +8,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from kbert.checkpoints.formats import read_checkpoint
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import DistillationConfig
 from kbert.config.lora_config import LoraConfig
 from kbert.experiments.evaluation import evaluate
@@ -17,7 +18,6 @@ from kbert.experiments.starting_point import Start
 from kbert.experiments.teaching import Teaching
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.stop_signal import StoppedBySignal
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, signal_after_call

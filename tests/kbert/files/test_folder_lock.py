@@ -31,13 +31,6 @@ def test_a_second_process_is_refused_until_the_first_has_ended_however_it_ends(t
         pass
 
 
-def test_closing_gives_the_folder_free(tmp_path):
-    with lock_folder(tmp_path), pytest.raises(BlockingIOError):
-        lock_folder(tmp_path)
-    with lock_folder(tmp_path):
-        pass
-
-
 def test_a_link_in_the_place_of_the_lock_is_refused(tmp_path):
     target = tmp_path / "target"
     target.write_text("precious")

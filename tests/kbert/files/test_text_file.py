@@ -5,6 +5,7 @@ import gzip
 import lzma
 
 import pytest
+from backports import zstd
 
 from kbert.files import text_file
 from kbert.files.text_file import read_lines
@@ -24,19 +25,10 @@ def test_lines_of_plain_and_compressed_files(tmp_path, suffix, end):
     assert list(read_lines(path)) == []
 
 
-def test_zstd_is_read_or_names_its_package(tmp_path):
+def test_zstd_is_read(tmp_path):
     path = tmp_path / "texts.txt.zst"
-    try:
-        from backports import zstd
-    except ImportError:
-        path.write_bytes(b"anything")
-        with pytest.raises(
-            ValueError, match=r"compressed with zstd, which needs a package: pip install back"
-        ):
-            next(read_lines(path))
-    else:
-        path.write_bytes(zstd.compress(CONTENT))
-        assert list(read_lines(path)) == LINES
+    path.write_bytes(zstd.compress(CONTENT))
+    assert list(read_lines(path)) == LINES
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])

@@ -1,28 +1,9 @@
 """TOML from outside: values, and one sentence with the line for whatever is wrong."""
 
-import math
-
 import pytest
 
 from kbert.files import toml_file
 from kbert.files.toml_file import parse_toml, read_toml
-
-
-def test_values_of_toml():
-    text = 'text = "ä"\nnumber = 3e-5\nmany = 10_000\n'
-    text += "[table]\nlist = [1, 2]\n[[tables]]\n[[tables]]\nno = false\n"
-    assert parse_toml(text, "text") == {
-        "text": "ä",
-        "number": 3e-5,
-        "many": 10_000,
-        "table": {"list": [1, 2]},
-        "tables": [{}, {"no": False}],
-    }
-
-
-def test_numbers_that_toml_has_and_json_has_not():
-    values = parse_toml("a = inf\nb = -inf\nc = nan", "text")
-    assert (values["a"], values["b"]) == (math.inf, -math.inf) and math.isnan(values["c"])
 
 
 def test_bytes_may_begin_with_a_byte_order_mark_and_have_carriage_returns():

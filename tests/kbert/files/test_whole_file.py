@@ -1,6 +1,5 @@
 """A file is whole or absent, and nothing is left beside it."""
 
-import json
 import os
 import subprocess
 import sys
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kbert.files.whole_file import whole_file, whole_folder, write_json, write_text
+from kbert.files.whole_file import whole_file, whole_folder, write_text
 
 
 def test_what_was_written_takes_the_place(tmp_path):
@@ -27,21 +26,6 @@ def test_a_failure_leaves_the_file_as_it_was(tmp_path):
         raise RuntimeError
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_the_file_is_absent_until_the_block_ends(tmp_path):
-    path = tmp_path / "features.jsonl"
-    with whole_file(str(path)) as aside:
-        aside.write_text("{}")
-        assert not path.exists() and aside.parent == tmp_path
-    assert path.read_text() == "{}"
-
-
-def test_json_that_people_read(tmp_path):
-    path = tmp_path / "values.json"
-    write_json({"text": "Straße", "numbers": [1, 2.5]}, path)
-    assert "Straße" in path.read_text(encoding="utf-8")
-    assert json.loads(path.read_text(encoding="utf-8")) == {"text": "Straße", "numbers": [1, 2.5]}
 
 
 def test_a_failure_leaves_no_folder_and_none_of_those_above_it(tmp_path):
@@ -100,24 +84,6 @@ def test_a_kill_between_the_two_renames_loses_nothing(tmp_path):
         raise RuntimeError
     assert (tmp_path / "model" / "weights").exists()
     assert list(tmp_path.iterdir()) == [tmp_path / "model"]
-
-
-def test_names_are_new_each_time_and_a_link_to_elsewhere_is_left_alone(tmp_path):
-    """Where others may write, a link of a name that can be foreseen would let them choose what is written."""
-    elsewhere, path = tmp_path / "elsewhere", tmp_path / "page.html"
-    elsewhere.write_text("precious")
-    names = set()
-    for make in (whole_file, whole_file, whole_folder):
-        with pytest.raises(RuntimeError), make(path) as aside:
-            names.add(aside.name)
-            raise RuntimeError
-    assert len(names) == 3
-
-    for name in names:
-        (tmp_path / name).symlink_to(elsewhere)
-    write_text("page", path)
-    assert (elsewhere.read_text(), path.read_text()) == ("precious", "page")
-    assert all((tmp_path / name).is_symlink() for name in names)
 
 
 @pytest.mark.parametrize("kind", [whole_file, whole_folder])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from kbert.experiments.evaluation import evaluate
-from kbert.inference.answers import answers as predictions
 from kbert.inference.loaded_model import LoadedModel, load
 from kbert.inference.mask_filler import MaskFiller
 from kbert.inference.predictor import Predictor
@@ -16,6 +15,7 @@ from kbert.kernels.kernel import Kernel
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
+from tests.kbert.inference.answering import answers as predictions
 from tests.kbert.inference.broken_run import copy_with_nan
 
 
@@ -187,10 +187,12 @@ def test_the_mask_filler_refuses_what_it_cannot_fill(fill, finetuned_run, pretra
     with pytest.raises(ValueError, match=r"lies beyond the longest sequence of this model; shorten"):
         fill(["walk " * 30 + "[MASK]"])
     with pytest.raises(
-        ValueError, match="is a sequence_classification run; filling masks needs a pretraining"
+        ValueError, match="is a run of sequence_classification; filling masks needs a pretraining"
     ):
         MaskFiller(finetuned_run)
-    with pytest.raises(ValueError, match="is a pretraining run; classifying texts needs a run that was fi"):
+    with pytest.raises(
+        ValueError, match="is a run of pretraining; classifying texts needs a run that was fi"
+    ):
         TextClassifier(pretraining_run)
 
 

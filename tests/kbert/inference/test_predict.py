@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import kbert
-from kbert.inference.answers import answers
 from kbert.inference.given_examples import examples_of
 from kbert.inference.predictor import Predictor
 from kbert.tasks import TASKS
+from tests.kbert.inference.answering import answers
 from tests.kbert.inference.random_model import random_task_model
 
 PAIR = ("jump the a", "walk")
@@ -88,7 +88,7 @@ def test_a_pair(of_pairs):
 
 def test_the_encoder_says_that_it_does_not_answer():
     encoder = random_task_model(TASKS["encoder"]())
-    with pytest.raises(ValueError, match="is an encoder run, which does not answer texts"):
+    with pytest.raises(ValueError, match="is a run of encoder, which does not answer texts"):
         encoder.predict("a")
 
 
@@ -107,7 +107,7 @@ def test_a_path_stands_for_the_model(finetuned_run):
     assert kbert.TextClassifier(path)(text)["label"] == expected["label"]
     assert kbert.Predictor(path)(text=[text])[0]["label"] == expected["label"]
     assert kbert.FeatureExtractor(path)(text).values.shape[0] == 5
-    with pytest.raises(ValueError, match="is a sequence_classification run; filling masks"):
+    with pytest.raises(ValueError, match="is a run of sequence_classification; filling masks"):
         kbert.MaskFiller(path)
 
 

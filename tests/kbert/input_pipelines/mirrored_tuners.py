@@ -5,7 +5,7 @@ Prints for tf.distribute's own iterator and for kbert's what `autotune.enabled` 
 
 import json
 
-import kbert.command_line  # noqa: F401  a quiet start
+from kbert.cli import quiet_tensorflow  # noqa: F401
 from kbert.training.devices.distribution import distribute, make_strategy
 
 

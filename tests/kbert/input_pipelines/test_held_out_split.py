@@ -7,7 +7,7 @@ import random
 import pytest
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from kbert.input_pipelines.held_out_split import digest_of, held_out_places
+from kbert.input_pipelines.held_out_split import held_out_places
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks.question_answering import QuestionAnswering
 from kbert.tasks.question_answering.squad_files import Question
@@ -60,12 +60,6 @@ def test_a_share_of_nothing_is_refused():
         ValueError, match="dev_split=0.1 of 20 examples in 1 groups of equal texts holds out none"
     ):
         held_out_places(["same"] * 20, ["a"] * 20, 0.1, seed=0)
-
-
-def test_a_digest_does_not_ask_for_the_order():
-    examples = [LabelledText(text, None, label) for text, label in zip(TEXTS, LABELS, strict=True)]
-    assert digest_of(examples) == digest_of(examples[::-1])
-    assert digest_of(examples) != digest_of([*examples[1:], examples[1]])
 
 
 def test_what_stays_together_is_the_task_s_to_say():

@@ -37,12 +37,49 @@ def write(tmp_path):
     return write
 
 
-def test_tsv_is_read_with_quoting_off(write):
-    path = write("a.tsv", 'label\ttext\n1\t"an open quote\n0\tsaid "so" and, left\n')
-    assert read_rows(path, PLAIN) == [
-        LabelledText('"an open quote', None, "1"),
-        LabelledText('said "so" and, left', None, "0"),
-    ]
+NO_HEADER = DatasetConfig(column_names=("source", "label", "mark", "text"))
+READ = {
+    "tsv, quoting off": (
+        *("a.tsv", PLAIN, 'label\ttext\n1\t"an open quote\n0\tsaid "so" and, left\n'),
+        [('"an open quote', None, "1"), ('said "so" and, left', None, "0")],
+    ),
+    "csv with quotes": (
+        *("a.csv", PLAIN, 'text,label\r\n"one, ""two""\nthree",x\r\nplain,y\r\n'),
+        [('one, "two"\nthree', None, "x"), ("plain", None, "y")],
+    ),
+    "JSON lines with blank ones": (
+        *("a.jsonl", PAIRS, '{"a": "é\\tx", "b": "two", "y": 1}\n\n{"y": 0, "b": "", "a": "z"}\n'),
+        [("é\tx", "two", "1"), ("z", "", "0")],
+    ),
+    "a byte order mark": ("a.tsv", PLAIN, "\ufefftext\tlabel\ngood\t1\n", [("good", None, "1")]),
+    "no header": (
+        "a.tsv",
+        NO_HEADER,
+        "gj04\t1\t\tOur.\nb\t0\t*\tTheir.\n",
+        [("Our.", None, "1"), ("Their.", None, "0")],
+    ),
+    "a format of its own": (
+        *("a.txt", DatasetConfig(file_format="tsv"), "text\tlabel\ngood\t1\n"),
+        [("good", None, "1")],
+    ),
+    "carriage returns": ("a.tsv", PLAIN, "text\tlabel\r\ngood\t1\r\n", [("good", None, "1")]),
+    "a surrogate pair": (
+        *("a.jsonl", PLAIN, '{"text": "\\ud83d\\ude00", "label": "\\ud83d\\ude00"}\n'),
+        [("😀", None, "😀")],
+    ),
+    "integers": ("a.jsonl", PLAIN, '{"text": "x", "label": -1}\n', [("x", None, "-1")]),
+    "other columns": (
+        *("a.jsonl", PLAIN, '{"text": "x", "label": "1", "score": null, "tags": [1.5, {}]}\n'),
+        [("x", None, "1")],
+    ),
+    "other columns twice": ("a.tsv", PLAIN, "id\tid\ttext\tlabel\n1\t2\tx\t1\t\t\n", [("x", None, "1")]),
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_what_is_read(write, case):
+    name, dataset, content, rows = READ[case]
+    assert read_rows(write(name, content), dataset) == [LabelledText(*row) for row in rows]
 
 
 def test_short_rows_are_skipped_where_the_config_says_so_and_never_without_labels(write, caplog):
@@ -98,33 +135,6 @@ def test_empty_texts_beside_others_are_counted_and_said_once(write, caplog):
     assert caplog.text.count(said) == 1
 
 
-def test_csv_is_read_with_quotes(write):
-    path = write("a.csv", 'text,label\r\n"one, ""two""\nthree",x\r\nplain,y\r\n')
-    assert read_rows(path, PLAIN) == [
-        LabelledText('one, "two"\nthree', None, "x"),
-        LabelledText("plain", None, "y"),
-    ]
-
-
-def test_jsonl_with_numbers_and_blank_lines(write):
-    path = write("a.jsonl", '{"a": "é\\tx", "b": "two", "y": 1}\n\n{"y": 0, "b": "", "a": "z"}\n')
-    assert read_rows(path, PAIRS) == [LabelledText("é\tx", "two", "1"), LabelledText("z", "", "0")]
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_column(write):
-    path = write("a.tsv", b"\xef\xbb\xbftext\tlabel\ngood\t1\n")
-    assert read_rows(path, PLAIN) == [LabelledText("good", None, "1")]
-
-
-def test_a_file_without_a_header_line(write):
-    dataset = DatasetConfig(column_names=("source", "label", "mark", "text"))
-    path = write("a.tsv", "gj04\t1\t\tOur friends.\nb\t0\t*\tTheir.\n")
-    assert read_rows(path, dataset) == [
-        LabelledText("Our friends.", None, "1"),
-        LabelledText("Their.", None, "0"),
-    ]
-
-
 @pytest.mark.parametrize(("ending", "compression"), [("gz", gzip), ("bz2", bz2), ("XZ", lzma)])
 def test_compressed_files(write, ending, compression):
     packed = compression.compress(b"text\tlabel\ngood\t1\n")
@@ -135,17 +145,6 @@ def test_compressed_files(write, ending, compression):
     for read in (read_rows, count_rows):
         with pytest.raises(ValueError, match=rf"b.tsv.{ending} is not a whole (gzip|bzip2|xz) file \("):
             read(path, PLAIN)
-
-
-def test_a_file_that_only_claims_to_be_compressed_is_named_before_it_is_read(write):
-    path = write("a.csv.gz", b"text,label\ngood,1\n")
-    with pytest.raises(ValueError, match=r"a.csv.gz is not a whole gzip file \("):
-        columns_of_lines(path, PLAIN)
-
-
-def test_a_format_of_its_own(write):
-    path = write("a.txt", "text\tlabel\ngood\t1\n")
-    assert read_rows(path, DatasetConfig(file_format="tsv")) == [LabelledText("good", None, "1")]
 
 
 def test_rows_are_read_as_they_are_asked_for(write):
@@ -176,16 +175,6 @@ def test_a_line_longer_than_any_text_is_named(write, monkeypatch, name, row):
     for read in (read_rows, count_rows):
         with pytest.raises(ValueError, match=rf"{name} line {2 + bool(header)} is longer than 64 MiB"):
             read(path, PLAIN)
-
-
-def test_labels_are_not_asked_for_where_there_are_none(write):
-    assert read_rows(write("a.tsv", "text\ngood\n"), PLAIN, with_labels=False) == [
-        LabelledText("good", None, None)
-    ]
-
-
-def test_carriage_returns_at_line_ends_are_no_part_of_a_label(write):
-    assert read_rows(write("a.tsv", "text\tlabel\r\ngood\t1\r\n"), PLAIN) == [LabelledText("good", None, "1")]
 
 
 REFUSED = {
@@ -310,11 +299,6 @@ def test_what_is_no_text_is_refused_with_file_and_line(write, value):
             assert str(error.value) == f"{path} line 2 {NO_TEXTS[value]}; mend the row or leave it out."
 
 
-def test_a_surrogate_pair_is_a_character(write):
-    path = write("a.jsonl", '{"text": "\\ud83d\\ude00", "label": "\\ud83d\\ude00"}\n')
-    assert read_rows(path, PLAIN) == [LabelledText("😀", None, "😀")]
-
-
 NO_LABELS = {
     "null": "has null as its label 'label', so it has no label; give it one",
     "true": "has true as its label 'label', which could be taken for several names",
@@ -334,18 +318,6 @@ def test_what_is_no_label_is_refused_with_the_task_that_takes_it(write, value):
         read_rows(path, PLAIN)
     assert str(error.value).startswith(f"{path} line 2 {NO_LABELS[value]}")
     assert len(read_rows(path, PLAIN, with_labels=False)) == 2, "where no labels are asked for"
-
-
-def test_integers_are_labels_by_their_digits(write):
-    path = write("a.jsonl", "".join(f'{{"text": "x", "label": {n}}}\n' for n in ("3", "-1", '"3"', "0")))
-    assert [row.label for row in read_rows(path, PLAIN)] == ["3", "-1", "3", "0"]
-
-
-def test_columns_that_are_not_asked_for_may_hold_anything(write):
-    path = write("a.jsonl", '{"text": "x", "label": "1", "score": null, "tags": [1.5, {}]}\n')
-    assert read_rows(path, PLAIN) == [LabelledText("x", None, "1")]
-    path = write("a.tsv", "id\tid\ttext\tlabel\n1\t2\tx\t1\t\t\n")
-    assert read_rows(path, PLAIN) == [LabelledText("x", None, "1")]
 
 
 def test_the_fingerprint_is_that_of_texts_and_labels_in_order(write):
@@ -374,11 +346,6 @@ def test_an_unlisted_label_is_refused(write):
         f"{path} line 3: label 'maybe' is not in the label list ['no', 'yes'], which is dataset.labels or "
         "else that of the training file; mend the row, leave it out, or train with the label."
     )
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(ValueError, match="labelled file .*a.tsv does not exist"):
-        read_rows(tmp_path / "a.tsv", PLAIN)
 
 
 @pytest.mark.parametrize(
@@ -416,14 +383,3 @@ def test_rows_are_counted_without_a_look_into_them(write, name, content, dataset
     packed = path.with_name(path.name + ".gz")
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert count_rows(packed, dataset) == 2
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [(b'text,label\n"a,x\n', "line 2: unexpected end"), (b"text,label\n\xff,x\n", "line 2 is not UTF-8")],
-)
-def test_a_damaged_file_is_not_counted(tmp_path, content, sentence):
-    path = tmp_path / "a.csv"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=sentence):
-        count_rows(path, DatasetConfig())

@@ -12,7 +12,6 @@ from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.records import record_reader
 from kbert.input_pipelines.records.record_shares import Share
 from kbert.input_pipelines.without_autotune import without_autotune
-from kbert.training.devices.distribution import distribute
 from tests import warm_processes
 from tests.kbert.input_pipelines.records import small_records
 
@@ -47,12 +46,6 @@ def test_all_that_is_read_does_without(tmp_path, share):
     assert [dataset.options().autotune.enabled for dataset in datasets] == [False] * 4
     # Whoever builds on them need not think of it.
     assert datasets[0].map(lambda batch: batch).prefetch(1).options().autotune.enabled is False
-
-
-def test_a_training_does_without_whatever_is_read():
-    strategy = tf.distribute.get_strategy()
-    numbers = distribute(strategy, lambda share: tf.data.Dataset.range(3).map(lambda x: {"x": x}))
-    assert numbers.options().autotune.enabled is False
 
 
 def test_no_device_of_a_mirrored_training_has_a_tuner():

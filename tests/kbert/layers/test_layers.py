@@ -61,11 +61,6 @@ def test_pooler(hidden_act):
     check_layer(make, {"sequence_output": HIDDEN}, (3, 8))
 
 
-def test_self_attention_refuses_heads_that_do_not_divide():
-    with pytest.raises(ValueError, match="hidden_size=10 is not divisible by num_attention_heads=3"):
-        SelfAttention(10, 3, dropout=0.0, initializer_range=0.02)
-
-
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_every_activation_is_the_formula_of_its_name(name):
     x = np.linspace(-4.0, 4.0, 41, dtype=np.float32)

@@ -54,8 +54,3 @@ def test_a_row_of_padding_alone_has_a_gradient_of_zeros(jit_compile):
 
     found = gradient(tf.constant(HIDDEN)).numpy()
     assert found[:2].any() and not found[2].any()
-
-
-def test_another_mode_is_refused():
-    with pytest.raises(ValueError, match="pooling='first' is not known; choose one of cls, mean, max, mean_"):
-        SequencePooling("first")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kbert.activity import told_when_silent
+from kbert.cli.progress import told_when_silent
 from kbert.config import FinetuningConfig, load_config
 from kbert.quickstart import recipe
 from kbert.quickstart.from_text import paths_in
@@ -98,7 +98,7 @@ def test_a_step_is_shown_and_logged_and_a_failed_one_names_its_log(short_recipe,
 def test_steps_speak_for_themselves(short_recipe, caplog):
     """Every few seconds a line of the quickstart's own stood between those of its steps."""
     caplog.set_level("INFO", logger="absl")
-    with told_when_silent(0.2), pytest.raises(ValueError, match="step 2"):
+    with told_when_silent("kbert quickstart", 0.2), pytest.raises(ValueError, match="step 2"):
         run_recipe("short.sh", short_recipe)
     assert len(caplog.records) < 3  # before the first step, on a slow machine
 

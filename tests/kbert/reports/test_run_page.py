@@ -85,7 +85,7 @@ def test_a_run_has_a_picture_of_each_metric_and_a_table_of_its_evaluations(run_f
         ["masked LM loss", "3.7500", "3.5000", "100"],
         ["masked LM accuracy", "22.00%", "22.00%", "200"],
     ]
-    for fact in ("<dd>200</dd><dt>steps", "<dd>6m40s</dd><dt>time", "<dd>12.8k</dd><dt>tokens seen"):
+    for fact in ("<dd>200</dd><dt>steps", "<dd>06:40</dd><dt>time", "<dd>12.8k</dd><dt>tokens seen"):
         assert fact in html
     assert titles(html)[:2] == ["step 100: 0.1000  ● 3.5000", "step 200: 0.0500  ● 3.7500"]
     assert page_of(tmp_path / "again.html", phase1=folder) == html
@@ -126,7 +126,7 @@ def test_a_run_under_way_says_how_far_it_is(run_folder, tmp_path):
         ({"num_train_steps": 1_000_000, "optimizer": by_time}, "200 steps"),
     ):
         html = page_of(tmp_path / "page.html", run=run_folder(steps, LINES, config))
-        assert f"After <b>{steps}</b> in 6m40s of training: on held-out data" in html
+        assert f"After <b>{steps}</b> in 06:40 of training: on held-out data" in html
 
 
 def test_settings_are_shown_and_names_are_escaped(run_folder, tmp_path):

@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import DatasetConfig, OptimizerConfig
 from kbert.experiments import seeds as seeds_module
 from kbert.experiments.evaluation import evaluate
@@ -16,7 +17,6 @@ from kbert.experiments.seeds import run_seeds
 from kbert.manifest import read_manifest
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.stop_signal import StoppedBySignal
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, write_labelled_file
 from tests.kbert.training import one_weight
 from tests.kbert.training.run_contents import numbers, signal_after_call

@@ -13,7 +13,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 PROGRAM = """
 import sys
 sys.modules["tensorflow"] = sys.modules["keras"] = None
-from kbert.commands import main
+from kbert.cli.commands import main
 sys.exit(main(["kbert", *sys.argv[1:]]))
 """
 

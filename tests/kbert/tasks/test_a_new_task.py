@@ -13,9 +13,9 @@ import kbert
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.inference.answers import answers
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
+from tests.kbert.inference.answering import answers
 
 TASK = '''
 """The kind of answer that a question asks for."""

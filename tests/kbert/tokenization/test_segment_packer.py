@@ -1,10 +1,9 @@
 """Truncation and packing against the original's loops."""
 
-import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.tokenization.segment_packer import SegmentPacker, pack_dense, truncated_lengths
+from kbert.tokenization.segment_packer import SegmentPacker, truncated_lengths
 from kbert.tokenization.vocabulary import Vocabulary
 
 # Ids that differ from one another and from lengths and positions.
@@ -75,18 +74,6 @@ def test_single_texts_are_packed_as_by_the_original(max_seq_length):
     assert as_lists(features) == expected([(text, None) for text in texts], max_seq_length)
 
 
-@pytest.mark.parametrize("pad_to_longest", [False, True])
-def test_a_dataset_gives_what_eager_calls_give(pad_to_longest):
-    packer = SegmentPacker(VOCABULARY, 12)
-    pairs = PAIRS[:: len(LENGTHS) + 3]
-    first, second = ragged([pair[0] for pair in pairs]), ragged([pair[1] for pair in pairs])
-    dataset = tf.data.Dataset.from_tensor_slices((first, second)).batch(4)
-    mapped = list(dataset.map(lambda a, b: packer(a, b, pad_to_longest=pad_to_longest)))
-    for batch, (a, b) in zip(mapped, dataset, strict=True):
-        assert as_lists(batch) == as_lists(packer(a, b, pad_to_longest=pad_to_longest))
-    assert mapped[0]["input_ids"].shape[1] == 12 or pad_to_longest
-
-
 def test_pad_to_longest_pads_to_the_longest_of_the_batch():
     packer = SegmentPacker(VOCABULARY, 12)
     pairs = [([7], [8, 9]), ([], []), ([7, 7], [])]
@@ -112,48 +99,6 @@ def test_an_empty_batch_stays_empty(pad_to_longest, paired):
         assert value.shape == (0, 2 if pad_to_longest else 8)
 
 
-def test_empty_texts_leave_only_special_tokens():
-    features = SegmentPacker(VOCABULARY, 5)(ragged([[], []]), ragged([[], []]))
-    assert features["input_ids"].numpy().tolist() == [[CLS, SEP, SEP, PAD, PAD]] * 2
-    assert features["segment_ids"].numpy().tolist() == [[0, 0, 1, 0, 0]] * 2
-
-
 def test_a_length_without_room_is_refused():
     with pytest.raises(ValueError, match="max_seq_length=3 is too short; it must be at least 4"):
         SegmentPacker(VOCABULARY, 3)
-
-
-def test_the_dense_function_converts_to_tflite_with_builtin_ops_only():
-    interpreter = pytest.importorskip(
-        "ai_edge_litert.interpreter", reason="NOT CHECKED ON TFLITE: pip install ai-edge-litert"
-    )
-    length, width = 12, 9  # room for 9 pieces
-
-    @tf.function(
-        input_signature=[
-            tf.TensorSpec([1, width], tf.int32, name="first"),
-            tf.TensorSpec([1], tf.int32, name="first_lengths"),
-            tf.TensorSpec([1, width], tf.int32, name="second"),
-            tf.TensorSpec([1], tf.int32, name="second_lengths"),
-        ]
-    )
-    def pack(first, first_lengths, second, second_lengths):
-        kept = truncated_lengths(first_lengths, second_lengths, length - 3)
-        ids, mask, segments = pack_dense(
-            first, kept[0], second, kept[1], length=length, cls_id=CLS, sep_id=SEP, pad_id=PAD
-        )
-        return {"input_ids": ids, "input_mask": mask, "segment_ids": segments}
-
-    # Without a list of ops the converter allows TFLite's own only.
-    converter = tf.lite.TFLiteConverter.from_concrete_functions([pack.get_concrete_function()], tf.Module())
-    run = interpreter.Interpreter(model_content=converter.convert()).get_signature_runner()
-
-    for first, second in PAIRS[:: len(LENGTHS) // 2 + 3]:
-        first, second = first[:width], second[:width]
-        arguments = {}
-        for name, pieces in (("first", first), ("second", second)):
-            arguments[name] = np.array([pieces + [0] * (width - len(pieces))], np.int32)
-            arguments[f"{name}_lengths"] = np.array([len(pieces)], np.int32)
-        answer = run(**arguments)
-        got = [answer[name][0].tolist() for name in ("input_ids", "input_mask", "segment_ids")]
-        assert got == list(reference_pack(first, second, length))

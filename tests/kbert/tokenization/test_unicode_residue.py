@@ -57,16 +57,6 @@ def test_the_residue_is_as_new_as_the_tables():
         assert since_2002 in ("Cn", "Co") or since_2002 != unicodedata.category(character), ascii(character)
 
 
-def test_without_lower_casing_only_characters_unknown_to_python_or_tensorflow_are_in_doubt():
-    assert residue().cased <= residue().alone <= residue().uncased
-    known = {character for character in residue().cased if unicodedata.category(character) != "Cn"}
-    patterns = tf.strings.regex_full_match(
-        tf.constant([character.encode("utf-8") for character in sorted(known)], tf.string),
-        r"[\pL\pM\pN\pP\pS\pZ]",
-    )
-    assert not patterns.numpy().any()
-
-
 def test_the_residue_is_a_thousandth_of_the_assigned_characters_at_most():
     """A mistake in computing it, such as a wrong class, would make it swallow the tests above."""
     assigned = sum(unicodedata.category(character) not in ("Cn", "Co") for character in all_characters())

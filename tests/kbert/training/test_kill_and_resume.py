@@ -11,7 +11,7 @@ from kbert.config import to_dict
 from kbert.experiments.pretraining import run_pretraining
 from kbert.runs.checkpoint import list_checkpoints
 from kbert.runs.run_directory import RunDirectory
-from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config, tiny_pretraining_config
+from tests.conftest import MAX_SEQ_LENGTH, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs
 from tests.tfrecords_tools import small_corpus
 from tests.warm_processes import WarmProcess
@@ -125,52 +125,3 @@ def test_pretraining_killed_at_any_moment_ends_with_the_same_bytes(dynamic_recor
     )
     assert kills == 3 and in_writing >= 1
     assert_same_runs(RunDirectory(tmp_path / "whole"), RunDirectory(tmp_path / "killed" / "run"))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.slow
-def test_fine_tuning_killed_at_any_moment_ends_with_the_same_bytes(pretraining_run, labelled_files, tmp_path):
-    config = tiny_finetuning_config(
-        num_train_epochs=8.0, log_every_steps=4, save_checkpoints_steps=3, eval_every_epochs=1.0,
-        steps_per_call=2,
-    )  # fmt: skip
-    data = (
-        f"--train_file={labelled_files[0]}",
-        f"--dev_file={labelled_files[1]}",
-        f"--init_checkpoint={pretraining_run.path}",
-    )
-    (tmp_path / "whole").mkdir()
-    code, errors = Process("run_finetuning", config, tmp_path / "whole" / "run", *data).finish()
-    assert code == 0, errors
-    (tmp_path / "killed").mkdir()
-    moments = [
-        lambda process: process.num_lines() >= 3,
-        lambda process: process.newest_step() >= 18 and process.is_writing(),
-    ]
-    kills, _ = train_through_kills(moments, "run_finetuning", config, tmp_path / "killed" / "run", *data)
-    assert kills == 2
-    one, other = RunDirectory(tmp_path / "whole" / "run"), RunDirectory(tmp_path / "killed" / "run")
-    assert_same_runs(one, other)
-    best = [(run.checkpoints / "best.json").read_text() for run in (one, other)]
-    assert best[0] == best[1]
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_a_signal_saves_and_says_how_to_go_on(dynamic_records, tmp_path):
-    arguments = ("run_pretraining", PRETRAINING, tmp_path / "run", f"--input_dir={dynamic_records}")
-    for number, code, name in ((signal.SIGTERM, 143, "SIGTERM"), (signal.SIGINT, 130, "SIGINT")):
-        process = Process(*arguments)
-        lines = process.num_lines()
-        assert process.wait_until(lambda process=process, lines=lines: process.num_lines() > lines)
-        process.send(number)
-        exit_code, errors = process.finish()
-        assert exit_code == code, errors
-        sentence = errors.strip().splitlines()[-1]
-        step = process.newest_step()
-        assert sentence == (
-            f"stopped by {name} at step {step} of 60; everything is saved in {tmp_path / 'run'}, and the "
-            "same command continues from there."
-        )
-    run_pretraining(PRETRAINING, tmp_path / "run", dynamic_records)
-    assert RunDirectory(tmp_path / "run").checkpoint().name == "step-00000060"

@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import kbert
-from kbert.config import FinetuningConfig, FrozenConfig, LoraConfig
+from kbert.config import LoraConfig
 from kbert.config.lora_config import is_adapter
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
@@ -123,10 +123,6 @@ def test_the_same_command_takes_the_run_up_again(lora_run, pretraining_run, labe
     assert again["loss"] == pytest.approx(metrics["loss"], abs=1e-6)
 
 
-def test_what_does_not_go_with_adapters_is_refused(labelled_files, tmp_path):
-    with pytest.raises(ValueError, match="lora freezes the whole encoder: leave out"):
-        FinetuningConfig(lora=LORA, frozen=FrozenConfig(layers=1))
-    with pytest.raises(ValueError, match="reinit_layers=2 layers would keep random numbers"):
-        FinetuningConfig(lora=LORA, reinit_layers=2)
+def test_adapters_of_no_checkpoint_are_refused(labelled_files, tmp_path):
     with pytest.raises(ValueError, match="lora adapts the weights of an --init_checkpoint"):
         run_finetuning(tiny_finetuning_config(lora=LORA), tmp_path / "run", labelled_files[0])

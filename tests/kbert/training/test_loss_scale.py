@@ -121,17 +121,6 @@ def test_what_no_smaller_scale_can_mend_is_not_hidden(scaled_float32):
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_float16_learns_as_float32_does(plain):
-    half = SmallTraining(random_batches(2, batch_size=8), dtype="mixed_float16", **STEP)
-    plain.restart()
-    expected, losses = plain.losses(10), half.losses(10)
-    np.testing.assert_allclose(losses, expected, atol=0.02)
-    assert losses != expected
-    assert half.snapshot()["loss_scale/skipped_steps"] == 0
-
-
-@pytest.mark.slow
-@pytest.mark.long
 def test_a_float16_run_keeps_its_scale_in_the_checkpoint(records_dir, tmp_path):
     """With two parts a batch; resumed after step 3, it ends with the very same numbers."""
     config = tiny_pretraining_config(

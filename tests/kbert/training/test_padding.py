@@ -102,23 +102,3 @@ def test_rows_must_divide_by_what_a_batch_is_cut_into():
     assert packing(config, two, num_parts=3) is not None
     with pytest.raises(ValueError, match="packed_rows=6 is not divisible by the 2 replicas x"):
         packing(config, two, num_parts=2)
-
-
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"padding": "no"}, "padding='no' is not known; choose one of auto, keep, pack."),
-        ({"packed_rows": 4}, "packed_rows=4 cannot be combined with padding='auto'"),
-        ({"padding": "pack", "packed_rows": 0}, "packed_rows=0 must be positive."),
-        (
-            {"padding": "pack", "jit_compile": True},
-            "takes as many rows as each batch needs: give packed_rows",
-        ),
-        ({"padding": "pack", "packed_rows": 8, "length_buckets": (32,)}, "needs batches of one shape"),
-    ],
-    ids=str,
-)
-def test_what_does_not_go_together_is_refused(settings, sentence):
-    with pytest.raises(ValueError) as error:
-        PretrainingConfig(**settings)
-    assert sentence in str(error.value)

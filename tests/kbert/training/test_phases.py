@@ -6,11 +6,11 @@ import keras
 import numpy as np
 import pytest
 
-from kbert.config import OptimizerConfig, PhaseConfig, from_dict, load_config, to_dict
+from kbert.cli.signals import StoppedBySignal
+from kbert.config import OptimizerConfig, PhaseConfig
 from kbert.experiments.pretraining import run_pretraining
 from kbert.runs import checkpoint
 from kbert.runs.run_directory import RunDirectory
-from kbert.stop_signal import StoppedBySignal
 from kbert.training.phases import Phase, Plan
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_after_call, tensors
@@ -124,26 +124,6 @@ def test_moments_go_on_where_no_fresh_ones_are_asked_for():
     assert [[n for n, _ in plan.phases_from(step)] for step in (0, 6, 7, 20)] == [
         [0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [1, 2, 3, 4], [4],
     ]  # fmt: skip
-
-
-def test_a_phase_is_checked_as_a_run_of_its_own():
-    with pytest.raises(
-        ValueError, match=r"phases.1: num_warmup_steps=10 must lie between 0 and num_train_steps=5"
-    ):
-        dataclasses.replace(
-            CONFIG, phases=(PhaseConfig(), PhaseConfig(num_train_steps=5, num_warmup_steps=10))
-        )
-    assert from_dict(type(CONFIG), to_dict(CONFIG)) == CONFIG
-
-
-def test_an_override_reaches_into_a_phase(tmp_path):
-    import json
-
-    (tmp_path / "config.json").write_text(json.dumps(to_dict(CONFIG)))
-    changed = load_config(type(CONFIG), tmp_path / "config.json", ["phases.1.num_train_steps=7"])
-    assert changed.phase_configs[1].num_train_steps == 7
-    with pytest.raises(ValueError, match="there is no entry '2' in a list of length 2"):
-        load_config(type(CONFIG), tmp_path / "config.json", ["phases.2.num_train_steps=7"])
 
 
 def test_records_that_do_not_suit_the_phases_are_refused(short_records, records_dir, tmp_path):

@@ -197,11 +197,3 @@ def test_evaluation_counts_every_example_once(pretraining_run, records_dir):
         assert evaluate(batch_size, with_fill) == pytest.approx(expected, abs=1e-5)
     recorded = read_metrics(pretraining_run.metrics_file)[-1]
     assert expected == pytest.approx({name: recorded[name] for name in expected}, abs=1e-5)
-
-
-def test_config_of_a_run_can_be_passed_back(pretraining_run):
-    from kbert.config import PretrainingConfig, load_config
-
-    config = load_config(PretrainingConfig, pretraining_run.path / "config.json", vocab_size=22)
-    assert config == pretraining_run.config == tiny_pretraining_config()
-    assert dataclasses.is_dataclass(config)

@@ -1,9 +1,5 @@
 """The tokenizer with a memory against the one without: golden texts, random texts, after any other texts."""
 
-import gzip
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -14,8 +10,6 @@ from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization.texts import batches_of_texts, vocabulary_tokens
 from tfrecords_tools.corpus.chunk_tokenizer import ChunkTokenizer
-
-SHARED_DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
 def rows_of(tokenizer, lines):
@@ -38,25 +32,6 @@ def tokenizers(vocabularies):
         casing: (WordPieceTokenizer(vocabulary), ChunkTokenizer(vocabulary, max_chunks=50))
         for casing, vocabulary in vocabularies.items()
     }
-
-
-@pytest.mark.parametrize(
-    ("name", "do_lower_case"),
-    [("uncased", True), ("cased", False), ("multi_cased", False), ("chinese", True)],
-)
-def test_golden_ids_of_the_original_tokenizer(name, do_lower_case):
-    golden = SHARED_DATA / "golden" / "tokenization" / f"{name}.jsonl.gz"
-    if not golden.is_file():
-        pytest.skip(f"NOT CHECKED AGAINST THE ORIGINAL'S IDS: {golden} is not on this machine")
-    with gzip.open(golden, "rt", encoding="utf-8") as stream:
-        rows = [json.loads(line) for line in stream]
-    vocab_file = SHARED_DATA / "vocab" / f"bert_{name}" / "vocab.txt"
-    tokenizer = ChunkTokenizer(Vocabulary.from_file(vocab_file, do_lower_case))
-    texts = [row["text"].encode("utf-8", "ignore") for row in rows]
-    for _ in range(2):  # without and with memory
-        ids = [ids for start in range(0, len(texts), 500) for ids in rows_of(tokenizer, texts[start:][:500])]
-        different = [row["text"] for row, got in zip(rows, ids, strict=True) if got != row["ids"]]
-        assert (len(ids) > 700, different) == (True, [])
 
 
 # Few characters, so that chunks come back; bytes, so that half of a character may end a chunk.
@@ -111,15 +86,3 @@ def test_ids_take_two_bytes_as_long_as_they_fit(size, dtype):
     tokens = [*SPECIAL_TOKENS, *(f"w{number}" for number in range(size - 6)), "last"]
     pieces, lengths = ChunkTokenizer(Vocabulary(tokens, True))([b"w7 last"])
     assert pieces.dtype == dtype and pieces.tolist() == [12, size - 1] and lengths.tolist() == [2]
-
-
-def test_no_lines_and_empty_lines(vocabularies):
-    tokenizer = ChunkTokenizer(vocabularies[True])
-    pieces, lengths = tokenizer([])
-    assert (pieces.shape, lengths.shape, pieces.dtype) == ((0,), (0,), np.uint16)
-    assert rows_of(tokenizer, [b"", b"   ", b"\xc2\xa0"]) == [[], [], []]
-
-
-def test_a_memory_of_nothing_is_refused(vocabularies):
-    with pytest.raises(ValueError, match="max_chunks=0 must be at least 1"):
-        ChunkTokenizer(vocabularies[True], max_chunks=0)

@@ -1,6 +1,5 @@
 """Lines without their documents: whatever the units, the same lines as the documents hold."""
 
-import gzip
 import json
 
 import pytest
@@ -60,23 +59,9 @@ def test_objects_of_json_lines_give_the_lines_of_their_text(tmp_path, unit_bytes
     assert read(read_lines_of_unit, path, unit_bytes)[0] == [b"one", b"two", b"three"]
 
 
-def test_a_compressed_file_is_one_unit(tmp_path):
-    path = tmp_path / "a.txt.gz"
-    path.write_bytes(gzip.compress(b"one\n\n two\nthree"))
-    assert read(read_lines_of_unit, path, 3)[0] == [b"one", b"two", b"three"]
-
-
 def test_a_long_text_without_a_blank_line_comes_in_parts(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"a line of running text\n" * 100_000)
     (unit,) = plan_units([path], 1 << 30)
     sizes = [len(lines) for lines in read_lines_of_unit(unit, TextFormat(), Problems())]
     assert sum(sizes) == 100_000 and max(sizes) < 10_000
-
-
-def test_a_line_that_cannot_be_read_is_named_by_its_number_in_the_file(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"fine\n" * 20 + b"caf\xe9\nfine\n")
-    with pytest.raises(ValueError, match=r"a\.txt line 21 is not UTF-8 \(byte 0xe9\).*--errors=skip"):
-        for unit in plan_units([path], 30):
-            list(read_lines_of_unit(unit, TextFormat(), Problems()))

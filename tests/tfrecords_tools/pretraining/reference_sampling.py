@@ -1,7 +1,7 @@
 """The original's pretraining data in plain Python lists: the reference that the fast code is compared with.
 
 Written independently of tfrecords_tools, from the description of google-research/bert's
-create_pretraining_data.py. One `random.Random` makes all choices, in the original's order. The slow test
+create_pretraining_data.py. One `random.Random` makes all choices, in the original's order. The long test
 in test_create_pretraining_data.py shows that this reference, with the original's seed, gives exactly the
 original's statistics.
 """

@@ -47,10 +47,3 @@ def test_each_file_is_dealt_out_evenly_and_at_random(tmp_path):
         (bucket,) = [k for k in range(4) if 0 in read_bucket([tmp_path / "x.bin"], k, 4, np.uint16).pieces]
         first_of[bucket] += 1
     assert ((first_of - 500) ** 2 / 500).sum() < 40  # 3 degrees of freedom: p < 1e-8
-
-
-def test_split_texts_gives_first_and_second_texts_apart():
-    examples = Examples(np.arange(9, dtype=np.uint16), np.array([2, 1]), np.array([3, 3]), np.array([0, 1]))
-    (first, first_lengths), (second, second_lengths) = examples.split_texts()
-    assert first.tolist() == [0, 1, 5] and second.tolist() == [2, 3, 4, 6, 7, 8]
-    assert first_lengths.tolist() == [2, 1] and second_lengths.tolist() == [3, 3]

@@ -2,7 +2,6 @@ import random
 from collections import Counter
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -102,23 +101,6 @@ def test_truncation_takes_from_the_front_as_often_as_tossed_coins_do():
     assert ((fronts - expected) ** 2 / expected).sum() < 40
 
 
-def test_texts_fit_and_real_next_texts_follow_within_their_document():
-    documents = random_documents(random.Random(3), 20)
-    document_of = place_of_pieces(documents)
-    num_random = num_pairs = 0
-    for first, second, is_random in sampled(documents, 64, 0.1, 20, seed=3):
-        assert first and second and len(first) + len(second) + 3 <= 64
-        assert first == list(range(first[0], first[-1] + 1)), "a text is a run of pieces"
-        assert second == list(range(second[0], second[-1] + 1))
-        if is_random:
-            assert document_of[first[0]] != document_of[second[0]]
-        else:
-            assert document_of[first[0]] == document_of[second[0]] and first[-1] < second[0]
-        num_pairs += 1
-        num_random += is_random
-    assert 0.5 < num_random / num_pairs < 0.75  # one-sentence chunks are always random
-
-
 def place_of_pieces(documents):
     return {
         piece: number
@@ -144,41 +126,7 @@ def test_sentence_order_swaps_half_of_the_chunks_of_two_and_more():
     assert abs(swapped[1] - chunks / 2) < 5 * (chunks / 4) ** 0.5
 
 
-@pytest.mark.slow
-def test_random_texts_come_from_all_other_documents_alike():
-    documents = [[[10 * number + i] for i in range(3)] for number in range(8)]
-    partners = Counter()
-    for first, second, is_random in sampled(documents, 8, 0.0, 4_000, seed=6):
-        if is_random:
-            partners[first[0] // 10, second[0] // 10] += 1
-    assert len(partners) == 8 * 7
-    for document in range(8):
-        counts = np.array([partners[document, other] for other in range(8) if other != document])
-        expected = counts.sum() / 7
-        assert ((counts - expected) ** 2 / expected).sum() < 50  # 6 degrees of freedom: p < 1e-8
-
-
-def test_every_piece_of_the_corpus_is_reached():
-    documents = random_documents(random.Random(4), 10, most_sentences=8, longest_sentence=6)
-    everything = {piece for document in documents for sentence in document for piece in sentence}
-    seen = set()
-    for first, second, _ in sampled(documents, 64, 0.1, 20, seed=4):
-        seen.update(first, second)
-    assert seen == everything
-
-
 def test_a_sentence_of_a_million_pieces_takes_no_time():
     documents = [[list(range(1_000_000))], [[1_000_000]]]
     ((first, second, is_random), _) = sampled(documents, 64, 0.0, 1, seed=0)
     assert is_random and len(first) == 60 and second == [1_000_000]
-
-
-@pytest.mark.parametrize("sentence_order", [False, True])
-def test_the_same_state_gives_the_same_pairs(sentence_order):
-    documents = random_documents(random.Random(7), 5)
-    assert sampled(documents, 32, 0.1, 2, 1, sentence_order) == sampled(
-        documents, 32, 0.1, 2, 1, sentence_order
-    )
-    assert sampled(documents, 32, 0.1, 2, 1, sentence_order) != sampled(
-        documents, 32, 0.1, 2, 2, sentence_order
-    )

@@ -5,11 +5,10 @@ import pickle
 from collections import Counter
 
 import numpy as np
-import pytest
 
 from kbert.features import Feature, encoder_features, pretraining_features
 from tests.tfrecords_tools import small_corpus
-from tfrecords_tools.records.record_statistics import EXAMPLES_KEPT, MOST_PIECES_SHOWN, RecordStatistics
+from tfrecords_tools.records.record_statistics import EXAMPLES_KEPT, RecordStatistics
 
 VOCABULARY = small_corpus.vocabulary()
 LENGTH, PREDICTIONS = 16, 4
@@ -134,29 +133,6 @@ def test_parts_add_up_in_any_grouping():
             np.testing.assert_array_equal(received["input_ids"], expected["input_ids"])
 
 
-def test_counts_survive_a_file(tmp_path):
-    """What a run that goes on does: counts of finished shards are loaded and added."""
-    statistics = counted(random_batch(9))
-    np.savez(tmp_path / "counts.npz", **statistics.counts)
-    again = RecordStatistics(FEATURES, VOCABULARY)
-    with np.load(tmp_path / "counts.npz") as counts:
-        again.add(counts)
-        again.add(counts)
-    twice = counted(random_batch(9), random_batch(9))
-    assert again.to_json(VOCABULARY) == twice.to_json(VOCABULARY)
-
-
-def test_adding_does_not_change_what_was_added():
-    first, second = counted(random_batch(3)), counted(random_batch(3))
-    before = {name: counts.copy() for name, counts in second.counts.items()}
-    total = RecordStatistics(FEATURES, VOCABULARY)
-    for _ in range(2):
-        total.merge(second)
-        total.merge(first)
-    for name, counts in before.items():
-        np.testing.assert_array_equal(second.counts[name], counts)
-
-
 def test_records_without_masks_and_pairs():
     features = pretraining_features(LENGTH, PREDICTIONS, with_masks=False, with_next_sentence=False)
     batch = random_batch(50)
@@ -194,36 +170,3 @@ def test_labels_are_counted_once_a_text_however_many_windows_it_has():
     labelled = {"label_ids": np.array([1, 1, 1, 0, 1]), "window_numbers": np.array([0, 1, 2, 0, 0])}
     values = counted(batch | labelled, features=features).to_json(VOCABULARY)
     assert values["labels"] == [1, 2] and values["records"] == 5
-
-
-def test_an_example_may_have_several_sequences():
-    features = {name: Feature("int32", (2, 4)) for name in ("input_ids", "input_mask", "segment_ids")}
-    ids = np.array([[[2, 5, 6, 3], [2, 5, 3, 0]], [[2, 3, 0, 0], [2, 5, 6, 3]], [[2, 5, 6, 3], [2, 5, 6, 3]]])
-    batch = {"input_ids": ids, "input_mask": (ids > 0).astype(np.int32), "segment_ids": 0 * ids}
-    values = counted(batch, features=features).to_json(VOCABULARY)
-    assert (values["records"], values["sequences"]) == (3, 6)
-    assert values["lengths"] == [0, 0, 1, 1, 4]
-    assert values["fill_rate"] == round(21 / 24, 6)
-
-
-def test_no_records_are_no_division_by_zero():
-    values = RecordStatistics(FEATURES, VOCABULARY).to_json(VOCABULARY)
-    assert values["records"] == values["fill_rate"] == values["unknown_share"] == 0
-    assert values["frequent_pieces"] == [] and sum(values["masking"]["positions"]) == 0
-
-
-def test_only_the_most_frequent_pieces_are_named():
-    vocabulary = type(VOCABULARY)((*VOCABULARY.tokens, *(f"w{i}" for i in range(100))), True)
-    ids = np.arange(22, 22 + 60)[None, :]
-    batch = {"input_ids": ids, "input_mask": np.ones_like(ids), "segment_ids": np.zeros_like(ids)}
-    statistics = RecordStatistics(encoder_features(60), vocabulary)
-    statistics.update(batch)
-    pieces = statistics.to_json(vocabulary)["frequent_pieces"]
-    assert pieces == [[f"w{i}", 1] for i in range(MOST_PIECES_SHOWN)]
-
-
-def test_ids_of_another_vocabulary_are_refused():
-    batch = random_batch(3)
-    batch["input_ids"][1, 2] = 99
-    with pytest.raises(ValueError, match="input_ids hold 99, but the vocabulary has 22 pieces"):
-        counted(batch)

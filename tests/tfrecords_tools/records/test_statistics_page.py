@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from kbert.features import Feature, encoder_features, pretraining_features
-from kbert.manifest import read_manifest
 from tests.html_checks import read_page
 from tests.tfrecords_tools import small_corpus
 from tests.tfrecords_tools.records.test_record_statistics import LENGTH, PREDICTIONS, random_batch
 from tfrecords_tools.draw_statistics import draw_statistics
 from tfrecords_tools.records.record_statistics import RecordStatistics
 from tfrecords_tools.records.record_writer import RecordWriter
-from tfrecords_tools.records.statistics_page import write_statistics
 from tfrecords_tools.show_records import show_records
 
 VOCABULARY = small_corpus.vocabulary()
@@ -118,14 +116,6 @@ def test_examples_read_as_show_records_prints_them(write, capsys):
     assert len(re.findall("<mark", block)) == sum(line.count("->") for line in shown) > 0
 
 
-def test_sentence_order_has_words_of_its_own(write):
-    html = page_of(pretraining(write, settings={"pairing": "sentence_order"}))
-    assert "Sentence order" in parts_of(html) and "Next sentence" not in parts_of(html)
-    text = words_of(html)
-    assert "the two texts are swapped, or the second is a random one" in text
-    assert "follows the first" not in text
-
-
 def test_records_without_masks_and_pairs(write):
     html = page_of(pretraining(write, with_masks=False, with_next_sentence=False))
     assert parts_of(html) == ["Examples", "Lengths", "Pieces", "How they were made", "Files"]
@@ -146,20 +136,6 @@ def test_labels_have_names_and_the_best_constant_answer(write):
         assert words in text, words
     assert "label_ids 1: loud" in text
     assert "Length of the second text" not in text
-
-
-def test_lengths_are_told_in_numbers(write):
-    """Lengths 3, 4 and 3 of 8."""
-    text = words_of(page_of(labelled(write)))
-    for words in (
-        "41.7% of the places hold text",
-        "3.3 tokens on average",
-        "3 half are at most",
-        "4 95% are at most",
-        "0.0% at the full length of 8",
-        "25.00% unknown ([UNK])",
-    ):
-        assert words in text, words
 
 
 def test_all_text_is_escaped(write):
@@ -215,40 +191,3 @@ def test_statistics_that_do_not_fit_are_refused(write, content, sentence):
     with pytest.raises(ValueError, match=sentence):
         draw_statistics(directory)
     assert page_of(directory) == page
-
-
-def test_the_files_are_part_of_a_set_of_records(write):
-    directory = labelled(write)
-    assert read_manifest(labelled(write)) == read_manifest(directory)  # overwritten, so not foreign
-    assert sorted(path.name for path in directory.iterdir()) == [
-        "manifest.json",
-        "sequence_classification-00000-of-00002.tfrecord",
-        "sequence_classification-00001-of-00002.tfrecord",
-        "statistics.html",
-        "statistics.json",
-        "vocab.txt",
-    ]
-
-
-def test_counts_without_examples_take_them_from_the_shards(write):
-    """What a run that goes on has: counts from files, no examples in memory."""
-    directory = pretraining(write)
-    html = page_of(directory)
-    manifest = read_manifest(directory)
-    counted = RecordStatistics(manifest.features, VOCABULARY)
-    counted.update(random_batch(60))
-    without = RecordStatistics(manifest.features, VOCABULARY)
-    without.add(counted.counts)
-    write_statistics(directory, manifest, without)
-    # The first records of the first shard, which are numbers 0, 2, 4 and 6 of those that were written.
-    first, second = (
-        re.findall(r'record">(.*?)</div>', page, re.DOTALL) for page in (html, page_of(directory))
-    )
-    assert second[:2] == [first[0], first[2]] and len(second) == 4
-
-
-def test_no_records_at_all_make_a_page(write):
-    features = pretraining_features(LENGTH, PREDICTIONS)
-    empty = {name: values[:0] for name, values in random_batch(1).items()}
-    text = words_of(page_of(write(empty, features)))
-    assert "0 examples of up to 16 tokens" in text

@@ -27,9 +27,3 @@ def test_words_are_cut_as_the_tokenizer_does(beginnings, continuations, words):
     assert covered.num_words == 2 * len(different)
     assert covered.num_pieces == 2 * sum(map(len, rows))
     assert covered.num_unknown == 2 * rows.count(["[UNK]"])
-
-
-def test_a_piece_from_inside_a_word_is_cut_as_such():
-    matcher = GreedyMatcher(["ab", "##a", "##b"])
-    assert matcher("##ab") == ["##a", "##b"]
-    assert matcher("##abc") is None

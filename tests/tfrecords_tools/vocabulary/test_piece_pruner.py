@@ -32,10 +32,6 @@ def test_a_piece_that_nothing_can_replace_stays():
     assert prune_pieces(["xy", "abc", "ab"], 1, {"xy": 1, "abc": 50, "ab": 40}, ALPHABET) == ["xy"]
 
 
-def test_enough_room_drops_nothing():
-    assert prune_pieces(["##ef", "abc"], 2, {"abc": 5}, ALPHABET) == ["##ef", "abc"]
-
-
 def test_the_order_of_the_words_does_not_matter_and_all_words_stay_known():
     source = random.Random(3)
     words = ["".join(source.choices("abcdef", k=source.randint(2, 7))) for _ in range(200)]

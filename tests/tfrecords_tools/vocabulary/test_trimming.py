@@ -26,7 +26,7 @@ def random_case(seed):
     return tokens, Counter({letters(8): rng.randint(1, 9) for _ in range(40)})
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_every_word_of_the_corpus_keeps_its_pieces_and_no_other_piece_stays(seed):
     tokens, words = random_case(seed)
     kept = trim_pieces(tokens, SPECIAL, words)
@@ -40,7 +40,7 @@ def test_every_word_of_the_corpus_keeps_its_pieces_and_no_other_piece_stays(seed
     assert kept == [token for token in tokens if token in set(kept)]  # ids keep their order
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_rare_pieces_go_and_no_word_becomes_unknown(seed):
     tokens, words = random_case(seed)
     kept = set(trim_pieces(tokens, SPECIAL, words, min_count=12))

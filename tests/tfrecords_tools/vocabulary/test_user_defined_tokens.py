@@ -2,14 +2,11 @@
 
 import pytest
 
-from tfrecords_tools.vocabulary.user_defined_tokens import check_tokens, is_marker, read_tokens
+from tfrecords_tools.vocabulary.user_defined_tokens import check_tokens, read_tokens
 
 
-def test_a_list_is_separated_by_commas():
+def test_a_list_is_separated_by_commas_and_a_file_has_one_token_a_line(tmp_path):
     assert read_tokens(" covid19, ##itis ,,[E1]") == ["covid19", "##itis", "[E1]"]
-
-
-def test_a_file_has_one_token_a_line(tmp_path):
     path = tmp_path / "tokens.txt"
     path.write_text("covid19\n\n ##itis \r\n", encoding="utf-8")
     assert read_tokens(str(path)) == ["covid19", "##itis"]
@@ -57,7 +54,3 @@ def test_words_too_long_for_wordpiece_are_refused():
     check_tokens(["a" * 200], True)
     with pytest.raises(ValueError, match="has 201 characters"):
         check_tokens(["a" * 201], True)
-
-
-def test_markers_are_told_apart():
-    assert [is_marker(token) for token in ("[E1]", "[E]x", "E1", "[]", "[a b]")] == [True, *[False] * 4]

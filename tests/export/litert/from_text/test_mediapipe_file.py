@@ -7,9 +7,8 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 
 from export.litert.conversion import convert_to_litert
-from export.litert.file_ops import ops_of
-from export.litert.from_text.mediapipe_file import mediapipe_content
-from export.litert.from_text.model_metadata import IDENTIFIER, text_model_metadata
+from export.litert.flatbuffer import ops_of
+from export.litert.from_text.mediapipe_file import IDENTIFIER, mediapipe_content, model_metadata
 from export.litert.litert_model import LiteRTModel
 from kbert.tasks import TASKS
 from tests.kbert.inference.random_model import TEXTS, random_task_model
@@ -72,7 +71,7 @@ def test_equal_exports_are_equal_files(both):
 
 def test_names_stand_in_the_order_of_the_inputs():
     inputs = ["segment_ids", "input_ids", "input_mask"]
-    metadata = text_model_metadata("a model", inputs, "embedding", has_labels=False)
+    metadata = model_metadata("a model", inputs, "embedding", has_labels=False)
     assert metadata[4:8] == IDENTIFIER and b"labels.txt" not in metadata
     root = _table(metadata, 0)
     (graph,) = _tables(metadata, root, 3)

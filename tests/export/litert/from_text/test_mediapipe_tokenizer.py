@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer, words_of
-from export.litert.from_text.reasons import mediapipe_reasons
+from export.litert.from_text.reasons import MEDIAPIPE, reasons_of
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tests.kbert.tokenization import texts
@@ -37,11 +37,9 @@ CASES = [
 ]
 
 
-@pytest.fixture(scope="module", params=["\n", "\r\n"])
-def tokenizer(tmp_path_factory, request):
-    file = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
-    file.write_bytes("".join(piece + request.param for piece in PIECES).encode())
-    return MediaPipeTokenizer(file, 110)
+@pytest.fixture(scope="module")
+def tokenizer():
+    return MediaPipeTokenizer(Vocabulary(PIECES, True), 110)
 
 
 @pytest.mark.parametrize(("text", "words", "pieces", "why"), CASES)
@@ -52,7 +50,7 @@ def test_rules_by_hand(tokenizer, text, words, pieces, why):
     assert [PIECES[index] for index in rows["input_ids"][0] if index] == expected
     assert rows["input_mask"][0].tolist() == [1] * len(expected) + [0] * (110 - len(expected))
     assert not rows["segment_ids"].any()
-    assert why is None or mediapipe_reasons(text) == why
+    assert why is None or reasons_of(text, MEDIAPIPE) == why
 
 
 def test_a_long_text_is_cut_at_its_end(tokenizer):
@@ -75,14 +73,13 @@ def cleaned(text):
 
 
 @pytest.mark.slow  # looks at all of Unicode
-def test_a_cleaned_text_is_read_as_bert_reads_it(tmp_path):
+def test_a_cleaned_text_is_read_as_bert_reads_it():
     vocabulary = Vocabulary(sample_vocabulary(), True)
-    vocabulary.write(tmp_path / "vocab.txt")
     pool = texts.BREAKS + texts.INVISIBLE + texts.LETTERS + texts.MARKS + texts.PUNCTUATION + texts.EDGES
     pool = "".join(set(pool) - residue().uncased)
     rng = random.Random(3)
     drawn = ["".join(rng.choices(pool + "abc  ", k=rng.randrange(24))) for _ in range(1000)]
-    found = MediaPipeTokenizer(tmp_path / "vocab.txt", 32)(cleaned(text) for text in drawn)["input_ids"]
+    found = MediaPipeTokenizer(vocabulary, 32)([cleaned(text) for text in drawn])["input_ids"]
     expected = TextInputs(vocabulary, 32)(tf.constant(drawn))["input_ids"].numpy()
     assert [ascii(drawn[row]) for row in np.flatnonzero((found != expected).any(axis=1))] == []
     assert (expected > 4).sum() > 1000

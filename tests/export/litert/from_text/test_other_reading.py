@@ -1,18 +1,14 @@
 """Which texts another tokenizer reads otherwise, and what that does to answers, by hand."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from export.litert.comparison import answers_to
 from export.litert.comparison_data import FIXED_TEXTS, ComparisonData
-from export.litert.from_text.measured import Measured
 from export.litert.from_text.other_reading import (
     quality_of_reading,
     read_otherwise,
     rows_of_texts,
-    warn_of_other_reading,
 )
 from kbert.features import LABEL_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
@@ -20,6 +16,7 @@ from kbert.tasks import TASKS
 
 TASK = TASKS["sequence_classification"](("quiet", "loud"))
 TOKENS = ["[PAD]", "zero", "one", "two", "three", "other"]
+IS_B_OR_D = {"it is b": lambda text: text == "b", "it is d": lambda text: text == "d"}
 EXAMPLES = [LabelledText(text, None, "loud" if text in "bd" else "quiet") for text in "abcd"]
 
 
@@ -29,11 +26,10 @@ def inputs_of(ids):
 
 
 def rows(examples=None):
-    """Two batches, of three rows and of one, whose second id is one more than the number of the row."""
-    labels = np.array([0, 1, 0, 1], np.int32)
-    ids = np.array([[1, number + 1] for number in range(4)])
-    batches = [inputs_of(ids[part]) | {LABEL_FEATURE: labels[part]} for part in (slice(3), slice(3, 4))]
-    return ComparisonData("rows", batches, examples, None if examples is None else np.arange(4))
+    """Four rows, whose second id is one more than the number of the row."""
+    features = inputs_of([[1, number + 1] for number in range(4)])
+    features[LABEL_FEATURE] = np.array([0, 1, 0, 1], np.int32)
+    return ComparisonData("rows", features, examples, None if examples is None else np.arange(4))
 
 
 def read(texts):
@@ -57,21 +53,20 @@ def test_texts_read_otherwise_and_what_it_does():
     data = rows(EXAMPLES)
     texts = rows_of_texts(TASK, data)
     assert texts == [("a",), ("b",), ("c",), ("d",)]
-    reading = read_otherwise(read, texts, data, TOKENS, lambda text: [f"it is {text}"])
-    assert [one.tolist() for one in reading.changed] == [[False, True, False], [True]]
+    reading = read_otherwise("Somebody", read, texts, data, TOKENS, IS_B_OR_D)
+    assert reading.changed.tolist() == [False, True, False, True]
     assert (reading.report["num_texts"], reading.report["read_alike"]) == (4, 2)
     assert reading.report["read_otherwise"] == [
         {"place": 1, "text": "b", "reasons": ["it is b"], "expected": "one", "read": "other"},
         {"place": 3, "text": "d", "reasons": ["it is d"], "expected": "three", "read": "other"},
     ]
-    assert reading.data.batches[1]["input_ids"].tolist() == [[1, 5]]
-    assert LABEL_FEATURE in reading.data.batches[0]
+    assert reading.data.rows["input_ids"].tolist() == [[1, 1], [1, 5], [1, 3], [1, 5]]
+    assert reading.first_rows(2)["input_ids"].tolist() == [[1, 1], [1, 5]]
+    assert LABEL_FEATURE in reading.data.rows
 
     model = Model()
     exact = answers_to(TASK, model.answer_ids, data)
-    measured = Measured(Path("model_float16.tflite"), "float16", model, exact, exact)
-    quality = quality_of_reading(TASK, measured, reading)
-    assert measured.beside("text").name == "text_float16.tflite"
+    quality = quality_of_reading(TASK, model, reading, exact, exact)
     assert model.rows == 4 + 2, "rows that are read alike are not asked again"
     # Ids 1, 2, 3, 4 have the labels 1, 0, 1, 0; read as 5, rows 1 and 3 have label 1, which is right.
     assert quality["agreement"] == 0.5 and quality["metrics"]["accuracy"] == 0.5
@@ -81,32 +76,25 @@ def test_of_vectors_each_text_is_a_row():
     task = TASKS["cosine_similarity"]("mean", True)
     batch = {name: np.stack([value, value], axis=1) for name, value in inputs_of([[1, 1], [1, 3]]).items()}
     alone = [(text,) for text in FIXED_TEXTS[:4]]
-    data = ComparisonData("rows", [batch], None, None, alone)
+    data = ComparisonData("rows", batch, texts=alone)
     assert rows_of_texts(task, data) == alone
     other = inputs_of([[1, 1], [1, 1], [1, 3], [2, 3]])
-    reading = read_otherwise(lambda texts: other, [(one,) for one in "aacd"], data, TOKENS, list)
-    assert reading.data.batches[0]["input_ids"].tolist() == [[[1, 1], [1, 1]], [[1, 3], [2, 3]]]
-    assert reading.changed[0].tolist() == [False, False, False, True]
+    reading = read_otherwise("x", lambda texts: other, [(one,) for one in "aacd"], data, TOKENS, {})
+    assert reading.data.rows["input_ids"].tolist() == [[[1, 1], [1, 1]], [[1, 3], [2, 3]]]
+    assert reading.changed.tolist() == [False, False, False, True]
     (listed,) = reading.report["read_otherwise"]
     assert (listed["place"], listed["expected"], listed["read"]) == (3, "zero", "one")
 
 
 def test_a_warning_says_how_many_and_why(caplog):
     rows_of = [(one,) for one in "abcd"]
-    reading = read_otherwise(read, rows_of, rows(), TOKENS, lambda text: ["common", f"it is {text}"])
+    reading = read_otherwise("Somebody", read, rows_of, rows(), TOKENS, {"common": bool} | IS_B_OR_D)
     assert list(reading.report["reasons"].items()) == [("common", 2), ("it is b", 1), ("it is d", 1)]
-    warn_of_other_reading("Somebody", reading)
     (record,) = caplog.records
     assert record.getMessage().startswith("Somebody reads 2 of 4 texts otherwise than the model was trained")
     assert "(2: common; 1: it is b; 1: it is d)" in record.getMessage()
-    same = inputs_of(rows().batches[0]["input_ids"])
-    alike = read_otherwise(lambda texts: same, rows_of[:3], _first(), TOKENS, list)
-    warn_of_other_reading("Somebody", alike)
+    read_otherwise("Somebody", lambda texts: rows().rows, rows_of, rows(), TOKENS, {})
     assert len(caplog.records) == 1
-
-
-def _first():
-    return rows()._replace(batches=rows().batches[:1])
 
 
 def test_pairs_make_one_row_each_where_the_task_says_so():
@@ -114,7 +102,7 @@ def test_pairs_make_one_row_each_where_the_task_says_so():
     in_pairs = TASKS["sequence_classification"](("quiet", "loud"), takes_pairs=True)
     assert rows_of_texts(in_pairs, rows(pairs)) == [("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")]
     texts = rows_of_texts(in_pairs, rows(pairs))
-    reading = read_otherwise(lambda texts: inputs_of([[1, 1]] * len(texts)), texts, rows(), TOKENS, list)
+    reading = read_otherwise("x", lambda texts: inputs_of([[1, 1]] * 4), texts, rows(), TOKENS, {})
     assert [one["text"] for one in reading.report["read_otherwise"]] == ["b | B", "c | C", "d | D"]
     with pytest.raises(ValueError, match="rows has 8 texts for 4 rows, expected 4: .* is made of text."):
         rows_of_texts(TASK, rows(pairs))

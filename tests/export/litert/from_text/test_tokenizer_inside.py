@@ -5,11 +5,14 @@ import pytest
 import tensorflow as tf
 
 from export.litert.conversion import convert_to_litert
-from export.litert.file_ops import checked_ops
-from export.litert.from_text.reasons import reasons_inside
-from export.litert.from_text.text_conversion import convert_with_tokenizer
-from export.litert.from_text.text_litert_model import TextLiteRTModel
-from export.litert.from_text.tokenizer_inside import CUSTOM_OPS, TokenizerInside
+from export.litert.flatbuffer import checked_ops
+from export.litert.from_text.reasons import INSIDE_CASED, INSIDE_UNCASED, reasons_of
+from export.litert.from_text.tokenizer_inside import (
+    CUSTOM_OPS,
+    TextLiteRTModel,
+    TokenizerInside,
+    convert_with_tokenizer,
+)
 from export.litert.litert_model import LiteRTModel
 from kbert.features import ENCODER_INPUTS
 from kbert.tasks import TASKS
@@ -47,7 +50,7 @@ def echo(input_ids, input_mask, segment_ids):
 def echo_file(vocabulary, inputs, folder):
     """A file that answers with the ids of its tokenizer."""
     content = convert_with_tokenizer(
-        Signature(ids_inputs(), echo), inputs, TokenizerInside(vocabulary, LENGTH), "float32", LENGTH
+        Signature(ids_inputs(), echo), inputs, TokenizerInside(vocabulary, LENGTH), "float32"
     )
     path = folder / "echo.tflite"
     path.write_bytes(content)
@@ -77,7 +80,8 @@ def test_ids_are_those_of_bert_but_for_what_is_folded_or_split(tmp_path, do_lowe
     tokenizer = TokenizerInside(vocabulary, LENGTH)  # which says so in reports, by TensorFlow's kernels
     rows = tokenizer(tf.constant(others))
     np.testing.assert_array_equal(found, np.stack([rows[name] for name in ENCODER_INPUTS], axis=1))
-    assert [reasons_inside(text, do_lower_case) for text in others] == (
+    table = INSIDE_UNCASED if do_lower_case else INSIDE_CASED
+    assert [reasons_of(text, table) for text in others] == (
         list(OTHERS.values()) if do_lower_case else [[CONTROLS]] * 2
     )
 
@@ -102,7 +106,7 @@ def test_answers_are_those_of_the_file_that_takes_ids(classifier, tmp_path, quan
     tokenizer = TokenizerInside(classifier.vocabulary, LENGTH)
     contents = {
         "ids": convert_to_litert(signature, [LENGTH], quantization),
-        "text": convert_with_tokenizer(signature, ("text",), tokenizer, quantization, LENGTH),
+        "text": convert_with_tokenizer(signature, ("text",), tokenizer, quantization),
     }
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)

@@ -23,7 +23,7 @@ from export.server.composition import Server, ServerOptions
 from export.server.models.model_settings import ModelSettings, read_config_file, settings_of
 from export.server.models.served_model import ServedModel
 from export.server.models.warmup import MAX_RECORDS
-from kbert.activity import told_when_silent
+from kbert.cli.progress import told_when_silent
 from tests.export.server.asked_model import save_asked_model
 from tests.export.server.asking import MODEL, Asked, request_of, wait_until
 
@@ -217,7 +217,7 @@ def test_a_person_who_waits_is_told_of_the_warm_up(asked_model_dir, tmp_path, se
     monkeypatch.setattr(composition, "replay", slowly)
     shutil.copytree(asked_model_dir, tmp_path / "7")
     end = time.monotonic() + 120
-    with told_when_silent(0.05):
+    with told_when_silent("kbert serve", 0.05):
         serve(tmp_path)
     assert any(
         record.getMessage().startswith(f"{MODEL} version 7: warm-up requests") for record in caplog.records

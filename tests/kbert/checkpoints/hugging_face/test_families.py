@@ -229,5 +229,5 @@ def test_a_missing_projection_is_named(electra):
     tensors = load_file(electra / "model.safetensors")
     del tensors["embeddings_project.bias"]
     foreign_files.write_safetensors(electra / "model.safetensors", tensors)
-    with pytest.raises(ValueError, match="for 1 variables of an ElectraModel: embeddings_project.bias"):
+    with pytest.raises(ValueError, match="for 1 variables of ElectraModel: embeddings_project.bias"):
         read_checkpoint(electra)

@@ -330,7 +330,7 @@ WRONG = {
     ),
     "another class": (
         lambda folder: edit_config(folder, architectures=["RobertaModel"]),
-        "config.json is a RobertaModel, which kbert has no model for; it reads BertModel, BertFor",
+        "config.json is of class RobertaModel, which kbert has no model for; it reads BertModel, BertFor",
     ),
     "another model type": (
         lambda folder: edit_config(folder, architectures=None, model_type="roberta"),
@@ -363,11 +363,11 @@ WRONG = {
     ),
     "missing layer": (
         lambda folder: lose(folder, "encoder.layer.1."),
-        r"for 16 variables of a BertModel: encoder.layer.1.attention.self.query.weight, .* and 12 more; use",
+        r"for 16 variables of BertModel: encoder.layer.1.attention.self.query.weight, .* and 12 more; use",
     ),
     "one layer too many": (
         lambda folder: edit_config(folder, num_hidden_layers=1),
-        r"holds 16 tensors that a BertModel does not have: encoder.layer.1.* and 12 more; if they are not",
+        r"holds 16 tensors that BertModel does not have: encoder.layer.1.* and 12 more; if they are not",
     ),
     "swapped shapes": (
         lambda folder: exchange(folder, "intermediate.dense.weight", "output.dense.weight"),
@@ -392,7 +392,7 @@ WRONG = {
     ),
     "a stranger": (
         lambda folder: add(folder, "adapter.weight", np.zeros(8, np.float32)),
-        "holds 1 tensors that a BertModel does not have: adapter.weight; if they are not needed, pass "
+        "holds 1 tensors that BertModel does not have: adapter.weight; if they are not needed, pass "
         "--allow_unmatched with their names",
     ),
     "no vocabulary": (
@@ -504,7 +504,7 @@ def test_names_that_are_allowed_are_left_out_loudly(folder, weights):
 
     lose(folder, "pooler")
     with pytest.raises(
-        ValueError, match="for 2 variables of a BertModel: pooler.dense.weight, pooler.dense.bias"
+        ValueError, match="for 2 variables of BertModel: pooler.dense.weight, pooler.dense.bias"
     ):
         read_checkpoint(folder)
     checkpoint = read_checkpoint(folder, allow_unmatched="pooler.*")
@@ -701,7 +701,7 @@ def test_special_tokens_of_the_older_file(folder):
 
 def test_tokenizers_that_contradict_the_folder(folder):
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json() | {"model": {"type": "BPE"}}))
-    with pytest.raises(ValueError, match="tokenizer.json is a BPE tokenizer; kbert's is WordPiece"):
+    with pytest.raises(ValueError, match="tokenizer.json is a tokenizer of type BPE; kbert's is WordPiece"):
         read_checkpoint(folder)
     other = tokenizer_json()
     other["model"]["vocab"] = {token: i for i, token in enumerate(reversed(foreign_files.TOKENS))}

@@ -236,7 +236,7 @@ def test_what_is_no_name(name):
 
 def test_without_the_package_the_sentence_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(ValueError, match="hf://org/model needs the package hug.*: pip install hug"):
+    with pytest.raises(ValueError, match="hf://org/model needs huggingface_hub, .*: pip install hug"):
         read_checkpoint("hf://org/model")
 
 

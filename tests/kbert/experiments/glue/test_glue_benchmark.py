@@ -7,17 +7,17 @@ import signal
 
 import pytest
 
+from kbert.cli.signals import StoppedBySignal
 from kbert.experiments import seeds as seeds_module
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.glue.glue_benchmark import GluePlaces, GlueSettings, run_glue
-from kbert.inference.answers import answers
 from kbert.reports.glue_report import glue_table
 from kbert.runs.run_directory import RunDirectory
-from kbert.stop_signal import StoppedBySignal
 from kbert.training.training_state import TrainingState
 from tests import warm_processes
 from tests.html_checks import Balanced
 from tests.kbert.experiments.glue import small_glue
+from tests.kbert.inference.answering import answers
 
 pytestmark = pytest.mark.slow  # several trainings
 TINY = (

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kbert.features import Feature, encoder_features
+from kbert.features import encoder_features
 from kbert.input_pipelines.records import record_reader
 from kbert.input_pipelines.records.length_buckets import LengthBuckets
 from tests.kbert.input_pipelines.records import small_records
@@ -45,8 +45,8 @@ def test_every_example_once_an_epoch_in_a_batch_of_its_length(records):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start_batch", [9, 24])
-def test_buckets_resume_at_any_batch(records, start_batch):
+def test_buckets_resume_at_any_batch(records):
+    start_batch = 17
     directory, manifest, _ = records
     resumed = list(batches_of(directory, manifest, start_batch * 6).take(12))
     uninterrupted = list(batches_of(directory, manifest).skip(start_batch).take(12))
@@ -55,43 +55,12 @@ def test_buckets_resume_at_any_batch(records, start_batch):
             np.testing.assert_array_equal(one[name], other[name], err_msg=name)
 
 
-def test_a_bucket_may_have_a_size_of_its_own(records):
-    directory, manifest, _ = records
-    shapes = {
-        tuple(b["input_ids"].shape) for b in batches_of(directory, manifest, length_buckets={18: 5}).take(12)
-    }
-    assert (5, 18) in shapes and (6, LENGTH) in shapes
-
-
-def test_labels_of_every_token_are_cut_with_them_and_several_texts_count_by_the_longest():
-    features = encoder_features(16) | {
-        "label_ids": Feature("int32", (16,)),
-        "weight": Feature("float32", (1,)),
-    }
-    buckets = LengthBuckets((4, 8), features, 3)
-    assert buckets.batch_sizes == {4: 12, 8: 6, 16: 3}
-    batch = {name: np.zeros((2, *feature.shape), feature.dtype) for name, feature in features.items()}
-    batch["input_mask"][1, :7] = 1
-    trimmed = buckets._trim(batch)
-    assert {name: tuple(value.shape) for name, value in trimmed.items()} == {
-        **{name: (2, 8) for name in ("input_ids", "input_mask", "segment_ids", "label_ids")},
-        "weight": (2, 1),
-    }
-
-    choices = {name: Feature("int32", (4, 16)) for name in encoder_features(16)}
-    buckets = LengthBuckets((4, 8), choices, 3)
-    batch = {name: np.zeros((2, 4, 16), np.int32) for name in choices}
-    batch["input_mask"][0, 3, :5] = 1
-    assert buckets._trim(batch)["input_ids"].shape == (2, 4, 8)
-
-
 @pytest.mark.parametrize(
     ("lengths", "sentence"),
     [
         ((8, 8), r"length_buckets=\[8, 8\] must be ascending lengths, for example 32,64,96,128"),
         ((0, 8), "must be ascending lengths"),
         ((8, 32), "goes beyond max_seq_length=16 of the records"),
-        ({8: 0}, r"the batch sizes of length_buckets, \{8: 0, 16: 3\}, must be at least 1"),
     ],
 )
 def test_lengths_that_make_no_buckets_are_refused(lengths, sentence):

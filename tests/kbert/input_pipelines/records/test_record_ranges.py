@@ -18,18 +18,11 @@ SIZE, LENGTH = len(small_records.VOCABULARY), small_records.LENGTH
 LABELS = ["no", "yes"]
 WRONG = {
     "a piece beyond the vocabulary": ("input_ids", SIZE, f"holds {SIZE}, expected 0 to {SIZE - 1}"),
-    "a negative piece": ("input_ids", -1, f"holds -1, expected 0 to {SIZE - 1}"),
     "a piece that int32 would turn around": ("input_ids", (1 << 32) + 7, "holds 4294967303, expected 0 to"),
     "a mask of two": ("input_mask", 2, "holds 2, expected 0 to 1"),
-    "a third segment": ("segment_ids", 2, "holds 2, expected 0 to 1"),
     "a place outside the row": ("masked_lm_positions", LENGTH, f"holds {LENGTH}, expected 0 to {LENGTH - 1}"),
-    "a place before the row": ("masked_lm_positions", -1, "holds -1, expected 0 to"),
-    "an answer beyond the vocabulary": ("masked_lm_ids", SIZE + 5, f"holds {SIZE + 5}, expected 0 to"),
     "a weight that is no number": ("masked_lm_weights", float("nan"), "holds a number that is not finite"),
-    "an endless weight": ("masked_lm_weights", float("inf"), "holds a number that is not finite"),
-    "a third relation of texts": ("next_sentence_labels", 2, "holds 2, expected 0 to 1"),
     "a label without a name": ("label_ids", 2, "holds 2, expected 0 to 1"),
-    "a negative label": ("label_ids", -1, "holds -1, expected 0 to 1"),
     "another feature beyond int32": (
         small_records.NUMBERS,
         1 << 31,
@@ -89,8 +82,8 @@ def test_a_number_out_of_its_range_stops_the_reading(write, wrong):
         draw_statistics(directory, recount=True)
 
 
-@pytest.mark.parametrize("value", [-1, SIZE])
-def test_records_that_are_masked_while_they_are_read_are_checked_before(write, value):
+def test_records_that_are_masked_while_they_are_read_are_checked_before(write):
+    value = -1
     directory, manifest = write("input_ids", value, with_masks=False)
     with (
         pytest.raises(ValueError, match=f"record 2: input_ids holds {value}, expected"),
@@ -110,12 +103,6 @@ def test_a_record_that_lacks_a_feature_is_named(write):
         record_reader.naming_damaged_records((directory, asking_more)),
     ):
         list(record_reader.evaluation_batches(directory, asking_more, 4))
-
-
-def test_sound_records_pass(write):
-    directory, manifest = write()
-    with record_reader.naming_damaged_records((directory, manifest)):
-        assert len(list(record_reader.evaluation_batches(directory, manifest, 4))) == 3
 
 
 def test_a_label_for_every_token_may_be_below_zero_where_none_is_asked_for():

@@ -1,16 +1,12 @@
 """What reading promises: every record once an epoch, the same batches again, fixed shapes, fair shares."""
 
-import json
-
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines.masking import PieceMasker
 from kbert.input_pipelines.records import record_reader
 from kbert.input_pipelines.records.record_shares import Share
-from tests import warm_processes
 from tests.kbert.input_pipelines.records import small_records
 
 SIZES = (9, 2, 14, 0, 12)
@@ -53,20 +49,7 @@ def test_batches_hold_what_was_written(tmp_path, suffix):
     assert sorted(numbers(training, 1)) == list(range(11))
 
 
-def test_plain_and_compressed_shards_may_lie_side_by_side(tmp_path):
-    plain, _ = small_records.write(tmp_path / "records", (5, 6))
-    packed, _ = small_records.write(tmp_path / "packed", (5, 6), suffix=".gz")
-    shards = (plain.shards[0], packed.shards[1])
-    (tmp_path / "packed" / shards[1].file).rename(tmp_path / "records" / shards[1].file)
-    mixed = plain.__class__(**vars(plain) | {"shards": shards})
-    assert numbers(record_reader.evaluation_batches(tmp_path / "records", mixed, 4)) == list(range(11))
-    assert sorted(numbers(record_reader.training_batches(tmp_path / "records", mixed, 11, 1), 1)) == list(
-        range(11)
-    )
-
-
-@pytest.mark.parametrize("with_masks", [True, False])
-@pytest.mark.parametrize("share", [Share(), Share(2, 1)])
+@pytest.mark.parametrize(("with_masks", "share"), [(True, Share()), (False, Share(2, 1))])
 def test_all_shapes_are_fixed_for_xla(tmp_path, with_masks, share):
     manifest, _ = small_records.write(tmp_path / "records", SIZES, with_masks=with_masks)
     training = record_reader.training_batches(tmp_path / "records", manifest, 8, seed=1, share=share)
@@ -86,9 +69,9 @@ def test_all_shapes_are_fixed_for_xla(tmp_path, with_masks, share):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [2, 7])
-def test_every_record_is_in_one_share_once_an_epoch(records, number):
-    """Fewer and more pipelines than shards."""
+def test_every_record_is_in_one_share_once_an_epoch(records):
+    """More pipelines than shards."""
+    number = 7
     directory, manifest, _ = records
     shares, sizes = [], []
     for index in range(number):
@@ -102,9 +85,9 @@ def test_every_record_is_in_one_share_once_an_epoch(records, number):
     assert max(sizes) - min(sizes) <= 1
 
 
-@pytest.mark.parametrize("start_batch", [5, 20])
-def test_a_share_resumes_where_it_was(records, start_batch):
+def test_a_share_resumes_where_it_was(records):
     directory, manifest, _ = records
+    start_batch = 20
 
     def batches(start_example):
         return record_reader.training_batches(directory, manifest, 6, 1, start_example, share=Share(3, 1))
@@ -112,19 +95,8 @@ def test_a_share_resumes_where_it_was(records, start_batch):
     assert_same_batches(batches(start_batch * 6).take(8), batches(0).skip(start_batch).take(8))
 
 
-def test_shares_differ_by_their_contexts_fields_alone(records):
-    """What tf.distribute hands to a worker's input function does as a share."""
-    directory, manifest, _ = records
-    context = tf.distribute.InputContext(num_input_pipelines=2, input_pipeline_id=1)
-    both = [
-        record_reader.training_batches(directory, manifest, 4, 1, share=share).take(5)
-        for share in (context, Share(2, 1))
-    ]
-    assert_same_batches(*both)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "batch_size"), [(2, 8), (7, 7), (40, 40)])
+@pytest.mark.parametrize(("number", "batch_size"), [(2, 8), (40, 40)])
 def test_evaluating_shares_take_the_same_number_of_steps_and_count_every_record_once(
     records, number, batch_size
 ):
@@ -198,9 +170,9 @@ def test_records_without_masks_are_masked_anew_in_every_epoch(unmasked):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start_example", [8, 7 * 8])
-def test_a_resumed_run_sees_the_very_same_masks(unmasked, start_example):
+def test_a_resumed_run_sees_the_very_same_masks(unmasked):
     directory, manifest, _ = unmasked
+    start_example = 7 * 8
 
     def batches(start):
         return record_reader.training_batches(directory, manifest, 8, 5, start)
@@ -251,10 +223,7 @@ def test_pipelines_do_not_share_their_masks(unmasked):
     assert (first["masked_lm_positions"].numpy() != second["masked_lm_positions"].numpy()).any()
 
 
-@pytest.mark.parametrize("batch_size", [5, 500])
-def test_an_evaluation_has_the_same_masks_every_time_and_with_every_batch_size(
-    unmasked, batch_size, monkeypatch
-):
+def test_an_evaluation_has_the_same_masks_every_time_and_with_every_batch_size(unmasked, monkeypatch):
     directory, manifest, columns = unmasked
     monkeypatch.setattr(record_reader, "_PARSED_AT_ONCE", 16)  # several at once, of NUMBER records
 
@@ -269,17 +238,7 @@ def test_an_evaluation_has_the_same_masks_every_time_and_with_every_batch_size(
     expected = arrays(7, False)
     assert expected[small_records.NUMBERS][:, 0].tolist() == list(range(NUMBER))
     for with_fill in (False, True):
-        received = arrays(batch_size, with_fill)
+        received = arrays(5, with_fill)
         for name, value in expected.items():
             np.testing.assert_array_equal(received[name], value, err_msg=name)
     assert len({tuple(row) for row in expected["masked_lm_positions"].tolist()}) > NUMBER // 2
-
-
-@pytest.mark.slow
-def test_replicas_and_xla_take_masked_batches():
-    """A mirrored strategy over two CPU devices, in a process of its own."""
-    result = warm_processes.run_script("tests.kbert.input_pipelines.records.mirrored_masks")
-    assert result.returncode == 0, result.stderr
-    answer = json.loads(result.stdout)
-    assert answer["shapes"] == [[4, small_records.LENGTH], [4, small_records.LENGTH]]
-    assert answer["both_halves_are_the_batch"] and answer["compiled_sum_is_right"]

@@ -25,10 +25,8 @@ def test_a_swapped_file_is_refused_with_both_fingerprints(tmp_path):
     swapped.write(tmp_path / "vocab.txt")
     with pytest.raises(ValueError) as error:
         read_vocabulary(tmp_path, manifest_of(vocabulary))
-    assert str(error.value) == (
-        f"{tmp_path}/vocab.txt (fingerprint {swapped.fingerprint}) is not the vocabulary the records "
-        f"were made with (fingerprint {vocabulary.fingerprint}); make the records again."
-    )
+    facts = (f"{tmp_path}/vocab.txt", swapped.fingerprint, vocabulary.fingerprint, "make the records again")
+    assert all(fact in str(error.value) for fact in facts)
 
 
 def test_records_of_another_vocabulary_are_refused_with_both_fingerprints():
@@ -36,8 +34,9 @@ def test_records_of_another_vocabulary_are_refused_with_both_fingerprints():
     require_vocabulary("records", manifest_of(vocabulary), "runs/a", vocabulary.describe())
     with pytest.raises(ValueError) as error:
         require_vocabulary("records", manifest_of(cased), "runs/a", vocabulary.describe())
-    assert str(error.value) == (
-        "records was not made with the vocabulary of runs/a: its fingerprint is "
-        f"{cased.fingerprint} (22 pieces, cased), expected {vocabulary.fingerprint} "
-        "(22 pieces, lower-casing); make the records again with its vocab.txt and casing."
+    facts = (
+        "runs/a",
+        f"{cased.fingerprint} (22 pieces, cased)",
+        f"{vocabulary.fingerprint} (22 pieces, lower",
     )
+    assert all(fact in str(error.value) for fact in facts)

@@ -73,8 +73,3 @@ def test_a_setting_that_changes_no_row_may_differ(records):
     directory = records("twice", times=2)
     ours = Shouting(times=2, label_smoothing=0.1)
     assert LabelledRecords(directory, Shouted, MAX_SEQ_LENGTH, settings=ours).num_examples == 6
-
-
-def test_an_unknown_setting_is_named(records):
-    with pytest.raises(ValueError, match="unknown key 'tims' for Shouting. Did you mean 'times'"):
-        records("records", tims=2)

@@ -4,15 +4,12 @@ import itertools
 import os
 import random
 import sys
-import tomllib
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import LabelledText, read_rows, stream_records, stream_rows
-from kbert.input_pipelines.tables.table_rows import REQUIREMENT
 from kbert.tasks import TASKS
 from tests.kbert.input_pipelines.tables.written_tables import (
     every_kind,
@@ -105,13 +102,6 @@ def test_texts_of_any_arrow_type(tmp_path, column):
     ]
 
 
-def test_decimals_are_numbers(tmp_path):
-    scores = pa.array([1.5, 2.25, 0.0]).cast(pa.decimal128(5, 2))
-    path = write_parquet(tmp_path / "a.parquet", pa.table({"text": ["a", "b", "c"], "label": scores}))
-    read = TASKS["sequence_regression"].read_examples
-    assert [one.label for one in read(path, TEXT)] == [1.5, 2.25, 0.0]
-
-
 def test_integers_with_names_in_the_schema_are_these_names(tmp_path):
     table = with_features(pa.table({"text": ["a", "b", "c"], "label": [1, 0, 1]}), NAMES)
     for kind, path in every_kind(tmp_path, table).items():
@@ -143,19 +133,6 @@ def test_a_class_without_a_name_is_told_by_its_row(tmp_path, classes, message):
         read_rows(path, TEXT)
     assert message in str(error.value)
     assert len(read_rows(path, TEXT, with_labels=False)) == 3
-
-
-@pytest.mark.parametrize(
-    "content", [b"{", b"[]", b'{"info": {"features": []}}', b'{"info": {"features": 3}}']
-)
-def test_features_that_cannot_be_read_name_the_file_or_name_no_classes(tmp_path, content):
-    table = pa.table({"text": ["a"], "label": ["x"]}).replace_schema_metadata({b"huggingface": content})
-    path = write_parquet(tmp_path / "a.parquet", table)
-    if content in (b"[]", b'{"info": {"features": []}}'):
-        assert read_rows(path, TEXT) == [LabelledText("a", None, "x")]
-        return
-    with pytest.raises(ValueError, match="a.parquet: the features in its schema "):
-        read_rows(path, TEXT)
 
 
 def test_only_the_columns_of_the_config_are_read(tmp_path):
@@ -190,13 +167,6 @@ def test_what_is_wrong_is_named_with_file_and_row(tmp_path, case):
     with pytest.raises(ValueError) as error:
         read_rows(write_parquet(tmp_path / "a.parquet", pa.table(columns)), TEXT)
     assert message in str(error.value)
-
-
-def test_a_column_twice(tmp_path):
-    table = pa.Table.from_arrays([pa.array(["a"])] * 3, names=["text", "text", "label"])
-    path = write_stream(tmp_path / "a.arrow", table)
-    with pytest.raises(ValueError, match="a.arrow has 2 columns 'text'; its columns are"):
-        read_rows(path, TEXT)
 
 
 def test_rows_are_counted_in_each_file_across_batches(tmp_path):
@@ -248,13 +218,10 @@ def test_rows_are_read_as_they_are_asked_for(tmp_path):
         next(rows)
 
 
-def test_a_missing_package_is_named_with_the_version_of_the_extra(tmp_path, monkeypatch):
+def test_a_missing_package_is_named(tmp_path, monkeypatch):
     path = write_parquet(tmp_path / "a.parquet", pa.table({"text": ["a"], "label": ["x"]}))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(
-        ValueError, match=r"a.parquet is a table, which needs a package: pip install pyarrow=="
+        ValueError, match="a.parquet is a table, which needs pyarrow, .*: pip install pyarrow=="
     ):
         read_rows(path, TEXT)
-    project = Path(__file__).resolve().parents[4] / "pyproject.toml"
-    extras = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert extras["tables"] == [REQUIREMENT]

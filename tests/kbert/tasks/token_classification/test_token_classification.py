@@ -17,7 +17,6 @@ from kbert.config import DatasetConfig, OptimizerConfig, to_dict
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.inference.answers import answers
 from kbert.inference.loaded_model import LoadedModel
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
@@ -25,6 +24,7 @@ from kbert.tasks.task import Predictions
 from kbert.tasks.token_classification import TokenClassification
 from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config
+from tests.kbert.inference.answering import answers
 from tests.kbert.tasks.token_classification.small_conll import write_conll
 from tests.kbert.test_encoder import randomize
 from tests.made_once import made_once

@@ -9,7 +9,7 @@ losses, gradient norms, an evaluation before the training, and the weights after
 import json
 import sys
 
-import kbert.command_line  # noqa: F401  a quiet start
+from kbert.cli import quiet_tensorflow  # noqa: F401
 from kbert.training.devices.distribution import make_strategy
 
 STEPS, ROWS, TEXTS, LENGTH = 3, 8, 3, 6

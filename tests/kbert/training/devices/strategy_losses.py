@@ -9,7 +9,7 @@ name -> arguments of `SmallTraining`, and `num_steps`. With several workers, eac
 import json
 import sys
 
-import kbert.command_line  # noqa: F401  a quiet start
+from kbert.cli import quiet_tensorflow  # noqa: F401
 from kbert.training.devices.distribution import is_chief, make_strategy, wait_for_all
 
 IN_PARTS = {"gradient_accumulation_steps": 2, "all_reduce_dtype": "bfloat16"}

@@ -7,13 +7,13 @@ import pytest
 
 from tests.kbert.training.devices.worker_processes import run_workers
 
+pytestmark = [pytest.mark.slow, pytest.mark.long]
+
 PROGRAM = "tests.kbert.training.devices.coupled_losses"
 CASES = {"float32": {}, "XLA": {"jit_compile": True}, "float16": {"dtype": "mixed_float16"}}
 
 
-@pytest.fixture(
-    scope="module", params=["float32", *(pytest.param(c, marks=pytest.mark.long) for c in ("XLA", "float16"))]
-)
+@pytest.fixture(scope="module", params=CASES)
 def answers(request):
     """(case, what the training on two replicas said, what that on one device said)."""
     (answer,) = run_workers(1, PROGRAM, json.dumps({request.param: CASES[request.param]}))
@@ -22,7 +22,6 @@ def answers(request):
     return request.param, said["2"], said["1"]
 
 
-@pytest.mark.slow
 def test_two_replicas_take_the_steps_of_one_device(answers):
     case, two, one = answers
     tolerance = {"rtol": 2e-2, "atol": 2e-2} if case == "float16" else {"rtol": 1e-4, "atol": 2e-5}
@@ -34,7 +33,6 @@ def test_two_replicas_take_the_steps_of_one_device(answers):
     assert max(one["gradient_norms"]) > 0.1  # clipped: a wrong sum would show
 
 
-@pytest.mark.slow
 def test_the_loss_counts_the_negatives_of_all_replicas(answers):
     """With 16 candidates forward and 8 backward, random embeddings have a loss near their logarithms."""
     expected = (np.log(16) + np.log(8)) / 2

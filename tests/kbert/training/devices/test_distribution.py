@@ -11,12 +11,9 @@ from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.records.record_shares import Share
 from kbert.training.devices import cluster
 from kbert.training.devices.distribution import (
-    chief_first,
     distribute,
-    is_chief,
     make_strategy,
     require_whole_shares,
-    wait_for_all,
 )
 from tests.conftest import tiny_pretraining_config
 
@@ -130,12 +127,6 @@ def test_slurm_tasks_are_workers_in_the_order_of_their_ranks():
     assert len(cluster.workers_of(json.dumps(made))) == 4
 
 
-def test_slurm_lists_are_read_as_slurm_writes_them():
-    assert cluster.node_names("n[08-10,12],login1") == ["n08", "n09", "n10", "n12", "login1"]
-    assert cluster.node_names("tux") == ["tux"]
-    assert cluster.tasks_per_node("3(x2),2,1") == [3, 3, 2, 1]
-
-
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
@@ -150,18 +141,6 @@ def test_a_slurm_step_that_cannot_be_read_is_refused(changes, sentence):
     with pytest.raises(ValueError) as error:
         cluster.slurm_tf_config(SLURM | changes)
     assert sentence in str(error.value)
-
-
-# -------------------------------------------------------------------------------------------- chief
-
-
-def test_a_lone_process_is_the_chief_and_waits_for_nobody():
-    strategy = tf.distribute.get_strategy()
-    assert is_chief(strategy)
-    assert wait_for_all(strategy) == 0
-    assert chief_first(strategy, lambda: "made") == "made"
-    with pytest.raises(ValueError, match="no room"):
-        chief_first(strategy, lambda: (_ for _ in ()).throw(ValueError("no room")))
 
 
 # ------------------------------------------------------------------------------------------- shares
@@ -190,12 +169,11 @@ def test_live_text_of_all_workers_together_is_that_of_one():
         np.testing.assert_array_equal(batch["input_ids"], expected["input_ids"])
 
 
-@pytest.mark.parametrize("pad_to_longest", [False, True])
-def test_evaluation_of_live_text_gives_all_workers_as_many_batches(pad_to_longest):
+def test_evaluation_of_live_text_gives_all_workers_as_many_batches():
     def batches(share):
         return list(
             text_reader.evaluation_batches(
-                features(), 4, pad_to_longest, with_fill=True, share=share
+                features(), 4, True, with_fill=True, share=share
             ).as_numpy_iterator()
         )
 

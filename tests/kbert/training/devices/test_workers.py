@@ -1,6 +1,5 @@
 """Two worker processes and one run: real records, real scripts, one writer."""
 
-import collections
 import json
 import shutil
 import time
@@ -11,8 +10,6 @@ from safetensors.numpy import load_file
 
 from kbert.config import to_dict
 from kbert.experiments.pretraining import run_pretraining
-from kbert.input_pipelines.records import record_reader
-from kbert.manifest import read_manifest
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
@@ -20,24 +17,6 @@ from tests.conftest import tiny_pretraining_config
 from tests.kbert.training.devices.worker_processes import run_workers, start_workers
 
 pytestmark = pytest.mark.slow
-
-
-def test_each_worker_reads_its_own_records(records_dir):
-    directory = records_dir / "train"
-    manifest = read_manifest(directory)
-    assert manifest.num_examples % 6  # the last evaluation batches are filled up
-    answers = run_workers(2, "tests.kbert.training.devices.records_of_worker", str(directory), "6")
-    first, second = (json.loads(answer.splitlines()[-1]) for answer in answers)
-    everything = collections.Counter(
-        str(ids.tolist() + labels.tolist())
-        for batch in record_reader.evaluation_batches(directory, manifest, 1).as_numpy_iterator()
-        for ids, labels in zip(batch["input_ids"], batch["masked_lm_ids"], strict=True)
-    )
-    assert collections.Counter(first["evaluated"] + second["evaluated"]) == everything
-    assert first["num_batches"] == second["num_batches"]
-    # Steps of an epoch are rounded down, so a few records may be missing, but none comes twice.
-    trained = collections.Counter(first["trained"] + second["trained"])
-    assert trained <= everything and trained.total() >= manifest.num_examples - 6
 
 
 def arguments(tmp_path, records_dir, run, values=None):

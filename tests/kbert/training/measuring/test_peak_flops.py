@@ -28,11 +28,6 @@ def test_a_gpu_is_known_by_its_own_name_alone(name, half, single):
     assert known_gpu_tflops(name, "float32") == single
 
 
-def test_a_given_peak_is_that_of_every_replica():
-    peak = peak_of(tf.distribute.get_strategy(), "float32", given=2e12)
-    assert (peak.flops_per_second, peak.source) == (2e12, "by the config's peak_flops")
-
-
 def test_a_measured_peak_is_fast_products_and_comes_once(monkeypatch):
     monkeypatch.setattr(peak_flops, "_MEASURING_SECONDS", 0.2)
     peak_flops._best_product.cache_clear()

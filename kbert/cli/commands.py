@@ -1,0 +1,130 @@
+"""The command `kbert`: one name for every script. Standard library only: `kbert --help` answers at once."""
+
+import difflib
+import importlib.util
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from kbert import __version__
+
+_INSTALLED = "kbert_export"  # a package called `export` could clash with those of other projects
+_EXPORTERS = "{export}."  # a checkout and an installed package have different names for this folder
+
+# Heading -> command -> the module that it runs, and what it does in one line.
+COMMANDS = {
+    "getting started": {
+        "quickstart": ("kbert.scripts.quickstart", "from raw text to answered requests, in a few minutes"),
+        "configs": ("kbert.scripts.copy_configs", "list the configs that come with kbert, or copy them"),
+    },
+    "text and records": {
+        "vocab": ("tfrecords_tools.build_vocabulary", "learn a vocabulary from a corpus"),
+        "tokenize": ("tfrecords_tools.tokenize_text", "show the word pieces of lines of text"),
+        "pretraining-data": ("tfrecords_tools.create_pretraining_data", "corpus -> masked records"),
+        "finetuning-data": ("tfrecords_tools.create_finetuning_data", "labelled text -> records"),
+        "show-records": ("tfrecords_tools.show_records", "print a few records as text"),
+        "check-records": ("tfrecords_tools.check_records", "read every record and list what is damaged"),
+        "draw-records": ("tfrecords_tools.draw_statistics", "draw a page with statistics of records"),
+    },
+    "training": {
+        "pretrain": ("kbert.scripts.run_pretraining", "pretrain on records"),
+        "finetune": ("kbert.scripts.run_finetuning", "fine-tune on labelled text or records"),
+        "glue": ("kbert.scripts.run_glue", "fine-tune on the tasks of GLUE, with a table and a submission"),
+        "curves": ("kbert.scripts.draw_curves", "draw the curves of a run, or of several"),
+    },
+    "a trained model": {
+        "evaluate": ("kbert.scripts.run_evaluation", "measure a run on held-out data"),
+        "predict": ("kbert.scripts.run_prediction", "use a trained model on texts"),
+        "attention": ("kbert.scripts.draw_attention", "draw what the heads of a model attend to in a text"),
+        "features": ("kbert.scripts.extract_features", "turn texts into vectors"),
+        "convert": ("kbert.scripts.convert_checkpoint", "read and write checkpoints of other formats"),
+        "trim": ("tfrecords_tools.trim_vocabulary", "cut a checkpoint to the pieces that a corpus needs"),
+    },
+    "serving": {
+        "export": (_EXPORTERS + "export_savedmodel", "write a SavedModel for TensorFlow Serving"),
+        "export-litert": (_EXPORTERS + "export_tflite", "write LiteRT files for phones"),
+        "serve": (_EXPORTERS + "development_server", "serve a SavedModel on this machine"),
+        "client": (_EXPORTERS + "serving_client", "send requests to a server"),
+    },
+}
+_HELP = ("--help", "-help", "-h", "help")
+_VERSION = ("--version", "-version", "version")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the script that the first argument names, as `python -m` runs it.
+
+    Args:
+      argv: the command line, with the program's name first; None takes this process's command line.
+
+    Returns:
+      The exit code. A script that ends with its own exit code raises SystemExit instead.
+    """
+    argv = sys.argv if argv is None else argv
+    command = argv[1] if len(argv) > 1 else None
+    if command is None or command in _HELP:
+        print(list_of_commands())
+        return 0 if command else 1
+    if command in _VERSION:
+        print(f"kbert {__version__}")
+        return 0
+    module = modules().get(command)
+    if module is None:
+        print(f"error: {_complaint(command)}", file=sys.stderr)
+        return 1
+    _run(module, argv[2:])
+    return 0
+
+
+def export_package() -> str:
+    """The import name of the exporters that belong to this kbert: a checkout and an installed one differ."""
+    spec = importlib.util.find_spec(_INSTALLED)
+    places = spec.submodule_search_locations if spec is not None else None
+    here = Path(__file__).resolve().parents[2]
+    is_ours = any(Path(place).resolve().parent == here for place in places or ())
+    return _INSTALLED if is_ours else "export"
+
+
+def modules() -> dict[str, str]:
+    """command -> the module that it runs."""
+    export = export_package()
+    return {
+        command: module.format(export=export)
+        for commands in COMMANDS.values()
+        for command, (module, _) in commands.items()
+    }
+
+
+def command_of(module: str) -> str | None:
+    """`kbert COMMAND` for a module that `python -m` runs; None for a module without a command."""
+    return next((f"kbert {command}" for command, runs in modules().items() if runs == module), None)
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that `name` was probably meant to be; None where none is near."""
+    return next(iter(difflib.get_close_matches(name[:100], list(known), n=1)), None)
+
+
+def list_of_commands() -> str:
+    """What `kbert --help` prints."""
+    lines = ["kbert COMMAND --flag=value ...", ""]
+    for heading, commands in COMMANDS.items():
+        lines += [f"{heading}:", *(f"  {name:<18}{line}" for name, (_, line) in commands.items()), ""]
+    lines += ["`kbert COMMAND --help` explains a command and its flags; `kbert --version` shows the version."]
+    return "\n".join(lines)
+
+
+def _complaint(command):
+    if command.startswith("-"):
+        return f"expected a command before the flag {command!r}, for example: kbert pretrain --help."
+    close = closest(command, modules())
+    hint = f" Did you mean {close!r}?" if close else ""
+    return f"unknown command {command[:100]!r}.{hint} `kbert --help` lists all commands."
+
+
+def _run(module, arguments):
+    """Like `python -m module arguments`: the script is `__main__`, defines its flags and ends the process."""
+    import runpy
+
+    sys.argv = [module, *arguments]  # runpy replaces the first entry by the script's path
+    runpy.run_module(module, run_name="__main__", alter_sys=True)

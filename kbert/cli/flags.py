@@ -1,0 +1,161 @@
+"""The command line of a script: what `--help` shows, and what a wrong flag is told."""
+
+import contextlib
+import re
+import shlex
+import sys
+
+from absl import flags
+
+from kbert.cli.commands import closest, command_of
+
+WIDTH = 100  # columns of a line
+_HELP = {"--help", "-help", "-h", "-?", "--helpshort", "-helpshort"}
+_REQUIRED = re.compile(r"--(\w+) must have a value other than None")  # absl's words
+
+_REPEATED = "; repeat this option to specify a list of values"  # too
+
+# Heading of --help -> flags of all scripts, the important ones first. A flag means the same in every script.
+GROUPS = {
+    "data": (
+        "train_file dev_file other_dev_file train_dir dev_dir eval_file split glue_dir tasks input_files "
+        "text text_pair choice candidate question context input_file input_dir eval_input_dir "
+        "labelled_files heldout_files vocab_file record num_records shard recount json_lines text_field "
+        "split_sentences deduplicate shuffle errors do_lower_case"
+    ),
+    "model": (
+        "config run_dir init_checkpoint from teacher_checkpoint checkpoint override from_scratch "
+        "finetuned_run_dir config_dir encoder_only takes_pairs layers heads pooling combine "
+        "max_position_embeddings max_seq_length allow_unmatched"
+    ),
+    "training": "learning_rates seeds reads seed",
+    "vocabulary": (
+        "vocab_size min_frequency min_count merge_into merge_slots user_defined_tokens num_unused_tokens "
+        "alphabet_limit ascii_alphabet max_words_in_memory"
+    ),
+    "examples": (
+        "pairing max_predictions_per_seq dupe_factor masked_lm_prob short_seq_prob masking "
+        "do_whole_word_mask max_ngram_size"
+    ),
+    "server": (
+        "model_base_path model_name server api version model_config_file signature_name "
+        "setting host allowed_hosts port rest_api_port min_server_version file_system_poll_wait_seconds "
+        "grace_seconds"
+    ),
+    "requests": (
+        "keep_going num_parallel timeout_seconds max_attempts enable_batching max_batch_size "
+        "batch_timeout_micros num_parallel_runs rest_api_timeout_in_ms max_message_bytes max_text_bytes "
+        "max_elements max_connections max_pending max_pending_bytes"
+    ),
+    "answers": "top_k whole_words keep_chosen batch_size",
+    "output": (
+        "output_dir output_file to directory predictions_dir submission_dir html_file html_examples title "
+        "format stored compression num_shards quantization min_agreement mediapipe tokenizer_inside "
+        "attention measure overwrite json"
+    ),
+    "devices": "strategy num_devices precision jit cluster tpu runner beam_options num_workers",
+}
+# Flags by the name that they had, for the scripts that have the new one.
+RENAMED = {"strategy": "pairing"}
+
+
+def parse_flags(argv: list[str], config_classes=()) -> list[str]:
+    """Parses a command line into `flags.FLAGS`. `--help` prints its page and ends the process.
+
+    Args:
+      argv: the command line, with the program's name first.
+      config_classes: the configs whose settings this script's --override changes.
+
+    Returns:
+      The program's name, and what is no flag.
+
+    Raises:
+      ValueError: for a flag that is unknown, has a value that is not allowed, or is missing; one sentence.
+    """
+    if _HELP & set(argv[1:]):
+        with contextlib.suppress(BrokenPipeError):  # `--help | head`
+            print(help_page(), flush=True)
+        sys.exit(0)
+    try:
+        return flags.FLAGS(argv)
+    except flags.UnrecognizedFlagError as error:
+        raise ValueError(_unknown(error.flagname, error.flagvalue, config_classes)) from None
+    except flags.Error as error:
+        sentence = _missing(str(error)) or " ".join(str(error).split()).removeprefix("flag ")
+        raise ValueError(sentence) from None
+
+
+def _unknown(name, argument, config_classes):
+    """The sentence about a flag that is a setting of the config, or nothing known."""
+    setting = _setting(name, config_classes)
+    if setting:
+        override = shlex.quote(f"--override={setting}={argument.partition('=')[2] or 'VALUE'}")
+        return f"--{name} is a setting of the config, not a flag; write {override}."
+    known = own_flags()
+    if RENAMED.get(name) in known:
+        return f"--{name} is now --{RENAMED[name]}; `{program()} --help` says more."
+    near = closest(name, [*known, *(f"no{one}" for one, flag in known.items() if flag.boolean)])
+    hint = f"did you mean --{near}? " if near else ""
+    return f"unknown flag --{name[:100]}; {hint}`{program()} --help` lists the flags."
+
+
+def _setting(name, config_classes):
+    if not config_classes:
+        return None
+    from kbert.config.setting_paths import suggested_setting  # late: most scripts have no config
+
+    return suggested_setting(name, config_classes)
+
+
+def _missing(message):
+    """The sentence that names the required flags which are not there; "" for another complaint of absl."""
+    names = ", ".join(f"--{name}" for name in _REQUIRED.findall(message))
+    return names and f"missing: {names}; `{program()} --help` shows an example and the flags."
+
+
+def own_flags() -> dict[str, flags.Flag]:
+    """The flags that this project's scripts define, without those of absl and TensorFlow."""
+    modules = flags.FLAGS.flags_by_module_dict()
+    others = ("absl.", "tensorflow.")
+    return {
+        one.name: one for module, found in modules.items() for one in found if not module.startswith(others)
+    }
+
+
+def program() -> str:
+    """What a user types for this script: "kbert finetune", or "python -m MODULE" where it has no command."""
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    module = spec.name if spec else sys.argv[0]
+    return command_of(module) or f"python -m {module}"
+
+
+def help_page() -> str:
+    """The script's docstring, and its flags in groups."""
+    known = own_flags()
+    groups = {
+        heading: [known.pop(n) for n in names.split() if n in known] for heading, names in GROUPS.items()
+    }
+    groups["other"] = [known[name] for name in sorted(known)]
+    about = (sys.modules["__main__"].__doc__ or "").strip().removeprefix("Script: ")
+    lines = [f"{program()}: {about}", ""]
+    for heading, members in groups.items():
+        if members:
+            lines += [f"{heading}:", *map(_described, members), ""]
+    return "\n".join([*lines, "--helpfull also shows the flags of absl and TensorFlow."])
+
+
+def _described(flag):
+    name = f"--[no]{flag.name}" if flag.boolean else f"--{flag.name}"
+    return f"  {name}\n{flags.text_wrap(_explained(flag), WIDTH, indent='    ')}"
+
+
+def _explained(flag):
+    """The flag's own words, then what kind of value it takes, and its default."""
+    notes = [] if flag.boolean else [flag.parser.syntactic_help]
+    if any(_REQUIRED.search(validator.message) for validator in flag.validators):
+        notes.append("required")
+    elif flag.default not in (None, [], ""):
+        notes.append(f"default: {flag.default_as_str.strip(chr(39))}")
+    notes = "; ".join(filter(None, notes))
+    words = " ".join(flag.help.split()).replace(_REPEATED, " May be repeated.")
+    return f"{words} ({notes})" if notes else words

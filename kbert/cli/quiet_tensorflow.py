@@ -1,0 +1,59 @@
+"""Makes the start of TensorFlow quiet: import this module before it. What the user has set is kept.
+
+TensorFlow reads its log level, and prints its first lines, while it is imported.
+"""
+
+import contextlib
+import importlib.abc
+import importlib.util
+import os
+import platform
+import sys
+
+from kbert.cli.progress import activity
+
+_LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
+
+
+class _QuietImport(importlib.abc.MetaPathFinder):
+    """An import finder for TensorFlow alone, and only once."""
+
+    def find_spec(self, name, path, target=None):
+        if name != "tensorflow":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None:
+            execute = _quietly()(spec.loader.exec_module)
+            spec.loader.exec_module = execute  # type: ignore[method-assign]  # this module's only
+        return spec
+
+
+@contextlib.contextmanager
+def _quietly():
+    """Sets standard error aside, as TensorFlow 2.21 prints some lines (oneDNN, CUDA) whatever its log level.
+
+    Python exceptions are still raised. To see the lines of C++, for example when the import aborts on an old
+    processor, set TF_CPP_MIN_LOG_LEVEL=0.
+    """
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        with activity("loading TensorFlow"):
+            yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+# TensorFlow leaves oneDNN out on x86 processors without VNNI, where answers then took 1.1 to 1.3 times
+# as long (docs/speed.md).
+if platform.machine() in ("x86_64", "AMD64"):
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+
+# Level 3 hides all lines but fatal ones; anything important is also raised as a Python exception. It may also
+# be inherited from a script that started this process.
+if os.environ.setdefault(_LOG_LEVEL, "3") == "3" and "tensorflow" not in sys.modules:
+    sys.meta_path.insert(0, _QuietImport())

@@ -1,0 +1,129 @@
+"""`run(main)`: how every script of kbert starts, and how it ends when something is wrong.
+
+Scripts import TensorFlow inside `main`, after their flags and files have been checked, so that `--help` and a
+misspelt path are answered at once.
+"""
+
+import atexit
+import builtins
+import contextlib
+import logging as standard_logging
+import os
+import re
+import sys
+from pathlib import Path
+
+from absl import app, flags, logging
+
+from kbert.cli import quiet_tensorflow  # noqa: F401  before TensorFlow
+from kbert.cli.flags import parse_flags, program
+from kbert.cli.progress import telling
+from kbert.cli.signals import INTERRUPTED, STOPPED_BY_CTRL_C, StoppedBySignal, is_from_interrupt
+from kbert.files import full_disk
+
+_MENDABLE = (ValueError, OSError, FloatingPointError)
+_PROJECT = Path(__file__).resolve().parents[2]
+_PACKAGES = ("kbert", "tfrecords_tools", "export", "kbert_export", "benchmarks")
+# What Python code raised inside an input pipeline: TensorFlow's script_ops.py writes "<type>: <message>", the
+# traceback, and the same again.
+_IN_PIPELINE = re.compile(r"\b(\w*(?:Error|Exception)): (.*?)\nTraceback \(most recent call last\):", re.S)
+
+
+def run(main, *config_classes):
+    """Parses the flags, runs `main()` and leaves the process with its exit code.
+
+    A user can mend a ValueError, an OSError (a missing file, an existing file), a full disk, whoever found
+    it, and a FloatingPointError (the loss is not finite any more). Such an error becomes the single line
+    `error: ...` on standard error, with exit code 1; `--verbosity=1` also shows the traceback. The same holds
+    for an error that was raised inside an input pipeline, where TensorFlow wraps it. Ctrl-C gives exit code
+    130. A training that was stopped by SIGTERM gives 143. Any other exception is a bug in kbert and keeps
+    its traceback.
+
+    Args:
+      main: function without arguments; what it returns is the exit code, None for 0.
+      *config_classes: the configs that --override of this script changes. A flag that names one of their
+        settings (`--learning_rate=3e-5`) is answered with the override to type.
+    """
+
+    def told_main(argv):
+        if len(argv) > 1:
+            raise ValueError(
+                f"unexpected argument {argv[1]!r}; flags are written --name=value, and globs in "
+                "quotes: --input_files='corpus/*.txt'."
+            )
+        if not flags.FLAGS["verbosity"].present:
+            _show_own_lines()
+        with telling(program()):
+            code = main()
+            sys.stdout.flush()
+        return code
+
+    try:
+        app.run(told_main, flags_parser=lambda argv: parse_flags(argv, config_classes))
+    except BaseException as error:  # at least SystemExit
+        code = _exit_code(error)
+    _end(code)
+
+
+def _show_own_lines():
+    """Shows this project's log lines without a prefix, and those of other packages only if they are errors.
+
+    TensorFlow uses the same logger for lines that no user needs ("Sharding callback duration").
+    """
+    logging.set_verbosity(logging.INFO)
+    handler = logging.get_absl_handler()
+    handler.setFormatter(standard_logging.Formatter("%(message)s"))
+    handler.addFilter(lambda record: record.levelno > standard_logging.WARNING or _is_ours(record.pathname))
+
+
+def _is_ours(path):
+    # The path's first folder decides: _PROJECT may be the whole of site-packages, or contain a .venv.
+    path = Path(path)
+    return path.is_relative_to(_PROJECT) and path.relative_to(_PROJECT).parts[0] in _PACKAGES
+
+
+def _exit_code(error):
+    """Prints in one line why a script ended early, and returns its exit code. A bug is raised again."""
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    if isinstance(error, SystemExit):
+        return error.code
+    if isinstance(error, StoppedBySignal):
+        print(error, file=sys.stderr)
+        return error.exit_code
+    if is_from_interrupt(error):
+        print(STOPPED_BY_CTRL_C, file=sys.stderr)
+        return INTERRUPTED
+    sentence = error_sentence(error)
+    if sentence is None:
+        raise error
+    logging.debug("Traceback of the error below:", exc_info=True)
+    print(f"error: {sentence}", file=sys.stderr)
+    return 1
+
+
+def error_sentence(error: BaseException) -> str | None:
+    """What a user can mend, in one sentence; None for a bug in kbert."""
+    if isinstance(error, _MENDABLE) or full_disk.code_of_full_disk(error):
+        return full_disk.sentence_of(error) or str(error)
+    if not type(error).__module__.startswith("tensorflow."):
+        return None
+    for kind, message in _IN_PIPELINE.findall(str(error))[:1]:
+        if issubclass(getattr(builtins, kind, type(None)), _MENDABLE):
+            return message
+    return None
+
+
+def _end(code):
+    """Ends the process without freeing its objects first.
+
+    At a normal exit Python frees large traced graphs piece by piece, which takes 10 seconds and more, and a
+    standard output that takes no more is written to again. Functions registered with `atexit` still run, and
+    logs are flushed. Several workers (TF_CONFIG) exit normally: TensorFlow then tells the other workers.
+    """
+    if "TF_CONFIG" in os.environ:
+        sys.exit(code)
+    atexit._run_exitfuncs()
+    standard_logging.shutdown()
+    sys.stderr.flush()
+    os._exit(code or 0)

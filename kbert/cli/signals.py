@@ -1,0 +1,117 @@
+"""Ctrl-C and SIGTERM: one line at any time; in a training, a request to stop with all work saved.
+
+Standard library only.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+
+INTERRUPTED = 130  # 128 + SIGINT, as in shells
+STOPPED_BY_CTRL_C = "stopped by Ctrl-C"
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_ENDING = (signal.SIG_DFL, signal.default_int_handler)  # handlers that end a process
+_SECONDS_TO_END = 1.0
+_AT_ONCE = "stopped at once by the second signal; repeat the command to go on from the newest checkpoint\n"
+
+
+def is_from_interrupt(error: BaseException | None) -> bool:
+    """Whether an error is a KeyboardInterrupt, or was caused by one, for example in a half-loaded library."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+class StoppedBySignal(Exception):
+    """Training was stopped by a signal, with everything saved. `exit_code` is 128 + the signal's number.
+
+    Args:
+      signal_number: 15 (SIGTERM, exit code 143) or 2 (Ctrl-C, exit code 130).
+      message: where training stopped and how to continue it; it follows "stopped by SIGTERM".
+    """
+
+    def __init__(self, signal_number: int, message: str):
+        super().__init__(f"stopped by {signal.Signals(signal_number).name} {message}")
+        self.signal_number = signal_number
+        self.exit_code = 128 + signal_number
+
+
+class StopSignal:
+    """Records the stop signal that is received while `listening()`.
+
+    Attributes:
+      received: the first signal's number, or 0.
+    """
+
+    def __init__(self):
+        self.received = 0
+
+    @contextlib.contextmanager
+    def listening(self):
+        """Inside this context the first SIGTERM or SIGINT is only recorded; the second acts as it did before.
+
+        Python runs signal handlers between its own instructions, so no handler runs during a long call into
+        TensorFlow. A thread therefore waits for the second signal. If that signal should end the process and
+        has not done so within a second, the thread ends it. This is safe at any moment, because a checkpoint
+        is either complete or absent.
+
+        Python delivers signals to the main thread only: in other threads nothing is recorded or changed.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield self
+            return
+        before = {number: signal.getsignal(number) for number in _SIGNALS}
+
+        def note(number, frame):
+            self.received = self.received or number
+            restore()
+
+        def restore():
+            for number, handler in before.items():
+                # None: the handler was not set from Python, so Python cannot restore it.
+                signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+        with _second_signal_ends_at_once(before):
+            for number in _SIGNALS:
+                signal.signal(number, note)
+            try:
+                yield self
+            finally:
+                restore()
+
+
+@contextlib.contextmanager
+def _second_signal_ends_at_once(before):
+    """Runs a thread that sees every signal at once, and ends the process at the second one.
+
+    Args:
+      before: signal number -> handler. A signal with a custom handler is left to that handler.
+    """
+    ended = threading.Event()
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    fatal = {number for number, handler in before.items() if handler in _ENDING}
+
+    def listen():
+        count = 0
+        # The bytes are the signals' numbers, see signal.set_wakeup_fd; none come when the socket is closed.
+        while number := receiver.recv(1):
+            count += number[0] in _SIGNALS
+            if count == 2 and number[0] in fatal and not ended.wait(_SECONDS_TO_END):
+                os.write(2, _AT_ONCE.encode())
+                os._exit(128 + number[0])
+
+    thread = threading.Thread(target=listen, name="second signal", daemon=True)
+    thread.start()
+    previous = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        ended.set()
+        signal.set_wakeup_fd(previous)
+        sender.close()
+        thread.join()
+        receiver.close()

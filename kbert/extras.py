@@ -1,0 +1,47 @@
+"""The packages that only some need, by the extras of pyproject.toml: a missing one is named with its line."""
+
+import importlib.util
+import shlex
+
+# Extra -> (what is imported, what pip is asked for, as pyproject.toml has it).
+EXTRAS = {
+    "beam": (("apache_beam",), ("apache-beam==2.77.0",)),
+    "hub": (("huggingface_hub",), ("huggingface_hub==2.4.0", "kagglehub>=1")),
+    "litert": (("ai_edge_litert", "flatbuffers"), ("ai-edge-litert>=2.3,<3", "flatbuffers>=25.9")),
+    "sentences": (("sentencex",), ("sentencex==1.0.32",)),
+    "serve": (
+        ("grpc", "google.protobuf", "uvicorn", "httptools", "prometheus_client", "urllib3"),
+        (
+            "grpcio>=1.85",
+            "protobuf>=6.33",
+            "uvicorn>=0.54,<1",
+            "httptools>=0.9",
+            "prometheus-client>=0.26,<1",
+            "urllib3>=2.8,<3",
+        ),
+    ),
+    "tables": (("pyarrow",), ("pyarrow==25.0.1",)),
+    "zstd": (("backports.zstd",), ("backports.zstd==1.8.0",)),
+}
+
+
+def require(extra: str, what: str, *modules: str):
+    """Raises ValueError where a package is missing, with the line that installs the extra; imports nothing.
+
+    Args:
+      extra: its name.
+      what: what needs it, for the error.
+      *modules: those of the extra that it needs, by default all.
+    """
+    every, packages = EXTRAS[extra]
+    if missing := [module for module in modules or every if not _is_there(module)]:
+        raise ValueError(
+            f"{what} needs {', '.join(missing)}, not installed: pip install {shlex.join(packages)}"
+        )
+
+
+def _is_there(module):
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package that it would lie in
+        return False

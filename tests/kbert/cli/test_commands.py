@@ -1,0 +1,106 @@
+"""The command `kbert`: a table of the scripts."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+
+from kbert import __version__
+from kbert.cli.commands import closest, command_of, export_package, list_of_commands, main, modules
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+FOLDERS_OF_SCRIPTS = ("kbert/scripts", "tfrecords_tools", "export")
+
+
+def run(*arguments, cwd=REPOSITORY):
+    command = [sys.executable, "-m", "kbert", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60)
+
+
+def test_every_script_has_one_command_and_every_command_a_script():
+    scripts = {
+        str(path.relative_to(REPOSITORY).with_suffix("")).replace("/", ".")
+        for folder in FOLDERS_OF_SCRIPTS
+        for path in (REPOSITORY / folder).glob("*.py")
+        if "def define_flags" in (text := path.read_text(encoding="utf-8")) and "__main__" in text
+    }
+    assert sorted(modules().values()) == sorted(scripts)
+    assert all(command_of(module) == f"kbert {command}" for command, module in modules().items())
+    assert command_of("nothing") is None
+
+
+def test_the_list_has_a_line_for_every_command(capsys):
+    assert main(["kbert", "--help"]) == 0
+    listed = capsys.readouterr().out
+    assert listed == list_of_commands() + "\n"
+    assert re.findall(r"^  (\S+) +\S.*$", listed, re.MULTILINE) == list(modules())
+    assert max(map(len, listed.splitlines())) <= 100
+
+
+def test_docs_name_the_same_scripts():
+    text = (REPOSITORY / "docs" / "install.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^\| `kbert (\S+)` \| `(\S+)` \|$", text, re.MULTILINE))
+    assert listed == modules()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "out", "error"),
+    [
+        (["--version"], 0, f"kbert {__version__}\n", ""),
+        ([], 1, list_of_commands() + "\n", ""),
+        (
+            ["pretain"],
+            1,
+            "",
+            "error: unknown command 'pretain'. Did you mean 'pretrain'? `kbert --help` lists all commands.\n",
+        ),
+        (["xyzzy"], 1, "", "error: unknown command 'xyzzy'. `kbert --help` lists all commands.\n"),
+        (
+            ["--run_dir=a", "pretrain"],
+            1,
+            "",
+            "error: expected a command before the flag '--run_dir=a', for example: kbert pretrain --help.\n",
+        ),
+    ],
+)
+def test_what_is_no_command_is_one_sentence(capsys, arguments, exit_code, out, error):
+    assert main(["kbert", *arguments]) == exit_code
+    assert capsys.readouterr() == (out, error)
+
+
+def test_help_loads_nothing_heavy():
+    program = (
+        "import sys; from kbert.cli.commands import main; main(['kbert', '--help']); "
+        "print({'tensorflow', 'keras', 'numpy', 'absl'} & set(sys.modules))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True)
+    assert result.stdout.endswith("\nset()\n"), result.stderr
+
+
+def test_a_command_is_the_script_with_its_flags_and_its_exit_code():
+    helped = run("export", "--help")
+    assert "  kbert export " in helped.stdout and "--run_dir" in helped.stdout
+    refused = run("finetune", "--config=none", "--run_dir=none")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("error: config file none does not exist")
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [(REPOSITORY / "export", "kbert_export"), (Path("site-packages/kbert_export"), "export")],
+)
+def test_the_exporters_are_those_beside_this_kbert(monkeypatch, folder, name):
+    assert export_package() == "export"  # of a checkout
+    spec = ModuleSpec("kbert_export", None, is_package=True)
+    spec.submodule_search_locations = [str(folder)]
+    monkeypatch.setattr(importlib.util, "find_spec", {"kbert_export": spec}.get)
+    assert export_package() == name
+
+
+def test_a_name_that_is_near():
+    assert closest("vocab_fil", ["vocab_file", "config"]) == "vocab_file"
+    assert closest("zzz", ["config"]) is None

@@ -1,0 +1,111 @@
+"""`--help` of every script, and what a wrong flag is told."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kbert.cli.commands import modules
+from kbert.cli.flags import GROUPS
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+ALL = list(modules())
+# Each command runs in a fork of a process that has loaded absl and the configs. Its exit code and the heavy
+# modules that it has loaded come back as JSON, after its page.
+PAGES = """
+import json, os, sys
+import absl.app, absl.flags, kbert.config
+from kbert.cli import commands
+end_process, os._exit = os._exit, sys.exit  # scripts end by it
+for command in sys.argv[1:]:
+    sys.stdout.flush()
+    if os.fork():
+        os.wait()
+        continue
+    try:
+        code = commands.main(["kbert", command, "--help"])
+    except SystemExit as end:
+        code = end.code
+    heavy = sorted({"tensorflow", "keras", "tensorflow_text", "numpy", "grpc"} & set(sys.modules))
+    print("\\0" + json.dumps({"code": code, "heavy": heavy}) + "\\0", flush=True)
+    end_process(0)
+"""
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, *arguments], cwd=REPOSITORY, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def pages():
+    """command -> its page, exit code, flags and heavy modules."""
+    result = run("-c", PAGES, *ALL)
+    assert result.returncode == 0 and result.stderr == ""
+    parts = result.stdout.split("\0")
+    texts, facts = parts[0:-1:2], parts[1::2]
+    return {
+        name: {"text": text, "flags": re.findall(r"^  --(?:\[no\])?(\w+)$", text, re.M)} | json.loads(fact)
+        for name, text, fact in zip(ALL, texts, facts, strict=True)
+    }
+
+
+@pytest.mark.parametrize("command", ALL)
+def test_every_script_explains_itself_without_heavy_modules(pages, command):
+    page = pages[command]
+    assert (page["code"], page["heavy"]) == (0, [])
+    assert page["text"].lstrip().startswith(f"kbert {command}: ")
+    assert re.search(rf"^ +(.* \| )?kbert {command}( |$)", page["text"], re.M), "an example"
+    assert "--only_check_args" not in page["text"] and "--logtostderr" not in page["text"], "flags of absl"
+
+
+def test_every_flag_of_every_script_has_its_group(pages):
+    named = " ".join(GROUPS.values()).split()
+    used = {name for page in pages.values() for name in page["flags"]}
+    assert sorted(named) == sorted(used), "GROUPS has each flag of the scripts once"
+
+
+def test_what_a_training_needs_first_comes_first(pages):
+    text = pages["finetune"]["text"]
+    places = [text.index(f"\n{words}") for words in ("data:", "  --train_file", "model:", "  --config")]
+    places += [text.index(f"\n{words}") for words in ("  --run_dir", "  --init_checkpoint", "  --seeds")]
+    assert places == sorted(places)
+    assert "One changed setting, for example num_train_steps=500" in text
+    assert "(required)" in text and "(default: auto)" in text
+
+
+def test_helpfull_shows_what_help_hides():
+    shown = run("-m", "kbert.scripts.copy_configs", "--helpfull").stdout
+    assert "--output_dir" in shown and "only_check_args" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "facts"),
+    [
+        ("finetune --learning_rate=3e-5", ["--learning_rate", "--override=optimizer.learning_rate=3e-5"]),
+        ("finetune --num_train_epochs 1", ["--num_train_epochs", "--override=num_train_epochs=VALUE"]),
+        ("pretrain --num_train_epochs=1", ["unknown flag --num_train_epochs", "`kbert pretrain --help`"]),
+        ("finetune --train_fil=x", ["--train_fil;", "--train_file?", "`kbert finetune --help`"]),
+        ("pretraining-data --strategy=full_sentences", ["--strategy", "--pairing"]),
+        ("predict --top_k=x", ["--top_k=x", "'x'"]),
+        ("finetune --jit=maybe", ["--jit=maybe", "<auto|on|off>"]),
+        ("pretrain --run_dir=a", ["missing: --config, --input_dir;", "`kbert pretrain --help`"]),
+    ],
+)
+def test_a_wrong_flag_is_one_sentence_that_says_what_to_type(arguments, facts):
+    result = run("-m", "kbert", *arguments.split())
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
+    assert result.stderr.startswith("error: ") and all(fact in result.stderr for fact in facts)
+
+
+def test_python_m_tells_the_same_command():
+    result = run("-m", "kbert.scripts.run_pretraining")
+    assert result.returncode == 1 and "`kbert pretrain --help`" in result.stderr
+
+
+def test_a_reader_of_help_may_stop_early():
+    command = f"{sys.executable} -m kbert finetune --help | head -n 1"
+    result = subprocess.run(command, shell=True, cwd=REPOSITORY, capture_output=True, text=True)
+    assert result.stdout.startswith("kbert finetune: ") and result.stderr == ""

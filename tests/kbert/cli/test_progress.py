@@ -1,0 +1,176 @@
+"""What goes on is told while nothing else is; on a terminal, progress stands on one line below the rest."""
+
+import logging
+import os
+import pty
+import re
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from kbert.cli import progress
+from kbert.cli.progress import Progress, activity, awaited, told_when_silent
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+TRAINING = """
+import time
+from kbert.cli import progress, script
+
+progress.SECONDS_ON_A_TERMINAL = progress.SECONDS_IN_A_FILE = 0.5
+
+def main():
+    from kbert.training.measuring.progress import TrainingProgress
+
+    training = TrainingProgress(None, num_steps=3, examples_per_step=8)
+    for step in (1, 2, 3):
+        training.train(step, {"loss": 1 / step}, learning_rate=0.1)
+        if step == 2:
+            print("printed on the way")
+            training.evaluate(step, {"accuracy": 0.75})
+            with progress.activity("a long pause"):
+                time.sleep(1.2)
+    print("closing table")
+
+script.run(main)
+"""
+
+
+@pytest.fixture
+def told(caplog):
+    """A function that waits for so many lines, and returns all without their seconds."""
+    caplog.set_level("INFO", logger="absl")
+
+    def lines(number):
+        end = time.monotonic() + 120
+        while len(caplog.records) < number and time.monotonic() < end:
+            time.sleep(0.01)
+        return [re.sub(r": \d+ s so far$", "", message) for message in caplog.messages]
+
+    return lines
+
+
+def test_the_innermost_activity_is_told(told):
+    with told_when_silent("kbert finetune", 0.05):
+        assert set(told(1)) == {"kbert finetune"}
+        with activity("outer"), activity("inner") as inner:
+            assert told(3)[-1] == "inner"
+            inner.text = "inner, half done"
+            assert told(5)[-1] == "inner, half done"
+
+
+def test_who_waits_for_others_is_quiet(told):
+    def slow_lines():
+        for line in "ab":
+            time.sleep(0.4)
+            yield line
+
+    with told_when_silent("kbert tokenize", 0.05), activity("work"):
+        assert list(awaited(slow_lines())) == ["a", "b"]
+        assert told(0) == []
+        assert set(told(1)) == {"work"}
+
+
+def test_a_program_that_only_imports_hears_nothing(told):
+    with activity("work"):
+        time.sleep(0.3)
+    assert told(0) == []
+
+
+def reported(monkeypatch, caplog, times_and_numbers, total=4000, **options):
+    """The lines of the reports (seconds after the start, how many are done), and of the end."""
+    clock = [0.0]
+    monkeypatch.setattr(progress, "monotonic", lambda: clock[0])
+    with caplog.at_level(logging.INFO, logger="absl"):
+        work = Progress("Wrote", "examples", total, **options)
+        for clock[0], done in times_and_numbers:
+            work.report(done)
+        work.report_end("out")
+    return caplog.messages
+
+
+def test_progress_tells_rate_and_time_left(monkeypatch, caplog):
+    line, end = reported(monkeypatch, caplog, [(20, 200), (28, 1000), (49, 3100), (50, 3200), (51, 3300)])
+    assert line.startswith("Wrote:  80%") and line.endswith(" 3200/4000 [00:50<00:08, 100.00 examples/s]")
+    assert end == "Wrote 3,300 examples in 51.0 s, 64.7 examples/s -> out"
+
+
+def test_progress_of_an_unknown_total_tells_the_rate(monkeypatch, caplog):
+    line, _ = reported(monkeypatch, caplog, [(10, 25), (40, 100)], total=None)
+    assert line == "Wrote: 100 examples [00:40,  2.50 examples/s]"
+
+
+def test_what_an_earlier_run_did_does_not_count_for_the_rate(monkeypatch, caplog):
+    reports = [(10, 1500), (40, 3000), (50, 4000)]
+    line, end = reported(monkeypatch, caplog, reports, already_done=1000)
+    assert line.endswith(" 3000/4000 [00:40<00:20, 50.00 examples/s]")
+    assert end == "Wrote 3,000 examples in 50.0 s, 60.0 examples/s -> out"
+
+
+def test_short_work_is_not_told_before_its_end(monkeypatch, caplog):
+    assert len(reported(monkeypatch, caplog, [(1, 100), (29, 2000), (60, 4000)])) == 1
+
+
+def on_a_terminal(code, columns=100, **variables):
+    """All that a script writes to a terminal of so many columns, as text."""
+    own, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, columns))
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=REPOSITORY, env=os.environ | {"TERM": "xterm"} | variables,
+        stdin=theirs, stdout=theirs, stderr=theirs,
+    )  # fmt: skip
+    os.close(theirs)
+    written = b""
+    try:
+        while chunk := os.read(own, 4096):
+            written += chunk
+    except OSError:  # Linux's end of a terminal that nobody holds open any more
+        pass
+    os.close(own)
+    assert process.wait(60) == 0, written
+    return written.decode()
+
+
+def screen(written):
+    """The rows that stay to be seen."""
+    rows, column = [""], 0
+    for character in written:
+        if character == "\r":
+            column = 0
+        elif character == "\n":
+            rows.append("")
+        else:
+            rows[-1] = rows[-1][:column].ljust(column) + character + rows[-1][column + 1 :]
+            column += 1
+    return [row.rstrip() for row in rows if row.strip()]
+
+
+def test_progress_stands_on_one_line_of_a_terminal_and_the_rest_above_it():
+    written = on_a_terminal(TRAINING)
+    assert "\rstep 1/3  " in written and "\rstep 2/3  " in written and "\ra long pause: 0 s so far" in written
+    first, evaluated, last, closing = screen(written)
+    assert (first, closing) == ("printed on the way", "closing table")
+    assert evaluated == ("step 2/3  evaluation: accuracy 0.75") and last.startswith("step 3/3  ")
+
+
+def test_a_narrow_terminal_cuts_progress_and_nothing_else():
+    written = on_a_terminal(TRAINING, columns=30)
+    drawn = [part for part in written.replace("\n", "\r").split("\r") if part.startswith("step 1/3")]
+    assert drawn and all(len(part) <= 30 for part in drawn)
+    assert screen(written)[-2].endswith(" learning_rate 0.1"), "the last step is a whole line"
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_files_and_dumb_terminals_get_whole_lines(terminal):
+    if terminal:
+        told = on_a_terminal(TRAINING, TERM="dumb").replace("\r\n", "\n")
+    else:
+        command = [sys.executable, "-c", TRAINING]
+        told = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True).stderr
+    assert "\r" not in told
+    said = [line for line in told.splitlines() if re.match("step |a long", line)]
+    assert [line[:9] for line in said if line.startswith("step")] == [f"step {n}/3 " for n in (1, 2, 2, 3)]
+    assert "a long pause: 0 s so far" in said

@@ -1,0 +1,123 @@
+"""How scripts end: exit codes, one clear sentence, and a quiet start."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+from kbert.cli.script import error_sentence
+from tests import warm_processes
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+def run_script(body, *arguments, stdout=subprocess.PIPE):
+    code = f"from kbert.cli import script\ndef main():\n    {body}\nscript.run(main)"
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(
+        command, cwd=REPOSITORY, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "exit_code", "standard_error"),
+    [
+        ("print('done')", 0, ""),
+        ("raise ValueError('x=3 must be even.')", 1, "error: x=3 must be even.\n"),
+        ("open('/nowhere/at/all')", 1, "error: [Errno 2] No such file or directory: '/nowhere/at/all'\n"),
+        ("raise FileExistsError('it is there')", 1, "error: it is there\n"),
+        ("raise KeyboardInterrupt", 130, "stopped by Ctrl-C\n"),
+        (
+            "import errno; raise OSError(errno.ENOSPC, 'No space left on device', '/served/1')",
+            1,
+            "error: /served/1 could not be written: No space left on device; free some space there, or write "
+            "elsewhere.\n",
+        ),
+    ],
+)
+def test_exit_codes_and_sentences(body, exit_code, standard_error):
+    result = run_script(body)
+    assert (result.returncode, result.stderr) == (exit_code, standard_error)
+
+
+@pytest.mark.parametrize(
+    "line", ["print('done')", "print('x' * 100_000)", "import tensorflow; print('done')", "--help"]
+)
+def test_output_that_a_full_disk_does_not_take_is_one_sentence(line):
+    body, flags = ("print()", ["--help"]) if line == "--help" else (line, [])
+    with open("/dev/full", "w") as full:
+        result = run_script(body, *flags, stdout=full)
+    assert result.returncode == 1
+    assert result.stderr == (
+        "error: a file could not be written: No space left on device; free some space where it writes and in "
+        f"{tempfile.gettempdir()}, or write elsewhere.\n"
+    )
+
+
+def test_an_error_inside_an_input_pipeline_is_its_own_sentence():
+    result = warm_processes.run_script("tests.kbert.cli.failing_pipeline")
+    sentence = (
+        "3 texts with 24 tokens do not fit into 1 rows of 8; raise packed_rows, which you may change when "
+    )
+    assert (result.returncode, result.stderr) == (1, f"error: {sentence}you resume a run.\n")
+
+
+@pytest.mark.parametrize("in_graph", [False, True])
+@pytest.mark.parametrize(
+    ("raised", "sentence"),
+    [
+        (ValueError("two\nlines, KeyError: among them"), "two\nlines, KeyError: among them"),
+        (FileNotFoundError("shard-00001 is gone"), "shard-00001 is gone"),
+        (KeyError("a bug"), None),
+    ],
+)
+def test_what_a_function_inside_a_pipeline_raised(raised, sentence, in_graph):
+    def raises(number):
+        raise raised
+
+    def mapped(number):
+        return tf.numpy_function(raises, [number], tf.int64)
+
+    batches = iter(tf.data.Dataset.range(3).map(mapped, num_parallel_calls=2).prefetch(1))
+    with pytest.raises(tf.errors.OpError) as error:
+        tf.function(lambda: next(batches))() if in_graph else next(batches)
+    assert error_sentence(error.value) == sentence
+
+
+def test_an_error_of_tensorflow_itself_is_a_bug():
+    with pytest.raises(tf.errors.OpError) as error:
+        tf.reshape(tf.zeros(3), [2, 2])
+    assert error_sentence(error.value) is None
+
+
+def test_a_defect_keeps_its_traceback():
+    result = run_script("{}['missing']")
+    assert result.returncode == 1
+    assert "Traceback" in result.stderr and "KeyError: 'missing'" in result.stderr
+
+
+def test_verbosity_shows_where_a_value_error_came_from():
+    result = run_script("raise ValueError('odd')", "--verbosity=1")
+    assert "Traceback" in result.stderr
+    assert result.stderr.endswith("error: odd\n")
+
+
+def test_stray_arguments_are_refused():
+    result = run_script("print('ran')", "--verbosity=0", "corpus/b.txt")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "unexpected argument 'corpus/b.txt'" in result.stderr
+
+
+def test_what_is_printed_while_tensorflow_is_imported_is_hidden_and_nothing_else(tmp_path):
+    package = tmp_path / "tensorflow"
+    package.mkdir()
+    (package / "__init__.py").write_text("import os\nos.write(2, b'I0000 chatter\\n')\n")
+    body = (
+        f"import os, sys; sys.path.insert(0, {str(tmp_path)!r}); import tensorflow; "
+        "os.write(2, b'heard'); print(tensorflow.__name__)"
+    )
+    result = run_script(body)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "tensorflow\n", "heard")

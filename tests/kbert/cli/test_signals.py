@@ -1,0 +1,152 @@
+"""Ctrl-C is one line; in a training the first signal is a wish, and the second acts as ever."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from kbert.cli.signals import StoppedBySignal, StopSignal, is_from_interrupt
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+# Sends this process a SIGINT when a module begins to be imported.
+INTERRUPTS_AT_IMPORT = """
+import os, signal, sys
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["INTERRUPT_AT"]:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupts())
+"""
+
+
+def run_interrupted(tmp_path, module, *command):
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTS_AT_IMPORT)
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{REPOSITORY}", "INTERRUPT_AT": module}
+    return subprocess.run(
+        [sys.executable, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "module"),
+    [
+        ("evaluate --run_dir=none --input_dir=none", "absl"),
+        ("evaluate --run_dir=none --input_dir=none", "kbert.cli.script"),
+        ("predict --run_dir=none", "numpy"),
+        ("predict --run_dir=none", "tensorflow"),
+        ("predict --run_dir=none", "numpy.linalg"),
+        ("predict --run_dir=none", "tensorflow.python.framework.ops"),
+        ("predict --run_dir=none", "keras.src.layers"),
+        ("export --run_dir=none --model_base_path=none", "absl"),
+        ("show-records", "absl"),
+    ],
+)
+def test_while_a_command_starts_ctrl_c_is_one_line(tmp_path, command, module):
+    result = run_interrupted(tmp_path, module, "-m", "kbert", *command.split())
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "stopped by Ctrl-C\n")
+    assert not (tmp_path / "none").exists()
+
+
+def test_where_ctrl_c_is_ignored_it_stays_ignored(tmp_path):
+    """As under nohup: the signal comes while absl is imported, and the script goes on to its own error."""
+    ignoring = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+        "os.execv(sys.executable, [sys.executable, '-m', 'kbert', 'finetune', '--config=none', "
+        "'--run_dir=none', '--init_checkpoint=none', '--train_file=none'])"
+    )
+    result = run_interrupted(tmp_path, "absl.app", "-c", ignoring)
+    assert result.returncode == 1 and result.stderr.startswith("error: config file none does not exist")
+
+
+def test_an_error_made_of_a_keyboard_interrupt_is_one():
+    try:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            raise ImportError("initialization failed") from interrupt
+    except ImportError as error:
+        assert is_from_interrupt(error)
+    assert not is_from_interrupt(ValueError("odd"))
+
+
+def send(number):
+    os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_first_signal_is_noted_and_what_was_there_comes_back(number):
+    before = signal.getsignal(number)
+    with StopSignal().listening() as stop:
+        assert stop.received == 0 and signal.getsignal(number) != before
+        send(number)
+        assert stop.received == number
+        assert signal.getsignal(number) == before  # so that the second one acts
+    assert signal.getsignal(number) == before
+
+
+def test_the_second_ctrl_c_is_not_patient():
+    with pytest.raises(KeyboardInterrupt), StopSignal().listening() as stop:
+        send(signal.SIGTERM)
+        assert stop.received == signal.SIGTERM
+        send(signal.SIGINT)
+
+
+def test_outside_the_main_thread_nothing_changes():
+    before = signal.getsignal(signal.SIGTERM)
+    seen = []
+
+    def listen():
+        with StopSignal().listening() as stop:
+            seen.append((signal.getsignal(signal.SIGTERM), stop.received))
+
+    thread = threading.Thread(target=listen)
+    thread.start()
+    thread.join()
+    assert seen == [(before, 0)]
+
+
+@pytest.mark.parametrize(("number", "code", "name"), [(15, 143, "SIGTERM"), (2, 130, "SIGINT")])
+def test_exit_codes_are_those_of_a_shell(number, code, name):
+    stop = StoppedBySignal(number, "at step 3.")
+    assert stop.exit_code == code and str(stop) == f"stopped by {name} at step 3."
+
+
+_BUSY = """
+import hashlib
+from kbert.cli.signals import StopSignal
+with StopSignal().listening():
+    print("busy", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)  # half an hour without an instruction of Python
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "second", "code"), [(15, 15, 143), (2, 2, 130), (15, 2, 130)])
+def test_the_second_signal_ends_a_process_within_a_long_call(first, second, code):
+    process = subprocess.Popen(
+        [sys.executable, "-c", _BUSY], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout.readline() == "busy\n"
+        time.sleep(0.1)
+        process.send_signal(first)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.7)  # the first one waits for the call
+        process.send_signal(second)
+        assert process.wait(120) == code
+        assert process.stderr.read() == (
+            "stopped at once by the second signal; repeat the command to go on from the newest checkpoint\n"
+        )
+    finally:
+        process.kill()
+        process.communicate()
