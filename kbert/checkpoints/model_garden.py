@@ -43,7 +43,7 @@ _OLD_NAMES = (
 )
 _BODY = re.compile(
     r"(?:^|/)((?:word_embeddings|position_embedding|type_embeddings)/embeddings|embeddings/layer_norm/\w+|"
-    r"transformer/layer_\d+/.+|pooler_transform/\w+)$"
+    r"embedding_projection/\w+|transformer/layer_\d+/.+|pooler_transform/\w+)$"
 )
 # The place of a head's variable in a model -> the name in the table. A head's own pooler stands in for the
 # encoder's.
@@ -62,7 +62,7 @@ _HEADS = (
 )
 _NOT_WEIGHTS = re.compile(r"^(optimizer|save_counter|global_step|step|train_step)(/|$)|/\.OPTIMIZER_SLOT/")
 # Keys of Model Garden's bert_config.json that the original's has not.
-_OWN_KEYS = ("embedding_size", "backward_compatible")
+_OWN_KEYS = ("backward_compatible",)
 # The encoders that Google published for TensorFlow 2: number of pieces -> beginning of the name.
 _VOCABULARIES = {
     30522: "bert_en_uncased",
@@ -120,6 +120,8 @@ def read_model_garden(
         report.note(f"sizes and vocabulary are those of {name} (TF Hub, Model Garden)")
 
     task, required, labels = _task(stored, report)
+    if MASKED_LM.name in required:
+        config.require_masked_lm()
     parts = with_pooler(required)
     shapes = body_shapes(config)
     for part in parts.values():
@@ -255,10 +257,6 @@ def _config(folder, stored, num_heads, report) -> EncoderConfig:
     tensors = stored.tensors
     if file.is_file():
         values = read_json_object(file)
-        if values.get("embedding_size") not in (None, values.get("hidden_size")):
-            raise ValueError(
-                f"{file}: embedding_size={shown(values['embedding_size'])} should equal hidden_size."
-            )
         values = {key: value for key, value in values.items() if key not in _OWN_KEYS}
         config = from_dict(EncoderConfig, values, where=str(file))
         if num_heads not in (None, config.num_attention_heads):
@@ -268,10 +266,12 @@ def _config(folder, stored, num_heads, report) -> EncoderConfig:
             )
         return config
     try:
-        vocab_size, hidden_size = tensors["word_embeddings/embeddings"].shape
+        vocab_size, width = tensors["word_embeddings/embeddings"].shape
+        projection = tensors.get("embedding_projection/kernel")
         values = {
             "vocab_size": vocab_size,
-            "hidden_size": hidden_size,
+            "hidden_size": projection.shape[1] if projection else width,
+            "embedding_size": width,
             "num_hidden_layers": len({name for name in tensors if name.endswith("/output_layer_norm/gamma")}),
             "num_attention_heads": num_heads,
             "intermediate_size": tensors["transformer/layer_0/intermediate/kernel"].shape[1],

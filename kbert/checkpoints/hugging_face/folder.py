@@ -1,22 +1,24 @@
-"""Reads BERT and DistilBERT from Hugging Face folders and writes BERT, without torch and transformers.
+"""Reads and writes Hugging Face folders of BERT, DistilBERT and ELECTRA, without torch and transformers.
 
 The weights are those of PyTorch's classes or of TensorFlow's, which transformers had until version 4.
 """
 
+import dataclasses
 from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, zeros
-from kbert.checkpoints.conversion.masked_lm_settings import require_settings
+from kbert.checkpoints.conversion.encoder_settings import require_pooler, require_settings
 from kbert.checkpoints.conversion.matching import Stored, match
-from kbert.checkpoints.conversion.names import DISTILBERT, HUGGING_FACE, rows
+from kbert.checkpoints.conversion.names import rows
 from kbert.checkpoints.conversion.vocabulary_checks import check_sizes
 from kbert.checkpoints.format_names import HUGGING_FACE as FORMAT
-from kbert.checkpoints.hugging_face.config import (
-    BARE_ENCODER,
-    build_config,
+from kbert.checkpoints.hugging_face.config import build_config, parse_config
+from kbert.checkpoints.hugging_face.families import (
+    FAMILIES,
     has_own_pooler,
-    parse_config,
+    require_readable,
+    stored_parts,
     task_of_architecture,
 )
 from kbert.checkpoints.hugging_face.tensorflow_names import (
@@ -29,6 +31,7 @@ from kbert.checkpoints.hugging_face.torch_file import read_torch_file
 from kbert.checkpoints.model_variables import body_shapes, part_of, parts_of, with_pooler
 from kbert.checkpoints.other_files import other_model
 from kbert.checkpoints.report import Report
+from kbert.config import EncoderConfig
 from kbert.files.hdf5_file import read_hdf5
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown, shown_name
@@ -57,6 +60,8 @@ _TIED = {
     "cls.predictions.decoder.bias": "cls.predictions.bias",
     "vocab_projector.weight": "embeddings.word_embeddings.weight",
 }
+_DETECTOR = "discriminator_predictions."
+_NO_DETECTOR = "part of ELECTRA's head that tells replaced tokens; kbert has no such task"
 _FRESH = "not in this architecture; initialised if a kbert model has it"
 
 
@@ -111,10 +116,12 @@ def read_hugging_face(
     if POOLER.name in own and not (needs_pooler and has_own_pooler(name)):
         optional |= dict.fromkeys(POOLER.shapes(config.encoder), _FRESH)
     optional |= config.own.may_be_missing()
+    encoder, family = config.encoder, FAMILIES[config.model_type]
     if config.model_type == "distilbert":
         optional["embeddings/token_type_embeddings"] = "zeros: DistilBERT adds nothing for segments"
-    table = DISTILBERT if config.model_type == "distilbert" else HUGGING_FACE
-    table_rows = rows(table, parts, config.encoder.num_hidden_layers)
+        if POOLER.name in own and has_own_pooler(name):  # else BERT's: a training adds segments to it as well
+            encoder = dataclasses.replace(encoder, pooler_hidden_act=family.pooler_hidden_act)
+    table_rows = rows(family.table, stored_parts(name, parts), encoder.num_hidden_layers)
     if originals is not None:  # TensorFlow's kernels stand as kbert's
         table_rows = [row._replace(transposed=False) for row in table_rows]
     tensors = match(stored, table_rows, shapes, optional, name, allowance, report)
@@ -123,7 +130,7 @@ def read_hugging_face(
     report.note(f"architecture {name}, read as kbert's task {task!r}")
     return BertCheckpoint(
         source=str(path),
-        encoder=config.encoder,
+        encoder=encoder,
         task=task,
         labels=labels,
         vocabulary=vocabulary,
@@ -221,32 +228,36 @@ def _stored(tensors, originals, config) -> Stored:
         shown_names[bias] = shown_names.pop(alias)
     twice = {name: pytorch_name(name) for name, original in originals.items() if name == original}
     tied = _TIED | {name: twin for name, twin in twice.items() if twin in plain}
-    return Stored(plain, shown_names, ignored=dict(_BUFFERS), tied=tied)
+    ignored = _BUFFERS | {name: _NO_DETECTOR for name in plain if name.startswith(_DETECTOR)}
+    return Stored(plain, shown_names, ignored=ignored, tied=tied)
 
 
 def _num_outputs(stored, by_tensorflow):
     """How many outputs the classifier has; None without one."""
-    head = stored.tensors.get("classifier.weight")
+    names = ("classifier.weight", "classifier.out_proj.weight")
+    head = next((stored.tensors[name] for name in names if name in stored.tensors), None)
     return head.shape[-1 if by_tensorflow else 0] if head is not None and head.shape else None
 
 
 def _guess_architecture(stored, config, report):
     """The class of an old checkpoint whose config names none, according to the heads in the file."""
-    kind = "DistilBert" if config.model_type == "distilbert" else "Bert"
+    kind = FAMILIES[config.model_type].name
     names = stored.tensors
     if "cls.predictions.bias" in names:
         name = "ForPreTraining" if "cls.seq_relationship.weight" in names else "ForMaskedLM"
-    elif "vocab_projector.bias" in names:
+    elif "vocab_projector.bias" in names or "generator_lm_head.bias" in names:
         name = "ForMaskedLM"
     elif "cls.seq_relationship.weight" in names:
         name = "ForNextSentencePrediction"
     elif "qa_outputs.weight" in names:
         name = "ForQuestionAnswering"
-    elif "classifier.weight" in names:
-        name = "ForSequenceClassification" if "pooler.dense.weight" in names else "ForTokenClassification"
+    elif "classifier.weight" in names or "classifier.out_proj.weight" in names:
+        poolers = {"pooler.dense.weight", "pre_classifier.weight", "classifier.out_proj.weight"}
+        name = "ForSequenceClassification" if poolers & names.keys() else "ForTokenClassification"
     else:
         name = "Model"
     report.note(f"config.json names no architecture; its tensors are those of {kind}{name}")
+    require_readable(kind + name, report.path)
     return kind + name
 
 
@@ -293,34 +304,64 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, allowance: Allo
     Args:
       checkpoint: the model; only the tensors that it has are written.
       folder: an empty folder.
-      allowance: `masked_lm_settings`, the only setting that this format cannot express.
+      allowance: the settings that this format cannot express: `masked_lm_settings`, `pooler_hidden_act`;
+        for DistilBERT also `layer_norm_eps` and the segment table.
 
     Returns:
       The report of the writing.
 
     Raises:
-      ValueError: for a masked-LM head with another activation or epsilon than the encoder's, and for a task
-        that has no class in transformers.
+      ValueError: for settings that the class of transformers does not have, and for a task that has no class.
     """
     report = Report(FORMAT, str(folder))
     require_settings(checkpoint, "transformers", allowance, report)
     values = build_config(checkpoint)
-    architecture = values["architectures"][0]
-    parts = with_pooler(checkpoint.parts)
-    has_prefix = architecture != BARE_ENCODER
+    architecture, model_type = values["architectures"][0], values["model_type"]
+    family = FAMILIES[model_type]
+    if has_own_pooler(architecture):
+        require_pooler(checkpoint, family.pooler_hidden_act, architecture, allowance, report)
+    if model_type == "distilbert":
+        _require_distilbert(checkpoint, allowance, report)
+    parts, of_encoder = stored_parts(architecture, checkpoint.parts), {"body"}
+    if model_type == "bert":  # its pooler is part of the encoder, the others' of a head
+        parts, of_encoder = with_pooler(parts), {"body", POOLER.name}
+    prefix = "" if architecture.endswith("Model") else f"{model_type}."
     tensors = {}
-    for row in rows(HUGGING_FACE, parts, checkpoint.encoder.num_hidden_layers):
+    for row in rows(family.table, parts, checkpoint.encoder.num_hidden_layers):
         outside = row.outside
-        if has_prefix and part_of(row.kbert) in ("body", "pooler"):
-            outside = f"bert.{outside}"
+        if part_of(row.kbert) in of_encoder:
+            outside = f"{prefix}{outside}"
         if row.kbert not in checkpoint.tensors:
             if row.kbert in checkpoint.shapes:
                 report.not_in_file.append((row.kbert, "never trained, not written"))
             continue
         tensors[outside] = checkpoint.tensors[row.kbert].as_float32(row.transposed)
         report.taken.append((outside, row.kbert, "transposed" if row.transposed else "as it is"))
+    left = checkpoint.tensors.keys() - {kbert for _, kbert, _ in report.taken}
+    report.left_over.extend((name, f"{architecture} has no such variable") for name in sorted(left))
     write_safetensors(folder / "model.safetensors", tensors, {"format": "pt"})
     write_json(values, folder / CONFIG_FILE)
     write_tokenizer(folder, checkpoint.vocabulary, checkpoint.max_seq_length)
-    report.note(f"architecture {architecture}; hidden_act {values['hidden_act']!r}")
+    hidden_act = values.get("hidden_act", values.get("activation"))
+    report.note(f"architecture {architecture}; hidden_act {hidden_act!r}")
     return report
+
+
+def _require_distilbert(checkpoint, allowance, report):
+    """Refuses what DistilBERT does not have: another epsilon than its own, and vectors of segments."""
+    if checkpoint.encoder.layer_norm_eps != EncoderConfig.layer_norm_eps:
+        allowance.conflict(
+            "layer_norm_eps",
+            f"layer_norm_eps={checkpoint.encoder.layer_norm_eps}, but DistilBERT always takes "
+            f"{EncoderConfig.layer_norm_eps} and would give other numbers",
+            report,
+        )
+    name = "embeddings/token_type_embeddings"
+    segments = checkpoint.tensors.get(name)
+    if segments is not None and segments.read().any():
+        allowance.conflict(
+            name,
+            f"{name} is not zero, because it was trained, but DistilBERT has no segments and would give "
+            "other numbers; a training with frozen.embeddings=true, or with adapters, leaves it at zero",
+            report,
+        )

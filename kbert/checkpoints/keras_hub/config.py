@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.masked_lm_settings import MASKED_LM_KEYS
+from kbert.checkpoints.conversion.encoder_settings import MASKED_LM_KEYS
 from kbert.checkpoints.conversion.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, take_own_keys
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
@@ -35,7 +35,12 @@ _BACKBONE = {
 }
 _DEFAULTS = {"dropout": 0.1, "max_sequence_length": 512, "num_segments": 2}
 # Fixed in the code of BertBackbone, BertMaskedLM and MaskedLMHead; a preset cannot change them.
-FIXED = {"hidden_act": "gelu", "layer_norm_eps": 1e-12, "initializer_range": 0.02}
+FIXED = {
+    "hidden_act": "gelu",
+    "layer_norm_eps": 1e-12,
+    "initializer_range": 0.02,
+    "pooler_hidden_act": "tanh",
+}
 MASKED_LM_SETTINGS = ("gelu_erf", 1e-5)
 
 CLASSIFICATION = "classification"  # the part of kbert's models that is KerasHub's classifier

@@ -6,7 +6,11 @@ import numpy as np
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.masked_lm_settings import require_settings
+from kbert.checkpoints.conversion.encoder_settings import (
+    require_no_projection,
+    require_pooler,
+    require_settings,
+)
 from kbert.checkpoints.conversion.matching import Stored, match
 from kbert.checkpoints.conversion.names import KERAS_HUB, rows
 from kbert.checkpoints.conversion.vocabulary_checks import check_sizes
@@ -101,8 +105,8 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     Args:
       checkpoint: the model. Missing variables get fresh initial values; metadata.json lists their names.
       folder: an empty folder.
-      allowance: `hidden_act`, `layer_norm_eps`, `masked_lm_settings`, for which KerasHub then uses its own
-        values; and kbert's names of variables that KerasHub does not have.
+      allowance: `hidden_act`, `layer_norm_eps`, `masked_lm_settings`, `pooler_hidden_act`, for which KerasHub
+        then uses its own values; and kbert's names of variables that KerasHub does not have.
 
     Returns:
       The report of the writing.
@@ -112,6 +116,7 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     """
     report = Report(FORMAT, str(folder))
     encoder = checkpoint.encoder
+    require_no_projection(encoder, "KerasHub's BertBackbone")
     head = next((part for part in _CLASSES if part in checkpoint.parts), None)
     class_name = _CLASSES[head] if head else "BertBackbone"
     parts = with_pooler({name: part for name, part in checkpoint.parts.items() if name == head})
@@ -154,6 +159,7 @@ def _require_same_numbers(checkpoint, shapes, allowance, report):
                 report,
             )
     require_settings(checkpoint, "KerasHub's BertMaskedLM", allowance, report, MASKED_LM_SETTINGS)
+    require_pooler(checkpoint, "tanh", "KerasHub's BertBackbone", allowance, report)
     for name in checkpoint.tensors:
         if name not in shapes:
             allowance.conflict(name, f"KerasHub has no variable for {name}", report)

@@ -7,12 +7,15 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import tensorflow as tf
 
+from kbert.checkpoints.conversion.names import MODEL_GARDEN, rows
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_garden import published_name
 from kbert.config import EncoderConfig
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference
+from tests.kbert.checkpoints.random_checkpoint import numbers, random_checkpoint
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "golden" / "tensorflow"
 GOLDEN = (
@@ -28,6 +31,7 @@ GOLDEN = (
             "BertForSequenceClassification_safetensors",
             "BertForTokenClassification_h5",
             "BertModel_h5",
+            "DistilBertForSequenceClassification_h5",
         )
     ),
     "model_garden/classifier",
@@ -320,7 +324,7 @@ WRONG = {
     "half the variables": (h5(half), "has no tensors for"),
     "sizes": (garden(hidden_size=4), r"not float of shape \(21, 4\)"),
     "attention heads": (garden(num_attention_heads=4), "num_attention_heads=4, but the checkpoint has 2"),
-    "embedding_size": (garden(embedding_size=4), "embedding_size=4 should equal hidden_size"),
+    "embedding_size": (garden(embedding_size=4), r"not float of shape \(21, 4\)"),
     "no encoder": (garden({"dense/kernel": SMALL}), "of no BERT encoder of Model Garden"),
     "ALBERT": (garden(ALBERT), "of ALBERT, whose layers share their weights"),
     "save_weights": (garden(KERAS_CHECKPOINT), "transformers' TensorFlow classes without its config; "),
@@ -342,3 +346,40 @@ def test_what_is_wrong_is_one_sentence(tmp_path, make, sentence):
     with pytest.raises(ValueError, match=sentence) as error:
         write_checkpoint(read_checkpoint(tmp_path / "model"), tmp_path / "out", "kbert")
     assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
+
+
+def write_model_garden(folder, checkpoint, config=None, **heads):
+    """The objects of a BertEncoder, whose attention kernels have an axis for two heads."""
+    variables = []
+    for row in rows(MODEL_GARDEN, checkpoint.parts, checkpoint.encoder.num_hidden_layers):
+        if row.kbert not in checkpoint.tensors:
+            continue
+        value, axes = checkpoint.tensors[row.kbert].read(), (2, checkpoint.encoder.hidden_size // 2)
+        if row.outside.endswith("attention_output/kernel"):
+            value = value.reshape(*axes, -1)
+        elif any(f"/{name}/" in row.outside for name in ("query", "key", "value")):
+            value = value.reshape(*value.shape[:-1], *axes)
+        variables.append(tf.Variable(value, name=row.outside))
+    folder.mkdir()
+    tf.train.Checkpoint(encoder=variables, **heads).write(str(folder / "bert_model.ckpt"))
+    checkpoint.vocabulary.write(folder / "vocab.txt")
+    if config:
+        (folder / "bert_config.json").write_text(json.dumps(config))
+
+
+@pytest.mark.parametrize("with_config", [True, False])
+def test_narrow_tables_of_model_garden(tmp_path, with_config):
+    model = random_checkpoint("encoder", embedding_size=4)
+    settings = vars(model.encoder).items()
+    config = {key: value for key, value in settings if value is not None} if with_config else None
+    write_model_garden(tmp_path / "m", model, config)
+    read = read_checkpoint(tmp_path / "m")
+    assert read.encoder == model.encoder and numbers(read) == numbers(model)
+
+
+def test_a_masked_lm_on_narrow_tables_is_refused(tmp_path):
+    kernel = tf.Variable(np.ones((8, 4), np.float32))
+    head = tf.train.Checkpoint(dense=tf.train.Checkpoint(kernel=kernel))
+    write_model_garden(tmp_path / "m", random_checkpoint("encoder", embedding_size=4), masked_lm=head)
+    with pytest.raises(ValueError, match="embedding_size=4 is not hidden_size=8, but the masked-LM head"):
+        read_checkpoint(tmp_path / "m")

@@ -1,9 +1,10 @@
-"""Masked-LM heads whose activation and epsilon may differ from the encoder's, as in KerasHub."""
+"""Settings of an encoder that a format may lack: another masked-LM head, pooler or width of the tables."""
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.report import Report
-from kbert.heads.parts import MASKED_LM
+from kbert.config import EncoderConfig
+from kbert.heads.parts import MASKED_LM, POOLER
 
 MASKED_LM_KEYS = ("masked_lm_hidden_act", "masked_lm_layer_norm_eps")
 
@@ -34,4 +35,25 @@ def require_settings(
             "masked_lm_settings",
             f"the masked-LM head uses {ours}, but {house} uses {other} and would give other logits",
             report,
+        )
+
+
+def require_pooler(checkpoint: BertCheckpoint, theirs: str, house: str, allowance: Allowance, report: Report):
+    """Refuses a pooler whose activation is not `theirs`; the setting is called `pooler_hidden_act`."""
+    ours = checkpoint.encoder.pooler_hidden_act
+    if POOLER.name in checkpoint.parts and ours != theirs:
+        allowance.conflict(
+            "pooler_hidden_act",
+            f"the pooler's activation is {ours}, but {house} uses {theirs} and would give other numbers",
+            report,
+        )
+
+
+def require_no_projection(encoder: EncoderConfig, where):
+    """Raises ValueError for tables that are not as wide as the hidden states."""
+    if encoder.embedding_size is not None:
+        raise ValueError(
+            f"{where}: embedding_size={encoder.embedding_size} should equal hidden_size="
+            f"{encoder.hidden_size}: there is no projection between them; ELECTRA in Hugging Face's format "
+            "has one."
         )
