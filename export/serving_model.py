@@ -54,7 +54,8 @@ class ServingModel:
         self.signatures = self.task.signatures(answering, text_inputs)
         self.trained_signatures = self.task.signatures(model, text_inputs)
         if attention:
-            self._add_attention(_encoder_of(answering), _encoder_of(model), text_inputs)
+            encoder, trained = (getattr(one, "encoder", one) for one in (answering, model))
+            self._add_attention(encoder, trained, text_inputs)
 
     def _add_attention(self, answering, trained, text_inputs):
         def attention_as_trained(inputs):
@@ -88,14 +89,6 @@ class ServingModel:
         for name, signature in self.signatures.items():
             archive.add_endpoint(name, signature.function, signature.specs)
         archive.write_out(str(directory), verbose=False)
-
-
-def _encoder_of(model):
-    """Of a model, or an encoder that is one by itself."""
-    encoder = getattr(model, "encoder", model)
-    if encoder is None:
-        raise ValueError("this model has no encoder, so it has no attention to show; leave out --attention.")
-    return encoder
 
 
 def _require_answers(source, task):

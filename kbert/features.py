@@ -29,24 +29,10 @@ PACKED_PLACES = "packed_places"
 
 
 class Feature(NamedTuple):
-    """One feature of one example: its `dtype` ("int32" or "float32") and its fixed `shape`.
-
-    `stored` is for large float32 features. It names the dtype that records hold their numbers in, one of
-    STORED_DTYPES, as plain bytes; rows of padding at the end of the first axis are then left out of the
-    record. None: a list of numbers, as the original's records have.
-    """
+    """One feature of one example: its `dtype` ("int32" or "float32") and its fixed `shape`."""
 
     dtype: str
     shape: tuple[int, ...]
-    stored: str | None = None
-
-
-STORED_DTYPES = ("float32", "float16", "bfloat16")
-
-
-def layer_feature(layer: int) -> str:
-    """The feature that holds the output of an encoder's layer; 0 is the output of the embeddings."""
-    return f"layer_output_{layer}"
 
 
 def encoder_features(max_seq_length: int) -> dict[str, Feature]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kbert.features import STORED_DTYPES, Feature
+from kbert.features import Feature
 from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
 
@@ -180,7 +180,7 @@ def _manifest(values):
 
 
 def _feature(name, value):
-    if not isinstance(value, dict) or set(value) - {"stored"} != {"dtype", "shape"}:
+    if not isinstance(value, dict) or set(value) != {"dtype", "shape"}:
         raise ValueError(f"feature {_shown(name)} is {_shown(value)}, expected its dtype and shape")
     if value["dtype"] not in ("int32", "float32"):
         raise ValueError(
@@ -189,13 +189,7 @@ def _feature(name, value):
     shape = [_number(size, f"a size of feature {_shown(name)}") for size in _a(list, value["shape"], "shape")]
     if math.prod(shape) > _LARGEST_FEATURE:
         raise ValueError(f"feature {_shown(name)} has more than {_LARGEST_FEATURE} values")
-    stored = value.get("stored")
-    if "stored" in value and (stored not in STORED_DTYPES or value["dtype"] != "float32" or not shape):
-        raise ValueError(
-            f"feature {_shown(name)} is stored as {_shown(stored)}, expected one of "
-            f"{', '.join(STORED_DTYPES)}, for rows of float32"
-        )
-    return Feature(value["dtype"], tuple(shape), stored)
+    return Feature(value["dtype"], tuple(shape))
 
 
 def _shard(value):

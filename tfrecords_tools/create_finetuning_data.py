@@ -227,10 +227,9 @@ def _read_vocabulary(vocab_file, init_checkpoint, do_lower_case, allow_unmatched
 
 def _complete_dataset(settings, input_file):
     """The config's `DatasetConfig`, with the labels of the file where it lists none."""
-    from kbert.tasks.task import reads_files, require_reads_texts
+    from kbert.tasks.task import reads_files
 
     task_class = TASKS[settings.task]
-    require_reads_texts(task_class, input_file)
     if not reads_files(task_class):
         raise ValueError(f"task={settings.task!r} does not read labelled files; choose another task.")
     examples = task_class.read_examples(input_file, settings.dataset)

@@ -56,8 +56,8 @@ def source_of(model: RunDirectory | LoadedModel, config: FinetuningConfig | None
       config: says it for a `LoadedModel`: columns, settings and metric of its task. A run has its own.
 
     Raises:
-      ValueError: for a run that reads stored features or has no checkpoint, a config for a run, or a config
-        of another task or of other labels than the checkpoint's.
+      ValueError: for a run without a checkpoint, a config for a run, or a config of another task or of other
+        labels than the checkpoint's.
     """
     return _of_checkpoint(model, config) if isinstance(model, LoadedModel) else _of_run(model, config)
 
@@ -65,7 +65,6 @@ def source_of(model: RunDirectory | LoadedModel, config: FinetuningConfig | None
 def _of_run(run, config) -> LiteRTSource:
     if config is not None:
         raise ValueError("--config is for checkpoints; a run records its own. Leave it out.")
-    run.require_encoder()
     run.checkpoint()
     task = run.task()
     return LiteRTSource(

@@ -18,14 +18,11 @@ def answering_model(
 
     Returns:
       A functional model from the same inputs to the same outputs. It has the layers of `model`, but for the
-      encoder, so it follows every change of them; `encoder` is the one that answers. A model without an
-      encoder, as those on stored features are, answers itself. Of a `BertEncoder` an `AnsweringEncoder` with
-      `sequence_output` alone, which vectors of texts are made of.
+      encoder, so it follows every change of them; `encoder` is the one that answers. Of a `BertEncoder`
+      an `AnsweringEncoder` with `sequence_output` alone, which vectors of texts are made of.
     """
     if isinstance(model, BertEncoder):
         return AnsweringEncoder(model, precision, ("sequence_output",))
-    if model.encoder is None:
-        return model
     encoder = AnsweringEncoder(model.encoder, precision, tuple(model.encoder.output))
 
     def place(layer):

@@ -74,7 +74,10 @@ class BertCheckpoint:
     @property
     def parts(self) -> dict[str, Part]:
         """The pooler and heads that the task's model has on top of the encoder's body, by name."""
-        return parts_of(self.task, self.labels)
+        if self.recorded is None:
+            return parts_of(self.task, self.labels)
+        task = TASKS.recorded({"task": self.task, "task_config": self.recorded.task_config})
+        return {part.name: part for part in task.parts}
 
     @property
     def problem_type(self) -> str | None:

@@ -34,7 +34,6 @@ def read_kbert_run(
 
     allowance = allowance or Allowance()
     run = RunDirectory(path)
-    run.require_encoder()
     run.require_casing(do_lower_case)
     report = Report(FORMAT, str(path))
     vocabulary = run.vocabulary()

@@ -22,10 +22,6 @@ COMMANDS = {
         "tokenize": ("tfrecords_tools.tokenize_text", "show the word pieces of lines of text"),
         "pretraining-data": ("tfrecords_tools.create_pretraining_data", "corpus -> masked records"),
         "finetuning-data": ("tfrecords_tools.create_finetuning_data", "labelled text -> records"),
-        "layer-features": (
-            "tfrecords_tools.create_layer_features",
-            "labelled text -> outputs of layers",
-        ),
         "show-records": ("tfrecords_tools.show_records", "print a few records as text"),
         "check-records": ("tfrecords_tools.check_records", "read every record and list what is damaged"),
         "draw-records": ("tfrecords_tools.draw_statistics", "draw a page with statistics of records"),
@@ -33,7 +29,6 @@ COMMANDS = {
     "training": {
         "pretrain": ("kbert.scripts.run_pretraining", "pretrain on records"),
         "finetune": ("kbert.scripts.run_finetuning", "fine-tune on labelled text or records"),
-        "feature-ner": ("kbert.scripts.run_feature_ner", "compare taggers on a frozen encoder's layers"),
         "glue": ("kbert.scripts.run_glue", "fine-tune on the tasks of GLUE, with a table and a submission"),
         "curves": ("kbert.scripts.draw_curves", "draw the curves of a run, or of several"),
     },

@@ -60,8 +60,9 @@ def run(main, *config_classes):
 
     try:
         app.run(told_main, flags_parser=lambda argv: parse_flags(argv, config_classes))
-    except BaseException as error:
-        _end(_exit_code(error))
+    except BaseException as error:  # at least SystemExit
+        code = _exit_code(error)
+    _end(code)
 
 
 def _show_own_lines():

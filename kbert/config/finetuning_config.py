@@ -96,7 +96,8 @@ class FinetuningConfig(TrainingConfig):
     `reinit_pooler` the pooler, begin with new random numbers instead of those of the checkpoint (arXiv
     2006.05987, section 5). `max_train_examples` trains on at most so many examples of a file, for a quick
     try: drawn like those of `dev_split`, by label and by `dev_split_seed`, from what that leaves. `lora`
-    trains small adapters in the place of the encoder, see LoraConfig.
+    trains small adapters in the place of the encoder, see LoraConfig. `freeze_encoder` trains the head alone,
+    on outputs of the encoder that are computed once, without dropout; labelled files only.
     Training stops early after
     `early_stopping_patience` evaluations in a row without an improvement; the best checkpoint is then the
     run's default checkpoint.
@@ -112,6 +113,7 @@ class FinetuningConfig(TrainingConfig):
     reinit_layers: int = 0
     reinit_pooler: bool = False
     lora: LoraConfig | None = None
+    freeze_encoder: bool = False
     pad_to_longest: bool = True
     eval_every_steps: int | None = None
     eval_every_epochs: float | None = None
@@ -154,6 +156,7 @@ class FinetuningConfig(TrainingConfig):
         )
         self._check_reinit()
         self._check_lora()
+        self._check_freeze_encoder()
         require(
             self.dev_split is None or 0.0 < self.dev_split < 1.0,
             f"dev_split={self.dev_split} must lie between 0 and 1, for example 0.1.",
@@ -191,12 +194,28 @@ class FinetuningConfig(TrainingConfig):
             "freezes the encoder; leave one of them out.",
         )
 
+    def _check_freeze_encoder(self):
+        if not self.freeze_encoder:
+            return
+        changes = {
+            "frozen": self.frozen != FrozenConfig(),
+            "lora": self.lora,
+            "distillation": self.distillation,
+            "reinit_layers": self.reinit_layers,
+            "optimizer.layer_decay": self.optimizer.layer_decay != 1.0,
+            "recompute_activations": self.recompute_activations,
+        }
+        asked = [name for name, value in changes.items() if value]
+        require(
+            not asked, f"freeze_encoder leaves nothing of the encoder to train: leave out {', '.join(asked)}."
+        )
+
     @property
     def adapters(self):
         return self.lora
 
     def is_updated(self, name):
-        if self.lora is None:
+        if self.lora is None and not self.freeze_encoder:
             return super().is_updated(name)
         return is_adapter(name) or not _ENCODER.holds(name)
 

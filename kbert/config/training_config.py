@@ -167,6 +167,11 @@ class TrainingConfig:
         """Whether training changes the variable of this name."""
         return not self.frozen.holds(name)
 
+    @property
+    def trains_whole_encoder(self) -> bool:
+        """Whether training changes every layer, the lowest as well: none is frozen."""
+        return self.is_updated("embeddings/word_embeddings") and self.is_updated("layer_0/")
+
     def is_in_checkpoints(self, name: str) -> bool:
         """Whether each checkpoint holds the variable; the run keeps the others once, see base_weights.py."""
         return True

@@ -29,6 +29,6 @@ class ObservedEncoder:
         return self
 
     def __call__(self, inputs):
-        outputs = dict(self._encoder.with_outputs(*self._outputs, "hidden_states")(inputs))
-        self.hidden_states = outputs.pop("hidden_states")
+        outputs = self._encoder.with_outputs(*dict.fromkeys((*self._outputs, "hidden_states")))(inputs)
+        self.hidden_states = outputs["hidden_states"]
         return outputs

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+from typing import Any
 
 from absl import logging
 
@@ -38,7 +39,6 @@ def run_finetuning(
     allow_unmatched=(),
     train_dir=None,
     dev_dir=None,
-    records_errors="fail",
     cluster="tf_config",
     tpu=None,
     other_dev_files=None,
@@ -47,7 +47,7 @@ def run_finetuning(
     return finetune(
         config,
         run_dir,
-        LabelledPaths(train_file, dev_file, train_dir, dev_dir, records_errors, other_dev_files or {}),
+        LabelledPaths(train_file, dev_file, train_dir, dev_dir, other_dev_files or {}),
         Start(init_checkpoint, do_lower_case, allow_unmatched, from_scratch, vocabulary),
         Devices(strategy, num_devices, cluster, tpu),
     )
@@ -76,6 +76,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     require_columns_of_files(config, paths)
 
     # TensorFlow loads here, after all checks that do not need it.
+    from kbert.experiments.frozen_encoder import EncodedRows, FrozenEncoder
     from kbert.reports.run_page import write_page_of_run
     from kbert.training.devices.distribution import is_chief, require_whole_shares
     from kbert.training.devices.gradient_all_reduce import require_all_reduce
@@ -107,6 +108,11 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
             start.init_checkpoint or paths.train_dir or run_dir, point.vocabulary.describe()
         )
     train_data.check_training(task, config)
+    training: Any = teaching.task(task)
+    if config.freeze_encoder:
+        training = FrozenEncoder(task, run_dir)
+        train_data = EncodedRows(train_data, training)
+        dev = {name: EncodedRows(data, training) for name, data in dev.items()}
     if sentence := too_few_steps(config, train_data.num_examples, num_train_steps):
         logging.warning("%s", sentence)
 
@@ -118,7 +124,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
         _tokenize(task, config, point.vocabulary, train_data, *dev.values())
         _log_examples(task, train_data.first_rows(2), point.vocabulary)
         plan = _plan(config, strategy, train_data, dev, num_train_steps, teaching.initialize(point))
-        metrics = train(teaching.task(task), config, plan, run, strategy)
+        metrics = train(training, config, plan, run, strategy)
         if metrics:
             metrics = add_baselines(task, metrics, dev, config, point.vocabulary)
     if is_chief(strategy):
@@ -168,8 +174,7 @@ def _open_data(config, paths):
         if path:
             return LabelledFile(path, task_class, dataset)
         if directory:
-            length, errors = config.max_seq_length, paths.records_errors
-            return LabelledRecords(directory, task_class, length, errors, settings)
+            return LabelledRecords(directory, task_class, config.max_seq_length, settings)
         return None
 
     train_data = open_data(paths.train_file, paths.train_dir, config.dataset)

@@ -35,6 +35,11 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
             f"dev_split={config.dev_split} splits the examples of --train_file, but {paths.train_dir} holds "
             "records; give the file, or records to evaluate on as --dev_dir."
         )
+    if records := config.freeze_encoder and (paths.train_dir or paths.dev_dir):
+        raise ValueError(
+            f"freeze_encoder keeps what the encoder gives for rows of labelled files, but {records} holds "
+            "records; give --train_file and --dev_file, or freeze layers with [frozen]."
+        )
     if config.max_train_examples and not paths.train_file:
         raise ValueError(
             f"max_train_examples={config.max_train_examples} chooses among the examples of --train_file, but "

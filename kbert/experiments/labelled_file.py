@@ -29,9 +29,6 @@ class LabelledFile:
     manifest = None
 
     def __init__(self, path, task_class, dataset):
-        from kbert.tasks.task import require_reads_texts
-
-        require_reads_texts(task_class, path)
         self.path, self._task_class = path, task_class
         self.examples = list(task_class.read_examples(path, dataset))
         self.dataset = task_class.complete_dataset(dataset, self.examples)

@@ -109,7 +109,7 @@ def find_starting_point(
         anew = begins_anew and functools.partial(begins_anew, num_hidden_layers=encoder.num_hidden_layers)
         model_loading.initialize(model, pretrained, getattr(task, "labels", ()), anew)
 
-    weights = initialize if task.has_encoder and not start.from_scratch else None
+    weights = None if start.from_scratch else initialize
     return StartingPoint(pretrained.vocabulary, encoder, weights, pretrained.pooling)
 
 

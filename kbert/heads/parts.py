@@ -6,7 +6,6 @@ from kbert.config import EncoderConfig
 
 _MASKED_LM = "masked_lm"
 _POOLER = "pooler"
-LAYER_OUTPUTS = "layer_outputs"  # what a model without an encoder reads, see `Part.reads`
 LSTM_LAYERS = 2  # of `BiLstmHead`: "two-layer", arXiv 1810.04805, section 5.3
 
 
@@ -16,9 +15,8 @@ class Part:
 
     Args:
       name: the name of its layer; the names of its variables begin with it.
-      reads: "pooled_output" (one vector per sequence), "sequence_output" (one per token),
-        "masked_positions" (one per masked token) or "layer_outputs" (stored vectors of words: the model has
-        no encoder).
+      reads: "pooled_output" (one vector per sequence), "sequence_output" (one per token), "hidden_states"
+        (one per token and layer) or "masked_positions" (one per masked token).
       num_outputs: the number of logits for each of these vectors. It is 0 for the pooler, which gives no
         logits, and for the masked-LM head, which gives one for each piece of the vocabulary.
       has_labels: whether each output stands for a label of the task: then the last axis of every variable is
@@ -49,13 +47,14 @@ class ScalarMixPart(Part):
     """The weights of `ScalarMix`.
 
     Args:
-      num_layers: how many layers it adds up.
+      num_layers: how many layers it adds up; 0 for all, without the embeddings.
     """
 
     num_layers: int = 0
 
     def shapes(self, config):
-        return {f"{self.name}/layer_weights": (self.num_layers,), f"{self.name}/scale": ()}
+        number = self.num_layers or config.num_hidden_layers
+        return {f"{self.name}/layer_weights": (number,), f"{self.name}/scale": ()}
 
 
 @dataclass(frozen=True)
@@ -63,18 +62,18 @@ class BiLstmPart(Part):
     """A `BiLstmHead`.
 
     Args:
-      input_size: the size of the vectors that it reads.
+      num_layers: of how many layers it reads the vectors, side by side.
       width: the head's.
     """
 
-    input_size: int = 0
+    num_layers: int = 1
     width: int = 0
 
     def shapes(self, config):
         shapes: dict[str, tuple[int, ...]] = {}
         half = self.width // 2
         for number in range(LSTM_LAYERS):
-            size = self.width if number else self.input_size
+            size = self.width if number else self.num_layers * config.hidden_size
             for direction in ("forward", "backward"):
                 cell = f"{self.name}/bilstm_{number}/{direction}_lstm/lstm_cell"
                 shapes[f"{cell}/kernel"] = (size, 4 * half)

@@ -153,7 +153,6 @@ class LoadedModel:
     @classmethod
     def from_run(cls, run: RunDirectory, checkpoint: str | int | None = None) -> "LoadedModel":
         """Loads a checkpoint of a run directory, see `RunDirectory.checkpoint`."""
-        run.require_encoder()
         folder, task, model = run.load_checkpoint(checkpoint)
         loaded = cls(
             run.path,

@@ -139,14 +139,12 @@ def _gather(batches, features, pad_to_longest):
     return batches.map(gather, num_parallel_calls=tf.data.AUTOTUNE)
 
 
-def trim_padding(batch: dict, vectors=()) -> dict:
+def trim_padding(batch: dict) -> dict:
     """Removes columns that are padding in every sequence of the batch; the length stays a multiple of 16.
 
     Args:
-      batch: name -> tensor; all but the encoder inputs and `vectors` stay as they are.
-      vectors: names of features of shape (batch, length, ...).
+      batch: name -> tensor; all but the encoder inputs stay as they are.
     """
     longest = tf.reduce_max(tf.reduce_sum(batch["input_mask"], axis=-1))
     length = (longest + _LENGTH_MULTIPLE - 1) // _LENGTH_MULTIPLE * _LENGTH_MULTIPLE
-    trimmed = {name: value[..., :length] for name, value in batch.items() if name in ENCODER_INPUTS}
-    return batch | trimmed | {name: batch[name][:, :length] for name in vectors}
+    return batch | {name: value[..., :length] for name, value in batch.items() if name in ENCODER_INPUTS}

@@ -8,33 +8,42 @@ class ScalarMix(keras.layers.Layer):
 
     `scale * sum_j softmax(layer_weights)_j h_j`. All weights are 0 at first: training begins with the mean.
 
+    Args:
+      num_layers: how many layers.
+
     Call arguments:
-      layers: list of tensors, all of shape `(batch, seq_length, hidden_size)`.
+      layers: tensor of shape `(batch, seq_length, num_layers * hidden_size)`, the layers side by side.
 
     Returns:
-      A tensor of the same shape.
+      A tensor of shape `(batch, seq_length, hidden_size)`.
 
     Example:
       >>> import numpy as np
       >>> from kbert.layers.scalar_mix import ScalarMix
-      >>> mix = ScalarMix()
-      >>> mix([np.full((1, 1, 2), 2.0), np.full((1, 1, 2), 4.0)]).numpy().tolist()
+      >>> ScalarMix(num_layers=2)(np.array([[[2.0, 2.0, 4.0, 4.0]]])).numpy().tolist()
       [[[3.0, 3.0]]]
 
     Reference: arXiv 1802.05365 (ELMo), equation 1. The BERT paper (arXiv 1810.04805, table 7) says "weighted
     sum" and not how the weights come about.
     """
 
+    def __init__(self, num_layers, **kwargs):
+        super().__init__(**kwargs)
+        self.num_layers = num_layers
+
     def build(self, input_shape):
-        number = len(input_shape)
-        self.layer_weights = self.add_weight(name="layer_weights", shape=(number,), initializer="zeros")
+        shape = (self.num_layers,)
+        self.layer_weights = self.add_weight(name="layer_weights", shape=shape, initializer="zeros")
         self.scale = self.add_weight(name="scale", shape=(), initializer="ones")
         self.built = True
 
     def call(self, layers):
         shares = ops.softmax(self.layer_weights)
-        total = sum(shares[place] * layer for place, layer in enumerate(layers))
-        return self.scale * total
+        each = ops.split(layers, self.num_layers, axis=-1)
+        return self.scale * sum(shares[place] * layer for place, layer in enumerate(each))
 
     def compute_output_shape(self, input_shape):
-        return input_shape[0]
+        return (*input_shape[:-1], input_shape[-1] // self.num_layers)
+
+    def get_config(self):
+        return super().get_config() | {"num_layers": self.num_layers}

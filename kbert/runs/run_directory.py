@@ -238,16 +238,6 @@ class RunDirectory:
         except ValueError as error:
             raise ValueError(f"{self.path / 'run.json'}: {error}") from None
 
-    def require_encoder(self):
-        """Raises ValueError for a run whose model reads stored features, and is no encoder with a head."""
-        if not self.task().has_encoder:
-            start = self.details.get("init_checkpoint")
-            raise ValueError(
-                f"{self.path} is a run of {self.details['task']}: its model reads stored features, "
-                "and has no encoder that texts could go through. kbert evaluate --input_dir judges it; "
-                f"everything else wants a run with an encoder, such as the features' own: {start}."
-            )
-
     def keep_chosen(self, step: int, settings: dict, chosen_on):
         """Keeps what an evaluation of a checkpoint chose: `load_model` makes the task with it.
 

@@ -15,7 +15,6 @@ TASKS = TaskTable(
         "sequence_regression": ".sequences.sequence_regression.SequenceRegression",
         "multiple_choice": ".sequences.multiple_choice.MultipleChoice",
         "token_classification": ".token_classification.TokenClassification",
-        "feature_based_tagging": ".feature_based.FeatureBasedTagging",
         "question_answering": ".question_answering.QuestionAnswering",
         "encoder": ".encoding.Encoding",
         "cosine_similarity": ".similarity.cosine_similarity.CosineSimilarity",

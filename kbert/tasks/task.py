@@ -20,10 +20,8 @@ from kbert.tasks.contract.rows import (
     ExampleFeatures,
     Predictions,
     SoftTarget,
-    VectorsAt,
 )
 from kbert.tasks.contract.scores import ScoresOfTask
-from kbert.tasks.contract.stored_features import StoredFeaturesOfTask
 
 __all__ = [
     "ALL_REPLICAS",
@@ -33,13 +31,11 @@ __all__ = [
     "Predictions",
     "SoftTarget",
     "Task",
-    "VectorsAt",
     "correct",
     "cross_entropies",
     "example_weights",
     "near",
     "reads_files",
-    "require_reads_texts",
 ]
 
 
@@ -48,12 +44,12 @@ class NoSettings:
     """The settings of a task that has none."""
 
 
-class Task(StoredFeaturesOfTask, ModelOfTask, ScoresOfTask, AnswersOfTask):
+class Task(DataOfTask, ModelOfTask, ScoresOfTask, AnswersOfTask):
     """A kind of task: defines its examples and features, its model, its metrics and its answers.
 
     Scripts, trainer, evaluation, checkpoints, statistics and exporters use a task only through its methods,
     never through its name or class. Those of this file make the task itself; the others are in
-    kbert/tasks/contract/, a file for each: data (and stored features), model, scores, answers.
+    kbert/tasks/contract/, a file for each: data, model, scores, answers.
     docs/add_a_task.md explains a complete example.
 
     Sums and weights are separate, so that the mean does not depend on the number of replicas and batches:
@@ -111,8 +107,6 @@ class Task(StoredFeaturesOfTask, ModelOfTask, ScoresOfTask, AnswersOfTask):
       problem_type: Hugging Face's `problem_type`, if the same class serves several tasks; else None.
       has_labels: whether each output stands for a label, whose name a checkpoint holds.
       pooling: the `PoolingConfig` by which the task makes one vector of a text; None if it does not.
-      has_encoder: whether the model has an encoder. False: it reads what a frozen one gave, from records that
-        `tfrecords_tools.create_layer_features` makes of texts, and has no variable of an encoder.
       coupled: the names of the outputs and features that the losses need from the rows of all replicas. In a
         step on several replicas `outputs` also has `ALL_REPLICAS`, see kbert/training/coupled_rows.py.
     """
@@ -138,7 +132,6 @@ class Task(StoredFeaturesOfTask, ModelOfTask, ScoresOfTask, AnswersOfTask):
     problem_type: str | None = None
     has_labels: bool = False
     pooling: PoolingConfig | None = None
-    has_encoder: bool = True
     coupled: tuple[str, ...] = ()
 
     def get_config(self) -> dict:
@@ -198,16 +191,6 @@ class Task(StoredFeaturesOfTask, ModelOfTask, ScoresOfTask, AnswersOfTask):
 def reads_files(task_class: type[Task]) -> bool:
     """Whether a kind of task is trained on files of labelled examples."""
     return any("read_examples" in vars(one) for one in task_class.__mro__ if one is not DataOfTask)
-
-
-def require_reads_texts(task_class: type[Task], path):
-    """Raises ValueError for a file of texts that is given to a task on stored features."""
-    if not task_class.has_encoder:
-        raise ValueError(
-            f"{path}: a model for {task_class.name} reads stored features, no texts. Make records of it "
-            "with kbert layer-features, and give their folder: --train_dir, "
-            "--dev_dir, or --input_dir of kbert evaluate."
-        )
 
 
 def near(numbers, expected, tolerance: float = 0.05) -> np.ndarray:

@@ -20,10 +20,11 @@ class TaskModel(keras.Model):
       encoder: the `BertEncoder` in it.
       inputs: dict of symbolic inputs.
       outputs: dict of symbolic outputs.
+      read: symbolic tensor of shape (batch, seq_length, width): all that heads on tokens read of the encoder;
+        None for others.
 
     Attributes:
-      task: the `Task`.
-      encoder: the `BertEncoder`.
+      task, encoder, read: as given.
 
     Example:
       >>> import keras
@@ -39,10 +40,11 @@ class TaskModel(keras.Model):
       True
     """
 
-    def __init__(self, task: Task, encoder, inputs: dict, outputs: dict):
+    def __init__(self, task: Task, encoder, inputs: dict, outputs: dict, read=None):
         super().__init__(inputs=inputs, outputs=outputs, name=task.name)
         self.task = task
         self.encoder = encoder
+        self.read = read
 
     def call(self, inputs, training=None, mask=None):
         # A batch may also contain labels, which are not inputs.

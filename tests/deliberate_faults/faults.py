@@ -96,6 +96,16 @@ _MODEL = (
         "kbert/test_encoder.py",
     ),
     _fault(
+        "another pooler has BERT's tanh", "Pooler.__init__",
+        "lambda original: lambda self, *a, **k: original(self, *a[:2], **k)",
+        "kbert/test_encoder.py",
+    ),
+    _fault(
+        "what follows narrow tables forgets its bias", "BertEmbeddings._projected",
+        "lambda original: lambda self, x: x if self.projection is None else self.projection.product(x)",
+        "kbert/test_encoder.py",
+    ),
+    _fault(
         "a mean over padding", "SequencePooling._pool",
         "lambda original: lambda self, hidden, mask: original(self, hidden, ops.ones_like(mask))",
         "kbert/layers/test_sequence_pooling.py",
@@ -585,6 +595,27 @@ _DATA_TOOLS = (
     ),
 )  # fmt: skip
 
+_FROZEN = (
+    _fault(
+        "dropout below a head on a frozen encoder", "HeadModel._encode",
+        "lambda original: lambda self, inputs: "
+        "tf.boolean_mask(self._encoder(inputs, training=True), inputs['input_mask'] > 0)",
+        "kbert/experiments/test_frozen_encoder.py",
+    ),
+    _fault(
+        "a tagger reads one layer too high", "TokenClassificationSettings.layer_numbers",
+        "lambda original: lambda self, encoder: tuple(min(number + 1, encoder.num_hidden_layers) "
+        "for number in original(self, encoder))",
+        "kbert/tasks/token_classification/test_settings.py",
+    ),
+    _fault(
+        "answers read the last layer for each", "AnsweringEncoder.compute_output_spec",
+        "lambda original: lambda *a, **k: {name: (spec[-1],) * len(spec) if name == 'hidden_states' else "
+        "spec for name, spec in original(*a, **k).items()}",
+        "kbert/tasks/token_classification/test_settings.py",
+    ),
+)  # fmt: skip
+
 _EXPORTS = (
     _fault(
         "ops within functions are not looked at", "list_ops",
@@ -650,5 +681,5 @@ _EXPORTS = (
 FAULTS = (
     *_KERNELS, *_MODEL, *_TOKENIZATION, *_INPUT_PIPELINES, *_TRAINING, *_RESUME, *_CHECKPOINTS, *_LOSSES,
     *_SCORES,
-    *_QUESTIONS, *_ANSWERS, *_DATA_TOOLS, *_EXPORTS,
+    *_QUESTIONS, *_ANSWERS, *_DATA_TOOLS, *_FROZEN, *_EXPORTS,
 )  # fmt: skip

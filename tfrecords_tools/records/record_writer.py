@@ -125,8 +125,7 @@ class RecordWriter:
         """Writes a batch of examples.
 
         Args:
-          batch: for each feature an array of shape [batch, *shape of the feature]; for one with `stored`
-            a list of arrays, see `raw_numbers.encode`.
+          batch: for each feature an array of shape [batch, *shape of the feature].
 
         Raises:
           ValueError: naming the feature that is missing, unknown or of another shape.
@@ -136,14 +135,9 @@ class RecordWriter:
                 f"received the features {sorted(batch)}, expected {sorted(self._features)}; the names are "
                 "in kbert/features.py."
             )
-        columns = {
-            name: values if self._features[name].stored else np.asarray(values)
-            for name, values in batch.items()
-        }
+        columns = {name: np.asarray(values) for name, values in batch.items()}
         batch_size = len(next(iter(columns.values())))
         for name, feature in self._features.items():
-            if feature.stored:  # rows without their padding; `encode_examples` checks their shapes
-                continue
             if columns[name].shape != (batch_size, *feature.shape):
                 raise ValueError(
                     f"feature {name!r} has shape {columns[name].shape}, expected "
@@ -267,50 +261,44 @@ def check_output_dir(output_dir: str | Path, overwrite: bool, inputs: Iterable[s
 _EXAMPLE_FEATURES = b"\x0a"  # Example.features = 1
 _FEATURES_ENTRY = b"\x0a"  # Features.feature = 1, a map
 _ENTRY_KEY, _ENTRY_VALUE = b"\x0a", b"\x12"
-_FEATURE_BYTES_LIST, _FEATURE_FLOAT_LIST, _FEATURE_INT64_LIST = b"\x0a", b"\x12", b"\x1a"
-_LIST_VALUES = b"\x0a"  # Int64List.value = FloatList.value = 1, packed; BytesList.value = 1
+_FEATURE_FLOAT_LIST, _FEATURE_INT64_LIST = b"\x12", b"\x1a"
+_LIST_VALUES = b"\x0a"  # Int64List.value = FloatList.value = 1, packed
 
 
 def encode_examples(columns: Mapping[str, np.ndarray], features: Mapping[str, Feature]) -> list[bytes]:
     """Serialized `tf.train.Example`s of a batch, as int64 and float lists like those of the original.
 
     Args:
-      columns: for each feature an array of shape [batch, *shape]; for one with `stored` a list of arrays, see
-        `raw_numbers.encode`.
-      features: name -> `Feature`; its dtype decides between the two kinds of list, and `stored` asks for
-        bytes.
+      columns: for each feature an array of shape [batch, *shape].
+      features: name -> `Feature`; its dtype decides between the two kinds of list.
     """
     entries = []  # for each feature the encoded map entry of each example
     for name in sorted(features):
-        list_tag, contents = _contents(name, columns[name], features[name])
+        list_tag, contents = _contents(columns[name], features[name].dtype)
         key = _ENTRY_KEY + _with_length(name.encode("utf-8"))
         heads = {}  # by the length of the content: there are few lengths and many examples
         column = []
         for content in contents:
             size = len(content)
             if size not in heads:
-                heads[size] = _entry_head(key, list_tag, content, bool(features[name].stored))
+                heads[size] = _entry_head(key, list_tag, content)
             column.append(heads[size] + content)
         entries.append(column)
     bodies = map(b"".join, zip(*entries, strict=True))
     return [_EXAMPLE_FEATURES + _with_length(body) for body in bodies]
 
 
-def _contents(name, column, feature):
+def _contents(column, dtype):
     """(tag of the kind of list, the values of each example as bytes)."""
-    if feature.stored:
-        from kbert.input_pipelines.records import raw_numbers  # brings TensorFlow along
-
-        return _FEATURE_BYTES_LIST, raw_numbers.encode(name, column, feature)
     flat = column.reshape(len(column), -1)
-    if feature.dtype == "float32":
+    if dtype == "float32":
         return _FEATURE_FLOAT_LIST, _packed_floats(flat)
     return _FEATURE_INT64_LIST, _packed_varints(flat)
 
 
-def _entry_head(key, list_tag, content, is_bytes):
-    """All that stands before the packed values of one feature; an empty bytes value is there all the same."""
-    values = _LIST_VALUES + _with_length(content) if content or is_bytes else b""
+def _entry_head(key, list_tag, content):
+    """All that stands before the packed values of one feature."""
+    values = _LIST_VALUES + _with_length(content) if content else b""
     value_list = list_tag + _with_length(values)
     entry = key + _ENTRY_VALUE + _with_length(value_list)
     whole = _FEATURES_ENTRY + _with_length(entry)

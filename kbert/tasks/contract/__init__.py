@@ -1,1 +1,1 @@
-"""The methods of a `Task` by what they are about: data, stored features, model, scores, answers."""
+"""The methods of a `Task` by what they are about: data, model, scores, answers."""

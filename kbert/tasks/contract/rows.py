@@ -1,6 +1,5 @@
 """What a task makes and is given: rows of features, predictions, logits that a student learns from."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,9 +49,3 @@ class SoftTarget(NamedTuple):
     weights: Any
     kind: str = "softmax"
     share: float = 1.0
-
-
-# Function from encoder inputs (dict of int32 arrays of shape (rows, length)) and places in them (int array
-# of shape (places, 2): row and position) to the outputs of the embeddings and of every layer there: float32
-# array of shape (places, num_hidden_layers + 1, hidden_size).
-VectorsAt = Callable[[dict, np.ndarray], np.ndarray]

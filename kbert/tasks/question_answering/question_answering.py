@@ -164,9 +164,10 @@ class QuestionAnswering(Task):
         config, encoder = encoder.config, encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
         head = SpanHead(initializer_range=config.initializer_range, dtype=encoder.policy, name="span")
-        logits = head(encoder(inputs)["sequence_output"])  # (B, 2, S)
+        read = encoder(inputs)["sequence_output"]
+        logits = head(read)  # (B, 2, S)
         outputs = {"start_logits": logits[:, 0], "end_logits": logits[:, 1]}
-        return TaskModel(self, encoder, inputs, outputs)
+        return TaskModel(self, encoder, inputs, outputs, read)
 
     def loss_weights(self, batch):
         return {"loss": ops.sum(example_weights(batch))}

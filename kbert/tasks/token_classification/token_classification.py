@@ -1,19 +1,18 @@
 """A label for every word of a text."""
 
 import dataclasses
-from dataclasses import dataclass
 
 import keras
 import numpy as np
 from keras import ops
 
-from kbert.config.checks import require
 from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
+from kbert.heads.bilstm_head import BiLstmHead
 from kbert.heads.parts import token_head
 from kbert.heads.token_classification_head import TokenClassificationHead
+from kbert.layers.scalar_mix import ScalarMix
 from kbert.tasks.label_losses import (
     BALANCED,
-    LabelLossSettings,
     balanced_weights,
     smoothed_cross_entropies,
     weights_by_label,
@@ -35,6 +34,7 @@ from kbert.tasks.token_classification.sentence_scores import (
     sentences_of_rows,
     table_of_types,
 )
+from kbert.tasks.token_classification.settings import LINEAR, MIX, TAGGER, TokenClassificationSettings
 from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag, split_tag, to_iob2
 from kbert.tasks.token_classification.tagged_sentences import labels_of_sentences, read_tagged_sentences
 from kbert.tasks.token_classification.word_answers import WordLabels, answer_of_text
@@ -44,25 +44,6 @@ from kbert.tasks.token_classification.word_windows import WordWindows
 # Keeps a batch without labels from dividing by 0; added to a count, float32 does not notice it.
 _EPSILON = 1e-8
 _PREDICTED = "predicted_ids"  # collected: the label that the model gives each token
-
-
-@dataclass(frozen=True)
-class TokenClassificationSettings(LabelLossSettings):
-    """`task_settings` of token classification, with those of `LabelLossSettings`.
-
-    `document_context` fills each window with the sentences around its own, of the same document.
-    `doc_stride` is how many pieces further each window of a long text begins; by default half of what a
-    window holds.
-    """
-
-    document_context: bool = False
-    doc_stride: int | None = None
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(
-            self.doc_stride is None or self.doc_stride > 0, f"doc_stride={self.doc_stride} must be positive."
-        )
 
 
 class TokenClassification(Task):
@@ -78,8 +59,7 @@ class TokenClassification(Task):
 
     Args:
       labels: the label names in id order, at least two.
-      document_context, doc_stride: see `TokenClassificationSettings`.
-      class_weights, label_smoothing: see `LabelLossSettings`; a token's weight is that of its label.
+      settings: those of `TokenClassificationSettings`.
 
     Example:
       >>> import keras
@@ -104,20 +84,11 @@ class TokenClassification(Task):
     architecture: str | None = "BertForTokenClassification"
     has_labels = True
 
-    def __init__(
-        self,
-        labels,
-        document_context: bool = False,
-        doc_stride: int | None = None,
-        class_weights: str | dict | None = None,
-        label_smoothing: float = 0.0,
-    ):
+    def __init__(self, labels, **settings):
         if len(labels) < 2:
             raise ValueError(f"token classification needs at least two labels, received {list(labels)}.")
         self.labels = tuple(labels)
-        self.settings = TokenClassificationSettings(
-            class_weights, label_smoothing, document_context, doc_stride
-        )
+        self.settings = TokenClassificationSettings(**settings)
         self.settings.check_labels(self.labels)
         self._tag_of = _tags_in_iob2(self.labels)
         self.best_metric = "f1" if self._tag_of else "token_accuracy"
@@ -127,7 +98,7 @@ class TokenClassification(Task):
 
     @classmethod
     def of_dataset(cls, dataset, settings=None):
-        return cls(dataset.labels, **dataclasses.asdict(settings or LabelLossSettings()))
+        return cls(dataset.labels, **dataclasses.asdict(settings or TokenClassificationSettings()))
 
     def for_training(self, count_labels):
         """Itself, with numbers in the place of `class_weights="balanced"`; counted are labelled words."""
@@ -150,7 +121,8 @@ class TokenClassification(Task):
 
     @property
     def parts(self):
-        return token_head("token_classification", len(self.labels), has_labels=True)
+        number = len(self.labels)
+        return self.settings.parts(number) or token_head("token_classification", number, has_labels=True)
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -170,6 +142,10 @@ class TokenClassification(Task):
         if dataset.labels:
             return dataset
         return dataclasses.replace(dataset, labels=labels_of_sentences(examples, dataset.tag_scheme))
+
+    def check_training(self, config, examples):
+        """Raises ValueError for an encoder with fewer layers than the head reads."""
+        self.settings.layer_numbers(config.encoder)
 
     def features(self, max_seq_length):
         labels = Feature("int32", (max_seq_length,))
@@ -195,18 +171,29 @@ class TokenClassification(Task):
 
     def build_model(self, encoder):
         """Encoder inputs -> float32 `logits` and `probabilities`, both (batch, seq_length, labels)."""
-        config, encoder = encoder.config, encoder.with_outputs("sequence_output")
+        settings, config = self.settings, encoder.config
+        is_linear = settings.head == LINEAR
+        encoder = encoder.with_outputs("sequence_output" if is_linear else "hidden_states")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
-        head = TokenClassificationHead(
-            num_labels=len(self.labels),
-            dropout=config.hidden_dropout_prob,
-            initializer_range=config.initializer_range,
-            dtype=encoder.policy,
-            name="token_classification",
-        )
-        logits = head(encoder(inputs)["sequence_output"])
+        common = {
+            "num_labels": len(self.labels),
+            "dropout": config.hidden_dropout_prob,
+            "initializer_range": config.initializer_range,
+            "dtype": encoder.policy,
+        }
+        if is_linear:
+            read = encoder(inputs)["sequence_output"]
+            logits = TokenClassificationHead(name="token_classification", **common)(read)
+        else:
+            states = encoder(inputs)["hidden_states"]
+            layers = [states[number] for number in settings.layer_numbers(config)]
+            read = vectors = ops.concatenate(layers, axis=-1) if len(layers) > 1 else layers[0]
+            if settings.mixes:
+                vectors = ScalarMix(len(layers), dtype=encoder.policy, name=MIX)(read)
+            head = BiLstmHead(width=settings.lstm_size, name=TAGGER, **common)
+            logits = head(vectors, inputs["input_mask"])
         outputs = {"logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
-        return TaskModel(self, encoder, inputs, outputs)
+        return TaskModel(self, encoder, inputs, outputs, read)
 
     def loss_weights(self, batch):
         return {"loss": ops.sum(_token_weights(batch)) + _EPSILON}

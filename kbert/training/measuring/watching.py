@@ -2,7 +2,6 @@
 
 from absl import logging
 
-from kbert.config import FrozenConfig
 from kbert.runs.metrics_file import MetricsFile, read_metrics
 from kbert.training.measuring.event_files import EventFiles, tensorboard_is_installed
 from kbert.training.measuring.peak_flops import peak_of
@@ -30,7 +29,7 @@ def make_progress(
     if peak and step == plan.phases[number].first_step:
         logging.info("peak: %.3g TFLOP/s, %s", peak.flops_per_second / 1e12, peak.source)
     # Frozen weights have fewer products than the formula of a whole training counts.
-    is_whole = task.has_encoder and config.frozen == FrozenConfig() and config.adapters is None
+    is_whole = config.trains_whole_encoder
     return TrainingProgress(
         metrics_file,
         plan.num_train_steps,
@@ -48,16 +47,13 @@ def make_progress(
 def log_memory(task, config, plan, details: dict, num_replicas: int):
     """Logs about how much memory a device needs, for the largest batch of all phases.
 
-    If texts are packed into as many rows as they need, this is an upper bound. Nothing is said of a model
-    without an encoder.
+    If texts are packed into as many rows as they need, this is an upper bound.
 
     Args:
       task, config, plan: those of the training.
       details: the content of run.json.
       num_replicas: how many devices share a batch.
     """
-    if not task.has_encoder:
-        return
     records = [details.get("records")] * len(plan.phases)
     if "records_of_phases" in details:
         records = [one["records"] for one in details["records_of_phases"]]

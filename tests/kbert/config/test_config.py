@@ -38,10 +38,6 @@ SCRIPTS = {
     "pretraining": "kbert.scripts.run_pretraining",
     "finetuning": "kbert.scripts.run_finetuning",
 }
-# Features of a frozen encoder are stored before a tagger is trained on them.
-OTHER_SCRIPTS = dict.fromkeys(
-    ("conll2003_features", "conll2003_features_minilm"), "kbert.scripts.run_feature_ner"
-)
 
 
 @pytest.fixture
@@ -71,8 +67,7 @@ def test_every_experiment_says_what_it_is_for_its_command_and_what_to_expect(pat
     comment = text.partition("\n\n")[0]
     assert all(line.startswith("#") for line in comment.splitlines())
     folder = path.parent.name
-    script = OTHER_SCRIPTS.get(path.stem, SCRIPTS[folder])
-    assert f"{command_of(script)} --config=configs/{folder}/{path.name} " in comment
+    assert f"{command_of(SCRIPTS[folder])} --config=configs/{folder}/{path.name} " in comment
     assert "\n# Expected" in comment
     assert load_config(CONFIG_CLASSES[folder], path).description
     assert all(len(line) <= 110 for line in text.splitlines())
@@ -168,6 +163,11 @@ REFUSED = {
         {"gradient_accumulation_steps": 2, "length_buckets": [12]},
         "length_buckets gives batches of many sizes, which gradient_accumulation_steps cannot cut",
     ),
+    "nothing left to train": (
+        FinetuningConfig,
+        {"freeze_encoder": True, "frozen": {"layers": 1}, "reinit_layers": 1},
+        "freeze_encoder leaves nothing of the encoder to train: leave out frozen, reinit_layers.",
+    ),
     "text for a list": (
         FinetuningConfig,
         {"dataset": {"labels": "yes"}},
@@ -187,7 +187,7 @@ REFUSED = {
     "unknown activation": (
         PretrainingConfig,
         {"encoder": {"hidden_act": "swish"}},
-        "hidden_act='swish' is not known; choose one of gelu, gelu_erf, relu, tanh.",
+        "hidden_act='swish' is not known; choose one of gelu, gelu_erf, relu, tanh, linear.",
     ),
     "zero layers": (
         PretrainingConfig,

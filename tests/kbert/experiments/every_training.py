@@ -15,11 +15,9 @@ from tests.kbert.experiments.small_rows import (
     write_rows,
     write_scored,
 )
-from tests.kbert.tasks.feature_based import small_features
 from tests.kbert.tasks.question_answering.small_squad import write_squad
 from tests.kbert.tasks.token_classification.small_conll import write_conll
 from tests.tfrecords_tools import small_corpus
-from tfrecords_tools.create_layer_features import create_layer_features
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
 # Eight steps, four of them an epoch of fine-tuning. No interval divides another.
@@ -33,6 +31,7 @@ INTERVALS = {
 }
 NUM_TRAIN_EXAMPLES, NUM_STEPS = 16, 8
 SQUAD = {"doc_stride": 6, "max_query_length": 4, "max_answer_length": 5, "unanswerable": True}
+TAGGER = {"head": "bilstm", "layers": "embeddings", "lstm_size": 8}
 PAIRINGS = {
     "masked_lm": "full_sentences",
     "pretraining": "sentence_pairs",
@@ -92,25 +91,15 @@ def _questions(folder):
     return training._replace(evaluated=training.evaluated | {"keep_chosen": True})
 
 
-def _words(folder):
-    files = (
-        write_conll(folder / "train.conll", NUM_TRAIN_EXAMPLES, 1),
-        write_conll(folder / "dev.conll", 7, 2),
-    )
-    return _finetuning("token_classification", files, dataset=DatasetConfig())
+def _words(**changes):
+    def make(folder):
+        files = (
+            write_conll(folder / "train.conll", NUM_TRAIN_EXAMPLES, 1),
+            write_conll(folder / "dev.conll", 7, 2),
+        )
+        return _finetuning("token_classification", files, dataset=DatasetConfig(), **changes)
 
-
-def _layers(folder):
-    """On stored layers of an encoder of its own, which is not that of the other trainings."""
-    model = small_features.random_encoder()
-    encoder = small_features.write_run(model, folder / "encoder")
-    sizes = {"num_hidden_layers": small_features.NUM_LAYERS, "hidden_size": small_features.HIDDEN_SIZE}
-    config = small_features.config_of(sizes | {"reads": "weighted_sum_last_four"}, **INTERVALS)
-    for split, number in (("train", NUM_TRAIN_EXAMPLES), ("dev", 7)):
-        file = write_conll(folder / f"{split}.conll", number, number)
-        create_layer_features(config, file, folder / split, model=model)
-    data = {"train_dir": folder / "train", "dev_dir": folder / "dev", "init_checkpoint": encoder}
-    return Training("finetuning", config, data, {"input_dir": folder / "dev"})
+    return make
 
 
 def _finetuning(task, files, **changes):
@@ -142,8 +131,8 @@ TRAININGS = {
     "several labels": _texts("multi_label_classification"),
     "choices": _texts("multiple_choice"),
     "questions": _questions,
-    "words": _words,
-    "stored layers": _layers,
+    "words": _words(),
+    "frozen encoder": _words(freeze_encoder=True, task_settings=TAGGER),
     "cosines": _embeddings("cosine_similarity", write_scored, task_settings={"highest_score": 5.0}),
     "in-batch negatives": _embeddings("multiple_negatives_ranking", write_positives),
     **{task.replace("_", " "): _pretraining(task) for task in PAIRINGS},

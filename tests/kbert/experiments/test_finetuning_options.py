@@ -128,6 +128,8 @@ def test_the_number_of_training_examples_is_that_of_the_config(labelled_files):
     assert not held_out & {str(one) for one in train.examples}
     with pytest.raises(ValueError, match="max_train_examples=16 chooses among the examples of --train_file"):
         require_trainable(tiny_finetuning_config(max_train_examples=16), LabelledPaths(train_dir="records"))
+    with pytest.raises(ValueError, match="freeze_encoder .* but records holds records; give --train_file"):
+        require_trainable(tiny_finetuning_config(freeze_encoder=True), LabelledPaths(train_dir="records"))
 
 
 @pytest.mark.parametrize(

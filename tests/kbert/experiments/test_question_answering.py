@@ -14,11 +14,9 @@ from export.gate.session_check import run_signature
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.input_pipelines.records.labelled_records import LabelledRecords
 from kbert.manifest import read_manifest
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.tasks import TASKS
 from kbert.tasks.question_answering.squad_files import read_questions
 from tests import warm_processes
 from tests.conftest import tiny_finetuning_config
@@ -182,21 +180,6 @@ def test_records_of_another_step_are_refused(case, tmp_path):
     )
     with pytest.raises(ValueError, match="was made with task_settings.doc_stride=7, but this run has 6"):
         evaluate(run, input_dir=tmp_path / "dev")
-
-
-def test_damaged_rows_take_their_part_of_the_questions_along(case, tmp_path):
-    run, _, dev, _ = case
-    config_file = tmp_path / "config.json"
-    config_file.write_text(json.dumps(to_dict(run.config)), encoding="utf-8")
-    manifest = create_finetuning_data(config_file, dev, tmp_path / "dev", init_checkpoint=run.path)
-    shard = tmp_path / "dev" / manifest.shards[0].file
-    content = bytearray(shard.read_bytes())
-    content[100] ^= 1
-    shard.write_bytes(content)
-    settings = run.task().read_settings(run.config.task_settings)
-    records = LabelledRecords(tmp_path / "dev", TASKS[TASK], 24, "skip", settings)
-    assert records.manifest.num_examples == manifest.num_examples - 1
-    assert records.num_examples == (manifest.num_examples - 1) * 11 // manifest.num_examples == 10
 
 
 @pytest.mark.exhaustive

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from kbert.heads.bilstm_head import BiLstmHead
-from kbert.heads.parts import LAYER_OUTPUTS, LSTM_LAYERS, BiLstmPart
+from kbert.heads.parts import LSTM_LAYERS, BiLstmPart
+from tests.conftest import tiny_encoder_config
 from tests.layer_checks import check_layer
 
 RNG = np.random.default_rng(8)
@@ -81,8 +82,9 @@ def test_xla_compiles_it(head):
 
 
 def test_parts_know_the_variables(head):
-    part = BiLstmPart("tagger", LAYER_OUTPUTS, 3, True, input_size=6, width=8)
-    assert part.shapes(None) == {v.path: tuple(v.shape) for v in head.trainable_variables}
+    part = BiLstmPart("tagger", "hidden_states", 3, True, num_layers=2, width=8)
+    config = tiny_encoder_config(hidden_size=3, num_attention_heads=1)
+    assert part.shapes(config) == {v.path: tuple(v.shape) for v in head.trainable_variables}
 
 
 def test_keras_own_masks_do_not_leave_the_head(head):

@@ -11,7 +11,6 @@ from kbert.tasks.task import reads_files
 
 ROW = {"text": "jump", "text_pair": "walk", "ending0": "look", "ending1": "see", "label": "1"}
 FILES = {"question_answering": "SQuAD's JSON", "token_classification": "CoNLL's columns or words in JSON"}
-FILES["feature_based_tagging"] = "stored features"
 
 
 def dataset_of(name):

@@ -68,7 +68,7 @@ def labelled(features, owners, number):
 )
 def test_every_word_is_labelled_once_at_its_first_piece(sentences, length, doc_stride, document_context):
     examples = examples_of([Document(0, sentences)])
-    task = TokenClassification(LABELS, document_context, doc_stride)
+    task = TokenClassification(LABELS, document_context=document_context, doc_stride=doc_stride)
     features, owners = task.examples_to_features(examples, TextInputs(VOCABULARY, length))
     found = labelled(features, owners, len(examples))
     for number, example in enumerate(examples):
@@ -142,7 +142,7 @@ def test_no_word_of_conll_2003_is_lost(length, document_context):
     vocabulary = Vocabulary.from_file(SHARED / "vocab" / "bert_cased" / "vocab.txt", do_lower_case=False)
     examples = list(read_tagged_sentences(SHARED / "conll2003" / "eng.testa", DatasetConfig()))
     dataset = TokenClassification.complete_dataset(DatasetConfig(), examples)
-    task = TokenClassification(dataset.labels, document_context)
+    task = TokenClassification(dataset.labels, document_context=document_context)
     features, owners = task.examples_to_features(examples, TextInputs(vocabulary, length))
     found = labelled(features, owners, len(examples))
     assert len(found) == sum(len(example.words) for example in examples) == 27_752

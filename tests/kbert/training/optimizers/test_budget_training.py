@@ -65,7 +65,7 @@ def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
         metrics, _ = one_weight.train_one_weight(*arguments)
     assert metrics["loss"] > 0
     said = {text.split()[1]: text for text in caplog.messages if text.startswith("step ")}
-    assert said["6"].endswith(" 1s left"), "of the time, not of 50 steps"
+    assert "  00:01 left  " in said["6"], "of the time, not of 50 steps"
     assert [line["step"] for line in lines_of(run)] == [2, 4, 6, 8]
     newest = checkpoint.list_checkpoints(run.checkpoints)[-1]
     assert newest.name == "step-00000008"

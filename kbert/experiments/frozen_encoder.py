@@ -1,0 +1,173 @@
+"""A training on a frozen encoder, which sees each row once: what it gives is kept while the run trains."""
+
+import functools
+import shutil
+import tempfile
+
+import keras
+import numpy as np
+import tensorflow as tf
+from absl import logging
+
+from kbert.cli.progress import Progress
+from kbert.features import ENCODER_INPUTS
+
+_ROWS_AT_ONCE = 32
+_NUMBERS, _READ = "row_numbers", "read_of_encoder"
+
+
+class FrozenEncoder:
+    """A `Task` in training whose encoder is frozen. Everything but model and batches is the task's own.
+
+    The encoder works as it does in answers: without dropout. Checkpoints hold encoder and head as those of
+    any run.
+
+    Args:
+      task: the `Task`.
+      folder: where to keep what the encoder gives.
+
+    Raises:
+      ValueError: for a task whose heads read more of the encoder than vectors of tokens.
+    """
+
+    can_pack = False
+
+    def __init__(self, task, folder):
+        self._task, self.folder = task, folder
+        self.model = None
+        if {part.reads for part in task.parts} not in ({"sequence_output"}, {"hidden_states"}):
+            raise ValueError(
+                f"freeze_encoder is for heads on vectors of tokens, but a model for {task.name} pools them; "
+                "leave it out, and freeze layers with frozen.embeddings and frozen.layers."
+            )
+
+    def __getattr__(self, name):
+        return getattr(self._task, name)
+
+    def build_model(self, encoder):
+        """The `HeadModel`."""
+        self.model = HeadModel(self._task.build_model(encoder))
+        return self.model
+
+    def examples_to_features(self, examples, text_inputs):
+        rows = self._task.examples_to_features(examples, text_inputs)
+        return rows._replace(features=rows.features | {_NUMBERS: np.arange(len(rows.owners), dtype=np.int32)})
+
+
+class HeadModel(keras.Model):
+    """What lies above a frozen encoder, as the model that is trained; its variables are those of the whole.
+
+    Args:
+      whole: a `TaskModel` with `read`.
+
+    Call arguments:
+      a dict of `read_of_encoder`, as `encode` gives it, and `input_mask`.
+    """
+
+    def __init__(self, whole):
+        super().__init__(name="frozen_encoder")
+        self.whole = whole
+        self._encoder = keras.Model(whole.input, whole.read)
+        self._head = keras.Model([whole.read, whole.input["input_mask"]], whole.output)
+        signature = [{name: tf.TensorSpec([None, None], tf.int32) for name in ENCODER_INPUTS}]
+        self.encode = tf.function(self._encode, input_signature=signature, autograph=False)
+
+    @property
+    def input(self):
+        """The features that it takes."""
+        return _READ, "input_mask"
+
+    def call(self, inputs, training=False):
+        return self._head([inputs[_READ], inputs["input_mask"]], training=training)
+
+    def _encode(self, inputs):
+        """Encoder inputs -> (real tokens, width): what the head reads of the encoder, without padding."""
+        return tf.boolean_mask(self._encoder(inputs, training=False), inputs["input_mask"] > 0)
+
+
+class EncodedRows:
+    """A `LabelledFile` whose batches hold what a frozen encoder gives.
+
+    It is computed when batches are first asked for, and lies in a file without a name, which ends with this
+    process however that ends. Where there is memory for it, the system keeps it there.
+
+    Args:
+      data: the `LabelledFile`.
+      frozen: the `FrozenEncoder`.
+    """
+
+    def __init__(self, data, frozen: FrozenEncoder):
+        self._data, self._frozen = data, frozen
+
+    def __getattr__(self, name):
+        return getattr(self._data, name)
+
+    def tokenize_with(self, task, text_inputs):
+        """As of `LabelledFile`, with numbers of rows."""
+        del task
+        self._data.tokenize_with(self._frozen, text_inputs)
+
+    def training_batches(self, *arguments, **options):
+        """Those of the file, with what the encoder gives for them.
+
+        Raises:
+          ValueError: where the disk has no room for it.
+        """
+        return self._encoded(self._data.training_batches(*arguments, **options))
+
+    def evaluation_batches(self, *arguments, **options):
+        """As `training_batches`."""
+        return self._encoded(self._data.evaluation_batches(*arguments, **options))
+
+    def _encoded(self, batches):
+        vectors, starts, lengths = self._vectors
+
+        def rows_of(numbers, length):
+            rows = np.zeros((len(numbers), length, vectors.shape[1]), vectors.dtype)
+            for row, number in zip(rows, numbers, strict=True):
+                row[: lengths[number]] = vectors[starts[number] :][: lengths[number]]
+            return rows
+
+        def add(batch):
+            mask, numbers = batch["input_mask"], batch.pop(_NUMBERS)
+            given = [numbers, tf.shape(mask)[1]]
+            read = tf.numpy_function(rows_of, given, tf.as_dtype(vectors.dtype), stateful=False)
+            return batch | {_READ: tf.ensure_shape(read, [*mask.shape, vectors.shape[1]])}
+
+        return batches.map(add).prefetch(tf.data.AUTOTUNE)
+
+    @functools.cached_property
+    def _vectors(self):
+        """((real tokens of all rows, width), where the tokens of each row begin, how many they are)."""
+        model, (_, owners) = self._frozen.model, self._data.evaluated_examples()
+        rows = self._data.first_rows(len(owners))
+        lengths = rows["input_mask"].sum(axis=1)
+        shape = int(lengths.sum()), model.whole.read.shape[-1]
+        dtype = tf.as_dtype(model.whole.read.dtype).as_numpy_dtype
+        self._say_size(shape, np.dtype(dtype).itemsize)
+        progress, order = Progress("Encoded", "rows", len(owners)), np.argsort(-lengths, kind="stable")
+        with tempfile.TemporaryFile(dir=self._frozen.folder) as file:
+            for first in range(0, len(order), _ROWS_AT_ONCE):
+                numbers = order[first : first + _ROWS_AT_ONCE]  # of like length
+                inputs = {name: rows[name][numbers, : lengths[numbers[0]]] for name in ENCODER_INPUTS}
+                with tf.device(None):  # an accelerator, where there is one, and not where batches are made
+                    file.write(model.encode(inputs).numpy().tobytes())
+                progress.report(first + len(numbers))
+            progress.report_end()
+            file.flush()
+            vectors = np.memmap(file, dtype, "r", shape=shape)
+        starts = np.empty_like(lengths)
+        starts[order] = lengths[order].cumsum() - lengths[order]
+        return vectors, starts, lengths
+
+    def _say_size(self, shape, size):
+        tokens, width = shape
+        total, folder = tokens * width * size, self._frozen.folder
+        says = f"{tokens:,} tokens x {width:,} numbers x {size} bytes = {total / 2**20:,.0f} MiB"
+        logging.info("what the frozen encoder gives for %s is kept in %s: %s", self._data.path, folder, says)
+        if (free := shutil.disk_usage(folder).free) < total:
+            raise ValueError(
+                f"what the frozen encoder gives for {self._data.path} takes {says}, but the disk of {folder} "
+                f"has {free / 2**20:,.0f} MiB left; choose fewer layers, a shorter max_seq_length, "
+                'precision="bfloat16", or another --run_dir.'
+            )

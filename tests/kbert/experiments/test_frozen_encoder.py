@@ -1,0 +1,129 @@
+"""A frozen encoder that works once gives what one that works at every step gives."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+import kbert
+from kbert.config import DatasetConfig
+from kbert.experiments import frozen_encoder
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
+from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
+from kbert.scripts.convert_checkpoint import convert_checkpoint
+from kbert.tasks import TASKS
+from tests.conftest import tiny_finetuning_config
+from tests.kbert.inference.random_model import random_model
+from tests.kbert.runs.written_run import written_run
+from tests.kbert.tasks.question_answering.small_squad import write_squad
+from tests.kbert.tasks.token_classification.small_conll import write_conll
+
+TAGGER = {"head": "bilstm", "layers": "weighted_all", "lstm_size": 8}
+
+
+class WorksAtEveryStep(frozen_encoder.HeadModel):
+    """The same training without anything kept: encoder and head at each step."""
+
+    @property
+    def input(self):
+        return self.whole.input
+
+    def call(self, inputs, training=False):
+        read = self._encoder(inputs, training=False)
+        return self._head([read, inputs["input_mask"]], training=training)
+
+
+@pytest.fixture(scope="module")
+def pretrained(tmp_path_factory):
+    """The run of a bare encoder of three layers."""
+    model, _ = random_model()
+    return written_run(tmp_path_factory.mktemp("encoder"), model.task, model.model, model.vocabulary)
+
+
+@pytest.fixture
+def train(tmp_path, pretrained):
+    """Function from a folder's name and changes of a config to the finished `RunDirectory`."""
+    data = {
+        "train_file": write_conll(tmp_path / "train.conll", 24, 1),
+        "dev_file": write_conll(tmp_path / "dev.conll", 7, 2),
+    }
+
+    def run(name, settings=TAGGER, data=data, **changes):
+        values = {"task": "token_classification", "freeze_encoder": True, "log_every_steps": 1}
+        values |= {"task_settings": settings, "dataset": DatasetConfig(), "dropout_prob": 0.3}
+        config = tiny_finetuning_config(**values | changes)
+        run_finetuning(config, tmp_path / name, init_checkpoint=pretrained.path, **data)
+        return RunDirectory(tmp_path / name)
+
+    return run
+
+
+def logged(run):
+    """(what of it, loss, F1, norm of the gradient) of each line of its metrics."""
+    lines = read_metrics(run.metrics_file)
+    names = ("loss", "f1", "gradient_norm")
+    return [(line["split"], *(line.get(name, 0.0) for name in names)) for line in lines]
+
+
+def weights_of(run):
+    return {name: tensor.read() for name, tensor in run.stored_weights(run.checkpoint("last")).items()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [TAGGER, {}], ids=["bilstm", "linear"])
+def test_losses_and_weights_are_those_of_an_encoder_that_works_at_every_step(settings, train, monkeypatch):
+    kept = train("kept", settings)
+    monkeypatch.setattr(frozen_encoder, "HeadModel", WorksAtEveryStep)
+    monkeypatch.setattr(frozen_encoder.EncodedRows, "_encoded", lambda self, batches: batches)
+    expected = train("every step", settings)
+    assert len(logged(kept)) == len(logged(expected)) == 7
+    for found, line in zip(logged(kept), logged(expected), strict=True):
+        assert found[0] == line[0] and found[1:] == pytest.approx(line[1:], rel=1e-4), line
+    for name, values in weights_of(expected).items():
+        np.testing.assert_allclose(weights_of(kept)[name], values, atol=2e-5, err_msg=name)
+
+
+@pytest.mark.slow
+def test_the_run_is_one_as_any_other(train, tmp_path, pretrained):
+    """The encoder is that of the checkpoint; it is judged, answers, and begins another training."""
+    run = train("run")
+    files = {path.name for path in run.path.iterdir()}
+    weights, before = weights_of(run), weights_of(pretrained)
+    encoder = [name for name in weights if name.startswith(("embeddings/", "layer_"))]
+    assert len(encoder) > 30 and weights.keys() - encoder
+    for name in encoder:
+        np.testing.assert_array_equal(weights[name], before[name], name)
+
+    metrics = evaluate(run, tmp_path / "dev.conll")[1]
+    assert logged(run)[-1][1:3] == pytest.approx((metrics["loss"], metrics["f1"]), abs=1e-5)
+    loaded = kbert.load(run.path)
+    assert loaded.predict("help and call")["words"][0]["label"] in loaded.task.labels
+    further = train("further", freeze_encoder=False, data={"train_file": tmp_path / "train.conll"})
+    assert further.task().settings.head == "bilstm"
+    with pytest.raises(ValueError, match=r"no class .* with scalar_mix, bilstm_tagger"):
+        convert_checkpoint(run.path, tmp_path / "hf", "hugging_face")
+    assert files == {path.name for path in further.path.iterdir()}, "nothing that was kept is left"
+
+
+@pytest.mark.slow
+def test_questions_on_a_frozen_encoder(train, tmp_path):
+    train_file, file = (write_squad(tmp_path / f"{n}.json", n, most_words=9) for n in (16, 8))
+    data = {"train_file": train_file, "dev_file": file}
+    run = train("questions", {"max_query_length": 4}, data, task="question_answering")
+    assert evaluate(run, file)[1]["loss"] == pytest.approx(logged(run)[-1][1], abs=1e-5)
+
+
+def test_what_has_no_room_is_told_before_the_encoder_works(train, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: type("Usage", (), {"free": 0})())
+    monkeypatch.setattr(frozen_encoder.HeadModel, "encode", None, raising=False)
+    with pytest.raises(ValueError, match=r"tokens x 48 numbers x 4 bytes = .* has 0 MiB left; choose fewer"):
+        train("full")
+
+
+@pytest.mark.parametrize("name", ["sequence_classification", "cosine_similarity"])
+def test_a_task_that_makes_one_vector_of_a_text_is_refused(name, tmp_path):
+    task = TASKS[name].of_labels(("a", "b"))
+    with pytest.raises(ValueError, match=f"heads on vectors of tokens, but a model for {name} pools them"):
+        frozen_encoder.FrozenEncoder(task, tmp_path)

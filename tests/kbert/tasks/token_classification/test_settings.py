@@ -1,0 +1,65 @@
+"""A tagger reads the layers that its settings name, in training as in answers."""
+
+import numpy as np
+import pytest
+from keras import Model
+
+from kbert.answering.answering_model import answering_model
+from kbert.checkpoints.model_variables import model_shapes
+from kbert.encoder import BertEncoder
+from kbert.runs.run_directory import trained_weights
+from kbert.tasks.token_classification import TokenClassification
+from kbert.tasks.token_classification.settings import LAYERS, TokenClassificationSettings
+from tests.conftest import tiny_encoder_config
+from tests.kbert.test_encoder import randomize
+
+CONFIG = tiny_encoder_config(num_hidden_layers=5)
+NUMBERS = {
+    "embeddings": [0],
+    "second_to_last": [4],
+    "last": [5],
+    "weighted_last4": [2, 3, 4, 5],
+    "last4": [2, 3, 4, 5],
+    "weighted_all": [1, 2, 3, 4, 5],
+}
+
+
+@pytest.mark.parametrize("layers", LAYERS)
+def test_a_tagger_reads_the_layers_that_are_named(layers):
+    task = TokenClassification(("O", "B-X", "I-X"), head="bilstm", layers=layers, lstm_size=8)
+    model = task.build_model(BertEncoder(CONFIG))
+    randomize(model)
+    assert model_shapes(CONFIG, task.parts) == {n: tuple(v.shape) for n, v in trained_weights(model).items()}
+
+    rng = np.random.default_rng(3)
+    mask = (np.arange(9) < np.array([[9], [4], [1]])).astype(np.int32)
+    ids = rng.integers(5, CONFIG.vocab_size, mask.shape).astype(np.int32)
+    inputs = {"input_ids": ids * mask, "input_mask": mask, "segment_ids": 0 * mask}
+    states = model.encoder(inputs)["hidden_states"]
+    expected = np.concatenate([states[number] for number in NUMBERS[layers]], axis=-1)
+    np.testing.assert_array_equal(Model(model.input, model.read)(inputs), expected)
+    found, logits = answering_model(model)(inputs)["logits"], model(inputs)["logits"]
+    assert np.ptp(logits) > 0.01
+    np.testing.assert_allclose(found[mask > 0], logits[mask > 0], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"head": "crf"}, "head='crf' is not known; choose one of linear, bilstm"),
+        ({"head": "bilstm", "layers": "first"}, "layers='first' is not known; choose one of embeddings"),
+        ({"layers": "last4"}, "layers='last4' is for a BiLSTM.*set head"),
+        ({"lstm_size": 7}, "lstm_size=7 .* even number from 2"),
+        ({"lstm_size": 0}, "lstm_size=0 .* even number from 2"),
+    ],
+)
+def test_settings_that_go_wrong_are_refused(settings, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        TokenClassificationSettings(**settings)
+
+
+@pytest.mark.parametrize(("layers", "number"), [("last4", 3), ("weighted_all", 1)])
+def test_too_few_layers_are_refused(layers, number):
+    settings = TokenClassificationSettings(head="bilstm", layers=layers)
+    with pytest.raises(ValueError, match=f"layers='{layers}' needs .* num_hidden_layers={number}"):
+        settings.layer_numbers(tiny_encoder_config(num_hidden_layers=number))
