@@ -127,43 +127,7 @@ def test_pretraining_evaluation_and_its_baseline(pretraining_run, records_dir, t
         evaluate(pretraining_run, input_dir=other)
 
 
-# ---------------------------------------------------------------- the best checkpoint, early stopping, seeds
-
-
-@pytest.fixture(scope="module")
-def stopped_early(pretraining_run, labelled_files, tmp_path_factory):
-    """A run at a rate of almost nothing: after the first evaluation none is better; metrics and arguments."""
-    config = tiny_finetuning_config(
-        optimizer=OptimizerConfig(name="adamw", learning_rate=1e-12),
-        num_train_epochs=9.0,
-        eval_every_epochs=0.6,
-        early_stopping_patience=2,
-        save_checkpoints_steps=4,
-        keep_checkpoints=1,
-    )
-    path = tmp_path_factory.mktemp("early") / "run"
-    arguments = (config, path, *labelled_files, pretraining_run.path)
-    _, metrics = run_finetuning(*arguments)
-    return RunDirectory(path), metrics, arguments
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_early_stopping_keeps_the_best_and_ends(stopped_early, labelled_files):
-    run, metrics = stopped_early[0], dict(stopped_early[1])
-    evaluated = [line for line in read_metrics(run.metrics_file) if line["split"] == "eval"]
-    assert [line["step"] for line in evaluated] == [3, 6, 9]  # of 45 steps
-    assert run.checkpoint("best").name == "step-00000003" and run.checkpoint("last").name == "step-00000009"
-    assert run.checkpoint() == run.checkpoint("best")
-    # What the run says of itself, and what answering the most frequent label would score.
-    assert metrics.pop("baseline_accuracy") == pytest.approx(7 / 13)
-    assert metrics.items() <= evaluated[0].items()
-    for which, line in (("best", evaluated[0]), ("last", evaluated[2]), (None, evaluated[0])):
-        _, again = evaluate(run, labelled_files[1], batch_size=5, checkpoint=which)
-        assert again["confusion"] == line["confusion"]
-        assert again["loss"] == pytest.approx(line["loss"], abs=1e-5)
-    with pytest.raises(ValueError, match="has no checkpoint 5; choose last, best or one of the steps 3, 9"):
-        run.checkpoint(5)
+# ------------------------------------------------------------------------------ early stopping, seeds
 
 
 def test_early_stopping_needs_something_to_look_at(labelled_files, pretraining_run, tmp_path):
