@@ -1,22 +1,8 @@
-"""Rates of fine-tuning, and the tables that both systems read."""
+"""The tables that both systems read."""
 
 import json
 
-import pytest
-
 from benchmarks import finetuning
-from benchmarks.workers.contestants import Record
-
-
-def test_rates_leave_out_the_first_turn_and_count_examples_over_seconds():
-    turns = [
-        {"seconds": 64 / rate, "cpu_seconds": 64 / rate, "examples": 64.0, "loss": 0.3}
-        for rate in (1.0, 40.0, 60.0)
-    ]
-    found = finetuning.figures(Record({}, turns, {"accuracy": 0.9, "f1": 0.8}, 500.0))
-    assert found["examples_per_second"] == pytest.approx(128 / (64 / 40 + 64 / 60))
-    assert (found["slowest"], found["fastest"]) == pytest.approx((40.0, 60.0))
-    assert found["accuracy"] == 0.9
 
 
 def test_tables_and_squad_become_the_same_columns(tmp_path):

@@ -37,12 +37,6 @@ def test_what_is_no_string_is_refused(values, kind):
         arrays(values, object)
 
 
-def test_half_a_surrogate_pair_is_refused():
-    with pytest.raises(ValueError, match=r"received a text with '\\ud800' at character 1, half a surrogate"):
-        arrays(["a\ud800"], object)
-    assert arrays(["\U0001f600"], object)["one"].tolist() == ["\U0001f600".encode()]
-
-
 def test_whole_numbers_that_do_not_fit_are_refused():
     limits = np.iinfo(np.int32)
     assert arrays([[limits.min, limits.max]], np.int32)["one"].tolist() == [[limits.min, limits.max]]

@@ -4,6 +4,8 @@ import io
 
 import numpy as np
 import pytest
+from scipy.special import softmax
+from scipy.stats import gmean
 
 from kbert.experiments.evaluation import evaluate
 from kbert.inference.loaded_model import LoadedModel, load
@@ -29,6 +31,22 @@ def fill(pretraining_run):
     return MaskFiller(pretraining_run)
 
 
+@pytest.fixture(scope="module")
+def own_probabilities(pretraining_run):
+    """Function from a text, or a pair, to softmaxes of the model's own logits, by their names."""
+    _, model = pretraining_run.load_model()
+    text_inputs, mask_id = TextInputs(pretraining_run.vocabulary(), 24), pretraining_run.vocabulary().mask_id
+
+    def of(*texts):
+        inputs = {n: v.numpy() for n, v in text_inputs(*([one] for one in texts), with_masks=True).items()}
+        masks = np.flatnonzero(inputs["input_ids"][0] == mask_id)[None]
+        positions = masks if masks.size else np.zeros((1, 1), int)
+        outputs = model(inputs | {"masked_lm_positions": positions})
+        return {name: softmax(logits[0], axis=-1) for name, logits in outputs.items()}
+
+    return of
+
+
 def test_the_classifier_answers_with_label_and_probabilities(classify):
     answers = classify(["jump the a", "walk a"])
     for answer in answers:
@@ -50,24 +68,13 @@ def test_a_pair_run_takes_pairs_and_only_those(classify, pair_run):
 
 
 @pytest.mark.slow
-def test_two_masks_and_one_get_the_models_own_probabilities(fill, pretraining_run):
-    texts = ["[MASK] the play[MASK] .", "walk [MASK]"]
-    two, one = fill(texts, top_k=4)
-    assert [len(two), len(one)] == [2, 1]
-
-    vocabulary = pretraining_run.vocabulary()
-    inputs = TextInputs(vocabulary, 24)(texts, with_masks=True)
-    places = [np.flatnonzero(row == vocabulary.mask_id) for row in inputs["input_ids"].numpy()]
-    _, model = pretraining_run.load_model()
-    positions = np.array([places[0], [places[1][0], 0]])
-    inputs = {name: value.numpy() for name, value in inputs.items()} | {"masked_lm_positions": positions}
-    logits = model(inputs)["masked_lm_logits"].numpy()
-    probabilities = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
-    for candidates, expected in ((two[0], probabilities[0, 0]), (two[1], probabilities[0, 1]),
-                                 (one[0], probabilities[1, 0])):  # fmt: skip
-        best = np.argsort(-expected)[:4]
-        assert [candidate["token"] for candidate in candidates] == [vocabulary.tokens[i] for i in best]
-        np.testing.assert_allclose([c["probability"] for c in candidates], expected[best], atol=1e-5)
+def test_two_masks_and_one_get_the_models_own_probabilities(fill, own_probabilities, pretraining_run):
+    texts, tokens = ["[MASK] the play[MASK] .", "walk [MASK]"], pretraining_run.vocabulary().tokens
+    for text, masks in zip(texts, fill(texts, top_k=4), strict=True):
+        for candidates, expected in zip(masks, own_probabilities(text)["masked_lm_logits"], strict=True):
+            best = np.argsort(-expected)[:4]
+            assert [candidate["token"] for candidate in candidates] == [tokens[index] for index in best]
+            np.testing.assert_allclose([c["probability"] for c in candidates], expected[best], atol=1e-5)
 
 
 def test_whole_words_are_neither_pieces_nor_special(fill, pretraining_run):
@@ -83,42 +90,25 @@ def test_whole_words_are_neither_pieces_nor_special(fill, pretraining_run):
 
 
 @pytest.mark.slow
-def test_candidates_have_the_geometric_mean_of_their_pieces(fill, pretraining_run):
-    """Each piece at a mask of its own, worked out from the model's logits."""
-    vocabulary = pretraining_run.vocabulary()
-    words = ["walk", "walking", "the", "jumping"]
-    ((candidates,),) = fill(["the [MASK] a"], candidates=words)
-    _, model = pretraining_run.load_model()
-    expected = {}
-    for word in words:
-        pieces = WordPieceTokenizer(vocabulary)([word]).to_list()[0]
-        text = f"the {'[MASK] ' * len(pieces)}a"
-        inputs = {name: v.numpy() for name, v in TextInputs(vocabulary, 24)([text], with_masks=True).items()}
-        positions = np.flatnonzero(inputs["input_ids"][0] == vocabulary.mask_id)[None]
-        logits = model(inputs | {"masked_lm_positions": positions})["masked_lm_logits"].numpy()[0]
-        probabilities = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
-        expected[word] = np.prod(probabilities[np.arange(len(pieces)), pieces]) ** (1 / len(pieces))
-    assert {len(WordPieceTokenizer(vocabulary)([word]).to_list()[0]) for word in words} == {1, 2}
+def test_candidates_have_the_geometric_mean_of_their_pieces(fill, own_probabilities, pretraining_run):
+    """Each piece at a mask of its own."""
+    words, expected = ["walk", "walking", "the", "jumping"], {}
+    pieces = WordPieceTokenizer(pretraining_run.vocabulary())(words).to_list()
+    for word, ids in zip(words, pieces, strict=True):
+        probabilities = own_probabilities(f"the {'[MASK] ' * len(ids)}a")["masked_lm_logits"]
+        expected[word] = gmean(probabilities[np.arange(len(ids)), ids])
+    assert set(map(len, pieces)) == {1, 2}
+    _, (candidates,) = fill(["play [MASK]", "the [MASK] a"], candidates=words)
     assert [c["token"] for c in candidates] == sorted(words, key=expected.__getitem__, reverse=True)
-    for candidate in candidates:
-        assert candidate["probability"] == pytest.approx(expected[candidate["token"]], rel=1e-4)
-    together = fill(["play [MASK]", "the [MASK] a"], candidates=words)[1][0]
-    np.testing.assert_allclose([c["probability"] for c in together], [c["probability"] for c in candidates],
-                               rtol=1e-4)  # fmt: skip
+    assert {c["token"]: c["probability"] for c in candidates} == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.slow
-def test_whether_a_text_follows_is_the_models_own_probability(pretraining_run):
+def test_whether_a_text_follows_is_the_models_own_probability(own_probabilities, pretraining_run):
     pairs = [{"text": "walk the", "text_pair": "jump"}, {"text": "jump", "text_pair": "the the a"}]
-    answers = list(predictions(pretraining_run, pairs))
-    task, model = pretraining_run.load_model()
-    for pair, answer in zip(pairs, answers, strict=True):
-        inputs = TextInputs(pretraining_run.vocabulary(), 24)([pair["text"]], [pair["text_pair"]])
-        inputs["masked_lm_positions"] = np.zeros((1, 1), np.int32)
-        outputs = model({name: np.asarray(value) for name, value in inputs.items()})
-        logits = outputs["next_sentence_logits"].numpy()[0]
-        expected = np.exp(logits[0]) / np.exp(logits).sum()
-        assert answer["next_sentence_probability"] == pytest.approx(float(expected), abs=1e-5)
+    for pair, answer in zip(pairs, predictions(pretraining_run, pairs), strict=True):
+        expected = own_probabilities(*pair.values())["next_sentence_logits"][0]
+        assert answer["next_sentence_probability"] == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.slow

@@ -101,9 +101,7 @@ def test_an_export_takes_either_from_run_dir(finetuned_run, folder, monkeypatch)
     assert isinstance(loaded, LoadedModel) and tuple(loaded.task.labels) == LABELS
     with pytest.raises(ValueError, match="a run records what they say"):
         source(finetuned_run.path, do_lower_case=True)
-    step = int(finetuned_run.checkpoint().name.removeprefix("step-"))
-    assert source(finetuned_run.path, checkpoint=str(step)).checkpoint() == finetuned_run.checkpoint()
-    with pytest.raises(ValueError, match=f"no checkpoint '{step + 1}'; choose last, best or one of the"):
-        source(finetuned_run.path, checkpoint=str(step + 1))
+    with pytest.raises(ValueError, match="no checkpoint '99'; choose last, best or one of the"):
+        source(finetuned_run.path, checkpoint="99")
     with pytest.raises(ValueError, match="checkpoint='best' chooses a checkpoint of a run, but .* is not a"):
         source(folder, checkpoint="best")

@@ -4,7 +4,6 @@ The protocol: https://chromedevtools.github.io/devtools-protocol/. Messages are 
 the browser reads them from its file 3 and writes to its file 4.
 """
 
-import base64
 import fcntl
 import json
 import os
@@ -73,21 +72,11 @@ class Browser:
         assert "error" not in answer, (method, answer["error"])
         return answer["result"]
 
-    def open(self, url: str, width: int, dark: bool = False) -> None:
+    def open(self, url: str, width: int) -> None:
         """Opens a URL in a window of this width."""
-        self.resize(width)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", features=[scheme])
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
         self.call("Page.navigate", url=url)
-
-    def resize(self, width: int, height: int = 900) -> None:
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
 
     def run(self, script: str):
         """The value of an expression in the page, a promise's too."""
@@ -114,12 +103,6 @@ class Browser:
         press = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
         self.call("Input.dispatchKeyEvent", type="keyDown", **press, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **press)
-
-    def picture(self, path) -> None:
-        """Writes a PNG of the whole page."""
-        data = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(data))
 
     def _next(self) -> dict:
         while b"\0" not in self._unread:
