@@ -4,28 +4,12 @@ import dataclasses
 import json
 import re
 
-import pytest
-
 from kbert.config import DatasetConfig, FinetuningConfig, PretrainingConfig
 from kbert.config.pretraining_config import PhaseConfig
 from kbert.config.training_config import TrainingConfig
 from tests.docs.markdown import read
 
-_ROW = re.compile(r"^\| `(\w+)` \| (\S.*?) \| (.+) \|$")
-
-
-def tables():
-    """The tables of the page, each a dict of key -> default as it is written."""
-    found, last = [], None
-    for line in read("docs/settings.md").splitlines():
-        row = _ROW.match(line)
-        if row and last is None:
-            found.append({})
-        if row:
-            assert row[1] not in found[-1] and row[3].strip()
-            found[-1][row[1]] = row[2]
-        last = row
-    return found
+_ROW = re.compile(r"^\| `(\w+)` \| (\S.*?) \| .*\S.* \|$", re.MULTILINE)
 
 
 def written(field) -> str:
@@ -39,13 +23,12 @@ def written(field) -> str:
 CLASSES = (TrainingConfig, PretrainingConfig, PhaseConfig, FinetuningConfig, DatasetConfig)
 
 
-@pytest.mark.parametrize(("number", "config"), list(enumerate(CLASSES)))
-def test_a_table_has_the_keys_and_defaults_of_its_class(number, config):
+def test_the_tables_have_every_key_and_its_default():
     inherited = {field.name for field in dataclasses.fields(TrainingConfig)}
     own = [
-        field
+        (field.name, written(field))
+        for config in CLASSES
         for field in dataclasses.fields(config)
         if config is TrainingConfig or not issubclass(config, TrainingConfig) or field.name not in inherited
     ]
-    assert len(tables()) == len(CLASSES)
-    assert tables()[number] == {field.name: written(field) for field in own}
+    assert sorted(_ROW.findall(read("docs/settings.md"))) == sorted(own)
