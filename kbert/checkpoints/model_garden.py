@@ -304,8 +304,10 @@ def _task(stored, report):
     """(task, its parts, labels), according to the heads in the checkpoint."""
     names = stored.tensors
     heads = {part for part in MODEL_GARDEN if MODEL_GARDEN[part][0].outside in names} - {"body", POOLER.name}
-    reads_tokens = heads & {"span", "token_classification", MASKED_LM.name} == heads and heads
-    task = TASKS.of_parts(heads | (set() if reads_tokens else {POOLER.name}))
+    try:
+        task = TASKS.of_parts(heads)
+    except ValueError:
+        task = TASKS.of_parts(heads | {POOLER.name})
     labels = ()
     if TASKS[task].has_labels:
         num_labels = names[f"{next(iter(heads))}/logits/bias"].shape[0]
