@@ -5,7 +5,6 @@ import shlex
 
 import pytest
 
-from kbert.cli.commands import command_of
 from tests.docs.command_checks import faults, override_faults, script_faults
 from tests.docs.markdown import REPOSITORY, blocks, inline_code, pages, read
 from tests.docs.script_flags import all_flags, script_file
@@ -34,8 +33,6 @@ WHERE_CONFIGS_ARE_INSTALLED = "kbert/configs"
 CONFIGS = [
     path.relative_to(REPOSITORY).as_posix() for path in sorted((REPOSITORY / "configs").glob("*/*.toml"))
 ]
-PACKAGES = ("kbert", "tfrecords_tools", "export")
-MODULE = re.compile(r"python -m ([\w.]*\w)")
 PATH = re.compile(r"(?:kbert|configs|docs|tests|export|tfrecords_tools|benchmarks)/[\w.*/-]*")
 
 
@@ -99,14 +96,6 @@ def test_commands_at_the_head_of_a_config(config):
     shown = [one for line in text.splitlines() if OURS.match(line) for one in commands(line)]
     assert [fault for one in shown for fault in faults(one.words, True)] == []
     assert any("--config=" + config in one.words for one in shown), "a config begins with its command"
-
-
-def test_what_has_a_command_is_shown_by_it():
-    """`kbert finetune`, not `python -m` and its module: in pages, configs, examples and messages."""
-    sources = [path for folder in PACKAGES for path in (REPOSITORY / folder).rglob("*.py")]
-    shown = [*pages(), *CONFIGS, *(path.relative_to(REPOSITORY).as_posix() for path in sources)]
-    found = [(path, module) for path in shown for module in MODULE.findall(read(path)) if command_of(module)]
-    assert found == [] and command_of(*MODULE.findall("`python -m export.serving_client`.")) == "kbert client"
 
 
 @pytest.mark.parametrize("page", pages())

@@ -68,14 +68,6 @@ def test_a_marked_text_reads_as_it_was_written(tmp_path):
     assert unescape(marked[0][1]) == text.text[3:9]
 
 
-def test_scores_are_those_of_the_evaluation_and_the_curves_those_of_the_run(tmp_path):
-    html = page_of(tmp_path, accuracy=0.12345, num_examples=1234)
-    assert "<b>accuracy 0.1235</b> on 1,234 examples" in html
-    rows = re.findall(r"<tr><td>(.*?)</td><td class=\"number\">(.*?)</td></tr>", html)
-    assert rows == [("accuracy", "0.1235"), ("loss", "nan"), ("num examples", "1,234")]
-    assert "<h2>Losses of the training</h2>" in html and "<figcaption><b>Loss</b>" in html
-
-
 def test_pictures_show_the_numbers(tmp_path):
     html = page_of(tmp_path, *EVERY_KIND)
     assert "confidence 20.0%, right 50.0%: 1 answers (16.7%)" in html
