@@ -107,6 +107,7 @@ class Served(NamedTuple):
 
 # What is theirs alone is little beside what others show as well: the long tests export them too.
 LIKE_OTHERS = {
+    "bilstm",
     "cosine_similarity",
     "encoder",
     "windows",
