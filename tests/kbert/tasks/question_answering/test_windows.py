@@ -144,11 +144,3 @@ def test_a_long_question_is_cut_as_by_the_original():
     (row,) = features["input_ids"]
     tokens = [VOCABULARY.tokens[index] for index in row]
     assert tokens[:8] == ["[CLS]", "a", "b", "c", "d", "e", "[SEP]", "no"]
-
-
-def test_a_question_without_an_answer_needs_the_setting():
-    task = QuestionAnswering()
-    with pytest.raises(
-        ValueError, match="question 'q7' has no answer, but task_settings.unanswerable is false"
-    ):
-        task.examples_to_features([about("none", None, "q7")], TextInputs(VOCABULARY, 80))
