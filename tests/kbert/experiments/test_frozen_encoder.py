@@ -17,7 +17,6 @@ from kbert.tasks import TASKS
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.inference.random_model import random_model
 from tests.kbert.runs.written_run import written_run
-from tests.kbert.tasks.question_answering.small_squad import write_squad
 from tests.kbert.tasks.token_classification.small_conll import write_conll
 
 TAGGER = {"head": "bilstm", "layers": "weighted_all", "lstm_size": 8}
@@ -105,14 +104,6 @@ def test_the_run_is_one_as_any_other(train, tmp_path, pretrained):
     with pytest.raises(ValueError, match=r"no class .* with scalar_mix, bilstm_tagger"):
         convert_checkpoint(run.path, tmp_path / "hf", "hugging_face")
     assert files == {path.name for path in further.path.iterdir()}, "nothing that was kept is left"
-
-
-@pytest.mark.slow
-def test_questions_on_a_frozen_encoder(train, tmp_path):
-    train_file, file = (write_squad(tmp_path / f"{n}.json", n, most_words=9) for n in (16, 8))
-    data = {"train_file": train_file, "dev_file": file}
-    run = train("questions", {"max_query_length": 4}, data, task="question_answering")
-    assert evaluate(run, file)[1]["loss"] == pytest.approx(logged(run)[-1][1], abs=1e-5)
 
 
 def test_what_has_no_room_is_told_before_the_encoder_works(train, monkeypatch):

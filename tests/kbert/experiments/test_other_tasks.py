@@ -8,7 +8,6 @@ import shutil
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from export.export_savedmodel import export_savedmodel
 from export.gate.session_check import run_signature
@@ -141,17 +140,3 @@ def test_what_is_served_is_what_python_answers(task, trained, tmp_path):
         assert [name.decode() for name in served["labels"][0] if name] == answer["labels"] == given
     else:
         assert float(served["prediction"][0]) == pytest.approx(answer["prediction"], abs=1e-5)
-
-
-def test_correlations_are_scipys_over_the_whole_evaluation():
-    from kbert.tasks.sequences.sequence_regression import SequenceRegression
-    from kbert.tasks.task import Predictions
-
-    said, true = np.array([1.0, 2.0, 2.0, 4.0]), np.array([0.5, 3.0, 2.0, 3.5])
-    values = {"prediction": said.astype(np.float32), "targets": true.astype(np.float32)}
-    score = SequenceRegression().score(None, Predictions(values, np.arange(4)))
-    covariance = ((said - said.mean()) * (true - true.mean())).mean()
-    assert score["pearson"] == pytest.approx(covariance / said.std() / true.std())
-    assert score["spearman"] == pytest.approx(stats.spearmanr(said, true).statistic)
-    constant = {"prediction": np.ones(3, np.float32), "targets": values["targets"][:3]}
-    assert SequenceRegression().score(None, Predictions(constant, np.arange(3)))["pearson"] == -1.0
