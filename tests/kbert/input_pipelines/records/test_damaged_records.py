@@ -6,14 +6,13 @@ import random
 import re
 import struct
 
-import google_crc32c
 import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbert.input_pipelines.records import damaged_records, record_reader
+from kbert.input_pipelines.records import record_reader
 from kbert.input_pipelines.records.damaged_records import Damage, Record, check_shard, leave_out_damaged, scan
 from tests.kbert.input_pipelines.records import small_records
 
@@ -29,12 +28,6 @@ def write_file(path, contents):
 def contents_of(number, seed=1, longest=120):
     rng = random.Random(seed)
     return [rng.randbytes(rng.randint(0, longest)) for _ in range(number)]
-
-
-def masked_crc(content):
-    """As tensorflow/core/lib/hash/crc32c.h masks it: rotated right by 15 bits, plus a constant."""
-    crc = google_crc32c.value(content)
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) % (1 << 32))
 
 
 def damage(path, place, new):
@@ -63,11 +56,6 @@ def test_a_whole_file_is_read_as_tensorflow_reads_it(file):
     assert list(scan(path)) == [Record(o, c) for o, c in zip(offsets[:-1], contents, strict=True)]
     assert list(tf.data.TFRecordDataset(str(path)).as_numpy_iterator()) == contents
     assert check_shard(path) == (40, ())
-
-
-def test_an_empty_file_holds_nothing(tmp_path):
-    (tmp_path / "empty.tfrecord").write_bytes(b"")
-    assert check_shard(tmp_path / "empty.tfrecord") == (0, ())
 
 
 @pytest.mark.parametrize(
@@ -105,58 +93,6 @@ def test_a_file_that_was_cut_off_loses_its_last_record(file, cut):
     )
 
 
-def test_a_hole_of_zeros_costs_the_records_in_it(file):
-    path, contents, offsets = file
-    damage(path, offsets[10] + 20, bytes(offsets[14] - offsets[10]))
-    assert whole(path) == contents[:10] + contents[15:]
-    # The first lost record still tells its length; the hole after it is one more damage.
-    assert damages(path)[0].offset == offsets[10] and damages(path)[-1].end == offsets[15]
-
-
-def test_missing_bytes_cost_the_record_they_are_missing_from(file):
-    path, contents, offsets = file
-    raw = path.read_bytes()
-    number = next(i for i in range(5, 30) if len(contents[i]) > 20)
-    path.write_bytes(raw[: offsets[number] + 15] + raw[offsets[number] + 18 :])
-    assert whole(path) == contents[:number] + contents[number + 1 :]
-    assert damages(path)[0].offset == offsets[number]
-
-
-def test_garbage_longer_than_a_search_step_is_passed_over(tmp_path, monkeypatch):
-    monkeypatch.setattr(damaged_records, "_SEARCH_BYTES", 64)
-    path = tmp_path / "a.tfrecord"
-    contents = contents_of(6)
-    write_file(path, contents)
-    frames = path.read_bytes()
-    path.write_bytes(frames + random.Random(3).randbytes(5000) + frames)
-    assert whole(path) == contents * 2 and len(damages(path)) == 1
-
-
-def test_eight_bytes_of_data_are_not_taken_for_a_header(tmp_path):
-    """Such a record is followed by a masked CRC of eight bytes, as a header's length is."""
-    path = tmp_path / "a.tfrecord"
-    contents = [struct.pack("<Q", number) for number in (3, 30, 1)] + contents_of(5)
-    offsets = write_file(path, contents)
-    for number in range(3):
-        write_file(path, contents)
-        damage(path, offsets[number] + 2, b"x")
-        assert whole(path) == contents[:number] + contents[number + 1 :]
-
-
-def test_the_search_finds_every_header_that_agrees_with_its_crc():
-    """The vectorised CRC against the library's, at every byte."""
-    rng = random.Random(5)
-    part = bytearray(rng.randbytes(3000))
-    for place in (0, 1, 700, 712, 2988):
-        header = struct.pack("<Q", rng.randrange(1 << 40))
-        crc = google_crc32c.value(header)
-        part[place : place + 12] = header + struct.pack(
-            "<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-        )
-    found = np.flatnonzero(damaged_records._agreeing_headers(np.frombuffer(bytes(part), np.uint8)))
-    assert found.tolist() == [1, 700, 712, 2988]  # the header at 1 overwrote the one at 0
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_whatever_is_overwritten_costs_only_the_records_it_touches(tmp_path_factory, data):
@@ -189,15 +125,6 @@ def test_a_compressed_file_is_read_by_its_name(file):
     # Two streams, as `cat a.gz b.gz` makes them.
     packed.write_bytes(gzip.compress(path.read_bytes()) * 2)
     assert whole(packed) == contents * 2
-
-
-def test_a_damaged_record_in_a_whole_gzip_stream_costs_one_record(file):
-    path, contents, offsets = file
-    damage(path, offsets[3] + 13, b"\0\1\2")
-    packed = path.with_name("a.tfrecord.gz")
-    packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert whole(packed) == contents[:3] + contents[4:]
-    assert damages(packed)[0].offset == offsets[3]
 
 
 @pytest.mark.parametrize("kind", ["cut", "broken", "last CRC"])
@@ -295,15 +222,6 @@ def test_records_that_are_missing_at_the_end_of_a_shard_are_noticed(tmp_path):
     left, damaged = leave_out_damaged(tmp_path / "records", told)
     assert left.num_examples == 17 and not damaged
     assert numbers(record_reader.evaluation_batches(tmp_path / "records", left, 4)) == list(range(17))
-
-
-def test_an_error_of_another_kind_is_left_as_it_is(tmp_path):
-    manifest, _ = small_records.write(tmp_path / "records", (9,))
-    with (
-        pytest.raises(tf.errors.InvalidArgumentError, match="something else"),
-        record_reader.naming_damaged_records((tmp_path / "records", manifest)),
-    ):
-        raise tf.errors.InvalidArgumentError(None, None, "something else")
 
 
 def test_a_set_without_a_whole_record_is_refused(tmp_path):
