@@ -71,7 +71,9 @@ def weights_of(run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [TAGGER, {}], ids=["bilstm", "linear"])
+@pytest.mark.parametrize(
+    "settings", [pytest.param(TAGGER, marks=pytest.mark.long), {}], ids=["bilstm", "linear"]
+)
 def test_losses_and_weights_are_those_of_an_encoder_that_works_at_every_step(settings, train, monkeypatch):
     kept = train("kept", settings)
     monkeypatch.setattr(frozen_encoder, "HeadModel", WorksAtEveryStep)
@@ -99,7 +101,9 @@ def test_the_run_is_one_as_any_other(train, tmp_path, pretrained):
     assert logged(run)[-1][1:3] == pytest.approx((metrics["loss"], metrics["f1"]), abs=1e-5)
     loaded = kbert.load(run.path)
     assert loaded.predict("help and call")["words"][0]["label"] in loaded.task.labels
-    further = train("further", freeze_encoder=False, data={"train_file": tmp_path / "train.conll"})
+    further = train(
+        "further", freeze_encoder=False, num_train_epochs=0.4, data={"train_file": tmp_path / "train.conll"}
+    )
     assert further.task().settings.head == "bilstm"
     with pytest.raises(ValueError, match=r"no class .* with scalar_mix, bilstm_tagger"):
         convert_checkpoint(run.path, tmp_path / "hf", "hugging_face")

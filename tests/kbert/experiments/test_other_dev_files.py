@@ -50,6 +50,7 @@ def test_every_evaluation_records_both_and_the_first_chooses(run_on_two):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_run_that_learnt_nothing_says_so_in_one_sentence(pretraining_run, labelled_files, tmp_path, caplog):
     optimizer = OptimizerConfig(name="adamw", learning_rate=1e-12)
     config = tiny_finetuning_config(optimizer=optimizer, num_train_epochs=0.2)

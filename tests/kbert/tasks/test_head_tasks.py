@@ -43,7 +43,8 @@ def test_token_classification_counts_only_labelled_tokens():
 
 
 def span_case():
-    outputs = {"start_logits": normal(4, 5), "end_logits": normal(4, 5)}
+    not_at_cls = np.float32([-9, 0, 0, 0, 0])
+    outputs = {name: normal(4, 5) + not_at_cls for name in ("start_logits", "end_logits")}
     best = {name: logits.argmax(axis=-1).astype(np.int32) for name, logits in outputs.items()}
     positions = {
         "start_positions": np.where([True, True, False, False], best["start_logits"], 0),

@@ -77,7 +77,7 @@ questions = st.lists(st.tuples(texts, odds, golds), min_size=1, max_size=12)
 
 
 @given(texts)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_answers_are_normalized_as_the_definition_says(text):
     assert squad_scores.normalized(text) == reference_normalized(text)
 
@@ -97,7 +97,7 @@ def test_scores_of_v1_are_the_official_ones(rows):
 
 @pytest.mark.slow
 @given(questions, odds)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_scores_of_v2_are_the_official_ones(questions, threshold):
     rows = [
         {"id": f"q{number}", "said": said, "odds": odd, "golds": golds}

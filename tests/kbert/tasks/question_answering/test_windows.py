@@ -73,7 +73,7 @@ def test_rows_are_those_of_the_original_with_the_places_of_the_pieces(contexts, 
 
 @pytest.mark.slow
 @given(context=contexts, data=st.data(), **lengths)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_an_answer_of_whole_pieces_comes_back_character_for_character(
     context, data, max_seq_length, doc_stride
 ):
