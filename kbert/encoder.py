@@ -221,6 +221,7 @@ def _layers(config, policy, packed, recompute, lora):
         dropout=config.hidden_dropout_prob,
         layer_norm_eps=config.layer_norm_eps,
         initializer_range=config.initializer_range,
+        embedding_size=config.embedding_size,
         dtype=policy,
         name="embeddings",
     )
@@ -245,6 +246,6 @@ def _layers(config, policy, packed, recompute, lora):
     for block in blocks:  # built here, so that the weights' names do not depend on the outputs
         block.build((None, None, config.hidden_size), (None, None))
     pooler = Pooler(
-        config.hidden_size, initializer_range=config.initializer_range, dtype=policy, name="pooler"
+        config.hidden_size, config.initializer_range, config.pooler_hidden_act, dtype=policy, name="pooler"
     )
     return embeddings, blocks, pooler

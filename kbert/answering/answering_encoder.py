@@ -52,6 +52,8 @@ class AnsweringEncoder(keras.layers.Layer):
         _check(encoder, precision, outputs)
         self.precision, self.outputs = precision, tuple(outputs)
         self.config, self._embeddings, self._pooler = encoder.config, encoder.embeddings, encoder.pooler
+        projection = encoder.embeddings.projection
+        self._projection = None if projection is None else _weights_of(projection, precision)
         self._blocks = [_Block(block, encoder.config, precision) for block in encoder.blocks]
 
     def call(self, inputs, training=False, mask=None):
@@ -94,7 +96,8 @@ class AnsweringEncoder(keras.layers.Layer):
         embedded = tf.gather(tables.word_embeddings.value, tokens.take(inputs["input_ids"]))
         embedded += tf.gather(tables.position_embeddings.value, tokens.positions)
         embedded += tf.gather(tables.token_type_embeddings.value, tokens.take(inputs["segment_ids"]))
-        return tf.cast(_normalized(embedded, tables.layer_norm), self.precision)
+        embedded = tf.cast(_normalized(embedded, tables.layer_norm), self.precision)
+        return embedded if self._projection is None else _dense(embedded, self._projection)
 
     def _outputs_of(self, states, tokens, only_first):
         outputs = {}
@@ -163,8 +166,12 @@ class _Block:
         return tf.nn.softmax(tf.matmul(query, key, transpose_b=True) * factor + mask)
 
     def _dense(self, name, inputs):
-        kernel, bias = self._weights[name]
-        return tf.nn.bias_add(tf.matmul(inputs, kernel), bias)
+        return _dense(inputs, self._weights[name])
+
+
+def _dense(inputs, weights):
+    kernel, bias = weights
+    return tf.nn.bias_add(tf.matmul(inputs, kernel), bias)
 
 
 def _weights_of(layer, precision):
@@ -214,4 +221,4 @@ def _activated(x, name):
         return (tf.math.erf(x * root) + one) * half * x
     if name == "gelu":
         return tf.nn.gelu(x, approximate=True)
-    return {"relu": tf.nn.relu, "tanh": tf.math.tanh}[name](x)
+    return {"relu": tf.nn.relu, "tanh": tf.math.tanh, "linear": tf.identity}[name](x)

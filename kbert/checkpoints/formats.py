@@ -3,7 +3,7 @@
 import dataclasses
 from pathlib import Path
 
-from kbert.checkpoints import google_tf1, kbert_run
+from kbert.checkpoints import google_tf1, kbert_run, model_garden
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.format_names import FORMATS
@@ -12,6 +12,7 @@ from kbert.checkpoints.hugging_face import hub, model_names, sentence_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.model_variables import part_of
+from kbert.checkpoints.other_files import other_model
 from kbert.checkpoints.report import JSON_FILE, Report, write_reports
 from kbert.cli.progress import activity
 from kbert.files import full_disk
@@ -21,6 +22,7 @@ from kbert.files.whole_file import whole_folder
 _READERS = {
     kbert_run.FORMAT: kbert_run.read_kbert_run,
     google_tf1.FORMAT: google_tf1.read_google,
+    model_garden.FORMAT: model_garden.read_model_garden,
     hugging_face.FORMAT: sentence_checkpoint.read_folder,
     keras_hub.FORMAT: keras_hub.read_keras_hub,
 }
@@ -63,24 +65,29 @@ def detect_format(path) -> str:
     """
     path = Path(path)
     is_google = (path / google_tf1.CONFIG_FILE).is_file() or not (path / hugging_face.CONFIG_FILE).is_file()
-    if is_google and google_tf1.checkpoint_prefix(path) is not None:
-        return google_tf1.FORMAT
+    prefix = google_tf1.checkpoint_prefix(path) if is_google else None
+    if prefix is not None:
+        return model_garden.FORMAT if model_garden.is_object_checkpoint(prefix) else google_tf1.FORMAT
     if not path.exists():
         raise ValueError(
             f"checkpoint {path} does not exist; give a run directory, a Hugging Face folder, a KerasHub "
-            "preset, a TF1 checkpoint (its folder, or .../bert_model.ckpt), or a name: hf://org/name, "
-            "bert-base-uncased."
+            "preset, a checkpoint of TF1 or Model Garden (its folder, or .../bert_model.ckpt), a SavedModel "
+            "of TF Hub, or a name: hf://org/name, bert-base-uncased."
         )
     if (path / kbert_run.RUN_FILE).is_file():
         return kbert_run.FORMAT
     if keras_hub.is_preset(path):
         return keras_hub.FORMAT
+    if (path / model_garden.SAVED_MODEL).is_file():
+        return model_garden.FORMAT
     if (path / hugging_face.CONFIG_FILE).is_file() or is_sentence_transformers(path):
         return hugging_face.FORMAT
+    if other := other_model(path):
+        raise ValueError(f"{path}: {other}.")
     raise ValueError(
         f"{path} holds no checkpoint that kbert knows: no {kbert_run.RUN_FILE} (a run of kbert), no "
-        f"{google_tf1.CHECKPOINT_NAME}.index (Google's TF1), no {hugging_face.CONFIG_FILE} (Hugging Face, "
-        "KerasHub)."
+        f"{google_tf1.CHECKPOINT_NAME}.index (Google's TF1, Model Garden), no {hugging_face.CONFIG_FILE} "
+        f"(Hugging Face, KerasHub), no {model_garden.SAVED_MODEL} (TF Hub)."
     )
 
 
@@ -89,8 +96,9 @@ def read_checkpoint(path, do_lower_case: bool | None = None, allow_unmatched=())
     """Reads a checkpoint; its files show the format. Tensors are read when they are asked for.
 
     Args:
-      path: a run directory, a Hugging Face folder, a KerasHub preset, a TF1 checkpoint's folder or prefix;
-        or a name, `hf://org/name@revision`, `keras_hub://preset` or `bert-base-uncased`.
+      path: a run directory, a Hugging Face folder (of PyTorch's or TensorFlow's classes), a KerasHub preset,
+        the folder or prefix of a checkpoint of TF1 or Model Garden, an encoder of TF Hub; or a name,
+        `hf://org/name@revision`, `keras_hub://preset` or `bert-base-uncased`.
       do_lower_case: the casing, needed only if the checkpoint does not say it; it must not contradict the
         checkpoint.
       allow_unmatched: names and globs of tensors and settings that may differ, see `Allowance`.

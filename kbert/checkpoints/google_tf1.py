@@ -9,7 +9,11 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.masked_lm_settings import require_encoder_settings
+from kbert.checkpoints.conversion.encoder_settings import (
+    require_no_projection,
+    require_pooler,
+    require_settings,
+)
 from kbert.checkpoints.conversion.matching import Stored, match
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.checkpoints.conversion.own_keys import own_keys, take_own_keys
@@ -88,15 +92,16 @@ def read_google(
     own = {key: values.pop(key) for key in _OWN_KEYS if key in values}
     recorded = take_own_keys(values, folder / CONFIG_FILE)
     config = from_dict(EncoderConfig, values, where=str(folder / CONFIG_FILE))
+    require_no_projection(config, folder / CONFIG_FILE)
 
     tokens = Vocabulary.from_file(folder / "vocab.txt", do_lower_case=True).tokens
-    declared, declared_by = _declared_casing(folder, own)
+    declared, declared_by = casing_of_folder(folder, own)
     vocabulary = decide_casing(
         tokens, str(folder / "vocab.txt"), declared, declared_by, do_lower_case, allowance, report
     )
     check_sizes(vocabulary, config, str(folder), recorded.vocabulary_size, allowance, report)
 
-    stored = _stored(_read_tensors(prefix))
+    stored = _stored(read_tensors(prefix))
     task, required, num_labels = _task(stored, report)
     labels = json_texts(own, "labels", folder / CONFIG_FILE) or [str(index) for index in range(num_labels)]
     require_once(labels, f"{folder / CONFIG_FILE}: labels")
@@ -130,7 +135,7 @@ def read_google(
     )
 
 
-def _declared_casing(folder, own):
+def casing_of_folder(folder, own):
     do_lower_case = json_value(own, "do_lower_case", bool, folder / CONFIG_FILE)
     if do_lower_case is not None:
         return do_lower_case, CONFIG_FILE
@@ -142,7 +147,7 @@ def _declared_casing(folder, own):
     return None, ""
 
 
-def _read_tensors(prefix):
+def read_tensors(prefix):
     import tensorflow as tf
 
     broken = f"{prefix} is not a whole TF1 checkpoint"
@@ -219,7 +224,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
       checkpoint: the model; only the tensors that it has are written.
       folder: an empty folder.
       allowance: what the original's code does not have and the user allows: `layer_norm_eps`, `hidden_act`,
-        `masked_lm_settings`, and kbert's names of variables.
+        `masked_lm_settings`, `pooler_hidden_act`, and kbert's names of variables.
 
     Returns:
       The report of the writing.
@@ -229,6 +234,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
     """
     report = Report(FORMAT, str(folder))
     config = checkpoint.encoder
+    require_no_projection(config, "the original's code")
     if config.layer_norm_eps != EncoderConfig.layer_norm_eps:
         allowance.conflict(
             "layer_norm_eps",
@@ -242,7 +248,8 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
             "hidden_act='gelu_erf', which the original's code does not know: its 'gelu' is the tanh form",
             report,
         )
-    require_encoder_settings(checkpoint, "the original's code", allowance, report)
+    require_settings(checkpoint, "the original's code", allowance, report)
+    require_pooler(checkpoint, "tanh", "the original's code", allowance, report)
     parts = with_pooler(checkpoint.parts)
     table_rows = {row.kbert: row for row in rows(GOOGLE_TF1, parts, config.num_hidden_layers)}
     arrays = {}
@@ -258,8 +265,9 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance)
     _save(folder / CHECKPOINT_NAME, arrays)
 
     values = dataclasses.asdict(config)
-    if config.layer_norm_eps == EncoderConfig.layer_norm_eps:
-        del values["layer_norm_eps"]  # the original has no such key
+    for name in ("layer_norm_eps", "pooler_hidden_act"):  # the original has no such keys
+        if values[name] == getattr(EncoderConfig, name):
+            del values[name]
     values = {name: value for name, value in values.items() if value is not None}
     values["do_lower_case"] = checkpoint.vocabulary.do_lower_case
     if checkpoint.labels:

@@ -28,13 +28,15 @@ def part_of(name: str) -> str:
 
 def body_shapes(config: EncoderConfig) -> dict[str, tuple[int, ...]]:
     """Embeddings and layers: name -> shape."""
-    hidden, inner = config.hidden_size, config.intermediate_size
+    hidden, inner, width = config.hidden_size, config.intermediate_size, config.embedding_width
     shapes = {
-        "embeddings/word_embeddings": (config.vocab_size, hidden),
-        "embeddings/position_embeddings": (config.max_position_embeddings, hidden),
-        "embeddings/token_type_embeddings": (config.type_vocab_size, hidden),
-        **layer_norm_shapes("embeddings/layer_norm", hidden),
+        "embeddings/word_embeddings": (config.vocab_size, width),
+        "embeddings/position_embeddings": (config.max_position_embeddings, width),
+        "embeddings/token_type_embeddings": (config.type_vocab_size, width),
+        **layer_norm_shapes("embeddings/layer_norm", width),
     }
+    if config.embedding_size is not None:
+        shapes |= dense_shapes("embeddings/projection", width, hidden)
     for index in range(config.num_hidden_layers):
         layer = f"layer_{index}"
         for projection in ("query", "key", "value", "output"):

@@ -21,14 +21,14 @@ GROUPS = {
         "train_file dev_file other_dev_file train_dir dev_dir eval_file split glue_dir tasks input_files "
         "text text_pair choice candidate question context input_file input_dir eval_input_dir "
         "labelled_files heldout_files vocab_file record num_records shard recount json_lines text_field "
-        "split_sentences deduplicate shuffle errors records_errors do_lower_case"
+        "split_sentences deduplicate shuffle errors do_lower_case"
     ),
     "model": (
         "config run_dir init_checkpoint from teacher_checkpoint checkpoint override from_scratch "
-        "finetuned_run_dir config_dir encoder_only takes_pairs layers heads pooling combine "
+        "config_dir encoder_only takes_pairs layers heads pooling combine "
         "max_position_embeddings max_seq_length allow_unmatched"
     ),
-    "training": "learning_rates seeds reads seed",
+    "training": "learning_rates seeds seed",
     "vocabulary": (
         "vocab_size min_frequency min_count merge_into merge_slots user_defined_tokens num_unused_tokens "
         "alphabet_limit ascii_alphabet max_words_in_memory"
@@ -50,7 +50,7 @@ GROUPS = {
     "answers": "top_k whole_words keep_chosen batch_size",
     "output": (
         "output_dir output_file to directory predictions_dir submission_dir html_file html_examples title "
-        "format stored compression num_shards quantization min_agreement mediapipe tokenizer_inside "
+        "format compression num_shards quantization min_agreement mediapipe tokenizer_inside "
         "attention measure overwrite json"
     ),
     "devices": "strategy num_devices precision jit cluster tpu runner beam_options num_workers",

@@ -11,6 +11,7 @@ _MOST_LAYERS = 1000
 _LARGEST = {
     "vocab_size": 10_000_000,
     "hidden_size": 65_536,
+    "embedding_size": 65_536,
     "num_hidden_layers": _MOST_LAYERS,
     "num_attention_heads": 65_536,
     "intermediate_size": 262_144,

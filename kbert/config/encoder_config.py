@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kbert.config.checks import SHORTEST_LENGTH, check_limits, require
 from kbert.files.json_values import shown
 
-ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh")
+ACTIVATIONS = ("gelu", "gelu_erf", "relu", "tanh", "linear")
 _MOST_NUMBERS = 20 * 10**9  # parameters of an encoder
 
 
@@ -18,6 +18,11 @@ class EncoderConfig:
     epsilon are defined only here; layers and heads receive them as arguments. The masked-LM head uses the
     encoder's activation and epsilon, unless `masked_lm_hidden_act` and `masked_lm_layer_norm_eps` give it
     others, as in KerasHub's models.
+
+    Two settings are not BERT's own. `embedding_size` is the width of the three tables, as in ELECTRA: a dense
+    layer brings their sum to `hidden_size`. None, or the same width, is BERT: no such layer.
+    `pooler_hidden_act` is the activation of the pooler: "tanh" in BERT, "relu" in DistilBERT's classifiers,
+    "gelu_erf" in ELECTRA's.
 
     Raises:
       ValueError: for values from which no encoder can be built.
@@ -43,6 +48,8 @@ class EncoderConfig:
     layer_norm_eps: float = 1e-12
     masked_lm_hidden_act: str | None = None
     masked_lm_layer_norm_eps: float | None = None
+    embedding_size: int | None = None
+    pooler_hidden_act: str = "tanh"
 
     def __post_init__(self):
         for name in (
@@ -55,6 +62,7 @@ class EncoderConfig:
             "type_vocab_size",
         ):
             require(getattr(self, name) > 0, f"{name}={shown(getattr(self, name))} must be positive.")
+        require(self.embedding_width > 0, f"embedding_size={shown(self.embedding_size)} must be positive.")
         require(
             self.max_position_embeddings >= SHORTEST_LENGTH,
             f"max_position_embeddings={self.max_position_embeddings} must be at least {SHORTEST_LENGTH}.",
@@ -67,10 +75,10 @@ class EncoderConfig:
             f"hidden_size={hidden} is not divisible by num_attention_heads={heads}; choose a multiple "
             f"of {heads}, for example {below} or {below + heads}.",
         )
-        for name in ("hidden_act", "masked_lm_hidden_act"):
+        for name in ("hidden_act", "masked_lm_hidden_act", "pooler_hidden_act"):
             value = getattr(self, name)
             require(
-                value in ACTIVATIONS or (value is None and name != "hidden_act"),
+                value in ACTIVATIONS or (value is None and name == "masked_lm_hidden_act"),
                 f"{name}={shown(value)} is not known; choose one of {', '.join(ACTIVATIONS)}.",
             )
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
@@ -85,15 +93,31 @@ class EncoderConfig:
             absent = value is None and name != "layer_norm_eps"
             require(absent or 0 < value <= 1, f"{name}={value} must be above 0 and at most 1.")
         self._check_size()
+        if self.embedding_size == hidden:  # said in one way, so that equal encoders are equal
+            object.__setattr__(self, "embedding_size", None)
 
     def _check_size(self):
         hidden, layers = self.hidden_size, self.num_hidden_layers
         rows = self.vocab_size + self.max_position_embeddings + self.type_vocab_size
-        numbers = hidden * (rows + layers * (4 * hidden + 2 * self.intermediate_size))
+        numbers = self.embedding_width * rows + hidden * layers * (4 * hidden + 2 * self.intermediate_size)
         require(
             numbers <= _MOST_NUMBERS,
             f"vocab_size={self.vocab_size}, hidden_size={hidden}, num_hidden_layers={layers} make an encoder "
             f"of {numbers:,} parameters; choose smaller ones: kbert builds up to {_MOST_NUMBERS:,}.",
+        )
+
+    @property
+    def embedding_width(self) -> int:
+        """The width of the tables of words, positions and segments."""
+        return self.hidden_size if self.embedding_size is None else self.embedding_size
+
+    def require_masked_lm(self):
+        """Raises ValueError where the masked-LM head cannot share the token table, which is narrower."""
+        require(
+            self.embedding_size is None,
+            f"embedding_size={self.embedding_size} is not hidden_size={self.hidden_size}, but the masked-LM "
+            "head takes its output matrix from the token table, which must be as wide as the hidden states; "
+            "leave embedding_size out, or choose another task.",
         )
 
     @property

@@ -52,6 +52,8 @@ class PretrainingConfig(TrainingConfig):
 
     def __post_init__(self):
         super().__post_init__()
+        if self.encoder is not None:
+            self.encoder.require_masked_lm()
         for name in ("num_train_steps", "eval_every_steps", "max_eval_steps"):
             require(getattr(self, name) > 0, f"{name}={shown(getattr(self, name))} must be positive.")
         require(

@@ -12,7 +12,6 @@ def evaluate(
     eval_file=None,
     input_dir=None,
     batch_size=64,
-    records_errors="fail",
     checkpoint=None,
     predictions_dir=None,
     keep_chosen=False,
@@ -27,8 +26,6 @@ def evaluate(
       eval_file: a labelled file, for a fine-tuned run. Give either this or `input_dir`.
       input_dir: a folder of records of the kind that the run was trained on.
       batch_size: examples at a time.
-      records_errors: "fail" stops at a damaged record; "skip" finds damaged records first and leaves them
-        out.
       checkpoint: which checkpoint of the run, as in `RunDirectory.checkpoint`.
       predictions_dir: where the answers to `eval_file` are written, by `Task.write_predictions`.
       keep_chosen: keep what the evaluation chooses (`Task.chosen`) with the run, for its answers.
@@ -55,7 +52,7 @@ def evaluate(
     if bool(eval_file) == bool(input_dir):
         raise ValueError("give either --eval_file (labelled examples) or --input_dir (records).")
     open_data = _pretraining_records if isinstance(run.config, PretrainingConfig) else labelled_data
-    data, make_batches = open_data(run, eval_file, input_dir, records_errors, held_out)
+    data, make_batches = open_data(run, eval_file, input_dir, held_out)
     # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint.
     folder, task, model = run.load_checkpoint(checkpoint)
     step = step_of(folder)
@@ -149,11 +146,11 @@ def held_out_part(run, data):
     return part
 
 
-def labelled_data(run, eval_file, input_dir=None, records_errors="fail", held_out=False, max_seq_length=None):
+def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length=None):
     """The labelled examples that a run is evaluated on, ready to become batches.
 
     Args:
-      run, eval_file, input_dir, records_errors, held_out: as for `evaluate`.
+      run, eval_file, input_dir, held_out: as for `evaluate`.
       max_seq_length: the length of the rows made from `eval_file`; by default the run's.
 
     Returns:
@@ -176,7 +173,7 @@ def labelled_data(run, eval_file, input_dir=None, records_errors="fail", held_ou
             data = held_out_part(run, data)
     else:
         settings = task.read_settings(run.config.task_settings)
-        data = LabelledRecords(input_dir, type(task), length, records_errors, settings)
+        data = LabelledRecords(input_dir, type(task), length, settings)
         data.agreed_dataset(run.config.dataset)
     data.check_with(task, length)
     data.require_vocabulary(run.path, run.details["vocabulary"])
@@ -184,7 +181,7 @@ def labelled_data(run, eval_file, input_dir=None, records_errors="fail", held_ou
     return data, lambda batch_size: data.evaluation_batches(batch_size, run.config.pad_to_longest)
 
 
-def _pretraining_records(run, eval_file, input_dir, records_errors, held_out=False):
+def _pretraining_records(run, eval_file, input_dir, held_out=False):
     del held_out  # refused before: records of a pretraining have no such part
     from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
 
@@ -201,5 +198,5 @@ def _pretraining_records(run, eval_file, input_dir, records_errors, held_out=Fal
             "records with --pairing=sentence_pairs or sentence_order."
         )
     records.require_room(run.config.encoder)
-    records.check(records_errors)
+    records.check()
     return records, records.evaluation_batches

@@ -39,7 +39,6 @@ def run_finetuning(
     allow_unmatched=(),
     train_dir=None,
     dev_dir=None,
-    records_errors="fail",
     cluster="tf_config",
     tpu=None,
     other_dev_files=None,
@@ -48,7 +47,7 @@ def run_finetuning(
     return finetune(
         config,
         run_dir,
-        LabelledPaths(train_file, dev_file, train_dir, dev_dir, records_errors, other_dev_files or {}),
+        LabelledPaths(train_file, dev_file, train_dir, dev_dir, other_dev_files or {}),
         Start(init_checkpoint, do_lower_case, allow_unmatched, from_scratch, vocabulary),
         Devices(strategy, num_devices, cluster, tpu),
     )
@@ -175,8 +174,7 @@ def _open_data(config, paths):
         if path:
             return LabelledFile(path, task_class, dataset)
         if directory:
-            length, errors = config.max_seq_length, paths.records_errors
-            return LabelledRecords(directory, task_class, length, errors, settings)
+            return LabelledRecords(directory, task_class, config.max_seq_length, settings)
         return None
 
     train_data = open_data(paths.train_file, paths.train_dir, config.dataset)

@@ -15,8 +15,6 @@ class LabelledPaths:
     Args:
       train_file, dev_file: labelled files with the columns of `config.dataset`; or tables, see `find_table`.
       train_dir, dev_dir: folders with records of create_finetuning_data, instead of files.
-      records_errors: "fail" stops at a damaged record; "skip" finds damaged records first and leaves them
-        out.
       other_dev_files: name -> a further labelled file to evaluate on, such as MNLI's mismatched one. Its
         metrics have the name before their own: `mismatched_accuracy`; the training refuses a name with which
         two metrics would be called the same. The best checkpoint is chosen by `dev_file` or `dev_dir` alone.
@@ -30,7 +28,6 @@ class LabelledPaths:
     dev_file: str | Path | None = None
     train_dir: str | Path | None = None
     dev_dir: str | Path | None = None
-    records_errors: str = "fail"
     other_dev_files: Mapping[str, str | Path] = field(default_factory=dict)
 
     def __post_init__(self):

@@ -25,7 +25,6 @@ def run_pretraining(
     init_checkpoint=None,
     do_lower_case=None,
     allow_unmatched=(),
-    records_errors="fail",
     cluster="tf_config",
     tpu=None,
 ):
@@ -33,7 +32,7 @@ def run_pretraining(
     return pretrain(
         config,
         run_dir,
-        open_records(config, input_dir, eval_input_dir, records_errors),
+        open_records(config, input_dir, eval_input_dir),
         Start(init_checkpoint, do_lower_case, allow_unmatched),
         Devices(strategy, num_devices, cluster, tpu),
     )
@@ -47,15 +46,13 @@ class PhaseRecords:
     held_out: PretrainingRecords | None
 
 
-def open_records(config: PretrainingConfig, input_dir, eval_input_dir=None, records_errors="fail"):
+def open_records(config: PretrainingConfig, input_dir, eval_input_dir=None):
     """Opens and compares the records of all phases. Does not load TensorFlow.
 
     Args:
       config: the config, which defines the number of phases.
       input_dir: a folder of records with a manifest, or a list with one folder for each phase.
       eval_input_dir: the same, or None; a single folder is used for all phases.
-      records_errors: "fail" stops at a damaged record during training; "skip" finds damaged records now and
-        leaves them out.
 
     Returns:
       A tuple of `PhaseRecords`.
@@ -79,7 +76,7 @@ def open_records(config: PretrainingConfig, input_dir, eval_input_dir=None, reco
         for one in [*records, *filter(None, held_out)]:
             one.require_room(config.encoder)
     for one in [*records, *filter(None, held_out)]:
-        one.check(records_errors)
+        one.check()
     return tuple(map(PhaseRecords, records, held_out))
 
 

@@ -6,7 +6,13 @@ import json
 from pathlib import Path
 
 # In a folder of these formats the first kind of weights that is there is read, as when loading.
-_WEIGHT_FILES = ("model*.safetensors", "pytorch_model*.bin", "*.weights.h5")
+_WEIGHT_FILES = (
+    "model*.safetensors",
+    "pytorch_model*.bin",
+    "tf_model*.h5",
+    "*.weights.h5",
+    "variables/variables.data-*",
+)
 _MODULES = "[0-9]_*"  # folders of a sentence-transformers model
 
 
@@ -45,8 +51,8 @@ def _facts(path, checkpoint_format):
         # Runs from before there were checksums are read.
         weights = state.get("files", {}).get(WEIGHTS_FILE) or _of_files([checkpoint / WEIGHTS_FILE])
         return [state["step"], weights]
-    if checkpoint_format == format_names.GOOGLE:
-        prefix = google_tf1.checkpoint_prefix(path)
+    prefix = google_tf1.checkpoint_prefix(path)
+    if prefix and checkpoint_format in (format_names.GOOGLE, format_names.MODEL_GARDEN):
         return _of_files(sorted(prefix.parent.glob(f"{prefix.name}.*-of-*")))
     return _of_files(file for folder in (path, *sorted(path.glob(_MODULES))) for file in _weights_in(folder))
 

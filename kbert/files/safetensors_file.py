@@ -55,6 +55,15 @@ def read_safetensors(path: Path) -> dict[str, StoredTensor]:
         ) from None
 
 
+def safetensors_metadata(path: Path) -> dict[str, str]:
+    """What the header says beside the tensors, such as `{"format": "pt"}`; {} where it says nothing.
+
+    Call it after `read_safetensors`, which says what is wrong with a file.
+    """
+    with safe_open(path, framework="numpy") as file:
+        return file.metadata() or {}
+
+
 def write_safetensors(path: Path, tensors: dict[str, StoredTensor], metadata: dict[str, str]) -> int:
     """Writes tensors one after the other, so that only one is in memory. Floats are written as float32.
 

@@ -28,6 +28,10 @@ class StoredTensor:
     def is_float(self) -> bool:
         return self.dtype in _EXACT or self.dtype == "float64"
 
+    def reshaped(self, shape: tuple[int, ...]) -> "StoredTensor":
+        """The same numbers in the same order in another shape."""
+        return StoredTensor(shape, self.dtype, lambda: np.asarray(self.read()).reshape(shape))
+
     def as_float32(self, transposed: bool = False) -> "StoredTensor":
         """The same numbers as float32 (float64 is rounded), with the two axes exchanged if asked."""
 

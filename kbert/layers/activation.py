@@ -16,6 +16,7 @@ _ACTIVATIONS = {
     "gelu_erf": _gelu_erf,
     "relu": keras.ops.relu,
     "tanh": keras.ops.tanh,
+    "linear": keras.activations.linear,
 }
 
 

@@ -3,7 +3,7 @@ from keras import ops
 
 from kbert.kernels.norm import norm_dropout
 from kbert.layers.dropout import Dropout
-from kbert.layers.flat_dense import flat_matmul
+from kbert.layers.flat_dense import FlatDense, flat_matmul
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -12,12 +12,14 @@ class BertEmbeddings(keras.layers.Layer):
 
     Args:
       vocab_size: rows of the token table.
-      hidden_size: width of every table.
+      hidden_size: width of the output.
       max_position_embeddings: rows of the position table, the longest sequence.
       type_vocab_size: rows of the segment table.
       dropout: share of the output dropped in training.
       layer_norm_eps: epsilon of the layer norm.
       initializer_range: standard deviation of the truncated normal initializer.
+      embedding_size: width of every table; None for that of the output. Of another width, a dense layer
+        without activation comes after the dropout (ELECTRA, arXiv 2003.10555, section 3.2).
 
     Call arguments:
       input_ids: int tensor of shape `(batch, seq_length)`.
@@ -40,6 +42,7 @@ class BertEmbeddings(keras.layers.Layer):
         dropout,
         layer_norm_eps,
         initializer_range,
+        embedding_size=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -50,12 +53,13 @@ class BertEmbeddings(keras.layers.Layer):
         self.dropout = dropout
         self.layer_norm_eps = layer_norm_eps
         self.initializer_range = initializer_range
+        self.embedding_size = hidden_size if embedding_size is None else embedding_size
 
     def build(self, input_ids_shape, segment_ids_shape):
         def table(name, rows):
             return self.add_weight(
                 name=name,
-                shape=(rows, self.hidden_size),
+                shape=(rows, self.embedding_size),
                 # A new initializer for each table: one instance would give every table the same numbers.
                 initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
                 # Rows are looked up first and then cast: casting a whole table costs more than a batch.
@@ -68,7 +72,16 @@ class BertEmbeddings(keras.layers.Layer):
         self.layer_norm = keras.layers.LayerNormalization(
             epsilon=self.layer_norm_eps, dtype=self.dtype_policy, name="layer_norm"
         )
-        self.layer_norm.build((*input_ids_shape, self.hidden_size))
+        self.layer_norm.build((*input_ids_shape, self.embedding_size))
+        self.projection = None
+        if self.embedding_size != self.hidden_size:
+            self.projection = FlatDense(
+                self.hidden_size,
+                initializer_range=self.initializer_range,
+                dtype=self.dtype_policy,
+                name="projection",
+            )
+            self.projection.build((*input_ids_shape, self.embedding_size))
         self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
@@ -84,12 +97,16 @@ class BertEmbeddings(keras.layers.Layer):
             embeddings += ops.take(self.position_embeddings, position_ids, axis=0)
 
         if not training:
-            return self.layer_norm(embeddings)
+            return self._projected(self.layer_norm(embeddings))
         shape = ops.shape(embeddings)
         gamma, beta = self.layer_norm.gamma, self.layer_norm.beta
-        flat = ops.cast(ops.reshape(embeddings, (-1, self.hidden_size)), self.compute_dtype)
+        flat = ops.cast(ops.reshape(embeddings, (-1, self.embedding_size)), self.compute_dtype)
         seed = self.dropout_layer.next_seed()
-        return ops.reshape(norm_dropout(flat, gamma, beta, seed, self.dropout, self.layer_norm_eps), shape)
+        normed = norm_dropout(flat, gamma, beta, seed, self.dropout, self.layer_norm_eps)
+        return self._projected(ops.reshape(normed, shape))
+
+    def _projected(self, embeddings):
+        return embeddings if self.projection is None else self.projection(embeddings)
 
     def compute_output_spec(self, input_ids, segment_ids, position_ids=None, training=False):
         return keras.KerasTensor((*input_ids.shape, self.hidden_size), dtype=self.compute_dtype)
@@ -106,5 +123,6 @@ class BertEmbeddings(keras.layers.Layer):
             "dropout",
             "layer_norm_eps",
             "initializer_range",
+            "embedding_size",
         )
         return super().get_config() | {name: getattr(self, name) for name in names}

@@ -1,5 +1,7 @@
 import keras
 
+from kbert.layers.activation import activation
+
 
 @keras.saving.register_keras_serializable(package="kbert")
 class Pooler(keras.layers.Layer):
@@ -8,6 +10,7 @@ class Pooler(keras.layers.Layer):
     Args:
       hidden_size: width of input and output.
       initializer_range: standard deviation of the truncated normal initializer.
+      hidden_act: name of another activation than tanh, see kbert.config.ACTIVATIONS.
 
     Call arguments:
       sequence_output: tensor of shape `(batch, seq_length, hidden_size)`.
@@ -18,15 +21,16 @@ class Pooler(keras.layers.Layer):
     Reference: google-research/bert, modeling.py, `BertModel.__init__` ("pooler").
     """
 
-    def __init__(self, hidden_size, initializer_range, **kwargs):
+    def __init__(self, hidden_size, initializer_range, hidden_act="tanh", **kwargs):
         super().__init__(**kwargs)
         self.hidden_size = hidden_size
         self.initializer_range = initializer_range
+        self.hidden_act = hidden_act
 
     def build(self, input_shape):
         self.dense = keras.layers.Dense(
             self.hidden_size,
-            activation="tanh",
+            activation=activation(self.hidden_act),
             kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
             dtype=self.dtype_policy,
             name="dense",
@@ -44,4 +48,5 @@ class Pooler(keras.layers.Layer):
         return super().get_config() | {
             "hidden_size": self.hidden_size,
             "initializer_range": self.initializer_range,
+            "hidden_act": self.hidden_act,
         }

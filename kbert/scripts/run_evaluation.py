@@ -28,7 +28,7 @@ from kbert.experiments.evaluation import MOST_EXAMPLES, evaluate
 from kbert.files.output_path import check_output_file, require_folder_of
 from kbert.files.whole_file import write_json
 from kbert.runs.metrics_file import json_ready
-from kbert.scripts.training_flags import define_checkpoint_flag, define_records_errors_flag
+from kbert.scripts.training_flags import define_checkpoint_flag
 
 FLAGS = flags.FLAGS
 
@@ -45,7 +45,6 @@ def define_flags():
     flags.DEFINE_bool("do_lower_case", None, "The casing, if a checkpoint of others does not record it.")
     flags.DEFINE_string("eval_file", None, "Labelled file, for a fine-tuned run.")
     flags.DEFINE_string("input_dir", None, "Folder of records, for a pretraining or a fine-tuned run.")
-    define_records_errors_flag()
     define_checkpoint_flag()
     flags.DEFINE_string(
         "predictions_dir",
@@ -98,7 +97,6 @@ def main():
             FLAGS.eval_file,
             FLAGS.input_dir,
             FLAGS.batch_size,
-            FLAGS.records_errors,
             FLAGS.checkpoint,
             FLAGS.predictions_dir,
             FLAGS.keep_chosen,

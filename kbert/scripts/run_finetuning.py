@@ -37,7 +37,6 @@ from kbert.reports.seed_summary import seed_table
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
-    define_records_errors_flag,
     define_teacher_flag,
     define_training_flags,
     seeds_of,
@@ -64,7 +63,6 @@ def define_flags():
     )
     flags.DEFINE_string("train_dir", None, "Instead of --train_file: records of kbert finetuning-data.")
     flags.DEFINE_string("dev_dir", None, "Instead of --dev_file: records of kbert finetuning-data.")
-    define_records_errors_flag()
     define_init_checkpoint_flags()
     define_teacher_flag()
     flags.DEFINE_bool(
@@ -118,7 +116,6 @@ def main():
                 "from_scratch",
                 "do_lower_case",
                 "allow_unmatched",
-                "records_errors",
                 "strategy",
                 "num_devices",
                 "cluster",

@@ -19,7 +19,6 @@ from kbert.manifest import read_manifest
 from kbert.scripts.training_flags import (
     config_overrides,
     define_init_checkpoint_flags,
-    define_records_errors_flag,
     define_teacher_flag,
     define_training_flags,
 )
@@ -39,7 +38,6 @@ def define_flags():
         None,
         "Held-out records, evaluated during and after training; once for all phases, or once for each.",
     )
-    define_records_errors_flag()
     define_json_flag()
     flags.mark_flags_as_required(["input_dir"])
 
@@ -59,7 +57,6 @@ def main():
         FLAGS.init_checkpoint,
         FLAGS.do_lower_case,
         FLAGS.allow_unmatched,
-        FLAGS.records_errors,
         FLAGS.cluster,
         FLAGS.tpu,
     )

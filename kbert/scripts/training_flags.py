@@ -1,4 +1,4 @@
-"""The flags that several scripts share: config, folders, devices, checkpoints and damaged records."""
+"""The flags that several scripts share: config, folders, devices and checkpoints."""
 
 import json
 
@@ -96,17 +96,6 @@ def define_teacher_flag():
         None,
         "A checkpoint to learn from, as for --init_checkpoint; replaces distillation.teacher of the config "
         "(docs/distillation.md).",
-    )
-
-
-def define_records_errors_flag():
-    """--records_errors, for scripts that read records."""
-    flags.DEFINE_enum(
-        "records_errors",
-        "fail",
-        ["fail", "skip"],
-        "fail: stop at a damaged record and name file and byte. skip: find damaged records first and leave "
-        "them out.",
     )
 
 

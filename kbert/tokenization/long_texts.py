@@ -139,8 +139,7 @@ class WindowInputs:
 def window_owners(window_numbers) -> tf.Tensor:
     """Which text each row is a window of: int32 tensor of shape [windows], counted from 0.
 
-    A row whose number does not follow that of the row before begins a text. So what is left of a text with a
-    damaged record counts as texts of their own.
+    A row whose number does not follow that of the row before begins a text.
 
     Args:
       window_numbers: int32 tensor or array of shape [windows], see `WindowInputs`.

@@ -18,7 +18,13 @@ def gelu_erf(x):
     return 0.5 * x * (1.0 + np.vectorize(math.erf)(x / np.sqrt(2.0)))
 
 
-ACTIVATIONS = {"gelu": gelu_tanh, "gelu_erf": gelu_erf, "relu": lambda x: np.maximum(x, 0.0), "tanh": np.tanh}
+ACTIVATIONS = {
+    "gelu": gelu_tanh,
+    "gelu_erf": gelu_erf,
+    "relu": lambda x: np.maximum(x, 0.0),
+    "tanh": np.tanh,
+    "linear": lambda x: x,
+}
 
 
 def dense(weights, name, x):
@@ -44,7 +50,10 @@ def embed(weights, input_ids, segment_ids):
         + weights["embeddings/token_type_embeddings"][segment_ids]
         + weights["embeddings/position_embeddings"][positions][None]
     )
-    return layer_norm(weights, "embeddings/layer_norm", total)
+    normed = layer_norm(weights, "embeddings/layer_norm", total)
+    if "embeddings/projection/kernel" in weights:  # ELECTRA, arXiv 2003.10555, section 3.2
+        normed = dense(weights, "embeddings/projection", normed)
+    return normed
 
 
 def attend(weights, name, hidden, input_mask, num_heads):
@@ -95,7 +104,8 @@ def encode(weights, inputs, config):
     hidden_states, _ = encode_all(weights, inputs, config)
     sequence_output = hidden_states[-1]
     weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
-    return sequence_output, np.tanh(dense(weights, "pooler/dense", sequence_output[:, 0]))
+    pooled = dense(weights, "pooler/dense", sequence_output[:, 0])
+    return sequence_output, ACTIVATIONS[config.pooler_hidden_act](pooled)
 
 
 def pretraining_logits(weights, inputs, config):

@@ -43,9 +43,17 @@ def encoder():
 # ---------------------------------------------------------------------------------- references
 
 
-@pytest.mark.parametrize("hidden_act", ["gelu", "gelu_erf", "relu"])
-def test_encoder_equals_the_numpy_reference(hidden_act):
-    config = tiny_encoder_config(hidden_act=hidden_act, type_vocab_size=3, num_attention_heads=4)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"hidden_act": "gelu"},
+        {"hidden_act": "gelu_erf", "pooler_hidden_act": "gelu_erf", "embedding_size": 6},
+        {"hidden_act": "relu", "pooler_hidden_act": "relu", "embedding_size": 20},
+    ],
+    ids=str,
+)
+def test_encoder_equals_the_numpy_reference(settings):
+    config = tiny_encoder_config(type_vocab_size=3, num_attention_heads=4, **settings)
     encoder = BertEncoder(config)
     weights = randomize(encoder)
     inputs = random_inputs(config)

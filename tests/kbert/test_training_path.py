@@ -37,10 +37,16 @@ PACKED_PLACES = np.array(
 )
 
 
-def encoder(dropout=0.0, dtype="float32", **settings):
+NARROW = {"embedding_size": 6, "pooler_hidden_act": "gelu_erf"}
+
+
+def encoder(dropout=0.0, dtype="float32", shape=None, **settings):
     keras.utils.set_random_seed(3)
     config = tiny_encoder_config(
-        hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, hidden_act="gelu"
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+        hidden_act="gelu",
+        **shape or {},
     )
     return BertEncoder(config, dtype=dtype, **settings)
 
@@ -74,6 +80,19 @@ def answer_and_gradients(model, training):
 @pytest.fixture(scope="module")
 def plain():
     return answer_and_gradients(encoder(), training=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("packed", [False, True])
+def test_narrow_tables_are_trained_as_they_answer(packed):
+    outputs, gradients = answer_and_gradients(encoder(shape=NARROW), training=False)
+    trained = answer_and_gradients(encoder(shape=NARROW, packed=packed, recompute=packed), training=True)
+    for got, want in zip(trained[0], outputs, strict=True):
+        np.testing.assert_allclose(got, want, atol=2e-6)
+    assert {"projection/kernel", "projection/bias"} < gradients.keys()
+    for name, want in gradients.items():
+        limit = 3e-5 * max(np.abs(want).max(), 1)
+        np.testing.assert_allclose(trained[1][name], want, atol=limit, err_msg=name)
 
 
 @pytest.mark.slow

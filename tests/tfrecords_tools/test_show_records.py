@@ -179,14 +179,10 @@ def test_another_vocabulary_beside_the_records_is_refused(records):
 @pytest.mark.parametrize("read", [read_records, lambda *where: read_batches(*where, 8)])
 def test_a_damaged_shard_is_named_with_the_place(records, read):
     shard = records / read_manifest(records).shards[0].file
-    whole = shard.stat().st_size
-    os.truncate(shard, whole - 5)
-    with pytest.raises(
-        ValueError, match=rf"{shard.name} is damaged at byte (\d+): cut off .*; make the records again"
-    ) as error:
+    os.truncate(shard, shard.stat().st_size - 5)
+    last = read_manifest(records).shards[0].num_examples - 1
+    with pytest.raises(ValueError, match=rf"{shard.name}: record {last} is damaged; make the records again"):
         list(read(records, read_manifest(records)))
-    place = int(re.search(r"at byte (\d+)", str(error.value)).group(1))
-    assert whole // 2 < place < whole - 5  # where the last record begins
 
 
 @pytest.mark.parametrize("read", [read_records, lambda *where: read_batches(*where, 8)])

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from kbert.features import Feature
-from kbert.input_pipelines.records import damaged_records
-from kbert.input_pipelines.without_autotune import without_autotune
+from kbert.input_pipelines.records.shards import first_damage, open_shard
 from kbert.manifest import Manifest
 
 
@@ -39,7 +38,7 @@ def read_records(
             start -= shard.num_examples
             continue
         path = Path(input_dir) / shard.file
-        records = _dataset(path).skip(start)
+        records = open_shard(path).skip(start)
         start = 0
         with _damage_named(path):
             for record in records.as_numpy_iterator():
@@ -67,7 +66,7 @@ def read_batches(
 
     for shard in manifest.shards:
         path = Path(input_dir) / shard.file
-        batches = _dataset(path).batch(batch_size)
+        batches = open_shard(path).batch(batch_size)
         batches = batches.map(lambda serialized: record_ranges.parse(serialized, manifest))
         with _damage_named(path):
             try:
@@ -81,24 +80,16 @@ def read_batches(
                 raise
 
 
-def _dataset(path):
-    import tensorflow as tf
-
-    compression = "GZIP" if path.suffix == ".gz" else None
-    return without_autotune(tf.data.TFRecordDataset(str(path), compression))
-
-
 @contextlib.contextmanager
 def _damage_named(path):
-    """Turns TensorFlow's error about a damaged file into a ValueError that names the file and the place."""
+    """Turns TensorFlow's error about a damaged file into a ValueError that names file and record."""
     import tensorflow as tf
 
     try:
         yield
-    except tf.errors.DataLossError as error:
-        damages = damaged_records.check_shard(path).damages
-        damage = damages[0] if damages else f"{path} is damaged ({error.message})"
-        raise ValueError(f"{damage}; make the records again.") from None
+    except tf.errors.DataLossError:
+        _, number = first_damage(path)
+        raise ValueError(f"{path}: record {number} is damaged; make the records again.") from None
 
 
 def _values(example, name, feature: Feature, path):

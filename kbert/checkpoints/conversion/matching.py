@@ -46,7 +46,7 @@ def match(
 
     Args:
       stored: the file's tensors.
-      rows: the name table of the model at hand.
+      rows: the name table of the model at hand; what has no shape is not in it (a projection of embeddings).
       shapes: kbert name -> shape that the config gives it.
       may_be_missing: kbert name of a variable that the file need not have -> what happens then, for the
         report.
@@ -61,6 +61,7 @@ def match(
       ValueError: for tensors of another shape or type, missing tensors, and tensors that the model does not
         have, unless they are allowed.
     """
+    rows = [row for row in rows if row.kbert in shapes]
     by_outside = {row.outside: row for row in rows}
     found: dict[str, StoredTensor] = {}
     wrong, homeless = [], []

@@ -5,8 +5,8 @@ TF1's classifier matrices, `output_weights`, are the exception: they are stored 
 stands for the layer's number.
 
 Sources: google-research/bert, modeling.py, run_pretraining.py, run_classifier.py, run_squad.py; the
-parameters of transformers' BertModel, its heads, and DistilBertModel; the variables of keras_hub's
-BertBackbone, BertTextClassifier and BertMaskedLM.
+parameters of transformers' BertModel, DistilBertModel, ElectraModel and their heads; the variables of
+keras_hub's BertBackbone, BertTextClassifier and BertMaskedLM; those of Model Garden's official/nlp/modeling.
 """
 
 from typing import NamedTuple
@@ -111,7 +111,7 @@ HUGGING_FACE = {
 }
 
 _DISTIL_LAYER = "transformer.layer.{layer}"
-# Without the prefix "distilbert.". No segment table and no pooler.
+# Without the prefix "distilbert.". No segment table; what stands for a pooler belongs to the heads.
 DISTILBERT = {
     "body": (
         NameRow("embeddings/word_embeddings", "embeddings.word_embeddings.weight"),
@@ -131,8 +131,19 @@ DISTILBERT = {
         *_layer_norm("masked_lm/layer_norm", "vocab_layer_norm"),
         NameRow("masked_lm/output_bias", "vocab_projector.bias"),
     ),
-    "token_classification": _dense("token_classification/dense", "classifier"),
-    "span": _dense("span/dense", "qa_outputs"),
+    "pooler": _dense("pooler/dense", "pre_classifier"),
+    **{
+        head: HUGGING_FACE[head]
+        for head in ("classification", "token_classification", "multiple_choice", "span")
+    },
+}
+
+# Without the prefix "electra.". What stands for a pooler belongs to the classifier.
+ELECTRA = {
+    "body": (*HUGGING_FACE["body"], *_dense("embeddings/projection", "embeddings_project")),
+    "pooler": _dense("pooler/dense", "classifier.dense"),
+    "classification": _dense("classification/dense", "classifier.out_proj"),
+    **{head: HUGGING_FACE[head] for head in ("token_classification", "span")},
 }
 
 # ------------------------------------------------------------------------------------ KerasHub
@@ -177,6 +188,39 @@ KERAS_HUB = {
         NameRow("masked_lm/output_bias", "mlm_head/output_bias"),
     ),
     "classification": _keras_dense("classification/dense", "logits"),
+}
+
+# ------------------------------------------------------------------------------------ Model Garden
+
+_MG_LAYER = "transformer/layer_{layer}"
+# Full names of the variables of Model Garden's BertEncoder, so also of TF Hub's; heads by their place.
+# The attention kernels have an axis for the heads, as KerasHub's.
+MODEL_GARDEN = {
+    "body": (
+        NameRow("embeddings/word_embeddings", "word_embeddings/embeddings"),
+        NameRow("embeddings/position_embeddings", "position_embedding/embeddings"),
+        NameRow("embeddings/token_type_embeddings", "type_embeddings/embeddings"),
+        *_keras_layer_norm("embeddings/layer_norm", "embeddings/layer_norm"),
+        *_keras_dense("embeddings/projection", "embedding_projection"),
+        *_keras_dense("layer_{layer}/attention/query", f"{_MG_LAYER}/self_attention/query"),
+        *_keras_dense("layer_{layer}/attention/key", f"{_MG_LAYER}/self_attention/key"),
+        *_keras_dense("layer_{layer}/attention/value", f"{_MG_LAYER}/self_attention/value"),
+        *_keras_dense("layer_{layer}/attention/output", f"{_MG_LAYER}/self_attention/attention_output"),
+        *_keras_layer_norm("layer_{layer}/attention_layer_norm", f"{_MG_LAYER}/self_attention_layer_norm"),
+        *_keras_dense("layer_{layer}/feed_forward/intermediate", f"{_MG_LAYER}/intermediate"),
+        *_keras_dense("layer_{layer}/feed_forward/output", f"{_MG_LAYER}/output"),
+        *_keras_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_MG_LAYER}/output_layer_norm"),
+    ),
+    "pooler": _keras_dense("pooler/dense", "pooler_transform"),
+    "masked_lm": (
+        *_keras_dense("masked_lm/transform", "masked_lm/dense"),
+        *_keras_layer_norm("masked_lm/layer_norm", "masked_lm/layer_norm"),
+        NameRow("masked_lm/output_bias", "masked_lm/output_bias"),
+    ),
+    "next_sentence": _keras_dense("next_sentence/dense", "next_sentence/logits"),
+    "classification": _keras_dense("classification/dense", "classification/logits"),
+    "token_classification": _keras_dense("token_classification/dense", "token_classification/logits"),
+    "span": _keras_dense("span/dense", "span/logits"),
 }
 
 

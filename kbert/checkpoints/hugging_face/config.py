@@ -4,9 +4,16 @@ from dataclasses import dataclass
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.masked_lm_settings import MASKED_LM_KEYS
+from kbert.checkpoints.conversion.encoder_settings import MASKED_LM_KEYS, require_no_projection
 from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, take_own_keys
-from kbert.checkpoints.model_variables import parts_of
+from kbert.checkpoints.hugging_face.families import (
+    FAMILIES,
+    architecture_of,
+    model_type_of,
+    require_readable,
+    written_model_type,
+)
+from kbert.checkpoints.other_files import lacking
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_values import (
@@ -29,41 +36,13 @@ _ACTIVATIONS = {
     "gelu_fast": "gelu",
     "relu": "relu",
     "tanh": "tanh",
+    "linear": "linear",
 }
-_ACTIVATIONS_BACK = {"gelu_erf": "gelu", "gelu": "gelu_new", "relu": "relu", "tanh": "tanh"}
-
+_ACTIVATIONS_BACK = {"gelu_erf": "gelu", "gelu": "gelu_new"} | {
+    name: name for name in ("relu", "tanh", "linear")
+}
 
 _PROBLEM_TYPES = ("single_label_classification", "multi_label_classification", "regression")
-
-
-BARE_ENCODER = "BertModel"
-# The DistilBERT classes with a pooler have another one than BERT (another layer, and ReLU in place of tanh).
-# kbert does not have it, so only their encoder is read.
-_DISTIL_CLASSES = {
-    "DistilBertModel": BARE_ENCODER,
-    "DistilBertForMaskedLM": "BertForMaskedLM",
-    "DistilBertForTokenClassification": "BertForTokenClassification",
-    "DistilBertForQuestionAnswering": "BertForQuestionAnswering",
-    "DistilBertForSequenceClassification": BARE_ENCODER,
-    "DistilBertForMultipleChoice": BARE_ENCODER,
-}
-
-
-def architectures() -> list[str]:
-    """The classes of transformers that kbert reads; each task names its own."""
-    own = dict.fromkeys(TASKS[name].architecture for name in TASKS if TASKS[name].architecture)
-    return [BARE_ENCODER, *(name for name in own if name != BARE_ENCODER), *_DISTIL_CLASSES]
-
-
-def task_of_architecture(name: str, problem_type: str | None = None) -> str:
-    """kbert's task for a class of transformers; `problem_type` says what the class's logits mean."""
-    name = _DISTIL_CLASSES.get(name, name)
-    return TASKS.of_architecture(name, problem_type) or TASKS.of_architecture(name) or ""
-
-
-def has_own_pooler(name: str) -> bool:
-    """Whether a class has BERT's pooler; DistilBERT has none."""
-    return name not in _DISTIL_CLASSES
 
 
 _DISTIL_KEYS = {
@@ -78,6 +57,14 @@ _DISTIL_KEYS = {
     "max_position_embeddings": ("max_position_embeddings", 512),
     "initializer_range": ("initializer_range", 0.02),
 }
+# What ElectraConfig has where config.json has nothing, as far as BERT has another value.
+_ELECTRA_DEFAULTS = {
+    "hidden_size": 256,
+    "num_attention_heads": 4,
+    "intermediate_size": 1024,
+    "embedding_size": 128,
+    "pooler_hidden_act": FAMILIES["electra"].pooler_hidden_act,
+}
 
 
 @dataclass(frozen=True)
@@ -86,7 +73,7 @@ class HuggingFaceConfig:
 
     Args:
       encoder: the encoder's shape.
-      model_type: "bert" or "distilbert".
+      model_type: a key of FAMILIES.
       architecture: one of `architectures()`, or None when the file names none.
       labels: the names of `id2label` in order, or None when the file has none.
       num_labels, label2id: as in the file, which may contradict `id2label`; None when it has none.
@@ -112,16 +99,17 @@ def parse_config(values: dict, path, allowance: Allowance, report: Report) -> Hu
         the results and that kbert does not have; the message names the key.
     """
     own = take_own_keys(values, path)
-    architecture = _architecture(values, path, report)
     model_type = json_value(values, "model_type", str, path)
-    if model_type is None:
-        model_type = "distilbert" if (architecture or "").startswith("Distil") else "bert"
-        report.note(f"config.json names no model_type; read as {model_type!r}")
-    if model_type not in ("bert", "distilbert"):
+    if model_type not in (None, *FAMILIES):
         raise ValueError(
-            f"{path} is of model_type {shown(model_type)}; kbert reads 'bert' and 'distilbert' encoders."
+            f"{path} is of model_type {shown(model_type)}{lacking(model_type)}; kbert reads "
+            f"{', '.join(map(repr, FAMILIES))}."
         )
-    if architecture and architecture.startswith("Distil") != (model_type == "distilbert"):
+    architecture = _architecture(values, path, report)
+    if model_type is None:
+        model_type = model_type_of(architecture)
+        report.note(f"config.json names no model_type; read as {model_type!r}")
+    if architecture and model_type_of(architecture) != model_type:
         raise ValueError(f"{path} names model_type {model_type!r} but architecture {architecture!r}.")
     _refuse_variants(values, path, allowance, report)
     return HuggingFaceConfig(
@@ -140,11 +128,8 @@ def _architecture(values, path, report):
     names = json_texts(values, "architectures", path) or [None]
     if len(names) > 1:
         report.note(f"config.json names several architectures; {shown_name(names[0])} is taken")
-    if names[0] is not None and names[0] not in architectures():
-        raise ValueError(
-            f"{path} is of class {shown_name(names[0])}, which kbert has no model for; it reads "
-            f"{', '.join(architectures())}."
-        )
+    if names[0] is not None:
+        require_readable(names[0], path)
     return names[0]
 
 
@@ -162,14 +147,10 @@ def _refuse_variants(values, path, allowance, report):
         raise ValueError(f"{path}: pruned_heads are set, but kbert's layers have all their heads.")
     if values.get("quantization_config"):
         raise ValueError(f"{path}: the weights are quantized (quantization_config); take float weights.")
-    embedding_size = json_value(values, "embedding_size", int, path)
-    if embedding_size not in (None, values.get("hidden_size")):
-        raise ValueError(f"{path}: embedding_size={shown(embedding_size)} should equal hidden_size.")
-    head_dropout = json_value(values, "classifier_dropout", float, path)
-    if head_dropout not in (None, values.get("hidden_dropout_prob", 0.1)):
-        report.note(
-            f"classifier_dropout={head_dropout} is not kept: heads take hidden_dropout_prob in training"
-        )
+    for key, encoders in (("classifier_dropout", "hidden_dropout_prob"), ("seq_classif_dropout", "dropout")):
+        head_dropout = json_value(values, key, float, path)
+        if head_dropout not in (None, values.get(encoders, 0.1)):
+            report.note(f"{key}={head_dropout} is not kept: heads take hidden_dropout_prob in training")
 
 
 def _encoder_config(values, model_type, path, report):
@@ -179,7 +160,8 @@ def _encoder_config(values, model_type, path, report):
         found |= {"type_vocab_size": 2, "layer_norm_eps": 1e-12}
     else:
         names = EncoderConfig.__dataclass_fields__
-        found = {"hidden_act": "gelu"} | {key: value for key, value in values.items() if key in names}
+        found = {"hidden_act": "gelu"} | (_ELECTRA_DEFAULTS if model_type == "electra" else {})
+        found |= {key: value for key, value in values.items() if key in names}
     theirs = json_value(found, "hidden_act", str, path, "gelu")
     if theirs not in _ACTIVATIONS:
         raise ValueError(
@@ -187,7 +169,10 @@ def _encoder_config(values, model_type, path, report):
         )
     found["hidden_act"] = _ACTIVATIONS[theirs]
     report.note(f"hidden_act {theirs!r} there is {found['hidden_act']!r} in kbert")
-    return from_dict(EncoderConfig, found, where=str(path))
+    encoder = from_dict(EncoderConfig, found, where=str(path))
+    if model_type == "bert":
+        require_no_projection(encoder, path)
+    return encoder
 
 
 def _labels(values, path):
@@ -215,21 +200,13 @@ def _problem_type(values, path):
     return None if problem_type == "single_label_classification" else problem_type
 
 
-def architecture_of(checkpoint: BertCheckpoint) -> str:
-    """The class of transformers for a checkpoint. Raises ValueError if there is none for its task."""
-    name = TASKS[checkpoint.task].architecture
-    if name is None or checkpoint.parts.keys() != parts_of(checkpoint.task, checkpoint.labels).keys():
-        parts = ", ".join(checkpoint.parts)
-        raise ValueError(f"Hugging Face has no class for kbert's task {checkpoint.task!r} with {parts}.")
-    return name
-
-
 def build_config(checkpoint: BertCheckpoint) -> dict:
     """The object of `config.json` for a checkpoint."""
     encoder, vocabulary = checkpoint.encoder, checkpoint.vocabulary
+    model_type = written_model_type(checkpoint)
     values = {
         "architectures": [architecture_of(checkpoint)],
-        "model_type": "bert",
+        "model_type": model_type,
         "vocab_size": encoder.vocab_size,
         "hidden_size": encoder.hidden_size,
         "num_hidden_layers": encoder.num_hidden_layers,
@@ -250,11 +227,19 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
     for name in MASKED_LM_KEYS:  # read back by kbert alone
         if getattr(encoder, name) is not None:
             values[name] = getattr(encoder, name)
+    if encoder.pooler_hidden_act != FAMILIES[model_type].pooler_hidden_act:
+        values["pooler_hidden_act"] = encoder.pooler_hidden_act
+    if model_type == "electra":
+        values["embedding_size"] = encoder.embedding_width
+    if model_type == "distilbert":
+        values |= {theirs: values.pop(ours) for ours, (theirs, _) in _DISTIL_KEYS.items()}
+        del values["type_vocab_size"], values["layer_norm_eps"]
     # Without a name for its one output, transformers would give a regression two.
     labels = checkpoint.labels or (("LABEL_0",) if checkpoint.problem_type == "regression" else ())
     if labels:
         values["id2label"] = {str(index): name for index, name in enumerate(labels)}
         values["label2id"] = {name: index for index, name in enumerate(labels)}
-    if TASKS.of_architecture(values["architectures"][0], "regression"):  # its logits may mean several things
+    # The logits of such a class may mean several things.
+    if TASKS.of_architecture(TASKS[checkpoint.task].architecture, "regression"):
         values["problem_type"] = checkpoint.problem_type or "single_label_classification"
     return values | own_keys(checkpoint)

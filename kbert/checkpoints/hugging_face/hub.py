@@ -43,6 +43,7 @@ _WEIGHTS = (
         "task.weights.h5",
     ),
     ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin"),
+    ("tf_model.h5", "tf_model.h5.index.json", "tf_model-*-of-*.h5"),
     ("bert_model.ckpt.*",),
 )
 

@@ -29,7 +29,7 @@ _SHORT_NAMES = {
 _PLACES = {name: f"{owner}/{name}" for owner, names in _SHORT_NAMES.items() for name in names.split()}
 # Full names that begin so are downloaded without the `hf://` in front. Any other org/name may be a misspelt
 # path: it is looked for in the cache, but no server is told about it.
-_KNOWN = (*(f"{owner}/" for owner in _SHORT_NAMES), "google/bert_uncased_")
+_KNOWN = (*(f"{owner}/" for owner in _SHORT_NAMES), "google/bert_uncased_", "google/electra-")
 _FORM = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
 

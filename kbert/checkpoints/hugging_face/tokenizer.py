@@ -22,6 +22,8 @@ _BERT_CLASSES = (
     "BertTokenizerFast",
     "DistilBertTokenizer",
     "DistilBertTokenizerFast",
+    "ElectraTokenizer",
+    "ElectraTokenizerFast",
     "PreTrainedTokenizerFast",
     "TokenizersBackend",
 )

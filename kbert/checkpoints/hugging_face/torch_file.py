@@ -8,18 +8,23 @@ Source: torch/serialization.py, `_save`, `_legacy_save`.
 """
 
 import contextlib
+import io
 import math
 import struct
 import zipfile
 import zlib
 from pathlib import Path
 
-import ml_dtypes
 import numpy as np
 
-from kbert.checkpoints.hugging_face.pickle_reader import RefusedPickle
-from kbert.checkpoints.hugging_face.restricted_unpickler import BrokenPickle, TorchTensor, load_restricted
-from kbert.files.json_values import is_unicode, shown, shown_name
+from kbert.checkpoints.hugging_face.torch_pickle import (
+    MOST_BYTES,
+    BrokenPickle,
+    RefusedPickle,
+    TorchTensor,
+    load_restricted,
+)
+from kbert.files.json_values import shown, shown_name
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.unchanged_file import while_unchanged
 
@@ -48,9 +53,9 @@ def read_torch_file(path: Path) -> dict[str, StoredTensor]:
         tensor raises it too when the file has changed since.
     """
     with _told_in_one_sentence(path):
-        if zipfile.is_zipfile(path):
-            return _read_zip(path)
-        return _read_legacy(path)
+        with path.open("rb") as file:
+            zipped = file.read(2) == b"PK"
+        return _read_zip(path) if zipped else _read_legacy(path)
 
 
 @contextlib.contextmanager
@@ -72,30 +77,23 @@ def _read_zip(path):
     as_it_is = while_unchanged(path)
     with zipfile.ZipFile(path) as archive:
         _refuse_compressed(path, archive)
-        names = archive.namelist()
-        pickles = [name for name in names if name.endswith("/data.pkl") or name == "data.pkl"]
+        sizes = {info.filename: info.file_size for info in archive.infolist()}
+        pickles = [name for name in sizes if name.endswith("/data.pkl") or name == "data.pkl"]
         if len(pickles) != 1:
             raise ValueError(f"{path} is a zip archive without a PyTorch state dict.")
         root = pickles[0].removesuffix("data.pkl")
-        if f"{root}byteorder" in names and not _is_little_endian(archive, f"{root}byteorder"):
-            raise ValueError(f"{path} was written on a big-endian machine; save it on a little-endian one.")
+        if f"{root}byteorder" in sizes:
+            _require_little_endian(path, archive.read(f"{root}byteorder") == b"little")
         with archive.open(pickles[0]) as file:
-            state = load_restricted(file)
-        sizes = {info.filename: info.file_size for info in archive.infolist()}
+            state = load_restricted(io.BytesIO(file.read(MOST_BYTES)))
 
     @as_it_is
-    def read_storage(storage):
+    def read_storage(key):
         with _told_in_one_sentence(path), zipfile.ZipFile(path) as archive:
-            return archive.read(f"{root}data/{storage.key}")
+            return archive.read(f"{root}data/{key}")
 
-    tensors = _tensors(path, state)
-    for tensor in tensors.values():
-        storage = tensor.storage
-        if sizes.get(f"{root}data/{storage.key}") != storage.count * _itemsize(storage.dtype):
-            raise ValueError(
-                f"{path} is not a whole PyTorch file (storage {shown(storage.key)}); download it again."
-            )
-    return {name: _stored(path, tensor, read_storage) for name, tensor in tensors.items()}
+    sizes = {name.removeprefix(f"{root}data/"): size for name, size in sizes.items()}
+    return _stored_tensors(path, _tensors(path, state), sizes, read_storage)
 
 
 def _refuse_compressed(path, archive):
@@ -108,76 +106,69 @@ def _refuse_compressed(path, archive):
             )
 
 
-def _is_little_endian(archive, name):
-    with archive.open(name) as file:
-        return file.read(7) == b"little"
+def _require_little_endian(path, little_endian):
+    if not little_endian:
+        raise ValueError(f"{path} was written on a big-endian machine; save it on a little-endian one.")
 
 
 def _read_legacy(path):
-    places, as_it_is = {}, while_unchanged(path)
+    as_it_is = while_unchanged(path)
+    starts, sizes, end = {}, {}, path.stat().st_size
     with path.open("rb") as file:
-        if load_restricted(file) != _MAGIC_NUMBER or load_restricted(file) != _PROTOCOL:
+        head = io.BytesIO(file.read(MOST_BYTES))
+        magic_number, protocol, system, state, keys = (load_restricted(head) for _ in range(5))
+        if magic_number != _MAGIC_NUMBER or protocol != _PROTOCOL or type(system) is not dict:
             raise ValueError(f"{path} is a pickle, but not a PyTorch file of tensors.")
-        system = load_restricted(file)
-        if not isinstance(system, dict) or not system.get("little_endian"):
-            raise ValueError(f"{path} was written on a big-endian machine; save it on a little-endian one.")
-        state = load_restricted(file)
+        _require_little_endian(path, system.get("little_endian") is True)
         tensors = _tensors(path, state)
-        keys = load_restricted(file)
-        storages = {tensor.storage.key: tensor.storage for tensor in tensors.values()}
-        if any(storages[tensor.storage.key] != tensor.storage for tensor in tensors.values()):
-            raise ValueError(f"{path} is not a whole PyTorch file (a storage has two sizes or types).")
-        if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
-            raise ValueError(f"{path} is not a whole PyTorch file (it has no list of storages).")
-        if not set(storages) <= set(keys):
-            raise ValueError(f"{path} is not a whole PyTorch file (its list of storages is not complete).")
-        end = path.stat().st_size
+        dtypes = {tensor.storage.key: tensor.storage.dtype for tensor in tensors.values()}
+        if type(keys) is not list or not all(type(key) is str and key in dtypes for key in keys):
+            raise EOFError("its list of storages is not that of its tensors")
+        file.seek(head.tell())
         for key in keys:
-            if key not in storages:
-                raise ValueError(
-                    f"{path}: storage {shown(key)} belongs to no tensor; kbert cannot tell its size."
-                )
             (count,) = _COUNT.unpack(file.read(_COUNT.size))
-            size = count * _itemsize(storages[key].dtype)
-            if count != storages[key].count or file.tell() + size > end:
+            starts[key], sizes[key] = file.tell(), count * dtypes[key].itemsize
+            if not 0 <= sizes[key] <= end - file.tell():
                 raise EOFError(f"storage {shown(key)} is cut short")
-            places[key] = (file.tell(), size)
-            file.seek(size, 1)
+            file.seek(sizes[key], 1)
 
     @as_it_is
-    def read_storage(storage):
-        start, size = places[storage.key]
+    def read_storage(key):
         with _told_in_one_sentence(path), path.open("rb") as file:
-            file.seek(start)
-            return file.read(size)
+            file.seek(starts[key])
+            return file.read(sizes[key])
 
-    return {name: _stored(path, tensor, read_storage) for name, tensor in tensors.items()}
+    return _stored_tensors(path, tensors, sizes, read_storage)
 
 
 def _tensors(path, state) -> dict[str, TorchTensor]:
-    if not isinstance(state, dict) or not state:
+    if type(state) is not dict or not state:
         kind = type(state).__name__
         raise ValueError(f"{path} holds no state dict (names with tensors) but an object of type {kind}.")
-    strange = [
-        name
-        for name, value in state.items()
-        if not isinstance(value, TorchTensor) or type(name) is not str or not is_unicode(name)
-    ]
-    if strange:
-        raise ValueError(
-            f"{path} is not a plain state dict: {shown(strange[0])} is not the name of a tensor; save "
-            "only model.state_dict()."
-        )
+    for name, value in state.items():
+        if not isinstance(value, TorchTensor):
+            raise ValueError(
+                f"{path} is not a plain state dict: {shown(name)} is not the name of a tensor; save only "
+                "model.state_dict()."
+            )
     return state
 
 
+def _stored_tensors(path, tensors, sizes, read_storage):
+    """`sizes` are the storages' bytes in the file, by key."""
+    for storage in (tensor.storage for tensor in tensors.values()):
+        if sizes.get(storage.key) != storage.count * storage.dtype.itemsize:
+            raise EOFError(f"storage {shown(storage.key)} is cut short")
+    return {name: _stored(path, tensor, read_storage) for name, tensor in tensors.items()}
+
+
 def _stored(path, tensor: TorchTensor, read_storage) -> StoredTensor:
-    dtype = _dtype(tensor.storage.dtype)
+    dtype = tensor.storage.dtype
 
     def read():
         if not math.prod(tensor.shape):
             return np.zeros(tensor.shape, dtype)
-        data = read_storage(tensor.storage)
+        data = read_storage(tensor.storage.key)
         strides = [stride * dtype.itemsize for stride in tensor.strides]
         try:
             # NumPy itself checks that a view of these bytes does not reach beyond them.
@@ -186,12 +177,4 @@ def _stored(path, tensor: TorchTensor, read_storage) -> StoredTensor:
             raise ValueError(f"{path} is not a whole PyTorch file ({error}); download it again.") from None
         return np.ascontiguousarray(view).reshape(tensor.shape)
 
-    return StoredTensor(tensor.shape, tensor.storage.dtype, read)
-
-
-def _dtype(name):
-    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
-
-
-def _itemsize(name):
-    return _dtype(name).itemsize
+    return StoredTensor(tensor.shape, dtype.name, read)

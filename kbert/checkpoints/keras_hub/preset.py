@@ -1,56 +1,39 @@
-"""Reads and writes KerasHub presets: the only place in kbert that imports keras_hub, and only when needed.
+"""Reads and writes KerasHub presets."""
 
-The weights go through KerasHub's own loader and saver. Its `from_preset` is not used for reading: where a
-task's weights are missing it silently gives random ones, and it builds any class that a file names.
-"""
-
-import errno
-import math
-import os
-import shutil
 from pathlib import Path
 
 import numpy as np
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.conversion.masked_lm_settings import require_settings
+from kbert.checkpoints.conversion.encoder_settings import (
+    require_no_projection,
+    require_pooler,
+    require_settings,
+)
 from kbert.checkpoints.conversion.matching import Stored, match
 from kbert.checkpoints.conversion.names import KERAS_HUB, rows
 from kbert.checkpoints.conversion.vocabulary_checks import check_sizes
 from kbert.checkpoints.format_names import KERAS_HUB as FORMAT
-from kbert.checkpoints.keras_hub.arrays import stored_shapes
 from kbert.checkpoints.keras_hub.config import (
     CLASSIFICATION,
     FIXED,
     MASKED_LM_SETTINGS,
     add_own_keys,
     backbone_arguments,
-    embedding_settings,
     is_preset,
     parse_preset,
 )
 from kbert.checkpoints.keras_hub.tokenizer import VOCABULARY_FILE, read_preset_tokenizer
-from kbert.checkpoints.model_variables import body_shapes, fresh_value, part_of, parts_of, with_pooler
+from kbert.checkpoints.keras_hub.weights import build, load_variables, one_line, save
+from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_of, parts_of, with_pooler
 from kbert.checkpoints.report import Report
-from kbert.config import EncoderConfig
 from kbert.files.stored_tensor import StoredTensor
 from kbert.heads.parts import MASKED_LM
 
-__all__ = [
-    "FORMAT",
-    "download_preset",
-    "embedding_settings",
-    "is_preset",
-    "read_keras_hub",
-    "write_keras_hub",
-]
+__all__ = ["FORMAT", "download_preset", "is_preset", "read_keras_hub", "write_keras_hub"]
 
 PRESET_SCHEME, KAGGLE_SCHEME = "keras_hub://", "kaggle://"
-BACKBONE_WEIGHTS, TASK_WEIGHTS = "model.weights.h5", "task.weights.h5"
-_HDF5_OVERHEAD = 8192  # bytes for an array and its groups, at most
-# What h5py and Keras's loader raise for a damaged file; a cyclic group makes h5py recurse.
-_HDF5_ERRORS = (OSError, ValueError, KeyError, RuntimeError, TypeError, IndexError, AttributeError)
 # The head -> the class that is written for it. Heads that no class has are errors, unless allowed by name.
 _CLASSES = {CLASSIFICATION: "BertTextClassifier", MASKED_LM.name: "BertMaskedLM"}
 
@@ -76,26 +59,11 @@ def read_keras_hub(
     check_sizes(vocabulary, preset.encoder, str(folder), preset.own.vocabulary_size, allowance, report)
 
     parts = with_pooler(parts_of(preset.task, preset.labels))  # a backbone always has its pooler
-    shapes = _shapes(preset.encoder, parts)
+    shapes = model_shapes(preset.encoder, parts.values())
     table_rows = rows(KERAS_HUB, parts, preset.encoder.num_hidden_layers)
-    _check_weight_files(folder, preset, shapes)
-    model = _build(preset.class_name, preset.backbone, len(preset.labels), compile=False)
-    variables = _load(folder, preset.class_name, model, allowance, report)
-
-    places = {row.outside: row.kbert for row in table_rows}
-    made_up = {name: "initialised at a conversion, never trained" for name in preset.own.untrained}
-    stored = Stored(
-        {
-            name: _stored_tensor(variable, shapes.get(places.get(name), tuple(variable.shape)))
-            for name, variable in variables.items()
-            if places.get(name) not in made_up
-        }
-    )
-    report.left_over.extend((name, made_up[at]) for name, at in places.items() if at in made_up)
-    tensors = match(
-        stored, table_rows, shapes, preset.own.may_be_missing(), preset.class_name, allowance, report
-    )
-    report.taken[:] = [(name, kbert, _how(variables[name], shapes[kbert])) for name, kbert, _ in report.taken]
+    stored = Stored(_read_tensors(folder, preset, shapes, table_rows, report))
+    may_be_missing = preset.own.may_be_missing()
+    tensors = match(stored, table_rows, shapes, may_be_missing, preset.class_name, allowance, report)
     report.note(f"class {preset.class_name}, read as kbert's task {preset.task!r}")
     return BertCheckpoint(
         source=str(path),
@@ -104,10 +72,29 @@ def read_keras_hub(
         labels=preset.labels,
         vocabulary=vocabulary,
         tensors=tensors,
-        max_seq_length=preset.max_seq_length or preset.encoder.max_position_embeddings,
+        max_seq_length=preset.max_seq_length,
         report=report,
-        pooling=embedding_settings(folder),
+        pooling=preset.pooling,
     )
+
+
+def _read_tensors(folder, preset, shapes, table_rows, report):
+    """KerasHub's path -> tensor in kbert's shape: the heads of attention kernels are joined."""
+    encoder = [shape for name, shape in shapes.items() if part_of(name) in ("body", "pooler")]
+    heads = [shape for name, shape in shapes.items() if part_of(name) not in ("body", "pooler")]
+    arguments = backbone_arguments(preset.encoder)
+    variables = load_variables(folder, preset.class_name, arguments, len(preset.labels), encoder, heads)
+    tensors = {}
+    for row in table_rows:
+        if row.kbert in preset.own.untrained:
+            report.left_over.append((row.outside, "initialised at a conversion, never trained"))
+        elif row.outside in variables:
+            tensors[row.outside] = _stored_tensor(variables[row.outside], shapes[row.kbert])
+    return tensors
+
+
+def _stored_tensor(variable, shape):
+    return StoredTensor(shape, "float32", lambda: np.array(variable).reshape(shape))
 
 
 def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowance) -> Report:
@@ -118,8 +105,8 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     Args:
       checkpoint: the model. Missing variables get fresh initial values; metadata.json lists their names.
       folder: an empty folder.
-      allowance: `hidden_act`, `layer_norm_eps`, `masked_lm_settings`, for which KerasHub then uses its own
-        values; and kbert's names of variables that KerasHub does not have.
+      allowance: `hidden_act`, `layer_norm_eps`, `masked_lm_settings`, `pooler_hidden_act`, for which KerasHub
+        then uses its own values; and kbert's names of variables that KerasHub does not have.
 
     Returns:
       The report of the writing.
@@ -129,36 +116,33 @@ def write_keras_hub(checkpoint: BertCheckpoint, folder: Path, allowance: Allowan
     """
     report = Report(FORMAT, str(folder))
     encoder = checkpoint.encoder
+    require_no_projection(encoder, "KerasHub's BertBackbone")
     head = next((part for part in _CLASSES if part in checkpoint.parts), None)
+    class_name = _CLASSES[head] if head else "BertBackbone"
     parts = with_pooler({name: part for name, part in checkpoint.parts.items() if name == head})
-    shapes = _shapes(encoder, parts)
+    shapes = model_shapes(encoder, parts.values())
     _require_same_numbers(checkpoint, shapes, allowance, report)
-    untrained = [name for name in shapes if name not in checkpoint.tensors]
-    report.not_in_file.extend((name, "initialised, listed in metadata.json") for name in untrained)
 
-    class_name = _CLASSES[head] if head else None
     preprocessor = _preprocessor(checkpoint, class_name)
-    model = _build(
-        class_name or "BertBackbone",
-        backbone_arguments(encoder),
-        len(checkpoint.labels),
-        **({"preprocessor": preprocessor} if class_name else {}),
-    )
+    extra = {"preprocessor": preprocessor} if head else {}
+    model = build(class_name, backbone_arguments(encoder), len(checkpoint.labels), **extra)
     variables = {variable.path: variable for variable in model.weights}
+    untrained = []
     for row in rows(KERAS_HUB, parts, encoder.num_hidden_layers):
-        variable, tensor = variables[row.outside], checkpoint.tensors.get(row.kbert)
+        tensor = checkpoint.tensors.get(row.kbert)
         if tensor is None:
+            untrained.append(row.kbert)
+            report.not_in_file.append((row.kbert, "initialised, listed in metadata.json"))
             numbers = fresh_value(row.kbert, shapes[row.kbert], encoder.initializer_range)
         else:
+            report.taken.append((row.outside, row.kbert, "as it is"))
             numbers = tensor.as_float32().read()
-            report.taken.append((row.outside, row.kbert, _how(variable, tensor.shape)))
-        variable.assign(numbers.reshape(variable.shape))
-    _require_room_for(variables.values(), folder)
-    _save([model] if class_name else [model, preprocessor], folder)
+        variables[row.outside].assign(numbers.reshape(variables[row.outside].shape))
+    save([model] if head else [model, preprocessor], variables.values(), folder)
     # KerasHub writes an empty line for U+2028, a token of the Chinese vocabulary.
     checkpoint.vocabulary.write(folder / VOCABULARY_FILE)
-    add_own_keys(folder, checkpoint, head, untrained, report)
-    report.note(f"class {class_name or 'BertBackbone'}")
+    add_own_keys(folder, checkpoint, untrained)
+    report.note(f"class {class_name}; what KerasHub has no key for is in metadata.json, for kbert alone")
     report.note("KerasHub's tokenizer gives other ids than kbert's for some texts, see docs/checkpoints.md")
     return report
 
@@ -174,7 +158,8 @@ def _require_same_numbers(checkpoint, shapes, allowance, report):
                 "give other numbers",
                 report,
             )
-    require_settings(checkpoint, MASKED_LM_SETTINGS, "KerasHub's BertMaskedLM", allowance, report)
+    require_settings(checkpoint, "KerasHub's BertMaskedLM", allowance, report, MASKED_LM_SETTINGS)
+    require_pooler(checkpoint, "tanh", "KerasHub's BertBackbone", allowance, report)
     for name in checkpoint.tensors:
         if name not in shapes:
             allowance.conflict(name, f"KerasHub has no variable for {name}", report)
@@ -182,38 +167,18 @@ def _require_same_numbers(checkpoint, shapes, allowance, report):
 
 
 def _preprocessor(checkpoint, class_name):
-    models, vocabulary = _import_keras_hub().models, checkpoint.vocabulary
+    from keras_hub import models  # late: it takes seconds
+
+    vocabulary = checkpoint.vocabulary
     tokenizer = models.BertTokenizer(
         vocabulary=list(vocabulary.tokens),
         lowercase=vocabulary.do_lower_case,
         strip_accents=vocabulary.do_lower_case,
     )
     # A bare backbone gets a classifier's preprocessor: without one KerasHub would take a length of 512.
-    preprocessor_class = getattr(models, f"{class_name or 'BertTextClassifier'}Preprocessor")
+    owner = "BertTextClassifier" if class_name == "BertBackbone" else class_name
+    preprocessor_class = getattr(models, f"{owner}Preprocessor")
     return preprocessor_class(tokenizer, sequence_length=checkpoint.max_seq_length)
-
-
-def _save(parts, folder):
-    try:
-        for part in parts:
-            part.save_to_preset(str(folder))
-    except (OSError, RuntimeError) as error:  # HDF5 reports a full disk by either, in several lines
-        number = getattr(error, "errno", None) or errno.EIO
-        raise OSError(number, f"the preset could not be written: {_one_line(error)}") from None
-
-
-def _require_room_for(variables, folder):
-    """Checks for room first, because on a full disk HDF5 crashes instead of raising an error."""
-    arrays = [math.prod(variable.shape) for variable in variables]
-    size = 4 * sum(arrays) + _HDF5_OVERHEAD * (len(arrays) + 100)
-    if not hasattr(os, "posix_fallocate"):  # macOS
-        if shutil.disk_usage(folder).free < size:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return
-    reserved = folder / "reserved"
-    with reserved.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, size)
-    reserved.unlink()
 
 
 def download_preset(name: str) -> Path:
@@ -229,124 +194,20 @@ def download_preset(name: str) -> Path:
     Raises:
       ValueError: for an unknown name, or when it can neither be downloaded nor found.
     """
-    keras_hub = _import_keras_hub()
     import kagglehub
+    from keras_hub.models import BertBackbone
 
-    if name.startswith(KAGGLE_SCHEME):
-        handle = name.removeprefix(KAGGLE_SCHEME)
-    else:
-        presets = keras_hub.models.BertBackbone.presets
-        preset = presets.get(name.removeprefix(PRESET_SCHEME))
+    handle = name
+    if name.startswith(PRESET_SCHEME):
+        preset = BertBackbone.presets.get(name.removeprefix(PRESET_SCHEME))
         if preset is None:
-            raise ValueError(f"{name} is not a BERT preset of KerasHub; it has {', '.join(sorted(presets))}.")
-        handle = preset["kaggle_handle"].removeprefix(KAGGLE_SCHEME)
+            known = ", ".join(sorted(BertBackbone.presets))
+            raise ValueError(f"{name} is not a BERT preset of KerasHub; it has {known}.")
+        handle = preset["kaggle_handle"]
     try:
-        return Path(kagglehub.model_download(handle))
+        return Path(kagglehub.model_download(handle.removeprefix(KAGGLE_SCHEME)))
     except (OSError, ValueError, RuntimeError) as error:
         raise ValueError(
-            f"{name} could not be downloaded and is not in kagglehub's cache ({_one_line(error)}); check the "
+            f"{name} could not be downloaded and is not in kagglehub's cache ({one_line(error)}); check the "
             "name and the network, or give the path of a downloaded preset."
         ) from None
-
-
-# --------------------------------------------------------------------------------------- keras_hub
-
-
-def _import_keras_hub():
-    try:
-        import keras_hub
-    except ImportError as error:
-        raise ValueError(
-            f"KerasHub presets need the package keras-hub ({error}); install it: "
-            "pip install keras-nlp==0.32.0"
-        ) from None
-    return keras_hub
-
-
-def _build(class_name, backbone_arguments, num_labels, **task_arguments):
-    """A fresh model in float32, whatever Keras's default type is."""
-    models = _import_keras_hub().models
-    backbone = models.BertBackbone(**backbone_arguments, dtype="float32")
-    if class_name == "BertBackbone":
-        return backbone
-    if class_name == "BertTextClassifier":
-        task_arguments |= {"num_classes": num_labels, "dropout": backbone_arguments["dropout"]}
-    return getattr(models, class_name)(backbone, **task_arguments)
-
-
-def _load(folder, class_name, model, allowance, report):
-    """Loads the preset's weight files. Returns path -> variable for the loaded variables of `model`."""
-    backbone = model if class_name == "BertBackbone" else model.backbone
-    variables = {variable.path: variable for variable in backbone.weights}
-    file = folder / BACKBONE_WEIGHTS
-    _load_file(file, backbone.load_weights, len(variables), allowance, report)
-    if model is backbone:
-        return variables
-    head = {variable.path: variable for variable in model.weights if variable.path not in variables}
-    file = folder / TASK_WEIGHTS
-    if file.is_file():
-        _load_file(file, model.load_task_weights, len(head), allowance, report)
-        variables |= head
-    else:
-        report.note(f"no {TASK_WEIGHTS}: the head was not saved")
-    return variables
-
-
-def _check_weight_files(folder, preset, shapes):
-    """Checks that the files hold enough numbers, before a model of the config's size is built."""
-    if not (folder / BACKBONE_WEIGHTS).is_file():
-        raise ValueError(f"{folder} holds no {BACKBONE_WEIGHTS}; use the complete preset.")
-    heads = {name for name in shapes if part_of(name) not in ("body", "pooler")}
-    _check_room(folder / BACKBONE_WEIGHTS, [shapes[name] for name in shapes if name not in heads])
-    if preset.class_name != "BertBackbone" and (folder / TASK_WEIGHTS).is_file():
-        _check_room(folder / TASK_WEIGHTS, [shapes[name] for name in heads])
-
-
-def _check_room(file, shapes):
-    expected = sum(math.prod(shape) for shape in shapes)
-    try:
-        found = sum(math.prod(shape) for shape in stored_shapes(file))
-    except _HDF5_ERRORS as error:
-        raise _broken(file, error) from None
-    if found < expected:
-        raise _broken(file, f"{found} numbers, but its config makes {expected}")
-
-
-def _broken(file, error):
-    return ValueError(
-        f"{file} is broken or not of the model that {file.parent} describes ({_one_line(error)}); use the "
-        "files of one preset."
-    )
-
-
-def _load_file(file, load, expected, allowance, report):
-    try:
-        count = len(stored_shapes(file))
-        load(str(file))
-    except _HDF5_ERRORS as error:
-        raise _broken(file, error) from None
-    if count != expected:
-        allowance.conflict(
-            file.name, f"{file} holds {count} arrays, but the model has {expected} variables for them", report
-        )
-
-
-def _one_line(error):
-    return " ".join(str(error).split())[:300].rstrip(".")
-
-
-def _shapes(encoder: EncoderConfig, parts):
-    shapes = body_shapes(encoder)
-    for part in parts.values():
-        shapes |= part.shapes(encoder)
-    return shapes
-
-
-def _stored_tensor(variable, shape):
-    return StoredTensor(shape, "float32", lambda: np.array(variable).reshape(shape))
-
-
-def _how(variable, shape):
-    """`shape` is kbert's."""
-    there = tuple(variable.shape)
-    return "as it is" if there == tuple(shape) else f"heads joined, {there} there"

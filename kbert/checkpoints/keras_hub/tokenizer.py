@@ -9,14 +9,16 @@ from pathlib import Path
 
 from kbert.checkpoints.allowance import Allowance
 from kbert.checkpoints.conversion.vocabulary_checks import decide_casing
-from kbert.checkpoints.keras_hub.config import registered_class
+from kbert.checkpoints.keras_hub.config import class_and_settings
 from kbert.checkpoints.report import Report
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown
+from kbert.files.text_file import read_lines
 from kbert.tokenization.vocabulary import Vocabulary
 
 TOKENIZER_FILE = "tokenizer.json"
 VOCABULARY_FILE = "assets/tokenizer/vocabulary.txt"
+_RULES = {"split": True, "suffix_indicator": "##", "oov_token": "[UNK]", "special_tokens": None}
 
 
 def read_preset_tokenizer(
@@ -28,42 +30,28 @@ def read_preset_tokenizer(
       folder: holds tokenizer.json and assets/tokenizer/vocabulary.txt.
       do_lower_case: the user's flag, or None.
       allowance: settings that may differ: `do_lower_case`, `strip_accents`, `split`, `suffix_indicator`,
-        `oov_token`, `special_tokens`, `tokenizer_class`.
+        `oov_token`, `special_tokens`.
       report: takes notes.
 
     Raises:
       ValueError: for a missing or contradictory vocabulary, or a setting that kbert cannot follow.
     """
-    path = folder / TOKENIZER_FILE
-    if not path.is_file():
+    path, file = folder / TOKENIZER_FILE, folder / VOCABULARY_FILE
+    if not path.is_file() or not file.is_file():
         raise ValueError(
             f"{folder} has no tokenizer ({TOKENIZER_FILE} and {VOCABULARY_FILE}); save it beside the model: "
             "tokenizer.save_to_preset(folder)."
         )
-    values = read_json_object(path)
-    name = registered_class(values, path)
-    settings = values["config"]
-    expected = {
-        "tokenizer_class": (name, "BertTokenizer"),
-        "split": (settings.get("split", True), True),
-        "suffix_indicator": (settings.get("suffix_indicator", "##"), "##"),
-        "oov_token": (settings.get("oov_token", "[UNK]"), "[UNK]"),
-        "special_tokens": (settings.get("special_tokens") or None, None),
-    }
-    for setting, (found, ours) in expected.items():
-        if found != ours:
+    _, settings = class_and_settings(read_json_object(path), path, ("BertTokenizer",))
+    for setting, ours in _RULES.items():
+        found = settings.get(setting, ours)
+        if found not in (ours, []):
             allowance.conflict(setting, f"{path}: {setting} is {shown(found)}, not {ours!r}", report)
     lowercase = json_value(settings, "lowercase", bool, path, False)
     strip = json_value(settings, "strip_accents", bool, path, False)
-    vocabulary = decide_casing(
-        _tokens(folder / VOCABULARY_FILE),
-        str(folder / VOCABULARY_FILE),
-        lowercase,
-        TOKENIZER_FILE,
-        do_lower_case,
-        allowance,
-        report,
-    )
+    # KerasHub strips white space at the ends of lines, and counts empty lines.
+    tokens = [line.rstrip() for line in read_lines(file)]
+    vocabulary = decide_casing(tokens, str(file), lowercase, TOKENIZER_FILE, do_lower_case, allowance, report)
     if strip and not lowercase:
         allowance.conflict(
             "strip_accents",
@@ -71,28 +59,7 @@ def read_preset_tokenizer(
             "exactly when it lower-cases",
             report,
         )
-    if lowercase and not strip:
-        report.note(
-            "KerasHub's tokenizer keeps accents here (strip_accents=false); kbert strips them, as the "
-            "original does with every lower-casing vocabulary"
-        )
     report.note(
-        "ids are the original's; KerasHub's tokenizer gives others for some texts (compatibility "
-        "characters, control characters, words of more than 100 bytes)"
+        "ids are the original's; KerasHub's tokenizer gives others for some texts, see docs/checkpoints.md"
     )
     return vocabulary
-
-
-def _tokens(path):
-    """Pieces in id order. KerasHub strips white space at the ends of lines, and counts empty lines."""
-    if not path.is_file():
-        raise ValueError(f"{path} does not exist; expected a vocabulary, one WordPiece per line.")
-    try:
-        lines = path.read_bytes().decode("utf-8").removeprefix("\ufeff").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path} is not UTF-8 (byte {error.start}); expected one WordPiece per line."
-        ) from None
-    if not lines[-1]:
-        lines.pop()
-    return [line.rstrip() for line in lines]

@@ -16,7 +16,6 @@ class LabelledRecords(RecordFolder):
       directory: the folder.
       task_class: the class of `Task` that the records are for.
       max_seq_length: the maximum length of the run.
-      errors: "fail" stops at a damaged record; "skip" finds damaged records now and leaves them out.
       settings: the `settings_class` of the run's task; None takes its defaults.
 
     Attributes:
@@ -30,7 +29,7 @@ class LabelledRecords(RecordFolder):
         examples.
     """
 
-    def __init__(self, directory, task_class, max_seq_length: int, errors: str = "fail", settings=None):
+    def __init__(self, directory, task_class, max_seq_length: int, settings=None):
         super().__init__(directory)
         if self.manifest.kind != task_class.name:
             raise ValueError(
@@ -50,16 +49,13 @@ class LabelledRecords(RecordFolder):
                 f"{directory} was made with max_seq_length={length}, but this run has "
                 f"max_seq_length={max_seq_length}; make the records again, or use {length} for the run."
             )
-        self._all_rows = self.manifest.num_examples
-        self.check(errors)
+        self.check()
         if not self.num_examples:
             raise ValueError(f"{directory} holds no examples; make the records from a file with rows.")
 
     @property
     def num_examples(self) -> int:
-        # Where damaged rows are left out, as large a part of the examples is taken to be lost.
-        examples = self.manifest.statistics.get("source_examples", self._all_rows)
-        return self.manifest.num_examples * examples // max(1, self._all_rows)
+        return self.manifest.statistics.get("source_examples", self.manifest.num_examples)
 
     def _settings(self, task_class):
         values = self.manifest.settings.get("task_settings", {})

@@ -1,9 +1,8 @@
 """The base class for folders of records of any kind. Opening one does not load TensorFlow."""
 
 from kbert.features import Feature
-from kbert.input_pipelines.records.damaged_records import leave_out_damaged
 from kbert.input_pipelines.records.record_vocabulary import require_vocabulary
-from kbert.input_pipelines.records.shard_digests import require_written_bytes
+from kbert.input_pipelines.records.shards import require_written_bytes
 from kbert.manifest import read_manifest
 
 
@@ -26,7 +25,6 @@ class RecordFolder:
     def __init__(self, directory):
         self.directory = directory
         self.manifest = read_manifest(directory)
-        self._damaged = frozenset()
 
     def require_features(self, expected: dict[str, Feature]):
         """Raises ValueError unless the records have these features, with these dtypes and shapes."""
@@ -56,27 +54,16 @@ class RecordFolder:
     def num_examples(self) -> int:
         return self.manifest.num_examples
 
-    def check(self, errors: str):
-        """Looks for damage before anything is read.
-
-        Args:
-          errors: "skip" to leave damaged records out of all batches; "fail" to refuse shards that are not
-            what was written, see `require_written_bytes`.
-
-        Raises:
-          ValueError: for such a shard, or when no complete record is left.
-        """
-        if errors == "skip":
-            self.manifest, self._damaged = leave_out_damaged(self.directory, self.manifest)
-        else:
-            require_written_bytes(self.directory, self.manifest)
+    def check(self):
+        """Raises ValueError for a shard that is not what was written, see `require_written_bytes`."""
+        require_written_bytes(self.directory, self.manifest)
 
     def require_vocabulary(self, owner, vocabulary: dict):
         """Raises ValueError when the records were made with another vocabulary than that of `owner`."""
         require_vocabulary(self.directory, self.manifest, owner, vocabulary)
 
     def naming_damaged_records(self):
-        """A context in which an error about a damaged file becomes a message with file and byte."""
+        """A context in which an error about a damaged file becomes a message with file and record."""
         from kbert.input_pipelines.records import record_reader
 
         return record_reader.naming_damaged_records((self.directory, self.manifest))
@@ -91,7 +78,6 @@ class RecordFolder:
             batch_size,
             seed,
             start_example,
-            damaged_shards=self._damaged,
             **settings,
         )
 
@@ -99,6 +85,4 @@ class RecordFolder:
         """Every example once, in order, with `example_weights`; see record_reader.evaluation_batches."""
         from kbert.input_pipelines.records import record_reader
 
-        return record_reader.evaluation_batches(
-            self.directory, self.manifest, batch_size, damaged_shards=self._damaged, **settings
-        )
+        return record_reader.evaluation_batches(self.directory, self.manifest, batch_size, **settings)

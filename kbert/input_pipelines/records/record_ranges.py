@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.features import LABEL_FEATURE
-from kbert.input_pipelines.records import damaged_records
+from kbert.input_pipelines.records.shards import open_shard
 from kbert.manifest import Manifest
 
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1  # the range of int32; records store int64
@@ -93,30 +93,19 @@ def wrong_numbers(columns: Mapping[str, np.ndarray], manifest: Manifest) -> str 
 
 
 def wrong_records(directory: str | Path, manifest: Manifest) -> Iterator[str]:
-    """Yields a sentence for each complete record without the right features, or with numbers out of range."""
-    for shard in manifest.shards:
-        path = Path(directory) / shard.file
-        records, first = [], 0
-        for record in damaged_records.whole_records(path):
-            records.append(record)
-            if len(records) == _RECORDS_AT_ONCE:
-                yield from _wrong_of(records, first, path, manifest)
-                records, first = [], first + len(records)
-        yield from _wrong_of(records, first, path, manifest)
-
-
-def _wrong_of(records, first, path, manifest):
-    """Checks all records at once; only if something is wrong, checks them one by one."""
-    if not records or not _problem(records, manifest):
-        return
-    for number, record in enumerate(records, first):
-        if problem := _problem([record], manifest):
-            yield f"{path} record {number}: {problem}"
+    """Yields a sentence for each record of whole shards without the right features or ranges."""
+    for path in (Path(directory) / shard.file for shard in manifest.shards):
+        for index, records in enumerate(open_shard(path).batch(_RECORDS_AT_ONCE)):
+            if not _problem(records, manifest):
+                continue
+            for row in range(len(records)):
+                if problem := _problem(records[row : row + 1], manifest):
+                    yield f"{path} record {index * _RECORDS_AT_ONCE + row}: {problem}"
 
 
 def _problem(records, manifest):
     try:
-        columns = parse(tf.constant(records), manifest)
+        columns = parse(records, manifest)
     except tf.errors.InvalidArgumentError:
         return f"it does not hold {', '.join(manifest.features)} as the manifest says"
     return wrong_numbers({name: column.numpy() for name, column in columns.items()}, manifest)

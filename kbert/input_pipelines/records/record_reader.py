@@ -10,7 +10,7 @@ from absl import logging
 from kbert.cli.progress import activity
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
-from kbert.input_pipelines.records import damaged_records, record_ranges
+from kbert.input_pipelines.records import record_ranges
 from kbert.input_pipelines.records.dynamic_masks import DynamicMasks, has_dynamic_masks
 from kbert.input_pipelines.records.length_buckets import LengthBuckets
 from kbert.input_pipelines.records.record_shares import (
@@ -21,6 +21,7 @@ from kbert.input_pipelines.records.record_shares import (
     require_share,
 )
 from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.shards import wrong_shards
 from kbert.input_pipelines.without_autotune import without_autotune
 from kbert.manifest import Manifest
 
@@ -44,7 +45,6 @@ def training_batches(
     *,
     share=WHOLE,
     length_buckets: Sequence[int] = (),
-    damaged_shards: frozenset[str] = frozenset(),
 ) -> tf.data.Dataset:
     """Endless shuffled batches, each a dict name -> tensor of shape [batch_size, ...].
 
@@ -62,8 +62,6 @@ def training_batches(
       share: which of several input pipelines this is: a `Share` or a `tf.distribute.InputContext`. Each
         pipeline has its own records, and reads each of them once in an epoch.
       length_buckets: see `LengthBuckets`; shapes then vary, in both dimensions.
-      damaged_shards: names of shards whose damaged records are left out, see
-        `damaged_records.leave_out_damaged`, which also returns the manifest to pass.
 
     Raises:
       ValueError: when there are fewer records than one batch, or `batch_size` is not divisible by the number
@@ -72,7 +70,7 @@ def training_batches(
     require_one_batch(directory, manifest, batch_size)
     require_share(share, batch_size)
     start, end = record_range(manifest.num_examples, share)
-    own = _Files(directory, record_ranges_of(manifest.shards, start, end), damaged_shards)
+    own = _Files(directory, record_ranges_of(manifest.shards, start, end))
 
     def epoch(seed):
         records = own.shuffled_records(seed)
@@ -118,14 +116,13 @@ def evaluation_batches(
     max_batches: int = -1,
     *,
     share=WHOLE,
-    damaged_shards: frozenset[str] = frozenset(),
 ) -> tf.data.Dataset:
     """Every record once, in order, with `example_weights`; see `pad_last_batch` for `with_fill`.
 
     Records without masks get the same masks every time, for any batch size.
 
     Args:
-      directory, manifest, share, damaged_shards: as in `training_batches`. With several pipelines, all give
+      directory, manifest, share: as in `training_batches`. With several pipelines, all give
         the same number of batches, filled up with examples of weight 0.
       batch_size: examples of one step, over all pipelines.
       with_fill: whether to fill up the last batch.
@@ -136,7 +133,7 @@ def evaluation_batches(
     own_batch_size = batch_size // number
 
     def batches_of(start, end):
-        records = _Files(directory, record_ranges_of(manifest.shards, start, end), damaged_shards).records()
+        records = _Files(directory, record_ranges_of(manifest.shards, start, end)).records()
         records = records.apply(tf.data.experimental.assert_cardinality(end - start))
         if not has_dynamic_masks(manifest):
             return _parse(records.batch(own_batch_size), manifest)
@@ -156,7 +153,7 @@ def evaluation_batches(
 
 @contextlib.contextmanager
 def naming_damaged_records(*sets):
-    """Turns an error of TensorFlow about a record into a message with file and byte, or file and record.
+    """Turns an error of TensorFlow about a record into a message with file and record.
 
     Args:
       *sets: pairs (directory, manifest); when reading fails, they are searched for the cause.
@@ -171,15 +168,10 @@ def naming_damaged_records(*sets):
         logging.info("reading failed: %s; looking for a record that is the cause.", _first_line(error))
         for directory, manifest in sets:
             with activity(f"looking for a damaged record in {directory}"):
-                problem = next(damaged_records.problems(directory, manifest), None)
-                wrong = None if problem else next(record_ranges.wrong_records(directory, manifest), None)
+                problem = next(wrong_shards(directory, manifest), None)
+                problem = problem or next(record_ranges.wrong_records(directory, manifest), None)
             if problem:
-                raise ValueError(
-                    f"{problem}; make the records again, or pass --records_errors=skip to leave out damaged "
-                    "records."
-                ) from error
-            if wrong:
-                raise ValueError(f"{wrong}; make the records again.") from error
+                raise ValueError(f"{problem}; make the records again.") from error
         raise
 
 
@@ -190,12 +182,10 @@ def _first_line(error):
 class _Files:
     """Parts of TFRecord files, as datasets of serialized examples."""
 
-    def __init__(self, directory, parts: list[RecordRange], damaged_shards):
+    def __init__(self, directory, parts: list[RecordRange]):
         self._paths = tf.constant([str(Path(directory) / part.file) for part in parts], tf.string)
         self._skips = tf.constant([part.skip for part in parts], tf.int64)
         self._takes = tf.constant([part.take for part in parts], tf.int64)
-        self._damaged = tf.constant([part.file in damaged_shards for part in parts], tf.bool)
-        self._any_damaged = any(part.file in damaged_shards for part in parts)
 
     def records(self):
         """All records, in order."""
@@ -218,27 +208,12 @@ class _Files:
         return _parse(self.records().batch(_PARSED_AT_ONCE), manifest)
 
     def _parts(self, order):
-        columns = (self._paths, self._skips, self._takes, self._damaged)
+        columns = (self._paths, self._skips, self._takes)
         return tf.data.Dataset.from_tensor_slices(tuple(tf.gather(column, order) for column in columns))
 
-    def _open(self, path, skip, take, is_damaged):
+    def _open(self, path, skip, take):
         compression = tf.where(tf.strings.regex_full_match(path, r".*\.gz"), "GZIP", "")
-        if not self._any_damaged:
-            records = tf.data.TFRecordDataset(path, compression)
-        else:
-            # Damaged files are read in Python, which is slower.
-            whole, damaged = tf.boolean_mask([path], [~is_damaged]), tf.boolean_mask([path], [is_damaged])
-            records = tf.data.TFRecordDataset(whole, compression).concatenate(
-                tf.data.Dataset.from_generator(
-                    _whole_records, output_signature=tf.TensorSpec([], tf.string), args=(damaged,)
-                )
-            )
-        return records.skip(skip).take(take)
-
-
-def _whole_records(paths):
-    for path in paths:
-        yield from damaged_records.whole_records(path.decode())
+        return tf.data.TFRecordDataset(path, compression).skip(skip).take(take)
 
 
 def _parse(batches, manifest):

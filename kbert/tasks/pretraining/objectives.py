@@ -67,6 +67,7 @@ class MaskedLM(Task):
         `masked_lm_logits` (batch, predictions, vocab_size) and, if there is a second head,
         `next_sentence_logits` (batch, 2)."""
         config = encoder.config
+        config.require_masked_lm()
         if not self.next_sentence:
             encoder = encoder.with_outputs("sequence_output")
         inputs = {

@@ -170,7 +170,7 @@ class SequenceTask(Task):
         if torn := int((numbers[first] > 0).sum()):
             logging.warning(
                 "%d of %d texts lack their first windows: scores of texts need records in the order of their "
-                "file (made without --shuffle), none of them left out.", torn, len(first),
+                "file (made without --shuffle).", torn, len(first),
             )  # fmt: skip
         pooled = {n: np.asarray(value) for n, value in self.outputs_of_texts(values, numbers).items()}
         texts = {name: value[first] for name, value in values.items()} | pooled

@@ -19,7 +19,6 @@ def sentences_of_rows(label_ids, word_ids, predicted_ids) -> Iterator[tuple[np.n
     rows, positions = np.nonzero(word_ids >= 0)
     words = word_ids[rows, positions]
     order = np.lexsort((words, np.cumsum(words == 0)))
-    # A gap is a damaged record that was left out: the words after it are a sentence of their own.
     ends = np.flatnonzero(np.diff(words[order]) != 1) + 1
     true, predicted = (values[rows, positions][order] for values in (label_ids, predicted_ids))
     return zip(np.split(true, ends), np.split(predicted, ends), strict=True)

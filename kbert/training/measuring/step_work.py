@@ -65,9 +65,10 @@ def count_work(batch) -> tf.Tensor:
 def training_flops(config: EncoderConfig, work: StepWork) -> float:
     """Floating-point operations of the matrix products of forward and backward pass, all weights trained.
 
-    6 N for each token, N the weights that it meets: 4 H^2 + 2 H I in each of L layers; for each masked
-    position H^2 + H V more, transform and token table. 12 L H for each pair of tokens of a sequence: scores,
-    and their sum of values. Padding, activations computed again, pooler and labels are not counted.
+    6 N for each token, N the weights that it meets: 4 H^2 + 2 H I in each of L layers, and E H after tables
+    of another width E; for each masked position H^2 + H V more, transform and token table. 12 L H for each
+    pair of tokens of a sequence: scores, and their sum of values. Padding, activations computed again, pooler
+    and labels are not counted.
 
     Example:
       >>> work = StepWork.of_batch(batch_size=256, seq_length=128, predictions=20)
@@ -77,7 +78,8 @@ def training_flops(config: EncoderConfig, work: StepWork) -> float:
     Reference: arXiv 2204.02311, appendix B: 6 N + 12 L H Q T for each token.
     """
     hidden, layers = config.hidden_size, config.num_hidden_layers
-    of_tokens = work.tokens * layers * (4 * hidden**2 + 2 * hidden * config.intermediate_size)
+    of_layers = layers * (4 * hidden**2 + 2 * hidden * config.intermediate_size)
+    of_tokens = work.tokens * (of_layers + (config.embedding_size or 0) * hidden)
     of_predictions = work.predictions * (hidden**2 + hidden * config.vocab_size)
     return 6 * (of_tokens + of_predictions) + 12 * layers * hidden * work.token_pairs
 
@@ -93,10 +95,11 @@ def memory_sentence(config, batch_size: int, seq_length: int, predictions: int =
     """
     encoder, width = config.encoder, 4 if config.precision == "float32" else 2
     hidden, inner, layers = encoder.hidden_size, encoder.intermediate_size, encoder.num_hidden_layers
-    table = encoder.vocab_size * hidden
+    rows = encoder.vocab_size + encoder.max_position_embeddings
+    tables = rows * encoder.embedding_width + (encoder.embedding_size or 0) * hidden
     block = 4 * hidden**2 + 2 * hidden * inner
     # Weights; for what is trained two moments, and two copies of each gradient during the update.
-    all_weights = table + encoder.max_position_embeddings * hidden + layers * block
+    all_weights = tables + layers * block
     trained = all_weights if config.trains_whole_encoder else 0
     copies = 4 if config.gradient_accumulation_steps > 1 else 0
     held = (

@@ -79,7 +79,12 @@ def test_attention_probabilities_of_any_mask():
 @pytest.mark.parametrize("hidden_act", ACTIVATIONS)
 @pytest.mark.parametrize("layer_norm_eps", [1e-12, 1e-3])
 def test_layers_and_masks_of_any_kind(hidden_act, layer_norm_eps):
-    config = tiny_encoder_config(hidden_act=hidden_act, layer_norm_eps=layer_norm_eps)
+    config = tiny_encoder_config(
+        hidden_act=hidden_act,
+        layer_norm_eps=layer_norm_eps,
+        pooler_hidden_act=hidden_act,
+        embedding_size=6 if layer_norm_eps == 1e-3 else None,
+    )
     encoder = BertEncoder(config, outputs=("sequence_output", "hidden_states", "pooled_output"))
     randomize(encoder)
     # Small embeddings: a norm with another epsilon would show.
@@ -106,8 +111,9 @@ def test_a_batch_without_texts_and_a_single_token():
     assert answers(model, {name: value[:0] for name, value in inputs.items()})["logits"].shape == (0, 3)
 
 
-def test_bfloat16_is_near_and_answers_in_float32():
-    model = random_classifier()
+@pytest.mark.parametrize("embedding_size", [None, 6])
+def test_bfloat16_is_near_and_answers_in_float32(embedding_size):
+    model = random_classifier(embedding_size=embedding_size)
     inputs = random_inputs(model.encoder.config, 6, 9)
     expected, found = (answers(m, inputs)["logits"] for m in (model, answering_model(model, "bfloat16")))
     assert found.dtype == "float32"

@@ -12,7 +12,7 @@ def answers(path, inputs):
     checkpoint = read_checkpoint(path)
     task, model = build_model(checkpoint)
     features = {name: inputs[name] for name in ENCODER_INPUTS}
-    if task.name == "multiple_choice":
+    if task.name == "multiple_choice" and inputs["input_ids"].ndim == 2:
         features = {name: value.reshape(-1, 2, value.shape[-1]) for name, value in features.items()}
     if task.answers == ("masks",):
         batch, length = inputs["input_ids"].shape

@@ -13,6 +13,7 @@ import types
 import zipfile
 
 import numpy as np
+from safetensors.numpy import save_file
 
 WORDS = "the play jump ##ing ##s a b c , . d e f g h i".split()
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
@@ -126,22 +127,10 @@ def write_hugging_face(folder, tensors, architecture="BertModel", tokens=TOKENS,
     return folder
 
 
-def write_safetensors(path, tensors):
-    """The format by its specification: length of the header, header, numbers."""
-    kinds = {"float32": "F32", "float16": "F16", "bfloat16": "BF16", "float64": "F64", "int64": "I64"}
-    header, numbers, at = {"__metadata__": {"format": "pt"}}, b"", 0
-    for name, array in tensors.items():
-        data = np.ascontiguousarray(array).tobytes()
-        header[name] = {
-            "dtype": kinds[array.dtype.name],
-            "shape": list(array.shape),
-            "data_offsets": [at, at + len(data)],
-        }
-        numbers += data
-        at += len(data)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + numbers)
+def write_safetensors(path, tensors, made_by="pt"):
+    save_file(
+        {name: np.array(array, order="C") for name, array in tensors.items()}, path, {"format": made_by}
+    )
 
 
 # ------------------------------------------------------------------------------------- PyTorch
@@ -279,4 +268,115 @@ def write_google(folder, tensors, tokens=TOKENS, with_training_state=False, **co
         saver.save(session, str(folder / "bert_model.ckpt"), write_state=False)
     (folder / "bert_config.json").write_text(json.dumps(SHAPE | {"hidden_act": "gelu"} | config))
     (folder / "vocab.txt").write_text("\n".join(tokens) + "\n")
+    return folder
+
+
+# ------------------------------------------------------------------- TensorFlow's own, since 2019
+
+
+def tensorflow_names(weights):
+    """Name in transformers' TensorFlow classes -> array, kernels as they are."""
+    tensors = {}
+    for name, value in google_names(weights).items():
+        name = name.replace("encoder/layer_", "encoder/layer_._").replace("cls/", "mlm___cls/")
+        name = name.replace("predictions/output_bias", "predictions/bias")
+        name = {"output_weights": "classifier/kernel", "output_bias": "classifier/bias"}.get(name, name)
+        table = name.removeprefix("bert/embeddings/")
+        ends = {
+            "word_embeddings": "weight",
+            "position_embeddings": "embeddings",
+            "token_type_embeddings": "embeddings",
+        }
+        name = f"{name}/{ends[table]}" if table in ends else name
+        tensors[f"{name}:0"] = value.T if name == "classifier/kernel" else value
+    return tensors
+
+
+def write_keras_h5(path, tensors, model="tf_bert_model"):
+    """Weights as Keras 2 saves them: a group for each layer of the model, then the variables' whole names."""
+    import h5py
+
+    with h5py.File(path, "w") as file:
+        for name, value in tensors.items():
+            file[f"{name.split('/')[0]}/{model}/{name}"] = value
+
+
+def model_garden_names(weights, num_heads=2):
+    """Full name in Model Garden -> array, attention with an axis for its heads. A task's head is left out."""
+    tensors = {}
+    for name, value in weights.items():
+        *place, last = name.split("/")
+        if place[0].startswith("layer_"):
+            inside = {
+                "attention/query": "self_attention/query",
+                "attention/key": "self_attention/key",
+                "attention/value": "self_attention/value",
+                "attention/output": "self_attention/attention_output",
+                "attention_layer_norm": "self_attention_layer_norm",
+                "feed_forward/intermediate": "intermediate",
+                "feed_forward/output": "output",
+                "feed_forward_layer_norm": "output_layer_norm",
+            }["/".join(place[1:])]
+            if inside == "self_attention/attention_output" and last == "kernel":
+                value = value.reshape(num_heads, -1, value.shape[-1])
+            elif inside in ("self_attention/query", "self_attention/key", "self_attention/value"):
+                value = value.reshape(*value.shape[:-1], num_heads, -1)
+            tensors[f"transformer/{place[0]}/{inside}/{last}"] = value
+        elif place == ["embeddings"]:
+            tables = {"word": "word_embeddings", "posi": "position_embedding", "toke": "type_embeddings"}
+            tensors[f"{tables[last[:4]]}/embeddings"] = value
+        elif place[0] == "embeddings":
+            tensors[name] = value
+        elif place[0] == "pooler":
+            tensors[f"pooler_transform/{last}"] = value
+    return tensors
+
+
+def _put(tree, place, variable):
+    """Sets `tree.a.b = variable` for the place "a/b"; TensorFlow writes a slash inside of a name as ".S"."""
+    import tensorflow as tf
+
+    *parents, last = place.split("/")
+    for part in parents:
+        if not hasattr(tree, part):
+            setattr(tree, part, tf.train.Checkpoint())
+        tree = getattr(tree, part)
+    setattr(tree, last.replace(".S", "/"), variable)
+
+
+def write_model_garden(folder, named, heads=None, tokens=TOKENS, bert_config=True, **config):
+    """An object checkpoint, bert_config.json (if `bert_config`) and vocab.txt.
+
+    Args:
+      named: full name -> array, of the encoder; the place of each variable says nothing.
+      heads: place in the checkpoint -> array.
+      config: changes of bert_config.json.
+    """
+    import tensorflow as tf
+
+    folder.mkdir(parents=True, exist_ok=True)
+    root = tf.train.Checkpoint(global_step=tf.Variable(3, dtype=tf.int64))
+    for number, (name, value) in enumerate(named.items()):
+        _put(root, f"model/layer_with_weights-0/variable_{number}", tf.Variable(value, name=name))
+    for place, value in (heads or {}).items():
+        _put(root, place, tf.Variable(value, name="a_head"))
+    root.write(str(folder / "bert_model.ckpt"))
+    (folder / "vocab.txt").write_text("\n".join(tokens) + "\n")
+    if bert_config:
+        (folder / "bert_config.json").write_text(json.dumps(SHAPE | {"hidden_act": "gelu"} | config))
+    return folder
+
+
+def write_tf_hub(folder, named, do_lower_case=True, tokens=TOKENS):
+    """A SavedModel with an encoder's variables, its vocabulary as an asset, and its casing."""
+    import tensorflow as tf
+
+    vocab_file = folder.parent / "pieces"
+    vocab_file.write_text("\n".join(tokens) + "\n")
+    root = tf.train.Checkpoint()
+    root.variables = [tf.Variable(value, name=name) for name, value in named.items()]
+    root.vocab_file = tf.saved_model.Asset(str(vocab_file))
+    root.do_lower_case = tf.Variable(do_lower_case)
+    tf.saved_model.save(root, str(folder))
+    vocab_file.unlink()
     return folder

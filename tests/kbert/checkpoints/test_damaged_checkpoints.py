@@ -5,18 +5,11 @@ import random
 import shutil
 import warnings
 
-import h5py
 import numpy as np
 import pytest
 
-from kbert.checkpoints.allowance import Allowance
-from kbert.checkpoints.conversion.vocabulary_checks import check_sizes
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import read_sentence_modules
-from kbert.checkpoints.keras_hub.arrays import stored_shapes
-from kbert.checkpoints.keras_hub.config import embedding_settings, parse_preset
-from kbert.checkpoints.keras_hub.tokenizer import read_preset_tokenizer
-from kbert.checkpoints.report import Report
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_folder import tokenizer_json
 from tests.kbert.mutations import mutate_bytes, mutate_json
@@ -98,46 +91,6 @@ def sentences(folder):
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(flags))
 
 
-def keras_hub(folder):
-    """The files of a preset, as KerasHub's `save_to_preset` lays them out."""
-    sizes = {
-        "vocabulary_size": 21,
-        "num_layers": 2,
-        "num_heads": 2,
-        "hidden_dim": 8,
-        "intermediate_dim": 12,
-        "dropout": 0.1,
-        "max_sequence_length": 16,
-        "num_segments": 2,
-    }
-    policy = {"module": "keras", "class_name": "DTypePolicy", "config": {"name": "float32"}}
-    backbone = {
-        "module": "keras_hub.src.models.bert.bert_backbone",
-        "class_name": "BertBackbone",
-        "config": {"name": "bert_backbone", "trainable": True, "dtype": policy} | sizes,
-        "registered_name": "keras_hub>BertBackbone",
-    }
-    rules = {"lowercase": True, "strip_accents": True, "split": True, "suffix_indicator": "##"}
-    tokenizer = {"config": rules | {"oov_token": "[UNK]"}, "registered_name": "keras_hub>BertTokenizer"}
-    preprocessor = {"config": {"sequence_length": 12}, "registered_name": "keras_hub>X"}
-    task = {
-        "config": {"backbone": backbone, "num_classes": 3, "activation": "linear", "dropout": 0.1}
-        | {"preprocessor": preprocessor, "pooling_mode": "mean", "normalize": True},
-        "registered_name": "keras_hub>BertTextClassifier",
-    }
-    metadata = {"keras_version": "3", "kbert_labels": ["red", "green", "blue"], "kbert_vocabulary_size": 21}
-    metadata |= {"kbert_untrained": [], "kbert_encoder": {"initializer_range": 0.1}}
-    files = {"config": backbone, "tokenizer": tokenizer, "preprocessor": preprocessor, "task": task}
-    folder.mkdir()
-    for name, values in (files | {"metadata": metadata}).items():
-        (folder / f"{name}.json").write_text(json.dumps(values))
-    (folder / "assets" / "tokenizer").mkdir(parents=True)
-    (folder / "assets/tokenizer/vocabulary.txt").write_text("\n".join(foreign_files.TOKENS) + "\n")
-    with h5py.File(folder / "model.weights.h5", "w") as file:
-        for index in range(12):
-            file[f"layers/layer_{index}/vars/0"] = np.ones((3, 4), np.float32)
-
-
 def read_all(folder):
     checkpoint = read_checkpoint(folder)
     assert checkpoint.max_seq_length > 0 and all(isinstance(label, str) for label in checkpoint.labels)
@@ -153,19 +106,6 @@ def read_sentences(folder):
     read_all(modules.encoder_folder)
 
 
-def read_preset(folder):
-    """All but the building of KerasHub's model, whose import takes long; test_keras_hub.py does that."""
-    report = Report("keras_hub", str(folder))
-    preset = parse_preset(folder, Allowance(), report)
-    vocabulary = read_preset_tokenizer(folder, None, Allowance(), report)
-    check_sizes(vocabulary, preset.encoder, str(folder), preset.own.vocabulary_size, Allowance(), report)
-    embedding_settings(folder)
-    try:
-        assert sum(np.prod(shape) for shape in stored_shapes(folder / "model.weights.h5")) < 10**6
-    except (KeyError, RuntimeError, TypeError):
-        pass  # what a damaged file makes HDF5 raise; the reader tells it in a sentence
-
-
 FORMATS = {
     "hugging_face": (hugging_face, read_all),
     "torch_zip": (torch_zip, read_all),
@@ -173,7 +113,6 @@ FORMATS = {
     "sharded": (sharded, read_all),
     "google": (google, read_all),
     "sentences": (sentences, read_sentences),
-    "keras_hub": (keras_hub, read_preset),
 }
 
 

@@ -26,12 +26,16 @@ from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.checkpoints import foreign_files
 
 STORED = Path(__file__).with_name("stored")
-# Those of KerasHub, whose import takes long, are tested the same way in test_keras_hub.py.
-QUICK_FORMATS = [format for format in FORMATS if format != "keras_hub"]
+# The import of KerasHub takes long.
+ALL_FORMATS = [pytest.param(it, marks=pytest.mark.slow if it == "keras_hub" else ()) for it in FORMATS]
 STORED_NAMES = sorted(path.name for path in STORED.iterdir())
-# Settings and heads that the original's code has not.
-FOR_GOOGLE = ["hidden_act"]
-NOT_IN_TF1 = ("token_classification", "multiple_choice")
+# Settings that others' code has not, and the tasks whose heads it has not.
+OTHER_SETTINGS = ["hidden_act", "masked_lm_settings"]
+_NOWHERE = ("token_classification", "multiple_choice")
+LACKING = {
+    "google": _NOWHERE,
+    "keras_hub": (*_NOWHERE, "pretraining", "next_sentence", "question_answering"),
+}
 
 
 def numbers(checkpoint):
@@ -45,16 +49,16 @@ def same(first, second):
 
 
 @pytest.mark.parametrize("name", STORED_NAMES)
-@pytest.mark.parametrize("format", QUICK_FORMATS)
+@pytest.mark.parametrize("format", ALL_FORMATS)
 def test_from_a_run_to_any_format_and_back_no_bit_is_lost(tmp_path, name, format):
     convert_checkpoint(STORED / name, tmp_path / "run", "kbert")
     run = read_checkpoint(tmp_path / "run")
-    if format == "google" and run.task in NOT_IN_TF1:
-        with pytest.raises(ValueError, match="the original has no variable for .*/dense/kernel"):
-            convert_checkpoint(tmp_path / "run", tmp_path / "out", format, FOR_GOOGLE)
+    if run.task in LACKING.get(format, ()):
+        with pytest.raises(ValueError, match="has no variable for .*/dense/kernel"):
+            convert_checkpoint(tmp_path / "run", tmp_path / "out", format, OTHER_SETTINGS)
         assert not (tmp_path / "out").exists()
         return
-    convert_checkpoint(tmp_path / "run", tmp_path / "out", format, FOR_GOOGLE)
+    convert_checkpoint(tmp_path / "run", tmp_path / "out", format, OTHER_SETTINGS)
     assert detect_format(tmp_path / "out") == format
     same(read_checkpoint(tmp_path / "out"), run)
     convert_checkpoint(tmp_path / "out", tmp_path / "again", "kbert")
@@ -173,7 +177,7 @@ def test_a_full_folder_is_not_written_over(tmp_path):
     assert (tmp_path / "empty" / "config.json").is_file()
 
 
-@pytest.mark.parametrize("format", QUICK_FORMATS)
+@pytest.mark.parametrize("format", ALL_FORMATS)
 def test_a_failure_half_way_leaves_nothing(tmp_path, format):
     checkpoint = read_checkpoint(STORED / "BertModel")
 
@@ -183,7 +187,7 @@ def test_a_failure_half_way_leaves_nothing(tmp_path, format):
     name, tensor = list(checkpoint.tensors.items())[-1]
     checkpoint.tensors[name] = type(tensor)(tensor.shape, tensor.dtype, broken)
     with pytest.raises(ValueError, match="the disk is gone"):
-        write_checkpoint(checkpoint, tmp_path / "new" / "deep" / "out", format, FOR_GOOGLE)
+        write_checkpoint(checkpoint, tmp_path / "new" / "deep" / "out", format, OTHER_SETTINGS)
     assert not list(tmp_path.iterdir())
 
 

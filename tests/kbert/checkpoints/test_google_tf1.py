@@ -152,9 +152,13 @@ WRONG = {
         lambda folder: edit_config(folder, rotary=True),
         "unknown key 'rotary' for Enc",
     ),
+    "narrow tables": (
+        lambda folder: edit_config(folder, embedding_size=4),
+        "bert_config.json: embedding_size=4 should equal hidden_size=8: there is no projection",
+    ),
     "activation": (
-        lambda folder: edit_config(folder, hidden_act="linear"),
-        "hidden_act='linear' is not",
+        lambda folder: edit_config(folder, hidden_act="silu"),
+        "hidden_act='silu' is not",
     ),
     "vocabulary size": (
         lambda folder: edit_config(folder, vocab_size=19),

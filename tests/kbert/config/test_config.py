@@ -187,7 +187,7 @@ REFUSED = {
     "unknown activation": (
         PretrainingConfig,
         {"encoder": {"hidden_act": "swish"}},
-        "hidden_act='swish' is not known; choose one of gelu, gelu_erf, relu, tanh.",
+        "hidden_act='swish' is not known; choose one of gelu, gelu_erf, relu, tanh, linear.",
     ),
     "zero layers": (
         PretrainingConfig,

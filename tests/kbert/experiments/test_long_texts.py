@@ -78,7 +78,7 @@ def test_scores_count_texts_from_a_file_and_from_records(trained, tmp_path):
             assert other[name] == pytest.approx(judged[name], rel=1e-4, abs=1e-5)
     settings = dataclasses.replace(run.task().settings, doc_stride=4)
     with pytest.raises(ValueError, match=r"made with task_settings.doc_stride=5, but this run has 4"):
-        LabelledRecords(records, TASKS["sequence_classification"], 10, "fail", settings)
+        LabelledRecords(records, TASKS["sequence_classification"], 10, settings)
 
 
 def _batches(run, dev):

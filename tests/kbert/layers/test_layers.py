@@ -23,10 +23,11 @@ IDS = RNG.integers(0, 11, size=(3, 5)).astype(np.int32)
 SEGMENTS = np.array([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0], [0, 0, 0, 0, 0]], np.int32)
 
 
-def test_bert_embeddings():
+@pytest.mark.parametrize("embedding_size", [None, 6])
+def test_bert_embeddings(embedding_size):
     def make(**kwargs):
         # As many positions and segments as are used, so that every row of every table is trained.
-        return BertEmbeddings(11, 8, 5, 2, 0.0, 1e-12, 0.2, name="embeddings", **kwargs)
+        return BertEmbeddings(11, 8, 5, 2, 0.0, 1e-12, 0.2, embedding_size, name="embeddings", **kwargs)
 
     check_layer(make, {"input_ids": IDS, "segment_ids": SEGMENTS}, (3, 5, 8))
 
@@ -52,9 +53,10 @@ def test_transformer_block():
     check_layer(make, {"hidden_states": HIDDEN, "input_mask": MASK}, (3, 5, 8))
 
 
-def test_pooler():
+@pytest.mark.parametrize("hidden_act", ["tanh", "gelu_erf"])
+def test_pooler(hidden_act):
     def make(**kwargs):
-        return Pooler(8, initializer_range=0.2, name="pooler", **kwargs)
+        return Pooler(8, 0.2, hidden_act, name="pooler", **kwargs)
 
     check_layer(make, {"sequence_output": HIDDEN}, (3, 8))
 

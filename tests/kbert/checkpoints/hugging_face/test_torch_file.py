@@ -13,9 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from kbert.checkpoints.hugging_face import restricted_unpickler
-from kbert.checkpoints.hugging_face.pickle_reader import RefusedPickle
-from kbert.checkpoints.hugging_face.restricted_unpickler import BrokenPickle, load_restricted
+from kbert.checkpoints.hugging_face import torch_pickle
 from kbert.checkpoints.hugging_face.torch_file import read_torch_file
 from tests.kbert.checkpoints import foreign_files
 from tests.naming import naming
@@ -58,28 +56,19 @@ def test_a_truncated_file_is_one_sentence(tmp_path, monkeypatch, write, share):
     assert "\n" not in str(error.value)
 
 
-def test_storages_of_another_size_are_refused(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("part", "content", "sentence"),
+    [("data/0", bytes(28), "is not a whole PyTorch file"), ("byteorder", b"big", "on a big-endian machine")],
+)
+def test_parts_of_another_size_or_byte_order_are_refused(tmp_path, monkeypatch, part, content, sentence):
     path = tmp_path / "m.bin"
     foreign_files.write_torch_zip(path, {"w": np.ones(8, np.float32)}, monkeypatch)
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
-    parts["archive/data/0"] = parts["archive/data/0"][:-4]
     with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts.items():
+        for name, data in (parts | {f"archive/{part}": content}).items():
             archive.writestr(name, data)
-    with pytest.raises(ValueError, match="is not a whole PyTorch file"):
-        read_torch_file(path)
-
-
-def test_other_machines_byte_order_is_refused(tmp_path, monkeypatch):
-    path = tmp_path / "m.bin"
-    foreign_files.write_torch_zip(path, {"w": np.ones(8, np.float32)}, monkeypatch)
-    with zipfile.ZipFile(path) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts.items():
-            archive.writestr(name, b"big" if name.endswith("byteorder") else data)
-    with pytest.raises(ValueError, match="big-endian"):
+    with pytest.raises(ValueError, match=sentence):
         read_torch_file(path)
 
 
@@ -140,60 +129,9 @@ def require_no_code_runs(tmp_path, name, protocol, layout):
     assert not marker.exists() and "\n" not in str(error.value)
 
 
-# Pickles by hand: what no honest pickler writes.
-GLOBAL_FUNCTION = b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n"
-PLACE = b"\x80\x02(X\x07\x00\x00\x00storage"
-FORGED = {
-    "dotted name": b"\x80\x04\x8c\x0bcollections\x8c\x14OrderedDict.fromkeys\x93.",
-    "attribute of the function": GLOBAL_FUNCTION + b"}X\x01\x00\x00\x00xK\x01sb.",
-    "slots of the function": GLOBAL_FUNCTION + b"N}X\x08\x00\x00\x00__call__K\x01s\x86b.",
-    "extension registry": b"\x80\x02\x82\x01.",
-    "old style instance": b"(ios\nsystem\n.",
-    "unknown storage": PLACE + b"cos\nsystem\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ.",
-    "a count that is a text": PLACE + b"ctorch\nFloatStorage\nX\x01\x00\x00\x000NX\x01\x00\x00\x001tQ.",
-    "a class that is a text": PLACE + b"X\x01\x00\x00\x00fX\x01\x00\x00\x000NK\x01tQ.",
-    "persistent id as text": b"Pstorage\n.",
-    "no pickle": b"hello",
-    "empty": b"",
-}
+# -------------------------------------------------------------- pickles by hand, that nobody writes
 
 
-@pytest.mark.parametrize("data", FORGED.values(), ids=FORGED)
-def test_forged_pickles_are_refused(tmp_path, data):
-    path = tmp_path / "pickle"
-    path.write_bytes(data)
-    with path.open("rb") as file, pytest.raises((RefusedPickle, BrokenPickle)):
-        load_restricted(file)
-
-
-@pytest.mark.parametrize(
-    ("offset", "shape", "strides"),
-    [
-        (0, (9,), (1,)),
-        (1, (8,), (1,)),
-        (0, (2, 2), (7, 1)),
-        (-1, (2,), (1,)),
-        (0, (3,), (-1,)),
-        (0, (2,), ("x",)),
-    ],
-)
-def test_views_beyond_their_storage_are_refused(tmp_path, monkeypatch, offset, shape, strides):
-    """NumPy would hand out whatever lies beside the numbers in memory."""
-
-    def forged(torch, arrays, legacy):
-        pid = ("storage", torch.FloatStorage, "0", "cpu", 8)
-        place = foreign_files._StoragePlace(*pid)
-        rebuild = torch._utils._rebuild_tensor_v2
-        tensor = foreign_files._Tensor(rebuild, place, offset, shape, strides, False, None)
-        return collections.OrderedDict(w=tensor)
-
-    monkeypatch.setattr(foreign_files, "_state_dict", forged)
-    foreign_files.write_torch_zip(tmp_path / "m.bin", {"w": np.ones(8, np.float32)}, monkeypatch)
-    with pytest.raises(ValueError, match="a tensor (that reaches beyond its|with an impossible shape)"):
-        read_torch_file(tmp_path / "m.bin")
-
-
-# What pickles can do to a tensor that was good when it was made: the opcode BUILD sets its state anew.
 def text(value):
     return b"X" + struct.pack("<I", len(value)) + value.encode()
 
@@ -202,27 +140,145 @@ def whole_number(value):
     return pickle.LONG1 + bytes([len(pickle.encode_long(value))]) + pickle.encode_long(value)
 
 
+REBUILD = b"ctorch._utils\n_rebuild_tensor_v2\n("
 FLOATS = b"ctorch\nFloatStorage\n"
-STORAGE = b"(" + text("storage") + FLOATS + text("0") + text("cpu") + b"K\x08tQ"
-TENSOR = b"ctorch._utils\n_rebuild_tensor_v2\n(" + STORAGE + b"K\x00K\x02\x85K\x01\x85\x89NtR"
-REBUILT = {
-    "a tensor": TENSOR + b"(" + STORAGE + b"K\x00J\x00\x00\x01\x00\x85K\x01\x85lb",
-    "a tensor by slots": TENSOR + b"N}" + text("offset") + b"J\x00\x00\x01\x00s\x86b",
-    "a tensor's dictionary": TENSOR + b"}" + text("shape") + b"J\x00\x00\x01\x00\x85sb",
-    "a storage": STORAGE + b"(" + text("0") + text("float32") + b"J\x00\x00\x01\x00lb",
-    "a storage class": FLOATS + b"(" + text("object") + b"lb",
-}
+PLACE = b"(" + text("storage")
+STORAGE = PLACE + FLOATS + text("0") + text("cpu") + b"K\x08tQ"
+
+
+def tensor(offset, shape, strides):
+    numbers = [b"(" + b"".join(map(whole_number, values)) + b"t" for values in (shape, strides)]
+    return REBUILD + STORAGE + whole_number(offset) + b"".join(numbers) + b"\x89NtR"
 
 
 def state_dict_of(value):
     return b"\x80\x02}" + text("w") + value + b"s."
 
 
-def write_pickle(path, data, count=8):
+def write_pickle(path, data, numbers=(1,) * 8):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("archive/data.pkl", data)
-        archive.writestr("archive/data/0", np.ones(count, np.float32).tobytes())
+        archive.writestr("archive/data/0", np.array(numbers, np.float32).tobytes())
     return path
+
+
+TENSOR = tensor(0, (2,), (1,))
+BEYOND = b"J\x00\x00\x01\x00"  # 65,536
+DOUBLED = b"K\x01" + b"q\x00h\x00\x86" * 200  # (x, x) of (x, x) of ...: as many ones as no memory holds
+DEEP = b"N" + b"\x85" * 100_000
+LONG_NUMBER = b"\x8b" + struct.pack("<i", 1_000_000) + b"\x01" * 1_000_000
+ORDERED = b"ccollections\nOrderedDict\n"
+VIEWS = [
+    (0, (9,), (1,)),
+    (1, (8,), (1,)),
+    (0, (2, 2), (7, 1)),
+    (-1, (2,), (1,)),
+    (0, (3,), (-1,)),
+    (0, (4,), (0,)),
+    (0, (1000, 1000), (0, 0)),
+    (0, (4, 4, 4), (1, 1, 1)),
+    (0, (1,), (10**40,)),
+    (10**40, (1,), (1,)),
+    (0, (10**40,), (1,)),
+    (0, (0, 10**40), (1, 1)),
+    (0, (0, 2**40, 2**40), (1, 1, 1)),
+    (-1, (0,), (1,)),
+    (0, (1,) * 70, (1,) * 70),
+]
+FORGED = {
+    "dotted name": (b"\x80\x04\x8c\x0bcollections\x8c\x14OrderedDict.fromkeys\x93.", "SHORT_BINUNICODE"),
+    "attribute of the function": (
+        REBUILD[:-1] + b"}" + text("x") + b"K\x01sb.",
+        "a state for the type function",
+    ),
+    "slots of the function": (
+        REBUILD[:-1] + b"N}" + text("__call__") + b"K\x01s\x86b.",
+        "a state for the type fun",
+    ),
+    "extension registry": (b"\x80\x02\x82\x01.", "EXT1"),
+    "old style instance": (b"(ios\nsystem\n.", "INST"),
+    "unknown storage": (PLACE + b"cos\nsystem\n" + text("0") + text("cpu") + b"K\x01tQ.", "os.system"),
+    "a count that is a text": (
+        PLACE + FLOATS + text("0") + b"N" + text("1") + b"tQ.",
+        "a storage of an unkn",
+    ),
+    "a class that is a text": (PLACE + text("f") + text("0") + b"NK\x01tQ.", "a storage of an unknown kind"),
+    "persistent id as text": (b"Pstorage\n.", "PERSID"),
+    "no pickle": (b"<html>", "not a whole PyTorch file"),
+    "empty": (b"", "not a whole PyTorch file"),
+    # The opcode BUILD sets the state of a tensor anew that was good when it was made.
+    "a tensor": (
+        TENSOR + b"(" + STORAGE + b"K\x00" + BEYOND + b"\x85K\x01\x85tb",
+        "a state for the type Torch",
+    ),
+    "a tensor by slots": (TENSOR + b"N}" + text("offset") + BEYOND + b"s\x86b", "a state for the type Torch"),
+    "a tensor's dictionary": (
+        TENSOR + b"}" + text("shape") + BEYOND + b"\x85sb",
+        "a state for the type Torch",
+    ),
+    "a storage": (
+        STORAGE + b"(" + text("0") + text("float32") + BEYOND + b"tb",
+        "a state for the type Storage",
+    ),
+    "a storage class": (FLOATS + b"(" + text("object") + b"tb", "a state for the type "),
+    # NumPy would hand out whatever lies beside the numbers in memory.
+    **{
+        f"view {view}"[:40]: (state_dict_of(tensor(*view)), "besides tensors it holds a tensor ")
+        for view in VIEWS
+    },
+    "a text in a shape": (state_dict_of(TENSOR.replace(b"\x8a\x01\x02", text("x"))), "an impossible shape"),
+    # Work without bound.
+    "a doubled tuple for a key": (b"\x80\x02}" + DOUBLED + b"K\x01s.", "a dictionary of names"),
+    "a doubled tuple for a storage": (b"\x80\x02" + DOUBLED + b"Q.", "a persistent id"),
+    "a doubled tuple in a set": (b"\x80\x04\x8f(" + DOUBLED + b"\x90.", "EMPTY_SET"),
+    "a doubled tuple for a name": (b"\x80\x04" + DOUBLED + DOUBLED + b"\x93.", "STACK_GLOBAL"),
+    "a doubled tuple for a shape": (
+        state_dict_of(TENSOR.replace(b"(\x8a\x01\x02t", DOUBLED)),
+        "besides tensors it holds a tensor ",
+    ),
+    "a doubled tuple for a state dict": (
+        b"\x80\x02" + DOUBLED + b".",
+        "holds no state dict .* of type tuple",
+    ),
+    "a deep tuple for a key": (b"\x80\x02}" + DEEP + b"K\x01s.", "a dictionary of names"),
+    "a place in the memo far out": (b"\x80\x02Nr\xff\xff\xff\x7f.", "holds no state dict"),
+    "a long list again and again": (
+        (b"\x80\x02(" + text("a") + b"K\x01\x86q\x02](" + b"h\x02" * 50_000 + b"eq\x00" + ORDERED)
+        + (b"q\x01" + b"h\x01h\x00\x85R" * 3000 + b"t."),
+        "a dictionary that is made of pairs",
+    ),
+    "a long list for each of many pairs": (
+        (b"\x80\x02((" + b"K\x01N" * 250_000 + b"tq\x00" + ORDERED + b"(" + b"h\x00" * 230_000) + b"t\x85Rt.",
+        "a dictionary that is made of pairs",
+    ),
+    "a long number for a key": (
+        b"\x80\x02" + LONG_NUMBER + b"q\x000}(" + b"h\x00N" * 200_000 + b"u.",
+        "LONG4",
+    ),
+    "a long text for a key": (
+        b"\x80\x02" + text("x" * 2_000_000) + b"q\x00}(" + b"h\x00N" * 200_000 + b"u.",
+        "a text of 2000000 bytes",
+    ),
+    "millions of steps": (b"\x80\x02" + b"N0" * 2_000_000 + b"N.", "POP"),
+    "millions of values": (b"\x80\x02" + b"N" * 2_000_000 + b".", "more than 1000000 instructions"),
+    "numbers for names": (b"\x80\x02}K\x01" + TENSOR + b"s.", "a dictionary of names"),
+    # Half a surrogate pair: no report can hold it.
+    "a name that is not Unicode": (
+        state_dict_of(TENSOR).replace(text("w"), b"X\x03\x00\x00\x00\xed\xa0\x80"),
+        "not a whole PyTorch file .*decode",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_forged_pickles_are_refused_in_one_sentence_and_soon(tmp_path, name):
+    data, fact = FORGED[name]
+    path = write_pickle(tmp_path / "m.bin", data)
+    started = time.thread_time()  # work, not the time for which a machine stands still
+    with pytest.raises(ValueError, match=f"^{path} .*{fact}") as error:
+        read_torch_file(path)
+    assert time.thread_time() - started < 5
+    assert str(error.value).isprintable() and len(str(error.value)) < 400
 
 
 def test_the_pickle_by_hand_is_a_good_one(tmp_path):
@@ -230,115 +286,23 @@ def test_the_pickle_by_hand_is_a_good_one(tmp_path):
     np.testing.assert_array_equal(tensors["w"].read(), [1.0, 1.0])
 
 
-@pytest.mark.parametrize("forged", REBUILT.values(), ids=REBUILT)
-def test_the_state_of_a_tensor_is_never_set_anew(tmp_path, forged):
-    path = write_pickle(tmp_path / "m.bin", state_dict_of(forged))
-    with pytest.raises(ValueError, match="is refused: besides tensors it holds a state for ") as error:
-        for tensor in read_torch_file(path).values():
-            tensor.read()
-    assert "\n" not in str(error.value)
-
-
 def test_a_view_that_got_past_all_checks_still_reads_nothing_else(tmp_path, monkeypatch):
     """NumPy is given the storage's bytes alone, and checks by itself what lies outside them."""
-    path = write_pickle(tmp_path / "m.bin", state_dict_of(TENSOR))
-    monkeypatch.setattr(restricted_unpickler, "check_view", lambda *arguments: None)
-    forged = state_dict_of(TENSOR.replace(b"K\x02\x85K\x01\x85", b"J\x00\x00\x01\x00\x85K\x01\x85"))
-    write_pickle(path, forged)
+    monkeypatch.setattr(torch_pickle, "check_view", lambda *arguments: None)
+    path = write_pickle(tmp_path / "m.bin", state_dict_of(tensor(0, (65536,), (1,))))
     with pytest.raises(ValueError, match="is not a whole PyTorch file"):
-        for tensor in read_torch_file(path).values():
-            tensor.read()
+        read_torch_file(path)["w"].read()
 
 
-def view(offset, shape, strides):
-    numbers = [b"(" + b"".join(map(whole_number, values)) + b"t" for values in (shape, strides)]
-    arguments = STORAGE + whole_number(offset) + b"".join(numbers)
-    return state_dict_of(b"ctorch._utils\n_rebuild_tensor_v2\n(" + arguments + b"\x89NtR")
-
-
-@pytest.mark.parametrize(
-    ("offset", "shape", "strides"),
-    [
-        (0, (4,), (0,)),
-        (0, (1000, 1000), (0, 0)),
-        (0, (4, 4, 4), (1, 1, 1)),
-        (0, (1,), (10**40,)),
-        (10**40, (1,), (1,)),
-        (0, (10**40,), (1,)),
-        (0, (0, 10**40), (1, 1)),
-        (0, (0, 2**40, 2**40), (1, 1, 1)),
-        (-1, (0,), (1,)),
-        (0, (1,) * 70, (1,) * 70),
-    ],
-)
-def test_impossible_views_are_refused(tmp_path, offset, shape, strides):
-    path = write_pickle(tmp_path / "m.bin", view(offset, shape, strides))
-    with pytest.raises(ValueError, match="is refused: besides tensors it holds a tensor ") as error:
-        for tensor in read_torch_file(path).values():
-            tensor.read()
-    assert "\n" not in str(error.value) and len(str(error.value)) < 400
-
-
-def test_an_axis_of_one_may_have_any_stride_inside_the_storage(tmp_path):
-    path = write_pickle(tmp_path / "m.bin", view(2, (1, 3, 1), (0, 2, 8)))
-    assert read_torch_file(path)["w"].read().shape == (1, 3, 1)
-
-
-# ----------------------------------------------------------------------------- work without bound
-
-DOUBLED = b"K\x01" + b"q\x00h\x00\x86" * 200  # (x, x) of (x, x) of ...: as many ones as no memory holds
-DEEP = b"N" + b"\x85" * 100_000
-LONG_NUMBER = b"\x8b" + struct.pack("<i", 1_000_000) + b"\x01" * 1_000_000
-KEYS = b"h\x00N" * 200_000
-WORK = {
-    "a doubled tuple for a key": b"\x80\x02}" + DOUBLED + b"K\x01s.",
-    "a doubled tuple for a storage": b"\x80\x02" + DOUBLED + b"Q.",
-    "a doubled tuple in a set": b"\x80\x04\x8f(" + DOUBLED + b"\x90.",
-    "a doubled tuple for a name": b"\x80\x04" + DOUBLED + DOUBLED + b"\x93.",
-    "a doubled tuple for a shape": view(0, (1,), (1,)).replace(b"(\x8a\x01\x01t", DOUBLED),
-    "a deep tuple for a key": b"\x80\x02}" + DEEP + b"K\x01s.",
-    "a place in the memo far out": b"\x80\x02Nr\xff\xff\xff\x7f.",
-    "a long list again and again": b"\x80\x02"
-    + text("a")
-    + b"K\x01\x86q\x020]("
-    + b"h\x02" * 50_000
-    + b"eq\x000ccollections\nOrderedDict\nq\x01("
-    + b"h\x01h\x00\x85R" * 3000
-    + b"t.",
-    "a long list for each of many pairs": b"\x80\x02ccollections\nOrderedDict\n("
-    + b"K\x01N" * 250_000
-    + b"lq\x000("
-    + b"h\x00" * 230_000
-    + b"t\x85R.",
-    "a long number for a key again and again": b"\x80\x02" + LONG_NUMBER + b"q\x000}(" + KEYS + b"u.",
-    "two long texts for a key again and again": b"\x80\x02"
-    + text("x" * 2_000_000)
-    + b"q\x000"
-    + text("x" * 2_000_000)
-    + b"q\x010}(h\x00N"
-    + b"h\x01N" * 200_000
-    + b"u.",
-    "millions of steps": b"\x80\x02" + b"N0" * 2_000_000 + b"N.",
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("data", WORK.values(), ids=WORK)
-def test_small_pickles_cannot_ask_for_much_work(tmp_path, data):
-    path = write_pickle(tmp_path / "m.bin", data)
-    started = time.thread_time()  # work, not the time for which a machine stands still
-    with pytest.raises(ValueError) as error:
-        read_torch_file(path)
-    assert time.thread_time() - started < 5
-    assert "\n" not in str(error.value) and len(str(error.value)) < 400
-
-
-@pytest.mark.parametrize("key", [b"K\x01", b"\x8b" + struct.pack("<i", 8400) + b"\x01" * 8400])
-def test_names_that_are_numbers_are_one_sentence_with_the_file(tmp_path, key):
-    path = write_pickle(tmp_path / "m.bin", b"\x80\x02}" + key + TENSOR + b"s.")
-    with pytest.raises(ValueError, match=f"^{path} is ") as error:
-        read_torch_file(path)
-    assert str(error.value).isprintable() and len(str(error.value)) < 400
+def test_views_of_a_storage_are_laid_out(tmp_path):
+    """Transposed, from the middle, and with axes of one, which may have any stride inside the storage."""
+    for view, expected in (
+        ((0, (3, 2), (1, 3)), [[0, 3], [1, 4], [2, 5]]),
+        ((4, (2,), (1,)), [4, 5]),
+        ((2, (1, 3, 1), (0, 2, 8)), [[[2], [4], [6]]]),
+    ):
+        path = write_pickle(tmp_path / "m.bin", state_dict_of(tensor(*view)), np.arange(8))
+        np.testing.assert_array_equal(read_torch_file(path)["w"].read(), expected)
 
 
 @pytest.mark.parametrize("name", ["archive/data/0", "archive/data.pkl", "archive/byteorder"])
@@ -363,34 +327,6 @@ def test_parts_that_unpack_to_more_than_they_are_refused(tmp_path, monkeypatch, 
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1 << 20
-
-
-def test_names_that_no_report_can_hold_are_refused(tmp_path):
-    forged = state_dict_of(TENSOR).replace(text("w"), b"X\x03\x00\x00\x00\xed\xa0\x80")  # half a pair
-    path = write_pickle(tmp_path / "m.bin", forged)
-    with pytest.raises(
-        ValueError, match=r"is not a plain state dict: '\\ud800' is not the name of a tensor"
-    ) as error:
-        read_torch_file(path)
-    assert str(error.value).isprintable()
-
-
-def test_strided_views_are_laid_out(tmp_path, monkeypatch):
-    def transposed(torch, arrays, legacy):
-        pid = ("storage", torch.FloatStorage, "0", "cpu", 6)
-        place = foreign_files._StoragePlace(*pid)
-        rebuild = torch._utils._rebuild_tensor_v2
-        return collections.OrderedDict(
-            whole=foreign_files._Tensor(rebuild, place, 0, (3, 2), (1, 3), False, None),
-            tail=foreign_files._Tensor(rebuild, place, 4, (2,), (1,), False, None),
-        )
-
-    numbers = np.arange(6, dtype=np.float32)
-    monkeypatch.setattr(foreign_files, "_state_dict", transposed)
-    foreign_files.write_torch_zip(tmp_path / "m.bin", {"w": numbers}, monkeypatch)
-    tensors = read_torch_file(tmp_path / "m.bin")
-    np.testing.assert_array_equal(tensors["whole"].read(), numbers.reshape(2, 3).T)
-    np.testing.assert_array_equal(tensors["tail"].read(), [4.0, 5.0])
 
 
 def test_what_is_no_state_dict_is_refused(tmp_path, monkeypatch):

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint, write_checkpoint
-from kbert.checkpoints.keras_hub import preset as presets
 from kbert.checkpoints.model_loading import build_model
 from kbert.config import EncoderConfig
 from kbert.inference.loaded_model import load
@@ -226,32 +225,6 @@ def test_weights_in_bfloat16_become_float32_number_for_number(keras_hub, tmp_pat
         np.testing.assert_array_equal(read.ravel(), rounded[outside].ravel())
 
 
-# --------------------------------------------------------------------------------- round trips
-
-
-@pytest.mark.parametrize("path", sorted(STORED.iterdir()), ids=lambda path: path.name)
-def test_from_a_run_to_keras_hub_and_back_no_bit_is_lost(tmp_path, path):
-    convert_checkpoint(path, tmp_path / "run", "kbert")
-    run = read_checkpoint(tmp_path / "run")
-    homeless = {"pretraining", "next_sentence", "token_classification", "question_answering"}
-    if run.task in homeless | {"multiple_choice"}:
-        with pytest.raises(ValueError, match="KerasHub has no variable for .*/dense/"):
-            write_checkpoint(run, tmp_path / "out", "keras_hub", OTHER_SETTINGS)
-        assert not (tmp_path / "out").exists()
-        return
-    if run.encoder.hidden_act == "gelu_erf":
-        with pytest.raises(ValueError, match="hidden_act is 'gelu_erf', but KerasHub's .* takes 'gelu'"):
-            write_checkpoint(run, tmp_path / "out", "keras_hub")
-    convert_checkpoint(tmp_path / "run", tmp_path / "out", "keras_hub", OTHER_SETTINGS)
-    back = read_checkpoint(tmp_path / "out")
-    assert (back.encoder, back.task, back.labels) == (run.encoder, run.task, run.labels)
-    assert back.vocabulary.fingerprint == run.vocabulary.fingerprint
-    assert numbers(back) == numbers(run)
-    convert_checkpoint(tmp_path / "out", tmp_path / "again", "kbert")
-    weights = "checkpoints/step-00000000/model.safetensors"
-    assert (tmp_path / "again" / weights).read_bytes() == (tmp_path / "run" / weights).read_bytes()
-
-
 def test_a_head_that_keras_hub_lacks_can_be_left_out_by_name(tmp_path):
     source = STORED / "BertForPreTraining"
     allowed = [*OTHER_SETTINGS, "next_sentence/*"]
@@ -272,11 +245,12 @@ def test_what_a_preset_has_no_word_for_is_written_down_and_read_back(saved, kera
     )
     tensors = {name: tensor for name, tensor in checkpoint.tensors.items() if "classification" not in name}
     changed = dataclasses.replace(checkpoint, encoder=encoder, labels=LABELS, tensors=tensors)
+    with pytest.raises(ValueError, match="hidden_act is 'gelu_erf', but KerasHub's .* takes 'gelu'"):
+        write_checkpoint(changed, tmp_path / "preset", "keras_hub")
     written = write_checkpoint(changed, tmp_path / "preset", "keras_hub", ["hidden_act"])
     assert {name for name, _ in written.not_in_file} == set(changed.missing)
     back = read_checkpoint(tmp_path / "preset")
     assert back.labels == LABELS and back.encoder == encoder and back.missing == changed.missing
-    assert "hidden_act='gelu_erf' as kbert recorded it; KerasHub computes with 'gelu'" in back.report.notes
 
     # Saved by KerasHub again it is KerasHub's: its numbers, its activation, and no head untrained.
     model = keras_hub.models.BertTextClassifier.from_preset(str(tmp_path / "preset"))
@@ -298,12 +272,6 @@ def test_a_padded_token_table_and_the_empty_token_of_chinese(saved, keras_hub, t
     assert "\n\n" not in text
     assert keras_hub.models.BertTokenizer.from_preset(str(tmp_path / "ours")).vocabulary == tokens
     assert json.loads((tmp_path / "ours" / "metadata.json").read_text())["kbert_vocabulary_size"] == 21
-
-
-def test_a_preset_is_loaded_and_answers(saved, tmp_path):
-    loaded = load(saved["BertTextClassifier"][1])
-    assert loaded.task.name == "sequence_classification" and loaded.max_seq_length == LENGTH
-    assert loaded.model(loaded.inputs(["the play"]))["probabilities"].shape == (1, 3)
 
 
 @pytest.mark.long
@@ -335,6 +303,58 @@ def test_without_the_head_s_weights_nothing_is_made_up_unless_allowed(preset):
     assert checkpoint.missing == ("classification/dense/kernel", "classification/dense/bias")
 
 
+CLASSIFIER = {"registered_name": "mine>Task", "module": "antigravity"}
+# file -> keys that are set in its "config", or those in upper case beside it; what the refusal says.
+WRONG_SETTINGS = {
+    "another model": ("config", {"registered_name": "keras_hub>GemmaBackbone"}, ["GemmaBackbone", "reads"]),
+    "somebody's class": ("task", CLASSIFIER, ["mine>Task", "reads KerasHub's BertTextClassifier"]),
+    "another task": ("task", {"registered_name": "keras_hub>BertTextToImage"}, ["BertTextToImage", "reads"]),
+    "a list for a class": ("task", {"registered_name": ["BertMaskedLM"]}, ["should be a text, received"]),
+    "two backbones": (
+        "config",
+        {"config": {"num_layers": 3}},
+        ["task.json", "another backbone", "one preset"],
+    ),
+    "quantized": (
+        "config",
+        {"config": {"dtype": {"class_name": "PolicyMap"}}},
+        ["'PolicyMap'", "take float"],
+    ),
+    "a new argument": ("config", {"config": {"rotary": True}}, ["'rotary'", "expected the arguments"]),
+    "a sigmoid": ("task", {"config": {"activation": "sigmoid"}}, ["'sigmoid'", "unmatched=activation"]),
+    "classes": ("task", {"config": {"num_classes": 10**9}}, ["num_classes", "1 to 1000000", "1000000000"]),
+    "another suffix": ("tokenizer", {"config": {"suffix_indicator": "@@"}}, ["suffix_indicator", "@@", "##"]),
+    "only accents": ("tokenizer", {"config": {"lowercase": False}}, ["--allow_unmatched=do_lower_case"]),
+    "a text for casing": ("tokenizer", {"config": {"lowercase": "false"}}, ["true or false", "'false'"]),
+    "one label": ("metadata", {"kbert_labels": ["red"]}, ["kbert_labels should list 3 names", "['red']"]),
+    "a label twice": ("metadata", {"kbert_labels": ["a", "b", "a"]}, ["kbert_labels repeats ['a']"]),
+}
+
+
+def require_refusal(folder, out, facts):
+    started = time.thread_time()
+    with pytest.raises(ValueError) as failure:
+        convert_checkpoint(folder, out, "kbert")
+    message = str(failure.value)
+    assert all(fact in message for fact in facts) and "\n" not in message, message
+    assert time.thread_time() - started < 10 and not out.exists()
+    assert "antigravity" not in sys.modules
+
+
+@pytest.mark.parametrize("case", WRONG_SETTINGS)
+def test_wrong_settings_are_refused_in_one_sentence(preset, tmp_path, case):
+    folder = preset("BertTextClassifier")
+    name, changes, facts = WRONG_SETTINGS[case]
+    path = folder / f"{name}.json"
+    values = json.loads(path.read_text())
+    inner = values.get("config", {}) | changes.get("config", {})
+    path.write_text(json.dumps(values | changes | {"config": inner}))
+    require_refusal(folder, tmp_path / "run", [str(folder), *facts])
+
+
+# ------------------------------------------- files that are damaged, reach elsewhere, or grow
+
+
 def no_weights(folder):
     (folder / "model.weights.h5").unlink()
 
@@ -344,62 +364,17 @@ def cut_weights(folder):
     (folder / "model.weights.h5").write_bytes(content[: len(content) // 2])
 
 
-def another_shape(folder):
-    for file in ("config.json", "task.json"):
-        text = (folder / file).read_text()
-        (folder / file).write_text(text.replace('"intermediate_dim": 12', '"intermediate_dim": 14'))
+def sized(size):
+    def change(folder):
+        for file in ("config.json", "task.json"):
+            text = (folder / file).read_text()
+            (folder / file).write_text(text.replace('"intermediate_dim": 12', f'"intermediate_dim": {size}'))
 
-
-def one_array_more(folder):
-    with h5py.File(folder / "model.weights.h5", "a") as file:
-        file["layers/adapter/vars/0"] = np.zeros(3, np.float32)
-
-
-def another_backbone(folder):
-    edit(folder / "config.json", lambda values: values.update(registered_name="keras_hub>GemmaBackbone"))
-
-
-def a_class_of_somebody(folder):
-    edit(
-        folder / "task.json", lambda values: values.update(registered_name="mine>Task", module="antigravity")
-    )
-
-
-def another_task(folder):
-    edit(folder / "task.json", lambda values: values.update(registered_name="keras_hub>BertTextToImage"))
-
-
-def two_backbones(folder):
-    edit(folder / "config.json", lambda values: values["config"].update(num_layers=3))
-
-
-def quantized(folder):
-    dtype = {"class_name": "DTypePolicyMap", "config": {}}
-    edit(folder / "config.json", lambda values: values["config"].update(dtype=dtype))
-
-
-def a_new_argument(folder):
-    edit(folder / "config.json", lambda values: values["config"].update(rotary=True))
-
-
-def too_long(folder):
-    edit(folder / "preprocessor.json", lambda values: values["config"].update(sequence_length=17))
-
-
-def a_sigmoid(folder):
-    edit(folder / "task.json", lambda values: values["config"].update(activation="sigmoid"))
+    return change
 
 
 def no_tokenizer(folder):
     (folder / "tokenizer.json").unlink()
-
-
-def another_suffix(folder):
-    edit(folder / "tokenizer.json", lambda values: values["config"].update(suffix_indicator="@@"))
-
-
-def only_accents(folder):
-    edit(folder / "tokenizer.json", lambda values: values["config"].update(lowercase=False))
 
 
 def fewer_pieces(folder):
@@ -407,151 +382,88 @@ def fewer_pieces(folder):
     path.write_text("\n".join(TOKENS[:11]) + "\n")
 
 
-@pytest.mark.parametrize(
-    ("damage", "sentence"),
-    [
-        (no_weights, "holds no model.weights.h5; use the complete preset"),
-        (cut_weights, "model.weights.h5 is broken or not of the model that .* describes"),
-        (another_shape, "model.weights.h5 is broken or not of the model that .* describes"),
-        (
-            one_array_more,
-            "holds 40 arrays, but the model has 39 variables .*ed=model.weights.h5",
-        ),
-        (another_backbone, "is of class GemmaBackbone, which kbert has no model for; it reads BertBackbone"),
-        (
-            a_class_of_somebody,
-            "task.json holds 'mine>Task'; expected a preset of KerasHub's own",
-        ),
-        (
-            another_task,
-            "is of class BertTextToImage, which kbert has no model for; it reads BertTextCl",
-        ),
-        (two_backbones, "task.json has another backbone than config.json; use the files of one preset"),
-        (quantized, r"the weights are quantized \(DTypePolicyMap\); take float weights"),
-        (
-            a_new_argument,
-            "has the key 'rotary', which kbert does not know; expected the arguments",
-        ),
-        (too_long, "sequence_length=17 is more than the 16 positions .*--allow_unmatched=sequence_length"),
-        (a_sigmoid, "the classifier's activation is 'sigmoid'; to go on .*--allow_unmatched=activation"),
-        (
-            no_tokenizer,
-            r"has no tokenizer \(tokenizer.json and .*\); save it beside the model",
-        ),
-        (another_suffix, "suffix_indicator is '@@', not '##'"),
-        (only_accents, "--allow_unmatched=do_lower_case"),
-        (fewer_pieces, "has 11 pieces, but the config's vocab_size is 21"),
-    ],
-)
-def test_a_wrong_preset_is_refused_in_one_sentence(preset, tmp_path, damage, sentence):
-    folder = preset("BertTextClassifier")
-    damage(folder)
-    with pytest.raises(ValueError, match=sentence) as failure:
-        convert_checkpoint(folder, tmp_path / "run", "kbert")
-    assert "\n" not in str(failure.value) and not (tmp_path / "run").exists()
-    assert "antigravity" not in sys.modules
-
-
-# ----------------------------------------------------------- files that reach elsewhere, or grow
-
-
-def link_elsewhere(folder):
-    outside = folder.parent / "outside.h5"
-    with h5py.File(outside, "w") as file:
-        file["secret"] = np.ones(8, np.float32)
-    with h5py.File(folder / "model.weights.h5", "a") as file:
-        group, name = places_of_bias(file)
-        del group[name]
-        group[name] = h5py.ExternalLink(str(outside), "/secret")
-
-
-def array_elsewhere(folder):
-    outside = folder.parent / "secret.bin"
-    outside.write_bytes(b"secret, " * 4)
-    with h5py.File(folder / "model.weights.h5", "a") as file:
-        group, name = places_of_bias(file)
-        del group[name]
-        group.create_dataset(name, (8,), np.float32, external=[(str(outside), 0, 32)])
-
-
-def packed_array(folder):
-    with h5py.File(folder / "model.weights.h5", "a") as file:
-        group, name = places_of_bias(file)
-        del group[name]
-        group.create_dataset(name, data=np.zeros(10**7, np.float32), compression="gzip", shuffle=True)
-
-
-def array_never_written(folder):
-    with h5py.File(folder / "model.weights.h5", "a") as file:
-        group, name = places_of_bias(file)
-        del group[name]
-        group.create_dataset(name, (10**12,), np.float32, chunks=(1000,))
-
-
-def circle_of_groups(folder):
-    with h5py.File(folder / "model.weights.h5", "a") as file:
-        file["again"] = file["/"]
-
-
-def places_of_bias(file):
-    """The group and the name of an array of 8 numbers."""
-    found = []
-    file.visititems(lambda name, place: found.append(place) if getattr(place, "shape", 0) == (8,) else None)
-    return found[0].parent, found[0].name.rsplit("/", 1)[-1]
-
-
-def enormous(folder):
-    for file in ("config.json", "task.json"):
-        text = (folder / file).read_text()
-        (folder / file).write_text(text.replace('"intermediate_dim": 12', '"intermediate_dim": 262144'))
-
-
 def deep(folder):
     (folder / "task.json").write_text('{"config": ' + "[" * 100_000 + "]" * 100_000 + "}")
 
 
-def one_nan(folder):
-    with h5py.File(folder / "model.weights.h5", "a") as file:
-        group, name = places_of_bias(file)
-        group[name][3] = np.nan
+def in_weights(change):
+    """A damage of the file of weights: `change` gets it, and the group and name of an array of 8 numbers."""
+
+    def damage(folder):
+        with h5py.File(folder / "model.weights.h5", "a") as file:
+            found = []
+            file.visititems(
+                lambda _, place: found.append(place) if getattr(place, "shape", 0) == (8,) else None
+            )
+            change(file, found[0].parent, found[0].name.rsplit("/", 1)[-1], folder.parent)
+
+    return damage
 
 
-def text_for_casing(folder):
-    edit(folder / "tokenizer.json", lambda values: values["config"].update(lowercase="false"))
+def one_array_more(file, *_):
+    file["layers/adapter/vars/0"] = np.zeros(3, np.float32)
 
 
-def list_for_class(folder):
-    edit(folder / "task.json", lambda values: values.update(registered_name=["BertTextClassifier"]))
+def link_elsewhere(_, group, name, outside):
+    with h5py.File(outside / "outside.h5", "w") as file:
+        file["secret"] = np.ones(8, np.float32)
+    del group[name]
+    group[name] = h5py.ExternalLink(str(outside / "outside.h5"), "/secret")
 
 
-def millions_of_classes(folder):
-    edit(folder / "task.json", lambda values: values["config"].update(num_classes=10**9))
+def array_elsewhere(_, group, name, outside):
+    (outside / "secret.bin").write_bytes(b"secret, " * 4)
+    del group[name]
+    group.create_dataset(name, (8,), np.float32, external=[(str(outside / "secret.bin"), 0, 32)])
+
+
+def packed_array(_, group, name, outside):
+    del group[name]
+    group.create_dataset(name, data=np.zeros(10**7, np.float32), compression="gzip", shuffle=True)
+
+
+def array_never_written(_, group, name, outside):
+    del group[name]
+    group.create_dataset(name, (10**12,), np.float32, chunks=(1000,))
+
+
+def one_nan(_, group, name, outside):
+    group[name][3] = np.nan
 
 
 @pytest.mark.parametrize(
-    ("damage", "sentence"),
+    ("damage", "facts"),
     [
-        (link_elsewhere, r"model.weights.h5 is broken or .* \(it holds a link to another place"),
-        (array_elsewhere, r"model.weights.h5 is broken or .* \(its array .* is stored in another file"),
-        (packed_array, r"model.weights.h5 is broken or .* \(its array .* is compressed or was never"),
-        (array_never_written, r"model.weights.h5 is broken or .* \(its array .* is compressed or was"),
-        (circle_of_groups, r"model.weights.h5 is broken or .* \(its group .* appears in several places"),
-        (enormous, r"model.weights.h5 is broken or .* \(\d+ numbers, but its config makes \d+"),
-        (deep, "task.json is nested too deeply to be read"),
-        (one_nan, r" is nan at \(3,\); every weight must be a finite float32 number"),
-        (text_for_casing, "tokenizer.json: lowercase should be true or false, received 'false'"),
-        (list_for_class, r"task.json: registered_name should be a text, received \['BertTextClassifier'\]"),
-        (millions_of_classes, "num_classes should be a number from 1 to 1000000, received 1000000000"),
+        (no_weights, ["model.weights.h5", "missing", "use the files of one preset"]),
+        (cut_weights, ["model.weights.h5", "truncated file"]),
+        (sized(14), ["model.weights.h5", "39 arrays of 1464 numbers", "39 of 1532"]),
+        (sized(262144), ["model.weights.h5", "39 arrays of 1464 numbers"]),
+        (no_tokenizer, ["has no tokenizer (tokenizer.json and", "save it beside the model"]),
+        (fewer_pieces, ["has 11 pieces, but the config's vocab_size is 21"]),
+        (deep, ["task.json is nested too deeply to be read"]),
+        (in_weights(one_array_more), ["model.weights.h5", "40 arrays", "makes 39"]),
+        (in_weights(link_elsewhere), ["model.weights.h5", "a link to another place"]),
+        (in_weights(array_elsewhere), ["model.weights.h5", "is stored in another file"]),
+        (in_weights(packed_array), ["model.weights.h5", "is compressed or was never written"]),
+        (in_weights(array_never_written), ["model.weights.h5", "is compressed or was never written"]),
+        (in_weights(one_nan), [" is nan at (3,)", "every weight must be a finite float32 number"]),
     ],
 )
-def test_hostile_presets_are_refused_before_any_work(preset, tmp_path, damage, sentence):
+def test_damaged_and_hostile_files_are_refused_before_any_work(preset, tmp_path, damage, facts):
     folder = preset("BertTextClassifier")
     damage(folder)
-    started = time.thread_time()
-    with pytest.raises(ValueError, match=sentence) as failure:
-        convert_checkpoint(folder, tmp_path / "run", "kbert")
-    assert time.thread_time() - started < 10
-    assert "\n" not in str(failure.value) and not (tmp_path / "run").exists()
+    require_refusal(folder, tmp_path / "run", facts)
+
+
+def test_what_changes_no_number_is_read(preset, saved):
+    """Groups in a circle, and a preprocessor that is longer than the positions."""
+    folder = preset("BertTextClassifier")
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+        file["again"] = file["/"]
+    edit(folder / "preprocessor.json", lambda values: values["config"].update(sequence_length=17))
+    checkpoint = read_checkpoint(folder)
+    assert numbers(checkpoint) == numbers(read_checkpoint(saved["BertTextClassifier"][1]))
+    assert checkpoint.max_seq_length == 16
 
 
 def test_a_full_disk_is_one_sentence(preset, tmp_path, monkeypatch):
@@ -587,20 +499,8 @@ for size in (100, 3000, 20_000, 100_000, 300_000):
     assert result.stderr.count("File too large") == 5 and not list(tmp_path.iterdir())
 
 
-def test_a_full_disk_is_told_where_no_room_can_be_reserved(preset, tmp_path, monkeypatch):
-    folder = preset("BertBackbone")
-    monkeypatch.delattr("os.posix_fallocate")  # as on macOS
-    usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr("shutil.disk_usage", lambda path: usage._replace(free=1000))
-    with pytest.raises(OSError, match="out could not be written: No space left on device"):
-        convert_checkpoint(folder, tmp_path / "out", "keras_hub")
-    monkeypatch.setattr("shutil.disk_usage", lambda path: usage._replace(free=10**9))
-    convert_checkpoint(folder, tmp_path / "out", "keras_hub")
-
-
-@pytest.mark.long
 def test_presets_damaged_at_random_end_in_a_sentence_or_load_finite(saved, tmp_path):
-    refused, cases = 0, 60
+    refused, cases = 0, 40
     for case in range(cases):
         rng, copy = random.Random(case), tmp_path / str(case)
         shutil.copytree(saved["BertTextClassifier"][1], copy)
@@ -618,26 +518,6 @@ def test_presets_damaged_at_random_end_in_a_sentence_or_load_finite(saved, tmp_p
         except Exception as error:
             raise AssertionError(f"case {case}, {file.name}: {error!r}") from error
     assert cases // 4 < refused < cases
-
-
-def test_a_failure_half_way_leaves_nothing(tmp_path):
-    checkpoint = read_checkpoint(STORED / "BertModel")
-
-    def broken():
-        raise ValueError("the disk is gone")
-
-    name, tensor = list(checkpoint.tensors.items())[-1]
-    checkpoint.tensors[name] = type(tensor)(tensor.shape, tensor.dtype, broken)
-    with pytest.raises(ValueError, match="the disk is gone"):
-        write_checkpoint(checkpoint, tmp_path / "new" / "out", "keras_hub", OTHER_SETTINGS)
-    assert not list(tmp_path.iterdir())
-
-
-def test_an_accent_keeping_tokenizer_is_told(keras_hub, tmp_path):
-    build(keras_hub, "BertBackbone").save_to_preset(str(tmp_path / "preset"))
-    tokenizer(keras_hub, strip_accents=False).save_to_preset(str(tmp_path / "preset"))
-    notes = read_checkpoint(tmp_path / "preset").report.notes
-    assert any(note.startswith("KerasHub's tokenizer keeps accents here") for note in notes)
 
 
 # ----------------------------------------------------------------------------------- preset names
@@ -668,12 +548,6 @@ def test_a_name_that_cannot_be_had(keras_hub, monkeypatch):
     )
     with pytest.raises(ValueError, match=sentence):
         read_checkpoint("keras_hub://bert_base_en")
-
-
-def test_without_the_package_the_sentence_says_how_to_install_it(saved, monkeypatch):
-    monkeypatch.setitem(sys.modules, "keras_hub", None)
-    with pytest.raises(ValueError, match="need the package keras-hub .*: pip install keras-nlp==0.32.0"):
-        presets.read_keras_hub(saved["BertBackbone"][1])
 
 
 @pytest.mark.long

@@ -55,6 +55,12 @@ def test_the_arithmetic_is_that_of_the_models_own_matrices():
     assert training_flops(config, work) == 6 * (40 * per_token + 12 * per_prediction + attention)
 
 
+def test_what_follows_narrow_tables_works_on_each_token():
+    work = StepWork.of_batch(4, 10)
+    plain, narrow = (tiny_encoder_config(embedding_size=size) for size in (None, 6))
+    assert training_flops(narrow, work) - training_flops(plain, work) == 6 * 40 * 6 * narrow.hidden_size
+
+
 # (layers, width, batch, length, predictions, settings) -> measured MB, see docs/watching.md
 MEASURED = [
     ((2, 128, 32, 128, 20, {}), 572),

@@ -1,0 +1,118 @@
+"""The classes of transformers that kbert reads and writes, by families: BERT, DistilBERT, ELECTRA."""
+
+from typing import NamedTuple
+
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.conversion.names import DISTILBERT, ELECTRA, HUGGING_FACE, NameRow
+from kbert.checkpoints.model_variables import parts_of
+from kbert.files.json_values import shown_name
+from kbert.heads.parts import POOLER, Part
+from kbert.tasks import TASKS
+
+BARE_ENCODER = "BertModel"
+# Its masked-LM head is as wide as the tables. In ELECTRA it only makes what the discriminator learns from.
+_GENERATOR = "ElectraForMaskedLM"
+
+
+class Family(NamedTuple):
+    """Classes with one encoder.
+
+    Args:
+      name: what the names of its classes begin with.
+      heads: what they end with -> the end of BERT's class for the same task.
+      table: the names of the variables.
+      pooler_hidden_act: the activation of the layer that a classifier reads.
+    """
+
+    name: str
+    heads: dict[str, str]
+    table: dict[str, tuple[NameRow, ...]]
+    pooler_hidden_act: str
+
+    @property
+    def classes(self) -> dict[str, str]:
+        """The names of its classes -> the class of BERT for the same task."""
+        return {f"{self.name}{end}": f"Bert{bert}" for end, bert in self.heads.items()}
+
+
+def _same(*ends):
+    return {end: end for end in ends}
+
+
+_BOTH = ("Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
+# By the model_type of config.json. The classes of BERT are those that tasks name.
+FAMILIES = {
+    "bert": Family("Bert", {}, HUGGING_FACE, "tanh"),
+    "distilbert": Family("DistilBert", _same(*_BOTH, "ForMaskedLM", "ForMultipleChoice"), DISTILBERT, "relu"),
+    "electra": Family("Electra", _same(*_BOTH) | {"ForPreTraining": "Model"}, ELECTRA, "gelu_erf"),
+}
+
+
+def architectures() -> list[str]:
+    """The classes of transformers that kbert reads; each task names its own."""
+    own = dict.fromkeys(TASKS[name].architecture for name in TASKS if TASKS[name].architecture)
+    others = [name for family in FAMILIES.values() for name in family.classes]
+    return [BARE_ENCODER, *(name for name in own if name != BARE_ENCODER), *others]
+
+
+def require_readable(name: str, path):
+    """Raises ValueError for a class of transformers that kbert does not read."""
+    if name == _GENERATOR:
+        raise ValueError(
+            f"{path} is {_GENERATOR}, a generator of ELECTRA, whose masked-LM head kbert does not have; the "
+            "discriminator is the encoder that ELECTRA is trained for: give that one, such as "
+            "google/electra-small-discriminator."
+        )
+    if name not in architectures():
+        raise ValueError(
+            f"{path} is of class {shown_name(name)}, which kbert has no model for; it reads "
+            f"{', '.join(architectures())}."
+        )
+
+
+def model_type_of(architecture: str | None) -> str:
+    """The key of a class's family in FAMILIES; "bert" for None."""
+    return next((key for key, family in FAMILIES.items() if architecture in family.classes), "bert")
+
+
+def task_of_architecture(name: str, problem_type: str | None = None) -> str:
+    """kbert's task for a class of transformers; `problem_type` says what the class's logits mean."""
+    name = FAMILIES[model_type_of(name)].classes.get(name, name)
+    return TASKS.of_architecture(name, problem_type) or TASKS.of_architecture(name) or ""
+
+
+def has_own_pooler(name: str) -> bool:
+    """Whether a class has what stands for a pooler; a bare DistilBERT or ELECTRA has nothing."""
+    return FAMILIES[model_type_of(name)].classes.get(name) != BARE_ENCODER
+
+
+def stored_parts(name: str, parts: dict[str, Part]) -> dict[str, Part]:
+    """Those of a model's parts that a class has variables for."""
+    return {key: part for key, part in parts.items() if key != POOLER.name or has_own_pooler(name)}
+
+
+def written_model_type(checkpoint: BertCheckpoint) -> str:
+    """The family that a checkpoint is written as: the one whose settings it has.
+
+    Without a pooler DistilBERT is a BERT without segments, and is written as BERT.
+    """
+    encoder = checkpoint.encoder
+    if encoder.embedding_size is not None or encoder.pooler_hidden_act == "gelu_erf":
+        return "electra"
+    return "distilbert" if encoder.pooler_hidden_act == "relu" and POOLER.name in checkpoint.parts else "bert"
+
+
+def architecture_of(checkpoint: BertCheckpoint) -> str:
+    """The class of transformers for a checkpoint. Raises ValueError if there is none for its task."""
+    name = TASKS[checkpoint.task].architecture
+    if name is None or checkpoint.parts.keys() != parts_of(checkpoint.task, checkpoint.labels).keys():
+        parts = ", ".join(checkpoint.parts)
+        raise ValueError(f"Hugging Face has no class for kbert's task {checkpoint.task!r} with {parts}.")
+    family = FAMILIES[written_model_type(checkpoint)]
+    found = [own for own, bert in family.classes.items() if bert == name]
+    if family.heads and not found:
+        raise ValueError(
+            f"{checkpoint.source} has an encoder as {family.name}'s, and kbert has no class of it for the "
+            f"task {checkpoint.task!r}; keep it as a run (--format=kbert)."
+        )
+    return found[0] if found else name

@@ -1,0 +1,69 @@
+"""Models that kbert does not read: what kbert lacks for each, or how it becomes one that is read."""
+
+from pathlib import Path
+
+# Files in a folder -> (what they are, the way on). `{path}` is the folder.
+_OTHERS = (
+    (
+        "saved_model/1/saved_model.pb",
+        "a SavedModel of transformers, which is for serving",
+        "give the folder with the tf_model.h5 that save_pretrained wrote beside it",
+    ),
+    (
+        "flax_model.msgpack",
+        "weights of Flax",
+        "in Python with transformers 4 and Flax: model = AutoModel.from_pretrained({path!r}, from_flax=True) "
+        "with the class of its head, and model.save_pretrained({path!r})",
+    ),
+    (
+        "*.onnx",
+        "an ONNX graph, without a model to train",
+        "give the folder that it was exported from",
+    ),
+    (
+        "*.h5",
+        "weights that Keras saved",
+        "put config.json and vocab.txt of the model beside the file, and call it tf_model.h5",
+    ),
+    (
+        "model.ckpt.index",
+        "a TF1 checkpoint",
+        "put its bert_config.json beside it",
+    ),
+)
+
+# model_type of transformers -> what kbert lacks. The families are those that people ask for.
+_POSITIONS = "positions that begin after the padding's"
+_LACKING = {
+    "albert": "layers that share their weights",
+    "camembert": f"SentencePiece's tokenizer and {_POSITIONS}",
+    "deberta": "attention that reads distances apart from content",
+    "deberta-v2": "attention that reads distances apart from content",
+    "gte": "rotary positions and gated layers",
+    "mobilebert": "its bottleneck layers",
+    "modernbert": "rotary positions, gated layers and its byte-level tokenizer",
+    "mpnet": "relative positions and its numbering of the special tokens",
+    "nomic_bert": "rotary positions and gated layers",
+    "roberta": f"its byte-level tokenizer and {_POSITIONS}",
+    "xlm-roberta": f"SentencePiece's tokenizer and {_POSITIONS}",
+    "xlnet": "attention in two streams",
+}
+
+
+def lacking(model_type: str) -> str:
+    """What kbert lacks for a `model_type` of transformers, as the rest of a sentence; empty if not known."""
+    return f"; kbert lacks {_LACKING[model_type]}" if model_type in _LACKING else ""
+
+
+def other_model(path: Path) -> str:
+    """What a folder or file is that no reader takes, and how to go on; empty if it is nothing known.
+
+    Returns:
+      The end of a sentence, such as "model.onnx is an ONNX graph ...: give the folder ...".
+    """
+    folder = path.parent if path.is_file() else path
+    for pattern, what, way in _OTHERS:
+        files = [path] if path.is_file() and path.match(pattern) else sorted(folder.glob(pattern))
+        if files and (path.is_dir() or files == [path]):
+            return f"{files[0].relative_to(folder)} is {what}: {way.format(path=str(folder))}"
+    return ""

@@ -1,0 +1,233 @@
+"""DistilBERT's and ELECTRA's classes: equal numbers, their own names again, and what they do not have."""
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.files.stored_tensor import stored_array
+from tests.kbert import reference_bert
+from tests.kbert.checkpoints import foreign_files
+from tests.kbert.checkpoints.answers import answers, largest_difference
+from tests.kbert.checkpoints.random_checkpoint import (
+    DISTILBERT,
+    ELECTRA,
+    SEGMENTS,
+    numbers,
+    random_checkpoint,
+)
+from tests.kbert.checkpoints.test_tensorflow_files import expected_of
+
+GOLDEN = Path(__file__).resolve().parents[5] / "shared" / "data" / "golden" / "encoders"
+CLASSES = (
+    "DistilBertForMultipleChoice",
+    "DistilBertForSequenceClassification",
+    "ElectraForPreTraining",
+    "ElectraForQuestionAnswering",
+    "ElectraForSequenceClassification",
+    "ElectraForTokenClassification",
+    "ElectraModel",
+)
+
+
+def golden(name):
+    if not (GOLDEN / name).is_dir():
+        pytest.skip(f"FIDELITY NOT CHECKED: {GOLDEN / name} is not here (answers of another implementation)")
+    return GOLDEN / name
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_gives_the_numbers_of_transformers(name):
+    expected = expected_of(golden(name))
+    checkpoint, ours = answers(golden(name), expected)
+    if name == "ElectraForPreTraining":  # its encoder is read; what its head makes of it is computed here
+        tensors = load_file(golden(name) / "model.safetensors")
+        head = {key: it for key, it in tensors.items() if key.startswith("discriminator_predictions.")}
+        assert {key for key, _ in checkpoint.report.left_over} == head.keys() and len(head) == 4
+        states = ours["last_hidden_state"]
+        for layer, act in (("dense", reference_bert.gelu_erf), ("dense_prediction", lambda x: x)):
+            kernel, bias = (head[f"discriminator_predictions.{layer}.{end}"] for end in ("weight", "bias"))
+            states = act(states @ kernel.T + bias)
+        ours["logits"] = states[..., 0]
+    else:
+        assert not checkpoint.report.left_over
+    assert largest_difference(ours, expected) < 2e-5
+    assert (checkpoint.missing != ()) == (checkpoint.task == "encoder")  # no pooler
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_written_again_it_is_the_same_class_with_the_same_tensors(name, tmp_path):
+    read = read_checkpoint(golden(name))
+    write_checkpoint(read, tmp_path / "again", "hugging_face")
+    back = read_checkpoint(tmp_path / "again")
+    assert (back.encoder, back.task, back.labels) == (read.encoder, read.task, read.labels)
+    assert numbers(back) == numbers(read)
+    before, after = (load_file(folder / "model.safetensors") for folder in (golden(name), tmp_path / "again"))
+    theirs, ours = (json.loads((f / "config.json").read_text()) for f in (golden(name), tmp_path / "again"))
+    if name == "ElectraForPreTraining":  # without its head it is the bare class
+        body = {key: it for key, it in before.items() if key.startswith("electra.")}
+        before = {key.removeprefix("electra."): it for key, it in body.items()}
+        theirs["architectures"] = ["ElectraModel"]
+    assert before.keys() == after.keys()
+    assert all(np.array_equal(before[key], after[key]) for key in before)
+    kept = theirs.keys() & ours.keys()
+    assert {"model_type", "architectures", "vocab_size", "max_position_embeddings"} < kept and len(kept) > 12
+    assert {key: ours[key] for key in kept} == {key: theirs[key] for key in kept}
+
+
+@pytest.mark.parametrize("name", [name for name in CLASSES if "MultipleChoice" not in name])
+def test_without_a_named_class_the_tensors_tell_it(name, tmp_path):
+    folder = shutil.copytree(golden(name), tmp_path / "m", copy_function=shutil.copyfile)
+    config = json.loads((folder / "config.json").read_text())
+    del config["architectures"]
+    (folder / "config.json").write_text(json.dumps(config))
+    assert read_checkpoint(folder).task == read_checkpoint(golden(name)).task
+
+
+WRITTEN = (
+    ("sequence_classification", ELECTRA, "ElectraForSequenceClassification"),
+    ("sequence_classification", ELECTRA | {"embedding_size": None}, "ElectraForSequenceClassification"),
+    ("sequence_regression", ELECTRA, "ElectraForSequenceClassification"),
+    ("multi_label_classification", ELECTRA, "ElectraForSequenceClassification"),
+    ("token_classification", ELECTRA, "ElectraForTokenClassification"),
+    ("question_answering", ELECTRA, "ElectraForQuestionAnswering"),
+    ("sequence_classification", DISTILBERT, "DistilBertForSequenceClassification"),
+    ("multiple_choice", DISTILBERT, "DistilBertForMultipleChoice"),
+    ("token_classification", DISTILBERT, "BertForTokenClassification"),  # a BERT but for the pooler
+)
+
+
+@pytest.mark.parametrize(("task", "settings", "architecture"), WRITTEN, ids=str)
+def test_a_model_of_kbert_is_written_as_its_class_and_comes_back(task, settings, architecture, tmp_path):
+    labels = {"question_answering": (), "multiple_choice": (), "sequence_regression": ("LABEL_0",)}
+    model = random_checkpoint(task, labels.get(task, ("a", "b", "c")), **settings)
+    report = write_checkpoint(model, tmp_path / "m", "hugging_face")
+    assert json.loads((tmp_path / "m" / "config.json").read_text())["architectures"] == [architecture]
+    assert {name for name, _ in report.left_over} <= {SEGMENTS} and not report.not_in_file
+    back = read_checkpoint(tmp_path / "m")
+    assert (back.encoder, back.task, back.labels) == (model.encoder, task, model.labels)
+    assert numbers(back) == numbers(model)
+
+
+def test_a_bare_class_leaves_the_pooler_out(tmp_path):
+    for settings, architecture in ((ELECTRA, "ElectraModel"), (DISTILBERT, "DistilBertModel")):
+        model = random_checkpoint("encoder", **settings)
+        report = write_checkpoint(model, tmp_path / architecture, "hugging_face")
+        gone = {"pooler/dense/bias", "pooler/dense/kernel"}
+        if settings is DISTILBERT:
+            gone.add(SEGMENTS)
+        assert dict(report.left_over) == dict.fromkeys(gone, f"{architecture} has no such variable")
+        back = numbers(read_checkpoint(tmp_path / architecture))
+        assert back == {name: it for name, it in numbers(model).items() if not name.startswith("pooler/")}
+
+
+REFUSED = {
+    "no class for choices": ("multiple_choice", ELECTRA, "hugging_face", "", "no class of it for the"),
+    "another pooler": (
+        "sequence_classification",
+        {"embedding_size": 4, "pooler_hidden_act": "relu"},
+        "hugging_face",
+        "pooler_hidden_act",
+        "activation is relu, but ElectraForSequenceClassification uses gelu_erf",
+    ),
+    "a pooler of nobody": (
+        "sequence_classification",
+        {"pooler_hidden_act": "linear"},
+        "hugging_face",
+        "pooler_hidden_act",
+        "activation is linear, but BertForSequenceClassification uses tanh",
+    ),
+    "epsilon": (
+        "sequence_classification",
+        DISTILBERT | {"layer_norm_eps": 1e-5},
+        "hugging_face",
+        "layer_norm_eps",
+        "layer_norm_eps=1e-05, but DistilBERT always takes 1e-12",
+    ),
+    "TF1, tables": (
+        "question_answering",
+        {"embedding_size": 4},
+        "google",
+        "",
+        "embedding_size=4 should equal",
+    ),
+    "TF1, pooler": (
+        "sequence_classification",
+        {"pooler_hidden_act": "relu"},
+        "google",
+        "pooler_hidden_act",
+        "activation is relu, but the original's code uses tanh",
+    ),
+    "KerasHub, tables": ("encoder", {"embedding_size": 4}, "keras_hub", "", "embedding_size=4 should equal"),
+    "KerasHub, pooler": (
+        "encoder",
+        {"pooler_hidden_act": "gelu_erf"},
+        "keras_hub",
+        "pooler_hidden_act",
+        "activation is gelu_erf, but KerasHub's BertBackbone uses tanh",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_a_format_cannot_express_is_one_sentence(case, tmp_path):
+    task, settings, format, allowed_by, sentence = REFUSED[case]
+    model = random_checkpoint(task, ("a", "b") if task == "sequence_classification" else (), **settings)
+    with pytest.raises(ValueError, match=sentence) as error:
+        write_checkpoint(model, tmp_path / "m", format)
+    assert not (tmp_path / "m").exists()
+    assert str(error.value).endswith(f"--allow_unmatched={allowed_by}.") == bool(allowed_by)
+    if allowed_by and format != "keras_hub":  # whose import takes long
+        assert "(allowed by" in str(write_checkpoint(model, tmp_path / "m", format, [allowed_by]))
+
+
+def test_trained_segments_are_no_distilbert(tmp_path):
+    model = random_checkpoint("sequence_classification", ("a", "b"), **DISTILBERT)
+    trained = stored_array(np.ones_like(model.tensors[SEGMENTS].read()))
+    model = dataclasses.replace(model, tensors=model.tensors | {SEGMENTS: trained})
+    with pytest.raises(ValueError, match="no segments .*; a training with frozen.embeddings=true, or"):
+        write_checkpoint(model, tmp_path / "m", "hugging_face")
+    report = write_checkpoint(model, tmp_path / "m", "hugging_face", [SEGMENTS])
+    assert (SEGMENTS, "DistilBertForSequenceClassification has no such variable") in report.left_over
+
+
+def edited(folder, **values):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | values))
+    return folder
+
+
+@pytest.fixture
+def electra(tmp_path):
+    write_checkpoint(random_checkpoint("encoder", **ELECTRA), tmp_path / "electra", "hugging_face")
+    return tmp_path / "electra"
+
+
+def test_a_generator_is_refused_by_name(electra):
+    edited(electra, architectures=["ElectraForMaskedLM"])
+    with pytest.raises(ValueError, match="is ElectraForMaskedLM, a generator of ELECTRA.*discriminator"):
+        read_checkpoint(electra)
+    tensors = load_file(electra / "model.safetensors") | {"generator_lm_head.bias": np.ones(4, np.float32)}
+    foreign_files.write_safetensors(electra / "model.safetensors", tensors)
+    edited(electra, architectures=None)
+    with pytest.raises(ValueError, match="is ElectraForMaskedLM, a generator of ELECTRA"):
+        read_checkpoint(electra)
+
+
+def test_a_bert_has_no_projection(electra):
+    edited(electra, architectures=["BertModel"], model_type="bert")
+    with pytest.raises(ValueError, match="config.json: embedding_size=4 should equal hidden_size=8"):
+        read_checkpoint(electra)
+
+
+def test_a_missing_projection_is_named(electra):
+    tensors = load_file(electra / "model.safetensors")
+    del tensors["embeddings_project.bias"]
+    foreign_files.write_safetensors(electra / "model.safetensors", tensors)
+    with pytest.raises(ValueError, match="for 1 variables of ElectraModel: embeddings_project.bias"):
+        read_checkpoint(electra)

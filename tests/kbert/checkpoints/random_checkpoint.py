@@ -1,0 +1,36 @@
+"""Models of any task and settings, as data: no model is built and no file read."""
+
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.model_variables import fresh_value, model_shapes, parts_of
+from kbert.checkpoints.report import Report
+from kbert.config import EncoderConfig
+from kbert.files.stored_tensor import stored_array
+from kbert.tokenization.vocabulary import Vocabulary
+from tests.kbert.checkpoints import foreign_files
+
+SEGMENTS = "embeddings/token_type_embeddings"
+ELECTRA = {"embedding_size": 4, "pooler_hidden_act": "gelu_erf", "hidden_act": "gelu_erf"}
+DISTILBERT = {"pooler_hidden_act": "relu", "hidden_act": "gelu_erf"}
+
+
+def numbers(checkpoint):
+    return {name: tensor.read().tobytes() for name, tensor in checkpoint.tensors.items()}
+
+
+def random_checkpoint(task, labels=(), **settings):
+    """A model of any task and settings; its segment table is zero if it is a DistilBERT."""
+    encoder = EncoderConfig(**foreign_files.SHAPE | settings)
+    shapes = model_shapes(encoder, parts_of(task, labels).values())
+    weights = {name: fresh_value(name, shape, 0.3) for name, shape in shapes.items()}
+    if encoder.pooler_hidden_act == "relu":
+        weights["embeddings/token_type_embeddings"][:] = 0
+    return BertCheckpoint(
+        source="there",
+        encoder=encoder,
+        task=task,
+        labels=labels,
+        vocabulary=Vocabulary(foreign_files.TOKENS, do_lower_case=True),
+        tensors={name: stored_array(array) for name, array in weights.items()},
+        max_seq_length=16,
+        report=Report("kbert", "there"),
+    )

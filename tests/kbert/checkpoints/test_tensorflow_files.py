@@ -1,0 +1,385 @@
+"""Files of TensorFlow users: transformers' TF classes, Model Garden, TF Hub. Equal numbers, clear errors."""
+
+import json
+import shutil
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.checkpoints.conversion.names import MODEL_GARDEN, rows
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.checkpoints.model_garden import published_name
+from kbert.config import EncoderConfig
+from tests.kbert.checkpoints import foreign_files
+from tests.kbert.checkpoints.answers import answers, largest_difference
+from tests.kbert.checkpoints.random_checkpoint import numbers, random_checkpoint
+
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "golden" / "tensorflow"
+GOLDEN = (
+    *(
+        f"hf_tf/TF{name}"
+        for name in (
+            "BertForMaskedLM_h5",
+            "BertForMaskedLM_shards",
+            "BertForMultipleChoice_h5",
+            "BertForPreTraining_safetensors",
+            "BertForQuestionAnswering_h5",
+            "BertForSequenceClassification_h5",
+            "BertForSequenceClassification_safetensors",
+            "BertForTokenClassification_h5",
+            "BertModel_h5",
+            "DistilBertForSequenceClassification_h5",
+        )
+    ),
+    "model_garden/classifier",
+    "model_garden/encoder_encoder",
+    "model_garden/encoder_model",
+    "model_garden/pretrainer",
+    "tfhub/encoder",
+)
+# What the libraries call inputs and outputs -> what the stored answers of transformers are called.
+NAMES = {
+    "attention_mask": "input_mask",
+    "token_type_ids": "segment_ids",
+    "out_sequence_output": "last_hidden_state",
+    "out_pooled_output": "pooler_output",
+    "out_mlm_logits": "logits",
+}
+
+
+def expected_of(folder):
+    stored = dict(np.load(folder / "expected.npz"))
+    stored.setdefault("token_type_ids", np.zeros_like(stored["input_ids"]))
+    return {NAMES.get(name, name.removeprefix("out_")): value for name, value in stored.items()}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_files_give_the_numbers_of_the_library_that_wrote_them(name, tmp_path):
+    folder = SHARED / name
+    if not folder.is_dir():
+        pytest.skip(f"FIDELITY NOT CHECKED: {folder} is not here (answers of another implementation)")
+    expected = expected_of(folder)
+    if name == "model_garden/pretrainer":  # its head has no activation, which no file there says
+        folder = shutil.copytree(folder, tmp_path / "pretrainer", copy_function=shutil.copyfile)
+        config = json.loads((folder / "bert_config.json").read_text())
+        (folder / "bert_config.json").write_text(json.dumps(config | {"masked_lm_hidden_act": "linear"}))
+    checkpoint, ours = answers(folder, expected)
+    if (positions := expected.pop("masked_lm_positions", None)) is not None:
+        ours["logits"] = np.take_along_axis(ours["logits"], positions[..., None], axis=1)
+    assert largest_difference(ours, expected) < 2e-5
+    assert not checkpoint.missing
+
+
+# ------------------------------------------------------------------------------- files made by hand
+
+ENCODER = foreign_files.random_weights(("pooler",), seed=7)
+CLASSIFIER = foreign_files.random_weights(("pooler", "classification"), seed=5)
+MASKED_LM = foreign_files.random_weights(("masked_lm",), seed=6)
+
+
+def same_weights(checkpoint, weights):
+    assert checkpoint.tensors.keys() == weights.keys()
+    for name, value in weights.items():
+        np.testing.assert_array_equal(checkpoint.tensors[name].read(), value, err_msg=name)
+
+
+def without_weights(folder, architecture):
+    foreign_files.write_hugging_face(folder, {}, architecture)
+    (folder / "model.safetensors").unlink()
+    return folder
+
+
+@pytest.mark.parametrize("model", ["tf_bert_for_sequence_classification", "my_model_3"])
+def test_keras_weights_of_a_classifier(tmp_path, model):
+    folder = without_weights(tmp_path / "m", "BertForSequenceClassification")
+    foreign_files.write_keras_h5(folder / "tf_model.h5", foreign_files.tensorflow_names(CLASSIFIER), model)
+    checkpoint = read_checkpoint(folder)
+    same_weights(checkpoint, CLASSIFIER)
+    assert {how for _, _, how in checkpoint.report.taken} == {"as it is"}
+
+
+@pytest.mark.parametrize("difference", [0, 1])
+def test_a_table_that_a_head_stores_again_must_be_the_same(tmp_path, difference):
+    folder = without_weights(tmp_path / "m", "BertForMaskedLM")
+    tensors, table = foreign_files.tensorflow_names(MASKED_LM), "bert/embeddings/word_embeddings/weight:0"
+    foreign_files.write_keras_h5(folder / "tf_model.h5", tensors, "tf_bert_for_masked_lm")
+    with h5py.File(folder / "tf_model.h5", "a") as file:
+        file[f"mlm___cls/tf_bert_for_masked_lm/{table}"] = tensors[table] + np.float32(difference)
+    if difference:
+        with pytest.raises(ValueError, match="mlm___cls.*word_embeddings.* differs from bert/"):
+            read_checkpoint(folder)
+        return
+    checkpoint = read_checkpoint(folder)
+    same_weights(checkpoint, MASKED_LM)
+    assert len(checkpoint.report.left_over) == 1 and "equal to" in checkpoint.report.left_over[0][1]
+
+
+def test_shards_and_safetensors_in_tensorflows_names(tmp_path):
+    folder = without_weights(tmp_path / "m", "BertForSequenceClassification")
+    tensors = foreign_files.tensorflow_names(CLASSIFIER)
+    places = {name: f"tf_model-0000{1 + index % 2}-of-00002.h5" for index, name in enumerate(tensors)}
+    for file in set(places.values()):
+        part = {name: value for name, value in tensors.items() if places[name] == file}
+        foreign_files.write_keras_h5(folder / file, part)
+    index = {"weight_map": {f"tf_bert_1/{name}": file for name, file in places.items()}}
+    (folder / "tf_model.h5.index.json").write_text(json.dumps(index))
+    same_weights(read_checkpoint(folder), CLASSIFIER)
+
+    foreign_files.write_keras_h5(folder / "tf_model-00001-of-00002.h5", tensors)  # of another saving
+    with pytest.raises(ValueError, match="do not belong together"):
+        read_checkpoint(folder)
+
+    foreign_files.write_safetensors(folder / "model.safetensors", tensors, "tf")  # comes before HDF5
+    same_weights(read_checkpoint(folder), CLASSIFIER)
+
+
+@pytest.mark.parametrize(
+    ("names", "made_by"), [(foreign_files.tensorflow_names, "pt"), (foreign_files.hugging_face_names, "tf")]
+)
+def test_metadata_that_contradict_the_names_are_refused(tmp_path, names, made_by):
+    folder = without_weights(tmp_path / "m", "BertModel")
+    foreign_files.write_safetensors(folder / "model.safetensors", names(ENCODER), made_by)
+    with pytest.raises(ValueError, match=f"its metadata says format='{made_by}'"):
+        read_checkpoint(folder)
+
+
+def test_an_encoder_of_model_garden_with_and_without_a_config(tmp_path):
+    named = foreign_files.model_garden_names(ENCODER)
+    with_config = read_checkpoint(foreign_files.write_model_garden(tmp_path / "a", named))
+    without = read_checkpoint(foreign_files.write_model_garden(tmp_path / "b", named, bert_config=False))
+    counter = ("global_step/.ATTRIBUTES/VARIABLE_VALUE", "no weight of the model")
+    for checkpoint in (with_config, without):
+        same_weights(checkpoint, ENCODER)
+        assert checkpoint.task == "encoder" and counter in checkpoint.report.left_over
+    assert with_config.encoder == without.encoder
+
+
+def test_names_of_2019(tmp_path):
+    old = {}
+    for name, value in foreign_files.model_garden_names(ENCODER).items():
+        name = name.replace("transformer/", "encoder/").replace("/attention_output/", "_output/")
+        name = name.replace("embeddings/layer_norm", "embedding_postprocessor/layer_norm")
+        for kind, table in (("type", "type_embeddings"), ("position", "position_embedding")):
+            name = name.replace(f"{table}/embeddings", f"embedding_postprocessor/{kind}_embeddings")
+        old[f"bert_model/{name}"] = value
+    same_weights(read_checkpoint(foreign_files.write_model_garden(tmp_path / "m", old)), ENCODER)
+
+
+HEADS = {
+    "classifier": ("sequence_classification", "model/layer_with_weights-1/out_proj", "classification"),
+    "token classifier": ("token_classification", "model/layer_with_weights-1", "token_classification"),
+    "span labeler": ("question_answering", "model/span_labeling/layer_with_weights-0", "span"),
+    "pretrainer": ("pretraining", "model/classification_heads/0/out_proj", "next_sentence"),
+}
+
+
+@pytest.mark.parametrize(("task", "place", "part"), HEADS.values(), ids=HEADS)
+def test_heads_of_model_garden(tmp_path, task, place, part):
+    outputs = 2 if part in ("span", "next_sentence") else 3
+    weights = foreign_files.random_weights(("pooler", "masked_lm"), seed=8)
+    kernel, bias = np.full((8, outputs), 0.5, np.float32), np.arange(outputs, dtype=np.float32)
+    heads = {f"{place}/kernel": kernel, f"{place}/bias": bias}
+    if part == "next_sentence":
+        heads |= {
+            "model/masked_lm/dense/kernel": weights["masked_lm/transform/kernel"],
+            "model/masked_lm/dense/bias": weights["masked_lm/transform/bias"],
+            "model/masked_lm/layer_norm/gamma": weights["masked_lm/layer_norm/gamma"],
+            "model/masked_lm/layer_norm/beta": weights["masked_lm/layer_norm/beta"],
+            "model/masked_lm/output_bias.Sbias": weights["masked_lm/output_bias"],
+            # Its next-sentence head has a pooler of its own.
+            "model/classification_heads/0/dense/kernel": weights["pooler/dense/kernel"] + 1,
+            "model/classification_heads/0/dense/bias": weights["pooler/dense/bias"] + 1,
+        }
+    named = foreign_files.model_garden_names(weights)
+    checkpoint = read_checkpoint(foreign_files.write_model_garden(tmp_path / "m", named, heads))
+    assert checkpoint.task == task and not checkpoint.missing
+    np.testing.assert_array_equal(checkpoint.tensors[f"{part}/dense/kernel"].read(), kernel)
+    np.testing.assert_array_equal(checkpoint.tensors[f"{part}/dense/bias"].read(), bias)
+    if part == "next_sentence":
+        pooler = checkpoint.tensors["pooler/dense/kernel"].read()
+        np.testing.assert_array_equal(pooler, weights["pooler/dense/kernel"] + 1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name"),
+    [
+        ((30522, 768, 12, 12), "bert_en_uncased_L-12_H-768_A-12"),
+        ((28996, 1024, 24, 16), "bert_en_cased_L-24_H-1024_A-16"),
+        ((30522, 128, 2, 2), "bert_en_uncased_L-2_H-128_A-2"),
+        ((30522, 384, 6, 12), None),
+        ((30000, 768, 12, 12), None),
+    ],
+)
+def test_published_encoders_have_a_name(sizes, name):
+    keys = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads")
+    assert published_name(EncoderConfig(**dict(zip(keys, sizes, strict=True)))) == name
+
+
+@pytest.mark.parametrize("do_lower_case", [True, False])
+def test_an_encoder_of_tf_hub(tmp_path, do_lower_case):
+    named = foreign_files.model_garden_names(ENCODER)
+    tokens = [piece if do_lower_case else piece.title() for piece in foreign_files.TOKENS[5:]]
+    tokens = [*foreign_files.TOKENS[:5], *tokens]
+    checkpoint = read_checkpoint(foreign_files.write_tf_hub(tmp_path / "hub", named, do_lower_case, tokens))
+    same_weights(checkpoint, ENCODER)
+    assert checkpoint.vocabulary.do_lower_case == do_lower_case
+    assert checkpoint.encoder.num_attention_heads == 2 and checkpoint.report.format == "tf_hub"
+    write_checkpoint(checkpoint, tmp_path / "out", "hugging_face")
+    same_weights(read_checkpoint(tmp_path / "out"), ENCODER)
+
+
+# ---------------------------------------------------------------------------------------- refusals
+
+
+def h5(change):
+    """Makes a folder whose tf_model.h5 is changed by `change(path)`."""
+
+    def make(folder):
+        path = without_weights(folder, "BertModel") / "tf_model.h5"
+        foreign_files.write_keras_h5(path, foreign_files.tensorflow_names(ENCODER))
+        change(path)
+
+    return make
+
+
+def edited(edit):
+    """The same with `edit(pooler)`, the group of the pooler, whose bias is gone."""
+
+    def change(path):
+        with h5py.File(path, "a") as file:
+            pooler = file["bert/tf_bert_model/bert/pooler/dense"]
+            del pooler["bias:0"]
+            edit(pooler)
+
+    return h5(change)
+
+
+def in_another_file(pooler):
+    outside = Path(pooler.file.filename).parent / "outside.bin"
+    outside.write_bytes(b"\0" * 32)
+    pooler.create_dataset("bias:0", (8,), "float32", external=[(str(outside), 0, 32)])
+
+
+def compressed(pooler):
+    pooler.create_dataset("bias:0", data=np.zeros(8, np.float32), chunks=(8,), compression="gzip")
+
+
+def never_written(pooler):
+    pooler.create_dataset("bias:0", (1 << 40,), "float32", chunks=(1 << 20,))
+
+
+def linked(pooler):
+    pooler["bias:0"] = h5py.ExternalLink("/etc/passwd", "/x")
+
+
+def as_pytorch(path):
+    tensors = foreign_files.tensorflow_names(ENCODER)
+    turned = {name: value.T if "kernel" in name else value for name, value in tensors.items()}
+    foreign_files.write_keras_h5(path, turned)
+
+
+def half(path):
+    tensors = foreign_files.tensorflow_names(ENCODER)
+    foreign_files.write_keras_h5(path, dict(list(tensors.items())[:9]))
+
+
+def garden(named=None, **config):
+    if named is None:
+        named = foreign_files.model_garden_names(ENCODER)
+    return lambda folder: foreign_files.write_model_garden(folder, named, **config)
+
+
+def beside(name):
+    """A folder without weights that kbert knows, but with this file."""
+
+    def make(folder):
+        file = without_weights(folder, "BertModel") / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"x")
+
+    return make
+
+
+def two_assets(folder):
+    foreign_files.write_tf_hub(folder, foreign_files.model_garden_names(ENCODER))
+    (folder / "assets" / "more").write_text("x")
+
+
+SMALL = np.zeros((2, 2), np.float32)
+ALBERT = {"word_embeddings/embeddings": SMALL, "transformer/self_attention/query/kernel": SMALL}
+KERAS_CHECKPOINT = {
+    name.removesuffix(":0"): value for name, value in foreign_files.tensorflow_names(ENCODER).items()
+}
+WRONG = {
+    "no HDF5": (h5(lambda path: path.write_bytes(b"no")), "is not a whole HDF5 file"),
+    "cut short": (h5(lambda path: path.write_bytes(path.read_bytes()[:3000])), "is not a whole HDF5 file"),
+    "linked": (edited(linked), "holds a link to another place"),
+    "an array in another file": (edited(in_another_file), "is stored in another file"),
+    "compressed": (edited(compressed), "is compressed or was never written"),
+    "never written": (edited(never_written), "is compressed or was never written"),
+    "kernels as PyTorch's": (h5(as_pytorch), r"of shape \(12, 8\), not float of shape \(8, 12\)"),
+    "half the variables": (h5(half), "has no tensors for"),
+    "sizes": (garden(hidden_size=4), r"not float of shape \(21, 4\)"),
+    "attention heads": (garden(num_attention_heads=4), "num_attention_heads=4, but the checkpoint has 2"),
+    "embedding_size": (garden(embedding_size=4), r"not float of shape \(21, 4\)"),
+    "no encoder": (garden({"dense/kernel": SMALL}), "of no BERT encoder of Model Garden"),
+    "ALBERT": (garden(ALBERT), "of ALBERT, whose layers share their weights"),
+    "save_weights": (garden(KERAS_CHECKPOINT), "transformers' TensorFlow classes without its config; "),
+    "preprocessor": (
+        lambda folder: foreign_files.write_tf_hub(folder, {}),
+        "without weights, such as a preprocessor",
+    ),
+    "two assets": (two_assets, "has 2 files; expected the vocabulary"),
+    "Flax": (beside("flax_model.msgpack"), "is weights of Flax: .*from_flax=True"),
+    "ONNX": (beside("model.onnx"), "is an ONNX graph, without a model to train"),
+    "Keras's weights": (beside("weights.h5"), "is weights that Keras saved: .* call it tf_model.h5"),
+    "SavedModel of transformers": (beside("saved_model/1/saved_model.pb"), "is a SavedModel of transformers"),
+}
+
+
+@pytest.mark.parametrize(("make", "sentence"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_one_sentence(tmp_path, make, sentence):
+    make(tmp_path / "model")
+    with pytest.raises(ValueError, match=sentence) as error:
+        write_checkpoint(read_checkpoint(tmp_path / "model"), tmp_path / "out", "kbert")
+    assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
+
+
+def write_model_garden(folder, checkpoint, config=None, **heads):
+    """The objects of a BertEncoder, whose attention kernels have an axis for two heads."""
+    variables = []
+    for row in rows(MODEL_GARDEN, checkpoint.parts, checkpoint.encoder.num_hidden_layers):
+        if row.kbert not in checkpoint.tensors:
+            continue
+        value, axes = checkpoint.tensors[row.kbert].read(), (2, checkpoint.encoder.hidden_size // 2)
+        if row.outside.endswith("attention_output/kernel"):
+            value = value.reshape(*axes, -1)
+        elif any(f"/{name}/" in row.outside for name in ("query", "key", "value")):
+            value = value.reshape(*value.shape[:-1], *axes)
+        variables.append(tf.Variable(value, name=row.outside))
+    folder.mkdir()
+    tf.train.Checkpoint(encoder=variables, **heads).write(str(folder / "bert_model.ckpt"))
+    checkpoint.vocabulary.write(folder / "vocab.txt")
+    if config:
+        (folder / "bert_config.json").write_text(json.dumps(config))
+
+
+@pytest.mark.parametrize("with_config", [True, False])
+def test_narrow_tables_of_model_garden(tmp_path, with_config):
+    model = random_checkpoint("encoder", embedding_size=4)
+    settings = vars(model.encoder).items()
+    config = {key: value for key, value in settings if value is not None} if with_config else None
+    write_model_garden(tmp_path / "m", model, config)
+    read = read_checkpoint(tmp_path / "m")
+    assert read.encoder == model.encoder and numbers(read) == numbers(model)
+
+
+def test_a_masked_lm_on_narrow_tables_is_refused(tmp_path):
+    kernel = tf.Variable(np.ones((8, 4), np.float32))
+    head = tf.train.Checkpoint(dense=tf.train.Checkpoint(kernel=kernel))
+    write_model_garden(tmp_path / "m", random_checkpoint("encoder", embedding_size=4), masked_lm=head)
+    with pytest.raises(ValueError, match="embedding_size=4 is not hidden_size=8, but the masked-LM head"):
+        read_checkpoint(tmp_path / "m")

@@ -1,0 +1,164 @@
+"""The whole life of an ELECTRA and of a DistilBERT: trained, evaluated, exported, written as they are."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+import kbert
+from export.export_savedmodel import export_savedmodel
+from export.export_tflite import export_tflite
+from export.gate.session_check import load_session, run_loaded
+from kbert.checkpoints.conversion.resizing import with_positions, with_vocabulary
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.config import DistillationConfig, FrozenConfig, LoraConfig, OptimizerConfig
+from kbert.encoder import BertEncoder
+from kbert.experiments.evaluation import evaluate
+from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.pretraining import run_pretraining
+from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
+from kbert.tokenization.vocabulary import Vocabulary
+from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
+from tests.kbert.checkpoints.random_checkpoint import (
+    DISTILBERT,
+    ELECTRA,
+    SEGMENTS,
+    numbers,
+    random_checkpoint,
+)
+from tests.tfrecords_tools import small_corpus
+
+TEXTS = ["jump the a", "walks and jumped.", "an unknown word", "play " * 40]
+PROJECTION = "embeddings/projection/kernel"
+
+
+def start(folder, settings):
+    """A folder of transformers with an encoder of the corpus's vocabulary."""
+    shape = dataclasses.asdict(tiny_encoder_config()) | settings
+    model = random_checkpoint("encoder", **shape)
+    model = dataclasses.replace(model, vocabulary=small_corpus.vocabulary(), max_seq_length=32)
+    write_checkpoint(model, folder, "hugging_face")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def electra(tmp_path_factory):
+    return start(tmp_path_factory.mktemp("electra") / "start", ELECTRA)
+
+
+@pytest.fixture(scope="module")
+def run(electra, labelled_files, tmp_path_factory):
+    optimizer = OptimizerConfig(name="adamw", learning_rate=5e-3, layer_decay=0.8)
+    path = tmp_path_factory.mktemp("electra_run") / "run"
+    run_finetuning(
+        tiny_finetuning_config(optimizer=optimizer), path, *labelled_files, init_checkpoint=electra
+    )
+    return RunDirectory(path)
+
+
+def kernel_of(path, name=PROJECTION):
+    return read_checkpoint(path).tensors[name].read()
+
+
+def test_it_learns_and_is_evaluated_as_it_was_trained(run, electra, labelled_files):
+    encoder = json.loads((run.path / "config.json").read_text())["encoder"]
+    assert (encoder["embedding_size"], encoder["pooler_hidden_act"]) == (4, "gelu_erf")
+    losses = [line["loss"] for line in read_metrics(run.metrics_file) if line["split"] == "train"]
+    assert losses[-1] < losses[0] and np.any(kernel_of(run.path) != kernel_of(electra))
+    _, metrics = evaluate(run, labelled_files[1])
+    last = [line for line in read_metrics(run.metrics_file) if line["split"] == "eval"][-1]
+    assert metrics["loss"] == pytest.approx(last["loss"], abs=1e-5)
+
+
+def test_written_as_electra_it_answers_the_same(run, tmp_path):
+    write_checkpoint(read_checkpoint(run.path), tmp_path / "hf", "hugging_face")
+    config = json.loads((tmp_path / "hf" / "config.json").read_text())
+    assert config["architectures"] == ["ElectraForSequenceClassification"] and config["embedding_size"] == 4
+    assert numbers(read_checkpoint(tmp_path / "hf")) == numbers(read_checkpoint(run.path))
+    ours, theirs = kbert.load(run.path), kbert.load(tmp_path / "hf")
+    assert ours.predict(TEXTS) == theirs.predict(TEXTS)
+    np.testing.assert_array_equal(ours.embed(TEXTS), theirs.embed(TEXTS))
+
+
+@pytest.mark.slow
+def test_exports_answer_as_keras_does(run, tmp_path):
+    expected = np.array([answer["probabilities"]["loud"] for answer in kbert.load(run.path).predict(TEXTS)])
+    served = export_savedmodel(run, tmp_path / "served")
+    answer = run_loaded(load_session(served["path"]), "serving_default", {"text": np.array(TEXTS, object)})
+    np.testing.assert_allclose(answer["probabilities"][:, 1], expected, atol=1e-5)
+    kinds = {"float32": 1e-5, "dynamic_int8": 0.1}
+    reports = export_tflite(run, tmp_path / "litert", list(kinds), (8, 24))
+    for kind, limit in kinds.items():
+        assert reports[kind]["differences"]["probabilities"]["max"] <= limit
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "changes",
+    [{"frozen": FrozenConfig(layers=1, embeddings=True)}, {"lora": LoraConfig(rank=2)}],
+    ids=["frozen", "lora"],
+)
+def test_frozen_or_adapted_the_projection_stays(electra, labelled_files, tmp_path, changes):
+    config = tiny_finetuning_config(num_train_epochs=0.4, **changes)
+    run_finetuning(config, tmp_path / "run", *labelled_files, init_checkpoint=electra)
+    np.testing.assert_array_equal(kernel_of(tmp_path / "run"), kernel_of(electra))
+    top = "classification/dense/kernel"
+    assert np.any(kernel_of(tmp_path / "run", top) != 0)
+    write_checkpoint(read_checkpoint(tmp_path / "run"), tmp_path / "hf", "hugging_face")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [{}, {"init_layers": (1,)}], ids=["a BERT", "its own layer"])
+def test_it_teaches(run, labelled_files, tmp_path, changes):
+    settings = DistillationConfig(str(run.path), hidden_weight=1.0, **changes)
+    encoder = None if changes else tiny_encoder_config(num_hidden_layers=1, hidden_size=8)
+    config = tiny_finetuning_config(encoder=encoder, distillation=settings, num_train_epochs=0.4)
+    run_finetuning(config, tmp_path / "run", labelled_files[0])
+    student = RunDirectory(tmp_path / "run").config.encoder
+    assert (student.num_hidden_layers, student.embedding_size) == (1, 4 if changes else None)
+
+
+def test_tables_are_resized_in_their_own_width(run):
+    checkpoint = read_checkpoint(run.path)
+    fewer = Vocabulary(small_corpus.TOKENS[:-1], do_lower_case=True)
+    resized = with_vocabulary(with_positions(checkpoint, 40), fewer)
+    table = resized.tensors["embeddings/word_embeddings"].read()
+    np.testing.assert_array_equal(table, kernel_of(run.path, "embeddings/word_embeddings")[:-1])
+    assert resized.tensors["embeddings/position_embeddings"].shape == (40, 4)
+    assert {name: tensor.shape for name, tensor in resized.tensors.items()} == resized.shapes
+
+
+def test_a_masked_lm_is_refused(electra, records_dir, tmp_path):
+    sentence = "embedding_size=4 is not hidden_size=16, but the masked-LM head takes its output matrix"
+    with pytest.raises(ValueError, match=sentence):
+        tiny_pretraining_config(encoder=tiny_encoder_config(embedding_size=4))
+    with pytest.raises(ValueError, match=sentence):
+        kbert.MaskedLM().build_model(BertEncoder(tiny_encoder_config(embedding_size=4)))
+    config = tiny_pretraining_config(encoder=None)
+    with pytest.raises(ValueError, match=sentence):
+        run_pretraining(config, tmp_path / "run", records_dir / "train", init_checkpoint=electra)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_trained_distilbert_is_one_while_its_segments_are_zero(labelled_files, tmp_path, frozen):
+    model = random_checkpoint(
+        "sequence_classification", ("quiet", "loud"), **dataclasses.asdict(tiny_encoder_config()) | DISTILBERT
+    )
+    model = dataclasses.replace(model, vocabulary=small_corpus.vocabulary())
+    write_checkpoint(model, tmp_path / "start", "hugging_face")
+    config = tiny_finetuning_config(num_train_epochs=0.4, frozen=FrozenConfig(embeddings=frozen))
+    run_finetuning(config, tmp_path / "run", *labelled_files, init_checkpoint=tmp_path / "start")
+    trained = read_checkpoint(tmp_path / "run")
+    assert trained.encoder.pooler_hidden_act == "relu"
+    if not frozen:
+        with pytest.raises(ValueError, match=f"{SEGMENTS} is not zero, because it was trained"):
+            write_checkpoint(trained, tmp_path / "hf", "hugging_face")
+        return
+    write_checkpoint(trained, tmp_path / "hf", "hugging_face")
+    config = json.loads((tmp_path / "hf" / "config.json").read_text())
+    assert config["architectures"] == ["DistilBertForSequenceClassification"]
+    assert numbers(read_checkpoint(tmp_path / "hf")) == numbers(trained)

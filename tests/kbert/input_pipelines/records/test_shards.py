@@ -1,0 +1,161 @@
+"""Damage of every kind is named by file and record, and nothing is read past it."""
+
+import gzip
+import os
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.input_pipelines.records import record_reader
+from kbert.input_pipelines.records.shards import first_damage, open_shard, require_written_bytes, wrong_shards
+from tests.kbert.input_pipelines.records import small_records
+
+LENGTHS = [int(length) for length in np.random.default_rng(1).integers(5, 120, 40)]
+STARTS = np.cumsum([0, *(length + 16 for length in LENGTHS)]).tolist()  # 16 bytes around each record
+
+
+@pytest.fixture(params=["", ".gz"], ids=["plain", "gz"])
+def change(request, tmp_path):
+    """A function that writes a file of 40 records, changed by a function from bytes to bytes; its path."""
+
+    def write(function):
+        path = tmp_path / "a.tfrecord"
+        with tf.io.TFRecordWriter(str(path)) as writer:
+            for length in LENGTHS:
+                writer.write(os.urandom(length))
+        raw = function(bytearray(path.read_bytes()))
+        path = tmp_path / f"a.tfrecord{request.param}"
+        path.write_bytes(gzip.compress(raw) if request.param else raw)
+        return path
+
+    return write
+
+
+def flipped(place):
+    def function(raw):
+        raw[place] ^= 0x40
+        return raw
+
+    return function
+
+
+@pytest.mark.parametrize("number", [0, 17, 39])
+@pytest.mark.parametrize(
+    "place", [0, 9, 12, -2], ids=["length", "CRC of the length", "data", "CRC of the data"]
+)
+def test_a_flipped_byte_is_found_with_its_record(change, number, place):
+    begin = STARTS[number] if place >= 0 else STARTS[number + 1]
+    assert first_damage(change(flipped(begin + place))) == (True, number)
+
+
+@pytest.mark.parametrize("cut", [13, 17])
+def test_a_file_that_was_cut_off_inside_a_record_is_found(change, cut):
+    assert first_damage(change(lambda raw: raw[: STARTS[17] + cut])) == (True, 17)
+
+
+@pytest.mark.parametrize("number", [0, 17, 40])
+def test_whole_records_are_counted(change, number):
+    path = change(lambda raw: raw[: STARTS[number]])
+    assert first_damage(path) == (False, number)
+    assert [len(record) for record in open_shard(path).as_numpy_iterator()] == LENGTHS[:number]
+
+
+@pytest.mark.parametrize("kind", ["cut", "broken", "last CRC"])
+def test_a_broken_gzip_stream_is_damage(tmp_path, kind):
+    with tf.io.TFRecordWriter(str(tmp_path / "a.tfrecord")) as writer:
+        for _ in range(3000):
+            writer.write(os.urandom(60))
+    raw = gzip.compress((tmp_path / "a.tfrecord").read_bytes())
+    half = len(raw) // 2
+    broken = {
+        "cut": raw[:half],
+        "broken": raw[:half] + bytes(100) + raw[half + 100 :],
+        "last CRC": raw[:-8] + bytes(8),
+    }
+    (tmp_path / "a.tfrecord.gz").write_bytes(broken[kind])
+    damaged, number = first_damage(tmp_path / "a.tfrecord.gz")
+    assert damaged and number < 3000
+
+
+# ------------------------------------------------------------------------------------------ sets of records
+
+
+@pytest.fixture(params=["", ".gz"], ids=["plain", "gz"])
+def records(request, tmp_path):
+    """(directory, manifest, a function that changes the bytes of the second shard; its path)."""
+    directory = tmp_path / "records"
+    manifest, _ = small_records.write(directory, (9, 8, 7), suffix=request.param)
+    path = directory / manifest.shards[1].file
+
+    def change(function):
+        raw = path.read_bytes()
+        raw = function(bytearray(gzip.decompress(raw) if request.param else raw))
+        path.write_bytes(gzip.compress(raw) if request.param else raw)
+        return path
+
+    return directory, manifest, change
+
+
+def start_of(raw, number):
+    start = 0
+    for _ in range(number):
+        start += 16 + int.from_bytes(raw[start : start + 8], "little")
+    return start
+
+
+def damaged_third(raw):
+    return flipped(start_of(raw, 3) + 40)(raw)
+
+
+def without_last(raw):
+    return raw[: start_of(raw, 7)]
+
+
+def exchanged(raw):
+    return raw[start_of(raw, 1) :] + raw[: start_of(raw, 1)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("function", "facts"),
+    [
+        (damaged_third, "record 3 is damaged"),
+        (without_last, "it holds 7 records, but its manifest says 8"),
+        (exchanged, "its SHA-256 is not that of the manifest"),
+    ],
+)
+def test_a_shard_that_is_not_what_was_written_is_named(records, function, facts):
+    directory, manifest, change = records
+    require_written_bytes(directory, manifest)
+    path = change(function)
+    (problem,) = wrong_shards(directory, manifest)
+    assert problem.startswith(f"{path} ") and problem.endswith(facts)
+    with pytest.raises(ValueError, match=rf"{facts}; make the records again\.$"):
+        require_written_bytes(directory, manifest)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("function", "facts"), [(damaged_third, "record 3 is"), (without_last, "it holds 7")]
+)
+def test_reading_stops_with_file_and_record(records, function, facts):
+    directory, manifest, change = records
+    path = change(function)
+    for make in (
+        lambda: list(record_reader.evaluation_batches(directory, manifest, 8)),
+        lambda: list(record_reader.training_batches(directory, manifest, 8, 1).take(4)),
+    ):
+        with pytest.raises(ValueError) as error, record_reader.naming_damaged_records((directory, manifest)):
+            make()
+        assert str(error.value).startswith(f"{path} ") and facts in str(error.value)
+        assert str(error.value).endswith("; make the records again.")
+
+
+def test_an_error_of_another_kind_is_left_as_it_is(tmp_path):
+    manifest, _ = small_records.write(tmp_path / "records", (9,))
+    with (
+        pytest.raises(tf.errors.InvalidArgumentError, match="something else"),
+        record_reader.naming_damaged_records((tmp_path / "records", manifest)),
+    ):
+        raise tf.errors.InvalidArgumentError(None, None, "something else")
