@@ -40,19 +40,3 @@ def goodness_of_fit(counts, probabilities) -> float:
     expected = counts.sum() * probabilities
     assert expected.min() >= 5, "categories too rare for the test; merge them"
     return upper_tail(((counts - expected) ** 2 / expected).sum(), len(counts) - 1)
-
-
-def same_distribution(first, second) -> float:
-    """p-value of two equally large samples of hashable outcomes, if both have the same distribution.
-
-    All outcomes seen fewer than 20 times in both samples together are merged into one category.
-    """
-    assert len(first) == len(second)
-    outcomes = sorted(set(first) | set(second), key=repr)
-    number = {outcome: index for index, outcome in enumerate(outcomes)}
-    tables = np.array([np.bincount([number[o] for o in s], minlength=len(outcomes)) for s in (first, second)])
-    rare = tables.sum(axis=0) < 20
-    merged = np.concatenate([tables[:, ~rare], tables[:, rare].sum(axis=1, keepdims=True)], axis=1)
-    merged = merged[:, merged.sum(axis=0) > 0]
-    statistic = ((merged[0] - merged[1]) ** 2 / merged.sum(axis=0)).sum()
-    return upper_tail(statistic, merged.shape[1] - 1) if merged.shape[1] > 1 else 1.0

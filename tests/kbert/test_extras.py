@@ -28,19 +28,6 @@ def test_each_package_is_looked_for(monkeypatch, extra, module):
     assert all(package in str(error.value) for package in EXTRAS[extra][1])
 
 
-def test_only_what_is_needed_must_be_there(monkeypatch):
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    require("serve", "this", "grpc")
-    with pytest.raises(ValueError, match="needs uvicorn"):
-        require("serve", "this", "grpc", "uvicorn")
-
-
-def test_a_folder_that_is_not_there_either(monkeypatch):
-    monkeypatch.setitem(EXTRAS, "zstd", (("no_such_folder.zstd",), ("a>=1",)))
-    with pytest.raises(ValueError, match="needs no_such_folder.zstd, not installed: pip install 'a>=1'"):
-        require("zstd", "this")
-
-
 @pytest.mark.parametrize(
     ("module", "command"),
     [

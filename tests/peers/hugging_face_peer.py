@@ -90,15 +90,6 @@ def answer(case):
     result["pair_segments"] = np.array(pairs["token_type_ids"])
     inputs = dict(np.load(case["inputs"]))
     result |= answers(model.eval(), {name: inputs[name] for name in INPUTS})
-    if case["auto_class"] == "AutoModelForMaskedLM":
-        text = case["masked_text"]
-        tensors = tokenizer(text, return_tensors="pt")
-        with torch.no_grad():
-            logits = model(**tensors).logits[0]
-        place = int((tensors["input_ids"][0] == tokenizer.mask_token_id).nonzero()[0])
-        values, indices = logits[place].softmax(-1).topk(5)
-        result["top_tokens"] = np.array(tokenizer.convert_ids_to_tokens(indices.tolist()))
-        result["top_probabilities"] = values.numpy()
     np.savez(case["answers"], **result)
 
 

@@ -114,6 +114,7 @@ def _pretraining(task):
         create_pretraining_data(
             str(corpus), vocab_file, folder / "records", max_seq_length=MAX_SEQ_LENGTH,
             max_predictions_per_seq=4, dupe_factor=1, num_shards=2, pairing=PAIRINGS[task],
+            masking="dynamic",
         )  # fmt: skip
         config = tiny_pretraining_config(task=task, num_train_steps=NUM_STEPS, **INTERVALS)
         records = folder / "records"

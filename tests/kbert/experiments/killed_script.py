@@ -1,6 +1,7 @@
 """A script that kills itself at a chosen moment: `python -m ...killed_script MOMENT MODULE ARGUMENTS`.
 
-Moments: `step:7`, when the seventh training step is taken, before anything of it is logged or saved; and
+Moments: `step:7`, when the seventh training step is taken, before anything of it is logged or saved;
+`saving:6`, when the weights of that step's checkpoint are written, and nothing else of it; and
 `writing:page.html`, when half of the text of a file of that name is on disk.
 """
 
@@ -24,6 +25,19 @@ def die_at_step(number: str):
     TrainingState.advance = advance_and_die
 
 
+def die_while_saving(step: str):
+    from kbert.runs import checkpoint
+
+    bring_to_disk, name = checkpoint._bring_to_disk, checkpoint.folder_of("", int(step)).name
+
+    def bring_to_disk_or_die(path):
+        if name in str(path):
+            _die()
+        bring_to_disk(path)
+
+    checkpoint._bring_to_disk = bring_to_disk_or_die
+
+
 def die_while_writing(name: str):
     write_text = Path.write_text
 
@@ -40,7 +54,7 @@ def _die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-MOMENTS = {"step": die_at_step, "writing": die_while_writing}
+MOMENTS = {"step": die_at_step, "saving": die_while_saving, "writing": die_while_writing}
 
 if __name__ == "__main__":
     _, moment, module, *arguments = sys.argv

@@ -23,7 +23,11 @@ from tests.warm_processes import WarmProcess
 
 FUNCTIONS = {"finetuning": run_finetuning, "pretraining": run_pretraining}
 PAGE = "page.html"
-KILLED_AT, SAVED = NUM_STEPS - 1, NUM_STEPS - 2  # in the middle of an epoch and of a log interval
+# In the middle of an epoch and of a log interval; pretraining while it saves: moment, what is saved by then.
+MOMENTS = {
+    "finetuning": (f"step:{NUM_STEPS - 1}", NUM_STEPS - 2),
+    "pretraining": (f"saving:{NUM_STEPS - 2}", NUM_STEPS - 4),
+}
 
 
 def doomed(moment, script, arguments):
@@ -75,11 +79,12 @@ def test_a_task_killed_in_training_and_in_evaluation(name, make_training, tmp_pa
     paths = tmp_path / "whole" / "run", tmp_path / "killed" / "run"
 
     command = {"config": tmp_path / "config.json", "run_dir": paths[1]} | given
-    process = doomed(f"step:{KILLED_AT}", f"run_{training.name}", command)
+    moment, saved = MOMENTS[training.name]
+    process = doomed(moment, f"run_{training.name}", command)
     trained = train(training.config, paths[0], **given)
     require_killed(process)
     whole, killed = map(RunDirectory, paths)
-    assert list_checkpoints(killed.checkpoints)[-1].name == f"step-{SAVED:08d}"
+    assert list_checkpoints(killed.checkpoints)[-1].name == f"step-{saved:08d}"
     assert 0 < len(numbers(killed)) < len(numbers(whole))
 
     evaluation = Evaluation(training, tmp_path / "repeated")

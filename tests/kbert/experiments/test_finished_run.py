@@ -8,9 +8,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from kbert.config import DistillationConfig
-from kbert.experiments import seeds as seeds_module
 from kbert.experiments.finished_run import as_begun, asked_for, finished_metrics, write_result
-from kbert.experiments.seeds import run_seeds
 from kbert.experiments.start_content import content_digest
 from kbert.files.stored_tensor import stored_array
 from kbert.runs import checkpoint
@@ -81,11 +79,6 @@ def test_the_digest_of_googles_checkpoint_is_that_of_its_data(tmp_path):
     assert content_digest(tmp_path) != before
 
 
-def test_what_is_not_there_has_no_digest(tmp_path):
-    for path in (None, tmp_path / "none", tmp_path, "hf://org/name"):
-        assert content_digest(path) is None
-
-
 def test_a_start_that_was_trained_on_is_refused(finished, start):
     run, ask = finished
     assert finished_metrics(run, ask()) == {"accuracy": 0.5}
@@ -131,15 +124,3 @@ def test_a_run_that_goes_on_keeps_what_is_known_of_its_start(finished, pretraini
     recorded = asked | {"content": {"init_checkpoint": "as it was", "teacher": None}}
     write_result(tmp_path / "stopped", recorded, other)
     assert as_begun(tmp_path / "stopped", asked)["content"]["init_checkpoint"] == "as it was"
-
-
-@pytest.mark.slow
-def test_seeds_are_not_printed_for_another_checkpoint(labelled_files, start, tmp_path, monkeypatch):
-    files = dict(zip(("train_file", "dev_file"), labelled_files, strict=True))
-    config = tiny_finetuning_config(num_train_epochs=0.2)
-    summary = run_seeds(config, tmp_path / "seeds", [1], init_checkpoint=start, **files)
-    monkeypatch.setattr(seeds_module, "run_finetuning", lambda *_, **__: pytest.fail("trained again"))
-    assert run_seeds(config, tmp_path / "seeds", [1], init_checkpoint=start, **files) == summary
-    write_run_step(start, 999, 1.0)
-    with pytest.raises(ValueError, match="seed-1 is finished, but the init_checkpoint .* has changed since"):
-        run_seeds(config, tmp_path / "seeds", [1], init_checkpoint=start, **files)

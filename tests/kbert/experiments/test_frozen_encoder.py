@@ -17,7 +17,6 @@ from kbert.tasks import TASKS
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.inference.random_model import random_model
 from tests.kbert.runs.written_run import written_run
-from tests.kbert.tasks.question_answering.small_squad import write_squad
 from tests.kbert.tasks.token_classification.small_conll import write_conll
 
 TAGGER = {"head": "bilstm", "layers": "weighted_all", "lstm_size": 8}
@@ -72,7 +71,9 @@ def weights_of(run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [TAGGER, {}], ids=["bilstm", "linear"])
+@pytest.mark.parametrize(
+    "settings", [pytest.param(TAGGER, marks=pytest.mark.long), {}], ids=["bilstm", "linear"]
+)
 def test_losses_and_weights_are_those_of_an_encoder_that_works_at_every_step(settings, train, monkeypatch):
     kept = train("kept", settings)
     monkeypatch.setattr(frozen_encoder, "HeadModel", WorksAtEveryStep)
@@ -100,19 +101,13 @@ def test_the_run_is_one_as_any_other(train, tmp_path, pretrained):
     assert logged(run)[-1][1:3] == pytest.approx((metrics["loss"], metrics["f1"]), abs=1e-5)
     loaded = kbert.load(run.path)
     assert loaded.predict("help and call")["words"][0]["label"] in loaded.task.labels
-    further = train("further", freeze_encoder=False, data={"train_file": tmp_path / "train.conll"})
+    further = train(
+        "further", freeze_encoder=False, num_train_epochs=0.4, data={"train_file": tmp_path / "train.conll"}
+    )
     assert further.task().settings.head == "bilstm"
     with pytest.raises(ValueError, match=r"no class .* with scalar_mix, bilstm_tagger"):
         convert_checkpoint(run.path, tmp_path / "hf", "hugging_face")
     assert files == {path.name for path in further.path.iterdir()}, "nothing that was kept is left"
-
-
-@pytest.mark.slow
-def test_questions_on_a_frozen_encoder(train, tmp_path):
-    train_file, file = (write_squad(tmp_path / f"{n}.json", n, most_words=9) for n in (16, 8))
-    data = {"train_file": train_file, "dev_file": file}
-    run = train("questions", {"max_query_length": 4}, data, task="question_answering")
-    assert evaluate(run, file)[1]["loss"] == pytest.approx(logged(run)[-1][1], abs=1e-5)
 
 
 def test_what_has_no_room_is_told_before_the_encoder_works(train, monkeypatch):

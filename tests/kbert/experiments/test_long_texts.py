@@ -101,11 +101,3 @@ def test_what_is_served_is_what_python_answers_whatever_the_length(trained, tmp_
     with pytest.raises(ValueError, match="MediaPipe"):
         export_tflite(run, tmp_path / "litert", ["float32"], mediapipe=True)
     assert "the files answer one row of at most 10" in caplog.text
-
-
-def test_a_step_that_leaves_pieces_out_is_refused_before_a_run_is_made(trained, pretraining_run, tmp_path):
-    _, dev, _ = trained
-    config = dataclasses.replace(config_of(), task_settings=WINDOWS | {"doc_stride": 9})
-    with pytest.raises(ValueError, match="doc_stride=9 is more than the 8 pieces that a window"):
-        run_finetuning(config, tmp_path / "run", dev, dev, pretraining_run.path)
-    assert not (tmp_path / "run").exists()

@@ -50,16 +50,7 @@ def test_every_evaluation_records_both_and_the_first_chooses(run_on_two):
 
 
 @pytest.mark.slow
-def test_the_second_file_does_not_touch_the_training(run_on_two, finetuned_run):
-    """`finetuned_run` is the same training on one file, evaluated at its end alone."""
-    run, *_ = run_on_two
-    (alone,) = [line for line in read_metrics(finetuned_run.metrics_file) if line["split"] == "eval"]
-    last = [line for line in read_metrics(run.metrics_file) if line["split"] == "eval"][-1]
-    measured = ("step", "loss", "accuracy", "f1", "matthews", "confusion")
-    assert {name: last[name] for name in measured} == {name: alone[name] for name in measured}
-
-
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_that_learnt_nothing_says_so_in_one_sentence(pretraining_run, labelled_files, tmp_path, caplog):
     optimizer = OptimizerConfig(name="adamw", learning_rate=1e-12)
     config = tiny_finetuning_config(optimizer=optimizer, num_train_epochs=0.2)

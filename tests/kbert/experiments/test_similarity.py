@@ -2,7 +2,6 @@
 
 import doctest
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +15,11 @@ from kbert.config import DatasetConfig, to_dict
 from kbert.config.pooling_config import PoolingConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
-from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import MAX_SEQ_LENGTH, tiny_finetuning_config
 from tests.html_checks import read_page
-from tests.kbert.experiments.small_rows import write_positives, write_scored
+from tests.kbert.experiments.small_rows import write_scored
 from tests.kbert.inference.answering import answers
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
@@ -114,37 +112,6 @@ def test_what_is_served_is_what_python_answers(regression, loaded, tmp_path):
     np.testing.assert_allclose(found, cosines(embeddings, embeddings[::-1]), atol=1e-5)
     inputs = {name: value.numpy() for name, value in loaded.inputs(TEXTS).items()}
     np.testing.assert_allclose(run_signature(served, "ids", inputs)["embedding"], embeddings, atol=1e-5)
-
-
-@pytest.mark.long
-def test_in_batch_negatives_resume_exactly_and_judge_scored_files_too(start, tmp_path):
-    train, dev = write_positives(tmp_path / "train.jsonl", 26), write_positives(tmp_path / "dev.jsonl", 9)
-    scored = write_scored(tmp_path / "scored.jsonl", 8)
-    config = config_of("multiple_negatives_ranking", eval_every_steps=4, log_every_steps=1)
-    copy = shutil.copytree(start, tmp_path / "start")
-    arguments = {"init_checkpoint": copy, "other_dev_files": {"scored": scored}}
-    task, metrics = run_finetuning(config, tmp_path / "run", train, dev, **arguments)
-    assert task.pooling == THEIRS
-    assert {"loss", "mrr", "accuracy_at_1", "scored_spearman", "scored_pearson"} <= metrics.keys()
-    assert "scored_loss" not in metrics
-
-    # Without its starting checkpoint, from the last but one: the same losses and metrics.
-    run = RunDirectory(tmp_path / "run")
-    lines = [line["loss"] for line in read_metrics(run.metrics_file) if line["split"] == "train"]
-    assert len(lines) == 6  # two epochs of 26 rows in batches of 8
-    shutil.rmtree(copy)
-    shutil.rmtree(run.checkpoint("last"))
-    _, again = run_finetuning(config, tmp_path / "run", train, dev, **arguments)
-    assert again == pytest.approx(metrics, abs=0)
-    assert [line["loss"] for line in read_metrics(run.metrics_file) if line["split"] == "train"] == lines
-
-
-def test_what_would_make_other_negatives_is_refused_before_a_run_is_made(start, tmp_path):
-    train = write_positives(tmp_path / "train.jsonl", 26)
-    config = config_of("multiple_negatives_ranking", gradient_accumulation_steps=2)
-    with pytest.raises(ValueError, match="gradient_accumulation_steps=2: the negatives of"):
-        run_finetuning(config, tmp_path / "run", train, init_checkpoint=start)
-    assert not (tmp_path / "run").exists()
 
 
 def test_the_code_of_the_guide_runs(regression, tmp_path, monkeypatch):

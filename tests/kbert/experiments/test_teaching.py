@@ -14,8 +14,6 @@ from kbert.config.lora_config import LoraConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.pretraining import run_pretraining
-from kbert.experiments.starting_point import Start
-from kbert.experiments.teaching import Teaching
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
@@ -74,16 +72,6 @@ def test_a_run_with_a_teacher_goes_on_exactly_and_leaves_the_student_alone(
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_changed_teacher_is_refused(finetuned_run, pair_run, labelled_files, tmp_path):
-    config = narrow_student(finetuned_run.path)
-    run_finetuning(dataclasses.replace(config, num_train_epochs=0.2), tmp_path / "run", labelled_files[0])
-    other = narrow_student(pair_run.path)
-    with pytest.raises(ValueError, match="learns from another teacher: the content of .* has changed since"):
-        run_finetuning(dataclasses.replace(other, num_train_epochs=0.2), tmp_path / "run", labelled_files[0])
-
-
-@pytest.mark.slow
-@pytest.mark.long
 def test_a_student_starts_from_layers_of_its_teacher(pretraining_run, records_dir, tmp_path):
     """At a learning rate of almost nothing it stays what it was: DistilBERT's start, in small."""
     settings = DistillationConfig(
@@ -137,11 +125,3 @@ def test_weights_come_from_one_place(finetuned_run, labelled_files, tmp_path):
     with pytest.raises(ValueError, match="the student's vocabulary .* is not that of the teacher"):
         run_finetuning(config, tmp_path / "run", labelled_files[0], vocabulary=other)
     assert not (tmp_path / "run").exists()
-
-
-def test_with_layers_of_the_teacher_its_vocabulary_may_be_given_too(finetuned_run):
-    """Records bring their own."""
-    settings = DistillationConfig(str(finetuned_run.path), init_layers=(0,))
-    start = Start(vocabulary=finetuned_run.vocabulary())
-    found = Teaching(tiny_finetuning_config(distillation=settings), start).start(start)
-    assert (found.init_checkpoint, found.layers, found.vocabulary) == (settings.teacher, (0,), None)

@@ -7,7 +7,6 @@ same rules serve for sampling and for enumerating all cases.
 
 import itertools
 import math
-import random
 from collections import Counter
 from fractions import Fraction
 
@@ -44,14 +43,6 @@ def choose(groups, number, order, span_lengths):
         if len(chosen) + len(places) <= number and chosen.isdisjoint(places):
             chosen.update(places)
     return tuple(sorted(chosen))
-
-
-def draw(groups, number, max_ngram_size, rng: random.Random):
-    """The chosen places of one random choice."""
-    order = list(range(len(groups)))
-    rng.shuffle(order)
-    lengths = range(1, max_ngram_size + 1)
-    return choose(groups, number, order, rng.choices(lengths, [1 / n for n in lengths], k=len(groups)))
 
 
 def distribution(groups, number, max_ngram_size) -> dict[tuple, float]:

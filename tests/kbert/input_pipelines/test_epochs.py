@@ -28,35 +28,12 @@ def text_examples(start, number, batch_size=4, seed=1):
     return _take(batches, number, lambda batch: batch["label_ids"].numpy().tolist())
 
 
-def record_examples(directory, start, number, batch_size=4, seed=1):
-    manifest = read_manifest(directory)
-    batches = record_reader.training_batches(directory, manifest, batch_size, seed, start)
-    names = sorted(manifest.features)
-    return _take(
-        batches,
-        number,
-        lambda batch: [tuple(np.concatenate([batch[n][i].numpy().ravel() for n in names]))
-                       for i in range(batch_size)],
-    )  # fmt: skip
-
-
 def _take(batches, number, examples_of):
     examples = []
     for batch in batches:
         examples += examples_of(batch)
         if len(examples) >= number:
             return examples[:number]
-
-
-def all_records(directory):
-    manifest = read_manifest(directory)
-    batches = record_reader.evaluation_batches(directory, manifest, 5)
-    names = sorted(manifest.features)
-    return [
-        tuple(np.concatenate([batch[n][i].numpy().ravel() for n in names]))
-        for batch in batches
-        for i in range(len(batch["input_ids"]))
-    ]
 
 
 # ----------------------------------------------------------------------------------- text_reader
@@ -76,26 +53,6 @@ def test_rows_resume_anywhere(start):
 
 
 # --------------------------------------------------------------------------------- record_reader
-
-
-def test_every_record_once_an_epoch_in_a_new_order(records_dir):
-    directory = records_dir / "heldout"
-    records = all_records(directory)
-    number = read_manifest(directory).num_examples
-    assert len(records) == number and len(set(records)) > number // 2
-    examples = record_examples(directory, 0, 2 * number)
-    first, second = examples[:number], examples[number:]
-    assert sorted(first) == sorted(second) == sorted(records)
-    assert first != second and first != records
-    assert record_examples(directory, 0, number, seed=2) != first
-
-
-@pytest.mark.parametrize("start", [8, "epoch and 3"])
-def test_records_resume_anywhere(records_dir, start):
-    directory = records_dir / "heldout"
-    number = read_manifest(directory).num_examples
-    start = {"epoch and 3": number + 3}.get(start, start)
-    assert record_examples(directory, start, 12) == record_examples(directory, 0, start + 12)[start:]
 
 
 def test_fewer_examples_than_a_batch_are_refused(records_dir):
@@ -151,12 +108,6 @@ def test_trim_padding_cuts_what_is_padding_everywhere():
         np.testing.assert_array_equal(trimmed["label_ids"], batch["label_ids"])
     full = {name: tf.ones((2, 10), tf.int32) for name in ("input_ids", "input_mask", "segment_ids")}
     assert text_reader.trim_padding(full)["input_ids"].shape == (2, 10)
-
-
-def test_only_asked_for_batches_are_trimmed():
-    for pad_to_longest, lengths in ((True, {16, 32}), (False, {48})):
-        batches = text_reader.evaluation_batches(text_features(), 1, pad_to_longest)
-        assert {batch["input_ids"].shape[1] for batch in batches} == lengths
 
 
 @pytest.mark.parametrize("pairs", [False, True])

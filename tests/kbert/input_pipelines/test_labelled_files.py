@@ -362,12 +362,6 @@ def test_labels_are_sorted_numbers_as_numbers(labels, expected):
     assert labels_of(labels) == expected
 
 
-def test_labels_that_differ_only_in_blanks_are_a_mistake():
-    with pytest.raises(ValueError, match=r"labels 'ham' and 'ham ' differ only in blanks"):
-        labels_of(["ham ", "spam", "ham"])
-    assert labels_of([" ham", "spam ", " ham"]) == (" ham", "spam ")  # one spelling of each
-
-
 @pytest.mark.parametrize(
     ("name", "content", "dataset"),
     [

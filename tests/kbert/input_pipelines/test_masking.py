@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kbert.input_pipelines.masking import PieceMasker
-from tests.chi_square import SIGNIFICANCE, goodness_of_fit, same_distribution
+from tests.chi_square import SIGNIFICANCE, goodness_of_fit
 from tests.kbert.input_pipelines import reference_masking
 from tests.naming import naming
 from tests.tfrecords_tools import small_corpus
@@ -152,23 +152,6 @@ def test_replacements_come_from_the_whole_vocabulary_special_tokens_included(who
     assert counts[[CLS, SEP, VOCABULARY.pad_id, VOCABULARY.unk_id]].all()
 
 
-def test_the_pieces_of_one_word_have_fates_of_their_own():
-    play, ing = VOCABULARY.ids["play"], VOCABULARY.ids["##ing"]
-    row = np.array([CLS, play, ing, SEP, SEP], np.int32)
-    masked = masker(whole_words=True, prob=0.4)(
-        np.tile(row, (20_000, 1)), np.full(20_000, 5), np.random.default_rng(8)
-    )
-    hidden = masked.input_ids[:, 1:3] == MASK
-    both, first, second, neither = (
-        np.sum((hidden[:, 0] == a) & (hidden[:, 1] == b))
-        for a, b in ((True, True), (True, False), (False, True), (False, False))
-    )
-    share = 0.8 + 0.1 / len(VOCABULARY)
-    other = 1 - share
-    expected = [share**2, share * other, other * share, other**2]
-    assert goodness_of_fit([both, first, second, neither], expected) > SIGNIFICANCE
-
-
 # ------------------------------------------------------------------------------------- choice of places
 
 
@@ -212,44 +195,3 @@ def require_likely_choices(text, whole_words, max_ngram_size, number):
     if len(expected) > 1:
         p = goodness_of_fit(list(counts.values()), [expected[places] for places in counts])
         assert p > SIGNIFICANCE
-
-
-@pytest.mark.parametrize(("whole_words", "max_ngram_size"), [(False, 3), (True, 3)])
-def test_long_sequences_are_masked_like_the_reference(whole_words, max_ngram_size):
-    """Number masked, longest run, first place, and how often each place: 3,000 draws of each."""
-    draws = 3000
-    input_ids, lengths = random_batch(20, 70, seed=21)
-    length = lengths.max()
-    row = input_ids[lengths.argmax(), :length]
-    assert length > 60
-    rng = random.Random(10)
-    groups = groups_of(row, length, whole_words)
-    number = reference_masking.number_to_predict(length, 0.15, 20)
-    expected = [reference_masking.draw(groups, number, max_ngram_size, rng) for _ in range(draws)]
-    received = choices(row, draws, whole_words, max_ngram_size, seed=10)
-    for statistic in (len, _longest_run, min, _number_of_runs):
-        assert same_distribution(*_of_both(statistic, received, expected)) > SIGNIFICANCE
-    shares = [
-        np.bincount(np.concatenate(sample), minlength=length) / draws for sample in (received, expected)
-    ]
-    # Six standard errors of a difference of two shares, once for every place.
-    assert np.abs(shares[0] - shares[1]).max() < 6 * np.sqrt(2 * 0.25 / draws)
-    # What the test would find: longer or shorter spans.
-    other = choices(row, draws, whole_words, 4 if max_ngram_size != 3 else 2, seed=11)
-    assert same_distribution(*_of_both(_number_of_runs, other, expected)) < SIGNIFICANCE
-
-
-def _of_both(statistic, first, second):
-    return [statistic(places) for places in first], [statistic(places) for places in second]
-
-
-def _runs(places):
-    return np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
-
-
-def _longest_run(places):
-    return max(map(len, _runs(places)))
-
-
-def _number_of_runs(places):
-    return len(_runs(places))

@@ -1,16 +1,13 @@
 """What is to be answered, from files with named columns."""
 
-import bz2
 import csv
 import gzip
-import lzma
 
 import pyarrow as pa
 import pytest
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.unlabelled_columns import (
-    count_examples,
     count_rows,
     examples_of_columns,
     has_columns,
@@ -32,14 +29,6 @@ def test_texts_of_a_csv_file_lose_quotes_header_and_labels(tmp_path):
     path = write_csv(tmp_path / "a.csv", ("id", "text", "label"), ROWS)
     assert has_columns(path) and count_rows(path) == 2
     assert list(examples_of_columns(path, INPUTS)) == [{"text": text, "id": id} for id, text, _ in ROWS]
-
-
-@pytest.mark.parametrize(("ending", "compression"), [(".gz", gzip), (".bz2", bz2), (".xz", lzma)])
-def test_compressed_columns_are_no_lines(tmp_path, ending, compression):
-    path = tmp_path / f"A.CSV{ending}"
-    path.write_bytes(compression.compress(b"text,label\nhot,1\n"))
-    assert has_columns(path) and count_examples(path) == 1
-    assert list(examples_of_columns(path, INPUTS)) == [{"text": "hot"}]
 
 
 def test_columns_are_those_of_the_run_and_else_those_of_the_inputs(tmp_path):
@@ -84,12 +73,6 @@ def test_texts_and_pairs_of_a_table_have_a_text_in_each_row(tmp_path):
         texts_and_pairs(write_parquet(tmp_path / "c.parquet", pa.table({"body": ["a"]})))
 
 
-def test_files_of_lines_and_of_objects_have_no_columns(tmp_path):
-    for name in ("a.txt", "a.jsonl", "a.csv.txt", "csv"):
-        (tmp_path / name).write_text("text\n")
-        assert not has_columns(tmp_path / name)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -118,9 +101,3 @@ def test_inputs_and_id_are_read_of_tables_and_cells_without_a_value_left_out(tmp
             {"text": "b", "id": 8},
             {"text": "c", "text_pair": "z", "id": 9},
         ]
-
-
-def test_a_table_without_the_inputs_says_which_are_expected_before_it_is_read(tmp_path):
-    path = write_parquet(tmp_path / "a.parquet", pa.table({"sentence": ["a"], "label": [1]}))
-    with pytest.raises(ValueError, match="columns sentence, label; expected text, or text and text_pair"):
-        examples_of_columns(path, INPUTS)

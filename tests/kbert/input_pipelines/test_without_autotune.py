@@ -48,6 +48,8 @@ def test_all_that_is_read_does_without(tmp_path, share):
     assert datasets[0].map(lambda batch: batch).prefetch(1).options().autotune.enabled is False
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_no_device_of_a_mirrored_training_has_a_tuner():
     result = warm_processes.run_script("tests.kbert.input_pipelines.mirrored_tuners")
     assert result.returncode == 0, result.stderr

@@ -61,13 +61,3 @@ def test_the_task_answers_the_same_inputs(name, takes_pairs):
     known = inputs_of(name, task.get_config())
     assert known == ((task.inputs, *task.other_inputs.values()) if task.inputs else ())
     assert not known or any(set(always) <= set(inputs) for always in ALWAYS_TAKEN for inputs in known)
-
-
-def test_the_first_row_is_all_that_is_read(tmp_path):
-    path = tmp_path / "damaged.tsv"
-    path.write_text("text\tlabel\njump\tloud\nno label here\n")
-    require_columns("sequence_classification", path, DatasetConfig())
-
-
-def test_a_task_of_the_users_own_is_asked_nothing(tmp_path):
-    require_columns("my_task", tmp_path / "none.tsv", DatasetConfig())

@@ -9,7 +9,6 @@ from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE
 from kbert.tasks.label_losses import LabelLossSettings, balanced_positive_weights, balanced_weights
 from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
-from kbert.tasks.sequences.sequence_regression import SequenceRegression
 from kbert.tasks.token_classification import TokenClassification
 
 LABELS = ("a", "b", "c")
@@ -49,12 +48,6 @@ def test_balanced_weights_are_those_of_scikit_learn():
     assert list(balanced_weights(counts, LABELS).values()) == pytest.approx(expected)
 
 
-def test_a_label_without_examples_changes_no_weight(caplog):
-    weights = balanced_weights({"a": 3, "b": 1}, LABELS)
-    assert weights == {"a": pytest.approx(2 / 3), "b": 2.0, "c": 1.0}
-    assert "no training example has the label ['c']" in caplog.text
-
-
 def test_balanced_weights_of_several_labels_are_quotients_of_those_of_scikit_learn():
     held = np.array([1] * 3 + [0] * 17)
     without, having = compute_class_weight("balanced", classes=np.array([0, 1]), y=held)
@@ -71,15 +64,6 @@ def test_a_label_weighs_as_much_as_its_table_says(smoothing):
         (weights * smoothed(LOGITS, IDS, smoothing)).sum() / weights.sum(), rel=1e-5
     )
     assert evaluated == pytest.approx(smoothed(LOGITS[:3], IDS[:3], 0.0).mean(), rel=1e-5)
-
-
-def test_without_either_training_and_evaluation_have_the_same_loss():
-    for task, labels in (
-        (SequenceClassification(LABELS), IDS),
-        (MultiLabelClassification(LABELS), np.eye(3, dtype=np.int32)[IDS]),
-    ):
-        trained, evaluated = losses_of(task, LOGITS, batch_of(labels))
-        assert trained == evaluated
 
 
 def test_having_a_label_weighs_as_much_as_the_table_says():
@@ -141,8 +125,3 @@ def test_settings_that_cannot_be_are_refused(settings, message):
 def test_a_table_names_every_label_and_no_other():
     with pytest.raises(ValueError, match=r"without one is \['c'\], no label is \['d'\]"):
         SequenceClassification(LABELS, class_weights={"a": 1.0, "b": 2.0, "d": 1.0})
-
-
-def test_a_task_without_labels_refuses_both():
-    with pytest.raises(ValueError, match="unknown key 'class_weights'"):
-        SequenceRegression.read_settings({"class_weights": "balanced"})

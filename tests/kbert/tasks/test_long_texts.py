@@ -112,21 +112,6 @@ def test_an_answer_is_that_of_the_pooled_rows(pooling, pairs):
         assert {n: v.shape[0] for n, v in cut.items()} == dict.fromkeys(cut, 4)
 
 
-def test_a_text_that_fits_answers_the_same_in_all_modes():
-    ways = [{}, {"long_texts": "head_tail"}]
-    ways += [{"long_texts": "windows", "window_pooling": one} for one in ("mean", "max", "vote")]
-    for number in range(3):
-        loaded = random_task_model(tasks()[number])
-        answers = [served(loaded, tasks(**way)[number], SHORT) for way in ways]
-        for answer in answers[1:]:
-            assert answer.keys() == answers[0].keys()
-            for name, value in answers[0].items():
-                np.testing.assert_array_equal(answer[name], value)
-        long = [served(loaded, tasks(**way)[number], [LONG]) for way in ways[:3]]
-        name = next(iter(long[0]))
-        assert len({str(one[name]) for one in long}) == 3  # and a long one does not
-
-
 @pytest.mark.parametrize("pooling", ["mean", "vote"])
 def test_scores_are_of_texts_and_need_no_owners(pooling):
     """`owners` of records say nothing: rows are put together by their numbers."""
@@ -173,15 +158,6 @@ def test_numbers_are_pooled_and_correlated_by_text(caplog):
     assert "1 of 4 texts lack their first windows" in caplog.text
 
 
-def test_a_constant_answer_is_for_texts_too():
-    """Three texts, of which two have label 0; of the windows most have label 1."""
-    batch = {LABEL_FEATURE: np.array([0, 1, 1, 1, 0]), WINDOW_FEATURE: np.array([0, 0, 1, 2, 0])}
-    one, several, _ = tasks(long_texts="windows")
-    assert one.baseline([batch], None) == {"baseline_accuracy": pytest.approx(2 / 3)}
-    batch[LABEL_FEATURE] = np.eye(3, dtype=np.int32)[batch[LABEL_FEATURE]]
-    assert several.baseline([batch], None) == {"baseline_accuracy": pytest.approx(2 / 3)}
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -194,8 +170,3 @@ def test_a_constant_answer_is_for_texts_too():
 def test_settings_that_cannot_be_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         LongTextSettings(**settings)
-
-
-def test_numbers_have_no_vote():
-    with pytest.raises(ValueError, match='window_pooling="vote" is for labels'):
-        SequenceRegression(long_texts="windows", window_pooling="vote")

@@ -5,7 +5,6 @@ import pytest
 import tensorflow as tf
 
 from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE, TARGET_FEATURE
-from kbert.tasks.pretraining import Pretraining
 from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
@@ -43,11 +42,3 @@ def test_every_label_of_several_has_a_cross_entropy_of_its_own():
     loss = task.loss_sums({"logits": tf.constant(logits, tf.float32)}, batch)["loss"]
     assert float(loss) == pytest.approx(expected, rel=1e-5)
     assert float(task.loss_weights(batch)["loss"]) == 2 * 2
-
-
-def test_a_mask_that_was_cut_off_is_named_where_another_was_not():
-    outputs = {"num_masks": 1, "tokens": np.array([[b"a"]]), "probabilities": np.array([[1.0]])}
-    task = Pretraining()
-    assert task.answer(outputs, {"text": "the [MASK]"}) == {"masks": [[{"token": "a", "probability": 1.0}]]}
-    with pytest.raises(ValueError, match="lies beyond the longest sequence"):
-        task.answer(outputs, {"text": "the [MASK] and far away another [MASK]"})

@@ -8,7 +8,7 @@ from sklearn import metrics as sklearn_metrics
 
 from kbert.features import LABEL_FEATURE
 from kbert.runs.best_checkpoint import BestCheckpoint
-from kbert.tasks.sequences.sequence_classification import SequenceClassification, matthews_correlation
+from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
 from kbert.tasks.task import Predictions
 from kbert.training.evaluation_step import means
@@ -37,7 +37,7 @@ def random_answers(rng, number):
 @pytest.mark.parametrize("number", [2, 3, 5])
 def test_classification_is_scored_as_scikit_learn_does(number):
     rng = np.random.default_rng(number)
-    for trial in range(60):
+    for trial in range(25):
         true, predicted = random_answers(rng, number)
         with naming(trial, true.tolist(), predicted.tolist()):
             metrics = judged(true, predicted, number, parts=min(3, len(true)))
@@ -47,18 +47,6 @@ def test_classification_is_scored_as_scikit_learn_does(number):
             average = "binary" if number == 2 else "macro"
             f1 = sklearn_metrics.f1_score(true, predicted, average=average, zero_division=0)
             assert metrics["f1"] == pytest.approx(f1, abs=1e-12)
-
-
-@pytest.mark.parametrize("number", [2, 3])
-def test_matthews_is_0_where_one_label_is_always_predicted_and_1_where_all_is_right(number):
-    true = np.arange(12, dtype=np.int32) % number
-    for said in range(number):
-        assert judged(true, np.full_like(true, said), number)["matthews"] == 0.0
-    assert judged(true, true, number)["matthews"] == pytest.approx(1.0)
-    assert judged(true[:2] * 0, true[:2], number)["matthews"] == 0.0  # one label is true
-    assert matthews_correlation(np.zeros((number, number))) == 0.0
-    if number == 2:
-        assert judged(true, 1 - true, number)["matthews"] == pytest.approx(-1.0)
 
 
 def correlations(said, true):

@@ -8,12 +8,9 @@ import tensorflow as tf
 
 from kbert.config import FinetuningConfig, load_config
 from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE
-from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks import TASKS
 from kbert.tasks.pretraining import Pretraining
-from kbert.tasks.sequences.sequence_classification import SequenceClassification, f1_score
-from kbert.tasks.task import Task
-from kbert.tasks.token_classification import TokenClassification
+from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.training.evaluation_step import means
 
 CONFIGS = Path(__file__).resolve().parents[3] / "configs" / "finetuning"
@@ -68,12 +65,6 @@ def test_pretraining_losses_and_accuracies(pretraining_batch):
     assert metrics["next_sentence_accuracy"] == (logs.argmax(axis=-1) == labels[:, 0]).mean()
 
 
-def test_a_batch_without_predictions_is_no_division_by_zero(pretraining_batch):
-    outputs, batch = pretraining_batch
-    metrics = evaluate(Pretraining(), outputs, batch | {"masked_lm_weights": np.zeros((4, 3), np.float32)})
-    assert metrics["masked_lm_loss"] == 0.0 and np.isfinite(metrics["next_sentence_loss"])
-
-
 def test_filled_rows_do_not_count(pretraining_batch):
     outputs, batch = pretraining_batch
     filled = batch | {EXAMPLE_WEIGHTS: np.array([1, 1, 0, 0], np.float32)}
@@ -94,16 +85,6 @@ def classification(task, true, predicted, weights=None):
     return evaluate(task, {"logits": logits}, batch)
 
 
-def test_three_labels_accuracy_confusion_and_macro_f1():
-    metrics = classification(SequenceClassification(("a", "b", "c")), TRUE, PREDICTED)
-    assert metrics["accuracy"] == 6 / 8
-    assert metrics["confusion"] == [[2, 1, 0], [1, 1, 0], [0, 0, 3]]
-    # By hand: a 2*2/(4+1+1), b 2*1/(2+1+1), c 1.
-    assert metrics["f1"] == pytest.approx((4 / 6 + 2 / 4 + 1.0) / 3)
-    right, wrong = np.log(np.exp(1) + 2 * np.exp(-1)) - 1, np.log(np.exp(1) + 2 * np.exp(-1)) + 1
-    assert metrics["loss"] == pytest.approx((6 * right + 2 * wrong) / 8)
-
-
 @pytest.mark.parametrize(("positive", "expected"), [(None, 2 / 4), ("yes", 2 / 4), ("no", 4 / 6)])
 def test_two_labels_f1_of_the_positive_one(positive, expected):
     task = SequenceClassification(("no", "yes"), positive)
@@ -119,29 +100,6 @@ def test_filled_rows_do_not_count_in_classification():
     assert filled == pytest.approx(expected, abs=1e-6)
 
 
-def test_f1_of_a_label_that_never_occurs_is_zero():
-    assert f1_score(np.zeros((2, 2)), 0) == 0.0
-    assert f1_score(np.array([[3.0, 0.0], [0.0, 0.0]]), 0) == 1.0
-
-
-def test_confusion_table_for_people():
-    task = SequenceClassification(("no", "certainly"))
-    assert task.confusion_table([[12, 3], [4, 5]]).splitlines() == [
-        "true \\ predicted     no  certainly",
-        "no                   12          3",
-        "certainly             4          5",
-    ]
-
-
-def test_answers_and_label_ids():
-    task = SequenceClassification(("no", "yes"))
-    outputs = {"probabilities": np.array([0.25, 0.75], np.float32), "label": b"yes"}
-    answer = task.answer(outputs, {"text": "x"})
-    assert answer == {"label": "yes", "probabilities": {"no": 0.25, "yes": 0.75}}
-    (ids,) = task.label_features([LabelledText("a", None, "yes"), LabelledText("b", None, "no")]).values()
-    assert ids.tolist() == [1, 0]
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -154,35 +112,6 @@ def test_labels_that_make_no_task(arguments, sentence):
     with pytest.raises(ValueError) as error:
         SequenceClassification(*arguments)
     assert str(error.value) == sentence
-
-
-def test_the_table_of_tasks_is_by_name():
-    assert TASKS["pretraining"] is Pretraining and TASKS["token_classification"] is TokenClassification
-    assert all(name == task.name and issubclass(task, Task) for name, task in TASKS.items())
-
-
-@pytest.mark.parametrize(
-    ("true", "predicted", "expected"),
-    [
-        # Of four labels the last is in neither.
-        ([0, 0, 1, 2], [0, 1, 1, 1], (2 / 3 + 1 / 2 + 0.0) / 3),
-        # Predicted only, label 3 counts as 0.
-        ([0, 0, 1, 1], [0, 0, 1, 3], (1.0 + 2 / 3 + 0.0) / 3),
-        # It occurs only: 0 as well.
-        ([0, 3], [0, 0], (2 / 3 + 0.0) / 2),
-        ([2, 2], [2, 2], 1.0),
-    ],
-)
-def test_macro_f1_is_the_mean_over_labels_that_occur_or_are_predicted(true, predicted, expected):
-    confusion = np.zeros((4, 4))
-    np.add.at(confusion, (true, predicted), 1.0)
-    task = SequenceClassification(["a", "b", "c", "d"])
-    assert task.summarize({"confusion": confusion})["f1"] == pytest.approx(expected, abs=1e-12)
-
-
-def test_macro_f1_of_no_example_is_zero():
-    task = SequenceClassification(["a", "b", "c"])
-    assert task.summarize({"confusion": np.zeros((3, 3))})["f1"] == 0.0
 
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.toml")), ids=lambda path: path.stem)

@@ -5,9 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_softmax, softmax
 
-import kbert.tasks.temperature as temperature_module
 from kbert.features import LABEL_FEATURE
-from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
 from kbert.tasks.sequences.multiple_choice import MultipleChoice
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.task import Predictions
@@ -53,22 +51,6 @@ def test_the_temperature_is_where_scipy_finds_the_least_loss(kind, true_temperat
         assert found == pytest.approx(true_temperature, rel=0.15)
 
 
-@pytest.mark.parametrize("kind", [SOFTMAX, SIGMOID])
-def test_many_logits_are_taken_part_by_part(kind, monkeypatch):
-    logits, labels = drawn(kind, 3.0, number=101)
-    whole = best_temperature(logits, labels, kind)
-    monkeypatch.setattr(temperature_module, "_LOGITS_AT_ONCE", 9)  # two rows, and one at the end
-    assert best_temperature(logits, labels, kind) == pytest.approx(whole, rel=1e-9)
-
-
-@pytest.mark.parametrize("kind", [SOFTMAX, SIGMOID])
-def test_large_logits_are_no_harder(kind):
-    logits, labels = drawn(kind, 1.0)
-    assert best_temperature(logits * 40, labels, kind) == pytest.approx(
-        40 * best_temperature(logits, labels, kind), rel=1e-6
-    )
-
-
 def test_where_no_temperature_is_best_it_stays_1():
     logits = np.array([[2.0, 0.0], [0.0, 3.0]], np.float32)
     assert best_temperature(logits, np.array([0, 1])) == 1.0  # all right: the colder the better
@@ -95,31 +77,6 @@ def test_the_error_before_and_after_is_that_of_the_paper(kind):
         assert metrics[f"{name}calibration_error"] == pytest.approx(expected, abs=1e-6)
     assert metrics["chosen_calibration_error"] < metrics["calibration_error"] / 2
     assert not MultipleChoice().higher_is_better("calibration_error")
-
-
-def test_logits_that_are_not_finite_have_no_temperature():
-    assert calibration_metrics(np.array([[np.nan, 1.0]]), np.array([0]), 1.0) == {}
-    assert SequenceClassification(("a", "b")).score(
-        None, Predictions({"logits": np.array([[np.inf, 1.0]]), LABEL_FEATURE: np.array([0])}, np.arange(1))
-    ) == {}  # fmt: skip
-
-
-@pytest.mark.parametrize("temperature", [0.05, 1.0, 7.5])
-def test_it_changes_probabilities_and_neither_logits_nor_the_order(temperature):
-    logits = np.random.default_rng(2).normal(size=(50, 3)).astype(np.float32)
-    one = SequenceClassification(("a", "b", "c"), temperature=temperature)
-    several = MultiLabelClassification(["a", "b", "c"], temperature=temperature)
-    for task, expected in (
-        (one, softmax(logits / temperature, axis=1)),
-        (several, expit(logits / temperature)),
-    ):
-        outputs = {name: np.asarray(value) for name, value in task.outputs_of(logits).items()}
-        np.testing.assert_array_equal(outputs["logits"], logits)
-        np.testing.assert_allclose(outputs["probabilities"], expected, atol=1e-6)
-        likely = outputs["probabilities"]
-        first = np.take_along_axis(likely, logits.argmax(axis=1)[:, None], axis=1)[:, 0]
-        assert (first == likely.max(axis=1)).all()
-    assert (np.asarray(one.given_ids(one.outputs_of(logits))) == logits.argmax(axis=1)).all()
 
 
 def test_multiple_choice_keeps_its_temperature():

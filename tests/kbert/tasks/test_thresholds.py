@@ -16,23 +16,6 @@ TEXTS = ["jump the a", "walked and talked, opening the play", "turn", "ask the l
 SCORES = {"f1": lambda true, said: f1_score(true, said, zero_division=0), "accuracy": accuracy_score}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("metric", SCORES)
-def test_no_threshold_at_all_does_better(metric):
-    rng = np.random.default_rng(11)
-    for trial in range(40):
-        number = int(rng.integers(1, 25))
-        held = rng.random(number) < rng.random()
-        held[0] = True
-        probabilities = rng.random(number).round(int(rng.integers(1, 4)))  # many are tied
-        probabilities = probabilities.clip(0.001, 0.999).astype(np.float32)
-        found = best_threshold(probabilities, held, metric)
-        tried = [0.5, *probabilities, *(probabilities + 1e-4)]
-        with naming(trial, held.tolist(), probabilities.tolist()):
-            assert found.score == pytest.approx(SCORES[metric](held, probabilities >= found.threshold))
-            assert found.score == pytest.approx(max(SCORES[metric](held, probabilities >= t) for t in tried))
-
-
 def cut_points(probabilities):
     """Every threshold that parts probabilities that rounding does not swap; with 0, all get the label."""
     ordered = np.unique(probabilities.astype(np.float64))
@@ -44,7 +27,7 @@ def cut_points(probabilities):
 @pytest.mark.parametrize("metric", SCORES)
 def test_no_cut_does_better_where_probabilities_are_near_0_and_1_or_the_same(metric):
     rng = np.random.default_rng(5)
-    for trial in range(300):
+    for trial in range(100):
         number = int(rng.integers(1, 12))
         logits = rng.normal(size=number) * rng.choice([0.01, 1.0, 10.0, 40.0])
         logits = np.where(rng.random(number) < 0.3, rng.choice(logits), logits)  # some are the same
@@ -56,12 +39,6 @@ def test_no_cut_does_better_where_probabilities_are_near_0_and_1_or_the_same(met
         best = max(SCORES[metric](held, probabilities >= np.float32(t)) for t in cut_points(probabilities))
         with naming(trial, held.tolist(), probabilities.tolist()):
             assert found.score == pytest.approx(SCORES[metric](held, said)) == pytest.approx(best)
-
-
-@pytest.mark.parametrize("lowest", [0.0, 1e-30, 1e-7])
-def test_a_label_may_be_for_all_however_low_the_lowest_probability(lowest):
-    found = best_threshold(np.float32([lowest, 0.2, 0.3]), [1, 0, 1])
-    assert found.threshold <= lowest and found.score == pytest.approx(0.8)
 
 
 def test_a_threshold_lies_in_the_middle_and_nearest_to_one_half():
@@ -123,14 +100,6 @@ def test_what_was_chosen_is_reached_when_it_is_in_force():
     reached = scored(kept, logits, held)["macro_f1"]
     assert reached == pytest.approx(before["best_macro_f1"])
     assert reached > before["macro_f1"]
-
-
-def test_more_than_two_labels_choose_no_threshold():
-    task = SequenceClassification(("a", "b", "c"))
-    assert task.chooses == ("temperature",)
-    logits = np.eye(3, dtype=np.float32)[[0, 1, 1]]
-    values = {"logits": logits, LABEL_FEATURE: np.array([0, 1, 2])}
-    assert not [name for name in task.score(None, Predictions(values, np.arange(3))) if "threshold" in name]
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 1.0])

@@ -116,13 +116,6 @@ def test_a_converted_run_has_merged_weights(lora_run, tmp_path):
     assert merged["probabilities"] == pytest.approx(expected["probabilities"], abs=1e-6)
 
 
-@pytest.mark.slow
-def test_the_same_command_takes_the_run_up_again(lora_run, pretraining_run, labelled_files, tmp_path):
-    run, metrics, config = lora_run
-    _, again = run_finetuning(config, run.path, *labelled_files, init_checkpoint=pretraining_run.path)
-    assert again["loss"] == pytest.approx(metrics["loss"], abs=1e-6)
-
-
 def test_adapters_of_no_checkpoint_are_refused(labelled_files, tmp_path):
     with pytest.raises(ValueError, match="lora adapts the weights of an --init_checkpoint"):
         run_finetuning(tiny_finetuning_config(lora=LORA), tmp_path / "run", labelled_files[0])

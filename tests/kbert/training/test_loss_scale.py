@@ -109,17 +109,6 @@ def test_the_optimizer_counts_only_the_steps_it_took(scaled_float32, monkeypatch
 
 
 @pytest.mark.slow
-def test_what_no_smaller_scale_can_mend_is_not_hidden(scaled_float32):
-    training = scaled_float32
-    training.restart()
-    training.step.state()["loss_scale/scale"].assign(1.0)
-    kernel = next(iter(training.weights.values()))
-    kernel.assign(np.full(kernel.shape, np.nan, np.float32))
-    values = training.run()
-    assert not np.isfinite(values["gradient_norm"]) and not np.isfinite(values["masked_lm_loss"])
-
-
-@pytest.mark.slow
 @pytest.mark.long
 def test_a_float16_run_keeps_its_scale_in_the_checkpoint(records_dir, tmp_path):
     """With two parts a batch; resumed after step 3, it ends with the very same numbers."""

@@ -124,12 +124,6 @@ def test_a_damaged_newest_checkpoint_costs_only_time(whole, tmp_path, caplog):
     assert not [path for path in run.checkpoints.iterdir() if path.suffix in (".damaged", ".tmp")]
 
 
-def test_a_finished_run_is_evaluated_again_and_nothing_else(whole, tmp_path):
-    path = shutil.copytree(whole[1].path, tmp_path / "run")
-    metrics, run = train(path)
-    assert numbers(run) == numbers(whole[1]) and metrics == whole[0]
-
-
 @pytest.mark.slow
 def test_a_loss_that_is_no_number_stops_the_run_and_saves_nothing(tmp_path):
     config = one_weight.config_of(

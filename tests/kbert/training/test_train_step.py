@@ -40,15 +40,6 @@ def test_a_tiny_model_overfits_one_batch(calm_training):
 
 
 @pytest.mark.slow
-def test_one_step_changes_every_weight_and_moment(training):
-    training.restart()
-    before = training.snapshot()
-    training.run()
-    for name, value in training.snapshot().items():
-        assert np.any(value != before[name]), f"{name} did not change"
-
-
-@pytest.mark.slow
 def test_steps_in_one_call_are_the_same_steps_one_by_one(training):
     training.restart()
     together = training.run(7)
@@ -124,16 +115,6 @@ def test_dropout_differs_between_seeds_and_places(training):
     drawn = states(7) + states(8) + states(2**32 - 1)
     places = len(training.step._random_states)
     assert places >= 3 and len(set(drawn)) == 3 * places
-
-
-@pytest.mark.slow
-def test_gradients_are_clipped_by_their_global_norm(calm_training):
-    calm_training.restart()
-    assert calm_training.run()["gradient_norm"] > 1.0
-    # After one update of the original's Adam the first moment is 0.1 x the clipped gradient.
-    moments = [v for name, v in calm_training.snapshot().items() if name.endswith("adam_m")]
-    norm = 10.0 * np.sqrt(sum((m.astype(np.float64) ** 2).sum() for m in moments))
-    assert norm == pytest.approx(1.0, rel=1e-4)
 
 
 @pytest.mark.slow

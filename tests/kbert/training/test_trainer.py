@@ -1,7 +1,6 @@
 """The training routine over real records: resuming, stopping, refusing."""
 
 import dataclasses
-import json
 import shutil
 from types import SimpleNamespace
 
@@ -12,11 +11,9 @@ from kbert.experiments.devices import Devices
 from kbert.experiments.pretraining import run_pretraining
 from kbert.manifest import read_manifest
 from kbert.runs import checkpoint
-from kbert.runs.metrics_file import MetricsFile, read_metrics
-from kbert.runs.run_directory import RunDirectory
-from kbert.training.measuring.progress import TrainingProgress
+from kbert.runs.metrics_file import read_metrics
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
-from tests.kbert.training.run_contents import assert_same_runs, numbers
+from tests.kbert.training.run_contents import numbers
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
@@ -44,53 +41,6 @@ def test_a_run_leaves_what_it_promises(pretraining_run):
         2e-3 * 1 / 2
     )  # of step 2, after one of two warm-up steps
     assert lines[1]["learning_rate"] == pytest.approx(2e-3 * (1 - 3 / 12))
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_deterministic_ops_change_nothing_on_a_cpu(pretraining_run, records_dir, tmp_path):
-    """All of training's kernels have a deterministic form, and on a CPU no other."""
-    from tensorflow.python.framework import config as tensorflow_config
-
-    try:
-        run_pretraining(
-            tiny_pretraining_config(deterministic_ops=True),
-            tmp_path / "run",
-            records_dir / "train",
-            records_dir / "heldout",
-        )
-        assert tensorflow_config.is_op_determinism_enabled()
-    finally:
-        tensorflow_config.disable_op_determinism()
-    assert_same_runs(RunDirectory(tmp_path / "run"), pretraining_run)
-
-
-def test_a_damaged_newest_checkpoint_is_not_loaded(pretraining_run, tmp_path):
-    path = shutil.copytree(pretraining_run.path, tmp_path / "run")
-    weights = path / "checkpoints" / "step-00000012" / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-1] + b"!")
-    with pytest.raises(ValueError, match="model.safetensors is not what was written .* of the steps 6, 12"):
-        RunDirectory(path).load_model()
-
-
-def test_a_checkpoint_of_another_config_is_refused(pretraining_run, records_dir, tmp_path):
-    path = shutil.copytree(pretraining_run.path, tmp_path / "run")
-    config = json.loads((path / "config.json").read_text()) | {"seed": 3}
-    (path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match=r"step-00000012 belongs to another run; it differs in seed \(was"):
-        run_pretraining(tiny_pretraining_config(seed=3), path, records_dir / "train", records_dir / "heldout")
-
-
-def test_progress_names_the_steps_where_a_number_broke(tmp_path):
-    progress = TrainingProgress(
-        MetricsFile(tmp_path / "metrics.jsonl"), num_steps=20, examples_per_step=8, start_step=4
-    )
-    with pytest.raises(FloatingPointError) as error:
-        progress.train(10, {"loss": float("nan"), "accuracy": 0.5}, 1e-3)
-    assert str(error.value).startswith(
-        "loss became non-finite between steps 5 and 10: lower optimizer.learning_rate, lengthen the warm-up"
-    )
-    assert not (tmp_path / "metrics.jsonl").exists()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.glue.glue_files import GlueFiles, find_files
 from kbert.experiments.glue.glue_tasks import GLUE_TASKS, glue_tasks
 from kbert.experiments.labelled_file import LabelledFile
-from kbert.input_pipelines.empty_texts import warn_once
 from kbert.tasks import TASKS
 from tests.kbert.experiments.glue import small_glue
 
@@ -51,12 +50,6 @@ def test_the_configs_read_the_official_forms(glue_dir, tmp_path, task):
     assert {name: read(path, config).num_examples for name, path in files.other_dev_files.items()} == (
         {"mismatched": small_glue.NUM_DEV + 2} if task.name == "mnli" else {}
     )
-
-
-def test_short_lines_of_qqp_are_counted(glue_dir, caplog):
-    warn_once.cache_clear()  # of this process, which may have read the file before
-    read(glue_dir / "QQP" / "train.tsv", config_of("qqp"))
-    assert "train.tsv: 2 row(s) with too few columns are skipped: line 5, 6" in caplog.text
 
 
 def test_every_missing_file_is_named_at_once(glue_dir, tmp_path):

@@ -214,15 +214,6 @@ def test_masks_are_those_of_the_masker_with_the_manifests_settings(tmp_path):
             np.testing.assert_array_equal(batch[name], array, err_msg=name)
 
 
-def test_pipelines_do_not_share_their_masks(unmasked):
-    directory, manifest, _ = unmasked
-    first, second = (
-        next(iter(record_reader.training_batches(directory, manifest, 8, 5, share=Share(2, index))))
-        for index in (0, 1)
-    )
-    assert (first["masked_lm_positions"].numpy() != second["masked_lm_positions"].numpy()).any()
-
-
 def test_an_evaluation_has_the_same_masks_every_time_and_with_every_batch_size(unmasked, monkeypatch):
     directory, manifest, columns = unmasked
     monkeypatch.setattr(record_reader, "_PARSED_AT_ONCE", 16)  # several at once, of NUMBER records

@@ -27,11 +27,3 @@ def test_a_range_is_whole_files_and_parts_of_files():
     assert record_ranges_of(SHARDS, 5, 6) == [Range("c", 1, 1)]
     assert record_ranges_of(SHARDS, 10, 11) == [Range("d", 0, -1)]
     assert record_ranges_of(SHARDS, 4, 4) == []
-
-
-def test_as_many_pipelines_as_equal_shards_get_whole_files():
-    shards = [Shard(name, 5, 9, "0" * 64) for name in "abcd"]
-    for index, names in enumerate(("ab", "cd")):
-        assert record_ranges_of(shards, *record_range(20, Share(2, index))) == [
-            Range(name, 0, -1) for name in names
-        ]

@@ -67,9 +67,3 @@ def test_records_of_other_settings_are_refused(records):
     expected = r"was made with task_settings\.times=2, but this run has 1; make the records again"
     with pytest.raises(ValueError, match=expected):
         LabelledRecords(directory, Shouted, MAX_SEQ_LENGTH, settings=Shouting())
-
-
-def test_a_setting_that_changes_no_row_may_differ(records):
-    directory = records("twice", times=2)
-    ours = Shouting(times=2, label_smoothing=0.1)
-    assert LabelledRecords(directory, Shouted, MAX_SEQ_LENGTH, settings=ours).num_examples == 6

@@ -39,11 +39,6 @@ def test_a_file_that_is_no_table_stays_what_it_is(tmp_path):
     assert find_table(tmp_path / "odd") is None
 
 
-def test_the_name_of_a_file_with_brackets_is_no_pattern(tmp_path):
-    path = write_parquet(tmp_path / "a[1].parquet", TABLE)
-    assert source_files(path) == (path,)
-
-
 def test_shards_are_read_by_name_in_order_and_those_of_a_folder_as_it_says(tmp_path):
     assert [one.name for one in source_files(write_shards(tmp_path / "hub", TABLE))] == [
         "train-00000-of-00002.parquet",

@@ -3,13 +3,12 @@
 import itertools
 import os
 import random
-import sys
 
 import pyarrow as pa
 import pytest
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.labelled_files import LabelledText, read_rows, stream_records, stream_rows
+from kbert.input_pipelines.labelled_files import read_rows, stream_rows
 from kbert.tasks import TASKS
 from tests.kbert.input_pipelines.tables.written_tables import (
     every_kind,
@@ -17,7 +16,6 @@ from tests.kbert.input_pipelines.tables.written_tables import (
     write_lines,
     write_parquet,
     write_shards,
-    write_stream,
 )
 
 TEXT = DatasetConfig()
@@ -83,25 +81,6 @@ def test_spans_of_a_text_and_sentences_that_are_documents_of_their_own(tmp_path)
     assert without.words == ("Peter", "went") and without.labels is None
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        pa.array(["a", "b", "a"]).dictionary_encode(),
-        pa.array(["a", "b", "a"], pa.large_string()),
-        pa.array(["a", "b", "a"], pa.string_view()),
-    ],
-    ids=["categories", "large", "view"],
-)
-def test_texts_of_any_arrow_type(tmp_path, column):
-    table = pa.table({"text": column, "label": pa.array([1, 0, 1], pa.uint8())})
-    path = write_stream(tmp_path / "a.arrow", table)
-    assert read_rows(path, TEXT) == [
-        LabelledText("a", None, "1"),
-        LabelledText("b", None, "0"),
-        LabelledText("a", None, "1"),
-    ]
-
-
 def test_integers_with_names_in_the_schema_are_these_names(tmp_path):
     table = with_features(pa.table({"text": ["a", "b", "c"], "label": [1, 0, 1]}), NAMES)
     for kind, path in every_kind(tmp_path, table).items():
@@ -133,19 +112,6 @@ def test_a_class_without_a_name_is_told_by_its_row(tmp_path, classes, message):
         read_rows(path, TEXT)
     assert message in str(error.value)
     assert len(read_rows(path, TEXT, with_labels=False)) == 3
-
-
-def test_only_the_columns_of_the_config_are_read(tmp_path):
-    table = pa.table(
-        {"text": ["a"], "label": ["x"], "picture": [b"\xff"], "when": pa.array([0], pa.date32())}
-    )
-    path = write_parquet(tmp_path / "a.parquet", table)
-    ((_, record),) = stream_records(path, TEXT, ("text",))
-    assert record == {"text": "a", "label": "x"}
-    with pytest.raises(ValueError, match=r"a.parquet: the column 'picture' holds binary; expected texts"):
-        read_rows(path, DatasetConfig(text="picture"))
-    with pytest.raises(ValueError, match=r"a.parquet: the column 'when' holds date32\[day\]; expected"):
-        read_rows(path, DatasetConfig(label="when"))
 
 
 REFUSED = {
@@ -216,12 +182,3 @@ def test_rows_are_read_as_they_are_asked_for(tmp_path):
     assert most < 4_000_000
     with pytest.raises(ValueError, match="a-1.parquet is not a whole parquet file"):
         next(rows)
-
-
-def test_a_missing_package_is_named(tmp_path, monkeypatch):
-    path = write_parquet(tmp_path / "a.parquet", pa.table({"text": ["a"], "label": ["x"]}))
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(
-        ValueError, match="a.parquet is a table, which needs pyarrow, .*: pip install pyarrow=="
-    ):
-        read_rows(path, TEXT)

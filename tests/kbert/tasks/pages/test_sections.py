@@ -5,16 +5,9 @@ import pytest
 
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks.pages.answers import GivenAnswer, answer_sections
-from kbert.tasks.pages.by_length import by_length
 from kbert.tasks.pages.calibration import expected_calibration_error, reliability
-from kbert.tasks.pages.choices import choice_sections
-from kbert.tasks.pages.content import Mark, MarkedText, excerpt
-from kbert.tasks.pages.labels import confusion_section, one_label_sections, several_labels_sections
-from kbert.tasks.pages.numbers import number_sections
-from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
-from kbert.tasks.question_answering.span_answers import Rival, SpanAnswer, given_answer
+from kbert.tasks.pages.labels import one_label_sections, several_labels_sections
 from kbert.tasks.question_answering.squad_files import Answer, Question
-from kbert.tasks.sequences.multiple_choice import Choices
 from kbert.tasks.task import Predictions
 from kbert.tasks.token_classification.tagged_sentences import Document, TaggedSentence
 from kbert.tasks.token_classification.word_sections import WordSections
@@ -68,18 +61,6 @@ def test_edges_belong_to_the_bin_below_and_nothing_is_lost():
     assert expected_calibration_error(reliability([1.0, 1.0], [1, 0])) == 0.5
 
 
-def test_lengths_are_in_buckets_with_their_counts():
-    bars = by_length([8, 9, 16, 17, 1], [1, 0, 1, 1, 0], "token", "Accuracy").content.bars
-    assert [(bar.name, bar.text) for bar in bars] == [
-        ("1 token, 1 example", "0.0%"),
-        ("5 to 8 tokens, 1 example", "100.0%"),
-        ("9 to 16 tokens, 2 examples", "50.0%"),
-        ("17 to 32 tokens, 1 example", "100.0%"),
-    ]
-    (long, short) = by_length([4, 2], [1.0, 4.0], "token", "Error", "{:.1f}".format).content.bars[::-1]
-    assert (long.share, long.text, short.share, short.text) == (0.25, "1.0", 1.0, "4.0")
-
-
 def test_the_most_confident_wrong_label_comes_first():
     examples = [LabelledText(text, None, label) for text, label in (("a", "x"), ("b", "y"), ("c", "x"))]
     given = predictions(
@@ -109,26 +90,6 @@ def test_labels_decided_one_by_one_are_scored_label_by_label():
     assert sum(section(sections, "Calibration").content.counts) == 4
 
 
-def test_numbers_are_ranked_by_how_far_they_are_off():
-    examples = [LabelledText(text, None, None) for text in "abc"]
-    sections = number_sections(examples, [1.0, 2.0, 5.0], [1.5, 2.0, 1.0], [3, 3, 3], 2)
-    assert section(sections, "Right and given").content.points == [(1.5, 1.0), (2.0, 2.0), (1.0, 5.0)]
-    cards = worst(sections, "The largest errors")
-    assert [card.texts[0].text for card in cards] == ["c", "a"]
-    assert section(sections, "By length").content.bars[0].text == "1.500"
-    many = number_sections(None, np.arange(10_000.0), np.arange(10_000.0), np.full(10_000, 3), 2)
-    assert len(section(many, "Right and given").content.points) == 2000
-
-
-def test_choices_are_all_shown_with_the_right_and_the_given_one():
-    examples = [Choices("t", ("p", "q", "r"), 2)]
-    given = predictions(probabilities=[[0.1, 0.7, 0.2]], label_ids=[2], num_tokens=[4])
-    (card,) = worst(choice_sections(examples, given, 5))
-    assert [(text.text, [mark.kind for mark in text.marks]) for text in card.texts] == [
-        ("t", []), ("p", []), ("q", ["wrong"]), ("r", ["right"])
-    ]  # fmt: skip
-
-
 def question(context, *answers):
     return Question("id", "Who?", context, tuple(Answer(text, context.index(text)) for text in answers))
 
@@ -148,31 +109,6 @@ def test_the_given_and_the_right_answer_are_marked_where_they_stand():
         (card,) = worst(answer_sections([asked], [given], 3))
         shown = card.texts[1]
         assert [(mark.kind, shown.text[mark.start : mark.end]) for mark in shown.marks] == expected
-
-
-def test_an_answer_is_marked_only_where_it_is_known_to_stand():
-    settings = QuestionAnsweringSettings(unanswerable=True)
-    asked = question("Ada met Bob and Ada", "Bob")
-    cases = {("Ada", 16): 16, ("Ada", None): None, ("Bob", None): 8, ("Eve", None): None}
-    for (text, start), expected in cases.items():
-        found = SpanAnswer(text, 2.0, -1.0, [Rival(text, 1.0, 1.0), Rival("", 0.0, 0.0)], start)
-        given = given_answer(asked, found, settings)
-        assert (given.text, given.start) == (text, expected)
-        assert given.confidence == pytest.approx(np.exp(2) / (1 + np.exp(2)))
-        assert given.exact_match == (text == "Bob")
-    declined = given_answer(asked, SpanAnswer("Bob", 0.0, 1.0, [Rival("", 1.0, 0.0)], 8), settings)
-    assert declined == GivenAnswer("", None, 1.0, 0.0, 0.0)
-
-
-def test_a_wholly_wrong_answer_comes_before_one_with_a_word_too_many():
-    asked = [question("Ada Lovelace", "Ada"), question("Bob and Eve", "Eve"), question("Bob left", "Bob")]
-    given = [
-        GivenAnswer("Ada Lovelace", 0, 0.99, 0.0, 2 / 3),
-        GivenAnswer("Bob", 0, 0.5, 0.0, 0.0),
-        GivenAnswer("Bob", 0, 0.9, 1.0, 1.0),
-    ]
-    cards = worst(answer_sections(asked, given, 3))
-    assert [facts(card)["given"] for card in cards] == ["Bob, 50.0%", "Ada Lovelace, 99.0%"]
 
 
 def test_entities_are_marked_as_their_words_stand():
@@ -198,36 +134,3 @@ def test_entities_are_marked_as_their_words_stand():
     ]  # fmt: skip
     assert [mark.kind for mark in right.marks] == [1, 0]  # the colours of the types
     assert facts(card) == {"most confident wrong word": "70.0%"}
-
-
-def test_labels_that_are_no_tags_are_marked_where_they_are_wrong():
-    words = ("the", "cat")
-    sentence = TaggedSentence(words, Document(0, [words]), 0, ("DET", "NOUN"))
-    values = {
-        "label_ids": np.array([[0, 1]]),
-        "word_ids": np.array([[0, 1]]),
-        "predicted_ids": np.array([[0, 0]]),
-        "confidences": np.array([[0.9, 0.6]], np.float32),
-    }
-    (card,) = worst(WordSections(("DET", "NOUN"), None, ())([sentence], values, 5))
-    assert [text.marks for text in card.texts] == [
-        (Mark(4, 7, "right", "NOUN"),), (Mark(4, 7, "wrong", "DET"),)
-    ]  # fmt: skip
-
-
-def test_a_confusion_of_many_labels_keeps_the_most_frequent():
-    counts = np.diag(np.arange(40))
-    shown = confusion_section([f"l{n}" for n in range(40)], counts, "examples")
-    assert shown.content.names == tuple(f"l{n}" for n in range(15, 40))
-    assert np.diag(shown.content.counts).tolist() == list(range(15, 40))
-    assert "Of 40 labels" in shown.note
-
-
-def test_an_excerpt_keeps_what_is_marked():
-    text = "x" * 3000 + "MARKED" + "y" * 3000
-    shown = excerpt(MarkedText("", text, (Mark(3000, 3006, "right"),)), 300)
-    assert len(shown.text) == 302 and shown.text[0] == shown.text[-1] == "…"
-    (mark,) = shown.marks
-    assert shown.text[mark.start : mark.end] == "MARKED"
-    assert excerpt(MarkedText("", "short"), 300).text == "short"
-    assert excerpt(MarkedText("", "z" * 400), 300).text == "z" * 300 + "…"

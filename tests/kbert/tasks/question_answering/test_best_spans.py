@@ -1,7 +1,6 @@
 """Spans against brute force and the original's loops, and the graph against NumPy."""
 
 import numpy as np
-import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -98,23 +97,6 @@ def test_original_candidates_are_those_of_its_loops(seed, num_windows, max_answe
     assert [span[:3] for span in found] == expected
 
 
-def test_padding_takes_no_place_of_a_token():
-    """A model that computes no padding gives it its bias, about 0: more than tokens with negative logits."""
-    rows = random_rows(7, num_windows=1, length=40)
-    rows = rows._replace(start_logits=rows.start_logits - 99, end_logits=rows.end_logits - 99)
-    length = 12  # the rest is padding
-    offsets, max_context = rows.offsets.copy(), np.ones_like(rows.max_context)
-    offsets[:, length:], max_context[:, length:] = -1, 0
-    rows = rows._replace(offsets=offsets, max_context=max_context)
-    input_mask = (np.arange(40) < length)[np.newaxis].astype(np.int32)
-    expected = original_spans(rows, input_mask, 30, 5)
-    assert len(expected) > 1
-    for value in (-1e9, 0.0, 1e9):
-        starts, ends = (np.where(input_mask > 0, logits, np.float32(value)) for logits in rows[:2])
-        padded = rows._replace(start_logits=starts, end_logits=ends)
-        assert original_spans(padded, input_mask, 30, 5) == expected
-
-
 def as_windows(all_rows):
     """The rows of several questions as one batch."""
     owners = np.repeat(np.arange(len(all_rows)), [len(rows.start_logits) for rows in all_rows])
@@ -155,12 +137,6 @@ def test_a_question_without_any_span_is_said_to_have_none():
     assert list(ranked_spans(rows, 30)) == []
     best = best_spans(*as_windows([rows]), 1, 30)
     assert [float(value[0]) for value in best[:3]] == [0, 0, NO_SPAN]
-
-
-def test_no_answer_has_the_least_score_of_all_windows():
-    rows = random_rows(8, num_windows=4)
-    sums = [float(rows.start_logits[w, 0] + rows.end_logits[w, 0]) for w in range(4)]
-    assert null_score(rows) == (pytest.approx(min(sums)), sums.index(min(sums)))
 
 
 def test_texts_are_cut_by_characters_of_whole_utf8():

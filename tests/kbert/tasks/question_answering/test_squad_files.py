@@ -50,11 +50,6 @@ def test_questions_come_in_order_with_all_their_answers(tmp_path):
             assert question.context[answer.start :].startswith(answer.text)
 
 
-def test_without_answers_none_is_looked_at(tmp_path):
-    path = write(tmp_path, content(answers="left out", is_impossible="left out"))
-    assert [question.answers for question in read_questions(path, with_answers=False)] == [None] * 3
-
-
 def test_line_ends_a_byte_order_mark_and_gzip_change_nothing(tmp_path):
     plain = json.dumps(content(), indent=1, ensure_ascii=False).encode()
     expected = list(read_questions(write(tmp_path, content())))
@@ -180,16 +175,3 @@ def test_a_large_file_is_read_in_little_memory(tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2_000_000
-
-
-def test_an_empty_question_is_counted_and_said(tmp_path, caplog):
-    path = tmp_path / "questions.json"
-    value = content()
-    value["data"][0]["paragraphs"][0]["qas"][0]["question"] = " "
-    path.write_text(json.dumps(value), encoding="utf-8")
-    assert list(read_questions(path, with_answers=False))[0].question == " " and not caplog.text
-    assert list(read_questions(path))[0].question == " "
-    assert (
-        f"1 example(s) have an empty text beside others and are used as they are; the first is {path}: q"
-        in (caplog.text)
-    )

@@ -77,7 +77,7 @@ questions = st.lists(st.tuples(texts, odds, golds), min_size=1, max_size=12)
 
 
 @given(texts)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_answers_are_normalized_as_the_definition_says(text):
     assert squad_scores.normalized(text) == reference_normalized(text)
 
@@ -97,7 +97,7 @@ def test_scores_of_v1_are_the_official_ones(rows):
 
 @pytest.mark.slow
 @given(questions, odds)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_scores_of_v2_are_the_official_ones(questions, threshold):
     rows = [
         {"id": f"q{number}", "said": said, "odds": odd, "golds": golds}
@@ -129,46 +129,3 @@ def test_scores_of_v2_are_the_official_ones(questions, threshold):
     assert found == expected
     every = [squad_scores.scores_v2(said, odd, golds, where)["f1"] for where in (min(odd) - 1.0, *odd)]
     assert squad_scores.scores_v2(said, odd, golds, chosen)["f1"] == pytest.approx(max(every))
-
-
-def test_where_no_answer_at_all_is_the_best_the_chosen_threshold_gives_just_that():
-    found = squad_scores.scores_v2(["cat", "dog"], [-3.0, -5.0], [["cow"], []], threshold=0.0)
-    assert (found["best_f1"], found["best_f1_thresh"], found["f1"]) == (50.0, 0.0, 0.0)
-    assert found["chosen_threshold"] < -5.0
-
-
-def test_the_chosen_threshold_parts_no_equal_odds():
-    said, odds, golds = ["cat", "dog", "cow", "hen"], [1.0, 1.0, 1.0, 0.0], [["cat"], [], [], ["hen"]]
-    found = squad_scores.scores_v2(said, odds, golds, threshold=0.0)
-    assert (found["best_f1"], found["best_f1_thresh"]) == (100.0, 1.0)  # the official walk: hen, cat, stop
-    assert found["chosen_threshold"] == 0.0 and found["f1"] == 75.0
-
-
-@pytest.mark.parametrize(
-    ("said", "right", "v1", "v2"),
-    [
-        ("The U.S.", "us", 1.0, 1.0),
-        ("twenty-five", "twenty five", 0.0, 0.0),
-        ("Newton’s", "Newton's", 0.0, 0.0),
-        ("the", "the", 0.0, 1.0),  # exact match 1, but no common word
-        ("", "cat", 0.0, 0.0),
-        ("a big black cat", "the black cat sat", 2 / 3, 2 / 3),
-        ("cat cat", "cat", 2 / 3, 2 / 3),
-    ],
-)
-def test_scores_by_hand(said, right, v1, v2):
-    assert squad_scores.f1(said, right, unanswerable=False) == pytest.approx(v1)
-    assert squad_scores.f1(said, right, unanswerable=True) == pytest.approx(v2)
-
-
-def test_a_threshold_at_the_odds_keeps_the_answer_and_ties_are_walked_one_by_one():
-    said, golds = ["cat", "dog", "cow"], [["cat"], [], ["cow"]]
-    at_odds = squad_scores.scores_v2(said, [2.0, 3.0, 1.0], golds, threshold=2.0)
-    assert at_odds["f1"] == 100.0 and at_odds["NoAns_f1"] == 100.0
-    below = squad_scores.scores_v2(said, [2.0, 3.0, 1.0], golds, threshold=1.5)
-    assert below["f1"] == pytest.approx(200 / 3) and below["HasAns_f1"] == 50.0
-    tied = squad_scores.scores_v2(said, [0.5] * 3, golds, threshold=0.0)
-    # cat +1, dog -1, cow +1: 2 of 3 is reached after the first, and beaten by none.
-    assert (tied["best_f1"], tied["best_f1_thresh"]) == (pytest.approx(200 / 3), 0.5)
-    assert tied["f1"] == tied["baseline_f1"] == pytest.approx(100 / 3)
-    assert tied["always_answered_f1"] == pytest.approx(200 / 3)

@@ -59,17 +59,3 @@ def test_an_evaluation_with_fixed_rows_has_room_for_every_text(batch):
         tf.data.Dataset.from_tensors(full)
     )
     assert packed[PACKED_PLACES].shape == (10, 8)
-
-
-def test_every_text_of_an_example_may_have_a_fixed_row_of_its_own():
-    """Five pairs of texts as long as a row need ten rows."""
-    from kbert.config import FinetuningConfig
-    from kbert.training.padding import resolve_packing
-
-    def packs(rows):
-        config = FinetuningConfig(train_batch_size=5, padding="pack", packed_rows=rows, pad_to_longest=False)
-        return resolve_packing(CosineSimilarity(), [config], tf.distribute.get_strategy())
-
-    assert packs(10)
-    with pytest.raises(ValueError, match="packed_rows=11 is more than the 10 texts of a batch"):
-        packs(11)

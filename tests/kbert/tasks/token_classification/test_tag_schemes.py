@@ -23,18 +23,6 @@ def iob2_tags(draw):
     return tuple(tags)
 
 
-@pytest.mark.parametrize(
-    ("scheme", "expected"),
-    [
-        ("iob1", ("I-PER", "I-PER", "B-PER", "O", "I-ORG", "I-in-law", "I-in-law", "O")),
-        ("iob2", IOB2),
-        ("bioes", ("B-PER", "E-PER", "S-PER", "O", "S-ORG", "B-in-law", "E-in-law", "O")),
-    ],
-)
-def test_a_sentence_in_each_scheme(scheme, expected):
-    assert from_iob2(IOB2, scheme) == expected and to_iob2(expected, scheme) == IOB2
-
-
 @given(tags=iob2_tags(), scheme=st.sampled_from(["iob1", "iob2", "bioes"]))
 def test_schemes_come_back_and_are_found(tags, scheme):
     written = from_iob2(tags, scheme)

@@ -18,7 +18,6 @@ from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
 from kbert.inference.loaded_model import LoadedModel
-from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.task import Predictions
 from kbert.tasks.token_classification import TokenClassification
@@ -119,45 +118,6 @@ def test_records_are_judged_as_the_file_is(document_context, pretraining_run, fi
     )
 
 
-@pytest.mark.slow
-@pytest.mark.long
-def test_a_training_on_records(trained, files, tmp_path):
-    run, _ = trained
-    config = config_of(dataset=run.config.dataset, num_train_epochs=1.0)
-    config_file = tmp_path / "config.json"
-    config_file.write_text(json.dumps(to_dict(config) | {"encoder": None}), encoding="utf-8")
-    for name, file in zip(("train", "dev"), files, strict=True):
-        create_finetuning_data(config_file, file, tmp_path / name, init_checkpoint=run.path)
-    folders = {"train_dir": tmp_path / "train", "dev_dir": tmp_path / "dev"}
-    _, metrics = run_finetuning(config, tmp_path / "run", init_checkpoint=run.path, **folders)
-    assert metrics["f1"] > 0.95
-    assert RunDirectory(tmp_path / "run").details["num_train_examples"] == 48
-
-
-@pytest.mark.slow
-def test_records_of_other_settings_are_refused(trained, files, tmp_path):
-    run, _ = trained
-    config_file = tmp_path / "config.json"
-    config = to_dict(config_of(task_settings={"doc_stride": 3})) | {"encoder": None}
-    config_file.write_text(json.dumps(config), encoding="utf-8")
-    create_finetuning_data(config_file, files[1], tmp_path / "records", init_checkpoint=run.path)
-    with pytest.raises(ValueError, match=r"made with task_settings.doc_stride=3, but this run has None"):
-        evaluate(run, input_dir=tmp_path / "records")
-
-
-@pytest.mark.slow
-@pytest.mark.exhaustive
-def test_a_stopped_training_goes_on_to_the_same_numbers(trained, files, tmp_path):
-    """From the last but one checkpoint, without what it started from."""
-    whole, metrics = trained
-    run = RunDirectory(shutil.copytree(whole.path, tmp_path / "run"))
-    lines = read_metrics(run.metrics_file)
-    shutil.rmtree(run.checkpoint("last"))
-    start = whole.path.parent / "start"
-    _, again = run_finetuning(config_of(), run.path, *files, init_checkpoint=start)
-    assert again == metrics and len(read_metrics(run.metrics_file)) == len(lines)
-
-
 def said_of_words(loaded, sentences):
     """(labels of each sentence's words, probabilities), as the signature "words" gives them."""
     signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["words"]
@@ -243,20 +203,6 @@ def test_what_is_served_is_what_python_answers(trained, tmp_path):
     served = run_signature(folder, "words", {"words": words})
     assert served["labels"].tolist() == [[b"B-PER", b"O"], [b"B-ORG", b""], [b"", b"B-PER"]]
     assert ((served["probabilities"] > 0) == (words != "")).all()
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_labels_that_are_no_entities(files, pretraining_run, tmp_path):
-    content = files[0].read_text(encoding="utf-8").replace("I-PER", "P").replace("B-PER", "P")
-    path = tmp_path / "parts.conll"
-    path.write_text(content.replace("I-ORG", "Q").replace("B-ORG", "Q"), encoding="utf-8")
-    config = config_of(num_train_epochs=1.0, dataset=DatasetConfig(tag_scheme="none"))
-    task, metrics = run_finetuning(config, tmp_path / "run", path, path, init_checkpoint=pretraining_run.path)
-    assert task.labels == ("O", "P", "Q") and task.best_metric == "token_accuracy"
-    assert "f1" not in metrics and metrics["token_accuracy"] > 0 and task.report(metrics) == ""
-    (answer,) = answers(RunDirectory(tmp_path / "run"), [{"text": "the help"}])
-    assert len(answer["words"]) == 2 and answer["entities"] == []
 
 
 @pytest.mark.slow

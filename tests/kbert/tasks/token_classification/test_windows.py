@@ -1,6 +1,5 @@
 """Windows of tagged sentences: no word lost, each labelled once; context of the own document alone."""
 
-import logging
 from pathlib import Path
 
 import numpy as np
@@ -121,19 +120,6 @@ def test_a_window_without_context_holds_the_sentence_alone():
     assert tokens == ["[CLS]", "walk", "##ed", "a", "[SEP]"]
 
 
-def test_context_that_nobody_has_is_told(caplog):
-    task = TokenClassification(LABELS, document_context=True)
-    alone = examples_of([Document(0, [("jump",)]), Document(1, [("a", "walk")])])
-    with caplog.at_level(logging.WARNING):
-        task.examples_to_features(alone, TextInputs(VOCABULARY, 12))
-    assert "no document has a second sentence; mark documents by -DOCSTART- lines" in caplog.text
-    caplog.clear()
-    together = examples_of([Document(0, [("jump",), ("a", "walk")])])
-    with caplog.at_level(logging.WARNING):
-        task.examples_to_features(together, TextInputs(VOCABULARY, 12))
-    assert not caplog.text
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"{SHARED} is not there")
 @pytest.mark.parametrize("document_context", [False, True])
@@ -148,15 +134,6 @@ def test_no_word_of_conll_2003_is_lost(length, document_context):
     assert len(found) == sum(len(example.words) for example in examples) == 27_752
     true = [dataset.labels[features["label_ids"][place]] for _, place in sorted(found.items())]
     assert true == [label for example in examples for label in example.labels]
-
-
-def test_what_a_training_shows_first():
-    (example,) = examples_of([Document(0, [("walked", "a", ".")])])
-    task = TokenClassification(LABELS)
-    features, _ = task.examples_to_features([example], TextInputs(VOCABULARY, 12))
-    row = {name: values[0] for name, values in features.items()}
-    expected = "example: [CLS] walk (O) ##ed a (B-X) . (I-X) [SEP]"
-    assert task.describe(row, VOCABULARY) == [expected]
 
 
 def test_settings_that_lose_pieces_are_refused():

@@ -31,9 +31,3 @@ def test_two_replicas_take_the_steps_of_one_device(answers):
     for name, value in one["weights"].items():
         np.testing.assert_allclose(two["weights"][name], value, **tolerance, err_msg=name)
     assert max(one["gradient_norms"]) > 0.1  # clipped: a wrong sum would show
-
-
-def test_the_loss_counts_the_negatives_of_all_replicas(answers):
-    """With 16 candidates forward and 8 backward, random embeddings have a loss near their logarithms."""
-    expected = (np.log(16) + np.log(8)) / 2
-    assert abs(answers[1]["losses"][0] - expected) < 0.25 * expected

@@ -11,7 +11,6 @@ from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.records.record_shares import Share
 from kbert.training.devices import cluster
 from kbert.training.devices.distribution import (
-    distribute,
     make_strategy,
     require_whole_shares,
 )
@@ -184,18 +183,6 @@ def test_evaluation_of_live_text_gives_all_workers_as_many_batches():
             np.testing.assert_array_equal(batch[name], expected[name])
     with pytest.raises(ValueError, match="batch of 4 examples is not divisible by 3 input pipelines"):
         batches(Share(3, 0))
-
-
-def test_one_device_gets_whole_batches_and_a_share_of_one():
-    shares = []
-
-    def make_batches(share):
-        shares.append((share.num_input_pipelines, share.input_pipeline_id))
-        return tf.data.Dataset.from_tensor_slices({"input_ids": tf.range(6)}).batch(4)
-
-    received = [list(b["input_ids"].numpy()) for b in distribute(tf.distribute.get_strategy(), make_batches)]
-    assert received == [[0, 1, 2, 3], [4, 5]]
-    assert shares == [(1, 0)]
 
 
 def test_batches_must_divide_by_replicas_and_parts():

@@ -4,11 +4,9 @@ import pytest
 import tensorflow as tf
 from absl import logging
 
-from kbert.training import trainer
 from kbert.training.devices import gradient_all_reduce
 from kbert.training.devices.gradient_all_reduce import all_reduce_gradients, resolve_all_reduce_dtype
 from tests.conftest import tiny_pretraining_config
-from tests.kbert.training import one_weight
 
 
 class Replicas:
@@ -61,19 +59,3 @@ def test_gradients_alone_travel_in_it(monkeypatch):
     assert sent == [["bfloat16"], ["float32"]]
     assert total.dtype == tf.float32 and float(sums["count"]) == 2002.0
     assert float(total[0]) == pytest.approx(2 / 3, rel=2**-8) and float(total[0]) != float(2 * third[0])
-
-
-class _EnoughSeenError(Exception):
-    pass
-
-
-def test_the_dtype_reaches_the_step(monkeypatch, tmp_path):
-    one_weight.register(monkeypatch)
-    monkeypatch.setattr(trainer, "resolve_all_reduce_dtype", lambda config, strategy: "bfloat16")
-
-    def step(*arguments, **named):
-        raise _EnoughSeenError(named["all_reduce_dtype"])
-
-    monkeypatch.setattr(trainer, "TrainStep", step)
-    with pytest.raises(_EnoughSeenError, match="bfloat16"):
-        one_weight.train_one_weight(tmp_path / "run")

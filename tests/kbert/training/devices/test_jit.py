@@ -38,13 +38,6 @@ def test_xla_goes_by_device_shapes_and_config(monkeypatch, device, config, expec
     assert needs_whole_batches(config, OneReplica()) is expected
 
 
-def test_replicas_need_whole_batches_without_xla_too():
-    class TwoReplicas(tf.distribute.Strategy):
-        num_replicas_in_sync = 2
-
-    assert needs_whole_batches(FIXED, TwoReplicas.__new__(TwoReplicas)) is True
-
-
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [

@@ -1,6 +1,5 @@
 """Event files are metrics.jsonl once more, every step once."""
 
-import pytest
 import tensorflow as tf
 
 from kbert.training.measuring.event_files import EventFiles
@@ -22,18 +21,6 @@ def events(folder):
                 values = {value.tag: value.simple_value for value in event.summary.value}
                 read.append((event.step, values))
     return read
-
-
-def test_every_split_has_a_folder_with_its_numbers(tmp_path):
-    files = EventFiles(tmp_path / "events")
-    for line in LINES:
-        files.write(line)
-    near = pytest.approx
-    assert events(tmp_path / "events" / "train") == [
-        (10, near({"loss": 2.5, "learning_rate": 1e-4})),
-        (20, near({"loss": 2.0, "learning_rate": 5e-5})),
-    ]
-    assert events(tmp_path / "events" / "eval") == [(10, {"loss": 2.25})]
 
 
 def test_a_resumed_run_shows_every_step_once(tmp_path):

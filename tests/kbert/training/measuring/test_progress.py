@@ -90,18 +90,6 @@ def test_the_line_for_people_says_speed_share_and_time_left(metrics_file, clock,
     )
 
 
-def test_a_time_budget_bounds_the_time_left(metrics_file, clock, caplog):
-    progress = TrainingProgress(metrics_file, 1000, 8, 0, clock)
-    with caplog.at_level(logging.INFO, logger="absl"):
-        for step, budget in ((10, 300.0), (20, 90.0), (990, 90.0), (992, 0.0), (1000, 30.0)):
-            clock.now += 2
-            progress.train(step, {"loss": 1.0}, 1e-4, budget=budget)
-    left = [text.split("  ")[1] for text in caplog.messages]
-    assert left[:2] == ["05:00 left", "01:30 left"]  # the steps would take minutes
-    assert left[2] == "00:01 left"  # here the steps end first
-    assert not any("left" in text for text in left[3:])  # over: by the budget, by the steps
-
-
 def test_a_resumed_run_goes_on_counting_tokens_and_seconds(metrics_file, clock):
     first = TrainingProgress(metrics_file, 100, 8, 0, clock)
     for step in (10, 20, 30):
@@ -136,16 +124,6 @@ def test_numbers_that_json_cannot_say_become_null(metrics_file, clock):
     progress.evaluate(10, {"loss": float("nan"), "f1": float("inf"), "confusion": [[1, 2], [0, 3]]})
     (line,) = strictly_read(metrics_file)
     assert (line["loss"], line["f1"], line["confusion"]) == (None, None, [[1, 2], [0, 3]])
-
-
-def test_a_worker_beside_the_chief_writes_nothing(tmp_path, clock):
-    progress = TrainingProgress(None, 10, 8, 0, clock)
-    clock.now += 1
-    progress.train(5, {"loss": 1.0}, 1e-4)
-    progress.evaluate(5, {"loss": 1.0})
-    with pytest.raises(FloatingPointError):
-        progress.train(6, {"loss": float("inf")}, 1e-4)
-    assert not list(tmp_path.iterdir())
 
 
 def test_an_evaluation_of_the_very_step_is_not_counted_as_it_comes_again(metrics_file, clock):

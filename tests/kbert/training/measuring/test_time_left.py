@@ -38,13 +38,6 @@ def test_the_first_estimate_of_a_training_like_minilms_is_nearly_the_truth():
         assert truth / 2 < estimate < truth * 2, step
 
 
-def test_evaluations_that_take_most_of_the_time_count():
-    made = estimates(lambda n: 1.0, 100, 10, 10, lambda n: 30.0)
-    for step, estimate, truth in made[2:]:
-        assert estimate == pytest.approx(truth), step
-    assert made[1][1] == pytest.approx(8.0 + 9 * 15.0), "half of the first one, which may have compiled"
-
-
 def test_the_reading_of_the_sums_counts_for_on_a_gpu_it_waits_for_the_steps():
     left = TimeLeft(1000, 0)
     for step in (10, 20, 30, 40):

@@ -1,19 +1,15 @@
 """Trainings that end with their time: through the trainer, and on several workers."""
 
-import json
 import logging
 
 import pytest
 
-from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.training.optimizers import time_budget
 from tests.kbert.training import one_weight
-from tests.kbert.training.devices.worker_processes import run_workers
-from tests.kbert.training.run_contents import signal_after_call
 
 
 @pytest.fixture
@@ -75,22 +71,3 @@ def test_a_budget_ends_the_training_with_a_checkpoint_and_survives_a_stop(
 
     one_weight.train_one_weight(*arguments)  # finished: evaluated again, not trained
     assert [line["step"] for line in lines_of(run)] == [2, 4, 6, 8]
-
-
-@pytest.mark.slow
-def test_a_stopped_training_names_its_step_and_no_end_that_it_never_reaches(
-    one_second_a_look, tmp_path, monkeypatch
-):
-    optimizer = OptimizerConfig(learning_rate=1e-3, decay="budget", train_minutes=0.1)
-    one_weight.register(monkeypatch)
-    signal_after_call(monkeypatch, 4)
-    with pytest.raises(StoppedBySignal, match=r"at step 4; everything is saved"):
-        one_weight.train_one_weight(tmp_path / "run", one_weight.config_of(optimizer=optimizer), 50)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.slow
-def test_workers_with_different_clocks_have_one_rate_and_one_end():
-    outputs = run_workers(2, "tests.kbert.training.optimizers.agreed_budget")
-    first, second = (json.loads(output.splitlines()[-1]) for output in outputs)
-    assert first == second == [[20.0, 0.75, False], [80.0, 0.0, True]]

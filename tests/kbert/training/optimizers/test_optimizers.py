@@ -106,16 +106,6 @@ def test_updates_are_the_formulas(name, way):
     assert_equal_to_numpy(variables, optimizer, numpy_values(config, 6))
 
 
-@pytest.mark.parametrize("name", ["adam_weight_decay", "lamb"])
-def test_bias_correction_is_a_choice(name):
-    default = OptimizerConfig(name=name, weight_decay=0.1)
-    other = OptimizerConfig(name=name, weight_decay=0.1, bias_correction=not default.corrects_bias)
-    variables, optimizer = trained(other, 3)
-    assert_equal_to_numpy(variables, optimizer, numpy_values(other, 3))
-    kernel = "layer_0/attention/query/kernel"
-    assert np.abs(variables[kernel] - numpy_values(default, 3)[kernel].value).max() > 1e-3
-
-
 @pytest.mark.parametrize("name", ["adamw", "lamb"])
 def test_a_gradient_scale_is_as_scaled_gradients(name):
     config = OptimizerConfig(name=name, weight_decay=0.1, epsilon=1e-2)
@@ -139,31 +129,6 @@ def test_layer_decay_is_a_rate_for_each_variable(name):
     }
     variables, optimizer = trained(config, 5)
     assert_equal_to_numpy(variables, optimizer, numpy_values(config, 5, shares))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["adamw", "lamb"])
-def test_replicas_update_their_own_copies_alike(name):
-    config = OptimizerConfig(name=name, weight_decay=0.1, beta_2=0.98)
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    with strategy.scope():
-        variables = {key: keras.Variable(value, name="x") for key, value in starting_values().items()}
-        optimizer = make_optimizer(config, variables)
-
-    @tf.function
-    def apply(gradients, rate, step, scale):
-        strategy.run(in_replica(optimizer), args=(gradients, rate, step, scale))
-
-    for step in range(4):
-        gradients = [tf.constant(gradient) for gradient in gradients_of(step).values()]
-        apply(gradients, tf.constant(rate_of(step)), tf.constant(step), tf.constant(1.0))
-    expected = numpy_values(config, 4)
-    assert_equal_to_numpy(variables, optimizer, expected)
-    mirrored = {key: variable.value for key, variable in variables.items()} | optimizer.slots()
-    for key, variable in mirrored.items():
-        copies = strategy.experimental_local_results(variable)
-        assert len(copies) == 2, key
-        np.testing.assert_array_equal(copies[0], copies[1], err_msg=key)
 
 
 def test_adamw_equals_kerass():

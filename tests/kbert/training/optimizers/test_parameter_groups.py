@@ -38,12 +38,6 @@ def test_the_originals_names_fall_into_the_same_groups():
     assert rate_shares([row.outside for row in table], 0.8) == rate_shares([row.kbert for row in table], 0.8)
 
 
-def test_patterns_are_searched_for_as_regular_expressions():
-    assert not is_decayed("embeddings/word_embeddings", ("^embeddings/",))
-    assert is_decayed("layer_0/attention/query/bias", ("^embeddings/",))
-    assert is_decayed("layer_0/attention/query/bias", ())
-
-
 def test_rates_fall_from_the_head_to_the_embeddings():
     names = pretraining_names()  # two layers
     shares = dict(zip(names, rate_shares(names, 0.5), strict=True))

@@ -70,16 +70,6 @@ def test_rates_are_the_formulas_at_every_step(kind, steps, warmup):
     np.testing.assert_allclose(rates, expected, rtol=2e-6, atol=1e-10)
 
 
-@pytest.mark.parametrize("kind", ["linear", "cosine to an end"])
-def test_rates_are_the_same_compiled_by_xla(kind):
-    schedule = make_schedule(OptimizerConfig(**RATES[kind][0]), 20, 5)
-    compiled = tf.function(schedule, jit_compile=True)
-    for step in (0, 4, 5, 19, 20):
-        step = tf.constant(step, tf.int64)
-        assert compiled(step).shape == [] and compiled(step).dtype == tf.float32
-        np.testing.assert_allclose(compiled(step), schedule(step), rtol=1e-5, atol=1e-10)
-
-
 class Clock:
     """Seconds that a test sets."""
 
@@ -113,18 +103,6 @@ def test_a_budget_follows_the_clock_and_ends_with_it():
     assert over == (False, False, False, False, False, True, True)
 
 
-def test_a_budget_without_warm_up_starts_at_the_top_and_may_end_above_zero():
-    schedule, clock = budget(warmup=0.0, end=0.5)
-    schedule.start()
-    assert rate(schedule) == pytest.approx(2.0)
-    clock.now += 50
-    schedule.tick()
-    assert rate(schedule) == pytest.approx(1.25)
-    clock.now += 50
-    schedule.tick()
-    assert rate(schedule) == pytest.approx(0.5) and schedule.is_over()
-
-
 def test_a_resumed_budget_goes_on_from_the_seconds_used():
     first, clock = budget()
     first.start()
@@ -145,13 +123,3 @@ def test_a_resumed_budget_goes_on_from_the_seconds_used():
     clock.now += 1
     second.tick()
     assert second.is_over()
-
-
-def test_a_graph_traced_once_reads_the_newest_share():
-    schedule, clock = budget()
-    traced = tf.function(schedule, jit_compile=True)
-    schedule.start()
-    assert float(traced(tf.constant(1))) == 0.0
-    clock.now += 55
-    schedule.tick()
-    assert float(traced(tf.constant(1))) == pytest.approx(1.0)
