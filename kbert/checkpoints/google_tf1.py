@@ -19,7 +19,7 @@ from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.checkpoints.conversion.own_keys import own_keys, take_own_keys
 from kbert.checkpoints.conversion.vocabulary_checks import check_sizes, decide_casing
 from kbert.checkpoints.format_names import GOOGLE as FORMAT
-from kbert.checkpoints.model_variables import body_shapes, parts_of, with_pooler
+from kbert.checkpoints.model_variables import model_shapes, parts_of, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.full_disk import code_of_full_disk
@@ -46,7 +46,7 @@ _OWN_KEYS = ("do_lower_case", "labels")
 
 
 def checkpoint_prefix(path) -> Path | None:
-    """The prefix of the TF1 checkpoint at `path`: a prefix itself, its `.index` file, or a folder with one.
+    """The prefix of TensorFlow's checkpoint at `path`: a prefix, its `.index` file, or a folder with one.
 
     Returns None when there is none. Raises ValueError for a folder that holds several.
     """
@@ -62,7 +62,7 @@ def checkpoint_prefix(path) -> Path | None:
         return path / CHECKPOINT_NAME
     if len(prefixes) > 1:
         raise ValueError(
-            f"{path} holds {len(prefixes)} TF1 checkpoints; give one of them: "
+            f"{path} holds {len(prefixes)} checkpoints of TensorFlow; give one of them: "
             f"{', '.join(str(prefix) for prefix in prefixes[:4])}."
         )
     return prefixes[0] if prefixes else None
@@ -101,7 +101,7 @@ def read_google(
     )
     check_sizes(vocabulary, config, str(folder), recorded.vocabulary_size, allowance, report)
 
-    stored = _stored(read_tensors(prefix))
+    stored = _stored(read_tensors(prefix, "TF1 checkpoint"))
     task, required, num_labels = _task(stored, report)
     labels = json_texts(own, "labels", folder / CONFIG_FILE) or [str(index) for index in range(num_labels)]
     require_once(labels, f"{folder / CONFIG_FILE}: labels")
@@ -111,9 +111,7 @@ def read_google(
             "outputs; use config and weights of one model."
         )
     parts = with_pooler(required)
-    shapes = body_shapes(config)
-    for part in parts.values():
-        shapes |= part.shapes(config)
+    shapes = model_shapes(config, parts.values())
     optional = {
         name: "not in this checkpoint; initialised if a kbert model has it"
         for part in parts.values()
@@ -135,7 +133,8 @@ def read_google(
     )
 
 
-def casing_of_folder(folder, own):
+def casing_of_folder(folder: Path, own: dict) -> tuple[bool | None, str]:
+    """(do_lower_case, what says it): the config's own key, or the name of the folder; else (None, "")."""
     do_lower_case = json_value(own, "do_lower_case", bool, folder / CONFIG_FILE)
     if do_lower_case is not None:
         return do_lower_case, CONFIG_FILE
@@ -147,10 +146,19 @@ def casing_of_folder(folder, own):
     return None, ""
 
 
-def read_tensors(prefix):
+def read_tensors(prefix: Path, kind: str) -> dict[str, StoredTensor]:
+    """The tensors of a TensorFlow checkpoint by name; each is read when it is asked for.
+
+    Args:
+      prefix: the path without `.index`.
+      kind: what the checkpoint is, for the error message.
+
+    Raises:
+      ValueError: when it is not whole, also later, when a tensor is read.
+    """
     import tensorflow as tf
 
-    broken = f"{prefix} is not a whole TF1 checkpoint"
+    broken = f"{prefix} is not a whole {kind}"
     try:
         reader = tf.train.load_checkpoint(str(prefix))
         shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()

@@ -20,7 +20,7 @@ from kbert.checkpoints.conversion.names import MODEL_GARDEN, rows
 from kbert.checkpoints.conversion.vocabulary_checks import check_sizes, decide_casing
 from kbert.checkpoints.format_names import MODEL_GARDEN as FORMAT
 from kbert.checkpoints.google_tf1 import CONFIG_FILE, casing_of_folder, checkpoint_prefix, read_tensors
-from kbert.checkpoints.model_variables import body_shapes, parts_of, with_pooler
+from kbert.checkpoints.model_variables import model_shapes, parts_of, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_file import read_json_object
@@ -103,9 +103,11 @@ def read_model_garden(
     """
     allowance, is_hub = allowance or Allowance(), (Path(path) / SAVED_MODEL).is_file()
     prefix = Path(path) / "variables" / "variables" if is_hub else checkpoint_prefix(path)
+    if prefix is None:
+        raise ValueError(f"{path} holds no checkpoint of TensorFlow (no .index file).")
     folder = Path(path) if is_hub else prefix.parent
     report = Report("tf_hub" if is_hub else FORMAT, str(path if is_hub else prefix))
-    tensors = read_tensors(prefix)
+    tensors = read_tensors(prefix, "checkpoint of TensorFlow 2")
     stored, num_heads = _named(tensors, report)
     config = _config(folder, stored, num_heads, report)
 
@@ -123,9 +125,7 @@ def read_model_garden(
     if MASKED_LM.name in required:
         config.require_masked_lm()
     parts = with_pooler(required)
-    shapes = body_shapes(config)
-    for part in parts.values():
-        shapes |= part.shapes(config)
+    shapes = model_shapes(config, parts.values())
     optional = {
         name: "not in this checkpoint; initialised if a kbert model has it"
         for name in POOLER.shapes(config)

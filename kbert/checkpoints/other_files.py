@@ -63,7 +63,7 @@ def other_model(path: Path) -> str:
     """
     folder = path.parent if path.is_file() else path
     for pattern, what, way in _OTHERS:
-        files = [path] if path.is_file() and path.match(pattern) else sorted(folder.glob(pattern))
-        if files and (path.is_dir() or files == [path]):
+        files = [path] if path.is_file() and path.match(pattern) else sorted(path.glob(pattern))
+        if files:
             return f"{files[0].relative_to(folder)} is {what}: {way.format(path=str(folder))}"
     return ""

@@ -51,8 +51,8 @@ def _facts(path, checkpoint_format):
         # Runs from before there were checksums are read.
         weights = state.get("files", {}).get(WEIGHTS_FILE) or _of_files([checkpoint / WEIGHTS_FILE])
         return [state["step"], weights]
-    prefix = google_tf1.checkpoint_prefix(path)
-    if prefix and checkpoint_format in (format_names.GOOGLE, format_names.MODEL_GARDEN):
+    is_tensorflow = checkpoint_format in (format_names.GOOGLE, format_names.MODEL_GARDEN)
+    if is_tensorflow and (prefix := google_tf1.checkpoint_prefix(path)):  # a SavedModel has none
         return _of_files(sorted(prefix.parent.glob(f"{prefix.name}.*-of-*")))
     return _of_files(file for folder in (path, *sorted(path.glob(_MODULES))) for file in _weights_in(folder))
 

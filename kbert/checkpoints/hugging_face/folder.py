@@ -28,7 +28,7 @@ from kbert.checkpoints.hugging_face.tensorflow_names import (
 )
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
 from kbert.checkpoints.hugging_face.torch_file import read_torch_file
-from kbert.checkpoints.model_variables import body_shapes, part_of, parts_of, with_pooler
+from kbert.checkpoints.model_variables import model_shapes, part_of, parts_of, with_pooler
 from kbert.checkpoints.other_files import other_model
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
@@ -109,9 +109,7 @@ def read_hugging_face(
     parts = own = parts_of(task, labels)
     if "pooler.dense.weight" in stored.tensors:
         parts = with_pooler(parts)  # part of the encoder, even if this task does not use it
-    shapes = body_shapes(config.encoder)
-    for part in parts.values():
-        shapes |= part.shapes(config.encoder)
+    shapes = model_shapes(config.encoder, parts.values())
     optional = {}
     if POOLER.name in own and not (needs_pooler and has_own_pooler(name)):
         optional |= dict.fromkeys(POOLER.shapes(config.encoder), _FRESH)

@@ -231,7 +231,9 @@ def test_several_checkpoints_in_one_folder_are_not_guessed_between(folder):
         for step in (7, 9):
             shutil.copy(folder / f"bert_model.ckpt.{suffix}", folder / f"model.ckpt-{step}.{suffix}")
         (folder / f"bert_model.ckpt.{suffix}").unlink()
-    with pytest.raises(ValueError, match="holds 2 TF1 checkpoints; give one of them: .*model.ckpt-7, .*-9"):
+    with pytest.raises(
+        ValueError, match="holds 2 checkpoints of TensorFlow; give one of them: .*model.ckpt-7, .*-9"
+    ):
         read_checkpoint(folder)
     assert read_checkpoint(folder / "model.ckpt-9").task == "pretraining"
 
