@@ -14,7 +14,7 @@ MAX_BYTES_PER_PIECE = 256  # of UTF-8, without "##"; TF-Text's WordPiece op take
 MAX_CHARACTERS_PER_WORD = 200
 # The published Chinese vocabulary has this as a token, and stripping its line leaves nothing: the token is
 # "" in the original as well. Written as it was, it cannot be mistaken for a line that is empty.
-_LINE_OF_EMPTY_TOKEN = "\u2028"
+LINE_OF_EMPTY_TOKEN = "\u2028"
 
 
 class Vocabulary:
@@ -112,7 +112,7 @@ class Vocabulary:
 
     def write(self, path: str | Path):
         """Writes the tokens one a line."""
-        write_text("".join(f"{token or _LINE_OF_EMPTY_TOKEN}\n" for token in self.tokens), path)
+        write_text("".join(f"{token or LINE_OF_EMPTY_TOKEN}\n" for token in self.tokens), path)
 
     def __len__(self):
         return len(self.tokens)

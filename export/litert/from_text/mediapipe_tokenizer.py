@@ -7,7 +7,7 @@ tests/export/mediapipe holds the ids beside those of MediaPipe 1.2.2 itself.
 import re
 import unicodedata
 
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary import LINE_OF_EMPTY_TOKEN, Vocabulary
 
 from ...tokenizers.python.text_inputs import TextInputs
 from ...tokenizers.python.wordpiece_tokenizer import WordPieceTokenizer
@@ -38,6 +38,12 @@ class MediaPipeTokenizer(TextInputs):
 
 
 class _Pieces(WordPieceTokenizer):
+    def __init__(self, vocabulary):
+        super().__init__(vocabulary)
+        # MediaPipe strips no line, so it can meet this one in a text.
+        if "" in vocabulary.ids:
+            self._first = {**vocabulary.ids, LINE_OF_EMPTY_TOKEN: vocabulary.ids[""]}
+
     def __call__(self, text):
         words = ("[UNK]" if len(one.encode()) > MAX_BYTES_PER_WORD else one for one in words_of(text))
         return [index for word in words for index in self._pieces(word)]

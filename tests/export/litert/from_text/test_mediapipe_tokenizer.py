@@ -53,6 +53,12 @@ def test_rules_by_hand(tokenizer, text, words, pieces, why):
     assert why is None or reasons_of(text, MEDIAPIPE) == why
 
 
+def test_the_piece_that_is_empty_stands_in_the_file_as_a_character():
+    vocabulary = Vocabulary([*PIECES, ""], True)  # as in the published Chinese vocabulary
+    ids = MediaPipeTokenizer(vocabulary, 110)(["a \u2028"])["input_ids"][0]
+    assert ids[2] == vocabulary.ids[""]
+
+
 def cleaned(text):
     """What an app may do before it asks, by docs/mobile.md."""
     kept = []
