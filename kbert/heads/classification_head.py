@@ -2,27 +2,28 @@ import keras
 from keras import ops
 
 from kbert.layers.dropout import Dropout
+from kbert.layers.flat_dense import FlatDense
 
 
 @keras.saving.register_keras_serializable(package="kbert")
 class ClassificationHead(keras.layers.Layer):
-    """Dropout and a dense layer from the pooled output to one logit per label.
+    """Dropout and a dense layer to one logit per label: from the pooled output, or from every token's vector.
 
     With two labels and no dropout it is also the next-sentence head of pretraining.
 
     Args:
       num_labels: number of labels.
-      dropout: share of the pooled output dropped in training.
+      dropout: share of the vectors dropped in training.
       initializer_range: standard deviation of the truncated normal initializer.
 
     Call arguments:
-      pooled_output: tensor of shape `(batch, hidden_size)`.
+      vectors: tensor of shape `(..., hidden_size)`.
 
     Returns:
-      float32 logits of shape `(batch, num_labels)`.
+      float32 logits of shape `(..., num_labels)`.
 
     Reference: google-research/bert, run_classifier.py, `create_model`; run_pretraining.py,
-    `get_next_sentence_output`.
+    `get_next_sentence_output`; of tokens arXiv 1810.04805, section 4 (figure 4d) and 5.3.
     """
 
     def __init__(self, num_labels, dropout, initializer_range, **kwargs):
@@ -32,9 +33,9 @@ class ClassificationHead(keras.layers.Layer):
         self.initializer_range = initializer_range
 
     def build(self, input_shape):
-        self.dense = keras.layers.Dense(
+        self.dense = FlatDense(
             self.num_labels,
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
+            initializer_range=self.initializer_range,
             dtype=self.dtype_policy,
             name="dense",
         )
@@ -42,16 +43,60 @@ class ClassificationHead(keras.layers.Layer):
         self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
 
-    def call(self, pooled_output, training=False):
-        pooled_output = self.dropout_layer(pooled_output, training=training)
-        return ops.cast(self.dense(pooled_output), "float32")
+    def call(self, vectors, training=False):
+        return ops.cast(self.dense(self.dropout_layer(vectors, training=training)), "float32")
 
     def compute_output_shape(self, input_shape):
-        return (input_shape[0], self.num_labels)
+        return (*input_shape[:-1], self.num_labels)
 
-    def compute_output_spec(self, pooled_output, training=False):
-        return keras.KerasTensor(self.compute_output_shape(pooled_output.shape), dtype="float32")
+    def compute_output_spec(self, vectors, training=False):
+        return keras.KerasTensor(self.compute_output_shape(vectors.shape), dtype="float32")
 
     def get_config(self):
         names = ("num_labels", "dropout", "initializer_range")
         return super().get_config() | {name: getattr(self, name) for name in names}
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class SpanHead(keras.layers.Layer):
+    """A dense layer from every token's vector to two logits: an answer starts here, an answer ends here.
+
+    Args:
+      initializer_range: standard deviation of the truncated normal initializer.
+
+    Call arguments:
+      sequence_output: tensor of shape `(batch, seq_length, hidden_size)`.
+
+    Returns:
+      float32 logits of shape `(batch, 2, seq_length)`: row 0 for the start, row 1 for the end. Padding
+      gets logits like every other token.
+
+    Reference: google-research/bert, run_squad.py, `create_model`.
+    """
+
+    def __init__(self, initializer_range, **kwargs):
+        super().__init__(**kwargs)
+        self.initializer_range = initializer_range
+
+    def build(self, input_shape):
+        self.dense = FlatDense(
+            2,
+            initializer_range=self.initializer_range,
+            dtype=self.dtype_policy,
+            name="dense",
+        )
+        self.dense.build(input_shape)
+        self.built = True
+
+    def call(self, sequence_output):
+        logits = ops.cast(self.dense(sequence_output), "float32")  # (B, S, 2)
+        return ops.transpose(logits, (0, 2, 1))
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], 2, input_shape[1])
+
+    def compute_output_spec(self, sequence_output):
+        return keras.KerasTensor(self.compute_output_shape(sequence_output.shape), dtype="float32")
+
+    def get_config(self):
+        return super().get_config() | {"initializer_range": self.initializer_range}
