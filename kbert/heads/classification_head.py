@@ -7,23 +7,23 @@ from kbert.layers.flat_dense import FlatDense
 
 @keras.saving.register_keras_serializable(package="kbert")
 class ClassificationHead(keras.layers.Layer):
-    """Dropout and a dense layer to one logit per label: from the pooled output, or from every token's vector.
+    """Dropout and a dense layer from the pooled output to one logit per label.
 
     With two labels and no dropout it is also the next-sentence head of pretraining.
 
     Args:
       num_labels: number of labels.
-      dropout: share of the vectors dropped in training.
+      dropout: share of the pooled output dropped in training.
       initializer_range: standard deviation of the truncated normal initializer.
 
     Call arguments:
-      vectors: tensor of shape `(..., hidden_size)`.
+      vectors: tensor of shape `(batch, hidden_size)`.
 
     Returns:
-      float32 logits of shape `(..., num_labels)`.
+      float32 logits of shape `(batch, num_labels)`.
 
     Reference: google-research/bert, run_classifier.py, `create_model`; run_pretraining.py,
-    `get_next_sentence_output`; of tokens arXiv 1810.04805, section 4 (figure 4d) and 5.3.
+    `get_next_sentence_output`.
     """
 
     def __init__(self, num_labels, dropout, initializer_range, **kwargs):
@@ -33,15 +33,18 @@ class ClassificationHead(keras.layers.Layer):
         self.initializer_range = initializer_range
 
     def build(self, input_shape):
-        self.dense = FlatDense(
-            self.num_labels,
-            initializer_range=self.initializer_range,
-            dtype=self.dtype_policy,
-            name="dense",
-        )
+        self.dense = self._make_dense()
         self.dense.build(input_shape)
         self.dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
         self.built = True
+
+    def _make_dense(self):
+        return keras.layers.Dense(
+            self.num_labels,
+            kernel_initializer=keras.initializers.TruncatedNormal(stddev=self.initializer_range),
+            dtype=self.dtype_policy,
+            name="dense",
+        )
 
     def call(self, vectors, training=False):
         return ops.cast(self.dense(self.dropout_layer(vectors, training=training)), "float32")
@@ -55,6 +58,22 @@ class ClassificationHead(keras.layers.Layer):
     def get_config(self):
         names = ("num_labels", "dropout", "initializer_range")
         return super().get_config() | {name: getattr(self, name) for name in names}
+
+
+@keras.saving.register_keras_serializable(package="kbert")
+class TokenClassificationHead(ClassificationHead):
+    """The same for every token's vector, `(batch, seq_length, hidden_size)`, as one flat product.
+
+    Reference: arXiv 1810.04805, section 4 (figure 4d) and 5.3.
+    """
+
+    def _make_dense(self):
+        return FlatDense(
+            self.num_labels,
+            initializer_range=self.initializer_range,
+            dtype=self.dtype_policy,
+            name="dense",
+        )
 
 
 @keras.saving.register_keras_serializable(package="kbert")

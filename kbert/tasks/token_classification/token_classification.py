@@ -8,7 +8,7 @@ from keras import ops
 
 from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
 from kbert.heads.bilstm_head import BiLstmHead, ScalarMix
-from kbert.heads.classification_head import ClassificationHead
+from kbert.heads.classification_head import TokenClassificationHead
 from kbert.heads.parts import token_head
 from kbert.tasks.label_losses import (
     BALANCED,
@@ -182,7 +182,7 @@ class TokenClassification(Task):
         }
         if is_linear:
             read = encoder(inputs)["sequence_output"]
-            logits = ClassificationHead(name="token_classification", **common)(read)
+            logits = TokenClassificationHead(name="token_classification", **common)(read)
         else:
             states = encoder(inputs)["hidden_states"]
             layers = [states[number] for number in settings.layer_numbers(config)]

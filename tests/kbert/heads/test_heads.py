@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from kbert.encoder import BertEncoder
-from kbert.heads.classification_head import ClassificationHead, SpanHead
+from kbert.heads.classification_head import ClassificationHead, SpanHead, TokenClassificationHead
 from kbert.heads.masked_lm_head import MaskedLMHead
 from kbert.heads.multiple_choice_head import ChoicesAsBatch, MultipleChoiceHead
 from kbert.layers.bert_embeddings import BertEmbeddings
@@ -25,10 +25,12 @@ def built_embeddings(dtype=None):
     return embeddings
 
 
-@pytest.mark.parametrize("vectors", [HIDDEN, HIDDEN[:, 0]], ids=["tokens", "pooled"])
-def test_classification_head(vectors):
+@pytest.mark.parametrize(
+    ("head", "vectors"), [(ClassificationHead, HIDDEN[:, 0]), (TokenClassificationHead, HIDDEN)]
+)
+def test_classification_head(head, vectors):
     def make(**kwargs):
-        return ClassificationHead(3, dropout=0.1, initializer_range=0.2, name="classification", **kwargs)
+        return head(3, dropout=0.1, initializer_range=0.2, name="classification", **kwargs)
 
     check_layer(make, {"vectors": vectors}, (*vectors.shape[:-1], 3), output_dtype="float32")
 
@@ -64,7 +66,7 @@ def test_choices_and_logits_stay_with_their_examples():
 
 
 def test_the_dropout_of_a_head_acts_in_training_only():
-    head = ClassificationHead(4, 0.5, 0.2)
+    head = TokenClassificationHead(4, 0.5, 0.2)
     calm = head(HIDDEN)
     np.testing.assert_array_equal(calm, head(HIDDEN, training=False))
     assert np.abs(calm - head(HIDDEN, training=True)).max() > 1e-3
