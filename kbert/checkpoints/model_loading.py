@@ -8,7 +8,6 @@ from absl import logging
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.resizing import POSITION_TABLE, with_positions
 from kbert.checkpoints.model_variables import part_of
-from kbert.checkpoints.recorded_task import known_task
 from kbert.config import EncoderConfig
 from kbert.config.lora_config import is_adapter
 from kbert.tasks import TASKS
@@ -16,7 +15,7 @@ from kbert.tasks import TASKS
 
 def task_of(checkpoint: BertCheckpoint):
     """The `kbert.tasks.Task` of a checkpoint, with its recorded settings and what an evaluation chose."""
-    task_config = known_task(checkpoint).answering_config
+    task_config = checkpoint.known_task.answering_config
     return TASKS.recorded({"task": checkpoint.task, "task_config": task_config})
 
 

@@ -268,7 +268,7 @@ def test_what_is_written_is_what_tf1_reads(pretrained, tmp_path):
         (
             "layer_norm_eps",
             {"hidden_act": "gelu_new", "layer_norm_eps": 1e-6},
-            "layer_norm_eps=1e-06, but the original's code always takes 1e-12",
+            "layer_norm_eps is 1e-06, but the original's code always takes 1e-12",
         ),
     ],
 )

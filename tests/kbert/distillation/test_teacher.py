@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from kbert.checkpoints.conversion.layer_picking import with_layers
+from kbert.checkpoints.conversion.resizing import with_layers
 from kbert.config import DistillationConfig
 from kbert.distillation.layer_map import layer_map
 from kbert.distillation.teacher import Teacher, read_teacher

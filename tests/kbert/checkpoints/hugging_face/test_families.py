@@ -133,21 +133,21 @@ REFUSED = {
         {"embedding_size": 4, "pooler_hidden_act": "relu"},
         "hugging_face",
         "pooler_hidden_act",
-        "activation is relu, but ElectraForSequenceClassification uses gelu_erf",
+        "is 'relu', but ElectraForSequenceClassification always takes 'gelu_erf'",
     ),
     "a pooler of nobody": (
         "sequence_classification",
         {"pooler_hidden_act": "linear"},
         "hugging_face",
         "pooler_hidden_act",
-        "activation is linear, but BertForSequenceClassification uses tanh",
+        "is 'linear', but BertForSequenceClassification always takes 'tanh'",
     ),
     "epsilon": (
         "sequence_classification",
         DISTILBERT | {"layer_norm_eps": 1e-5},
         "hugging_face",
         "layer_norm_eps",
-        "layer_norm_eps=1e-05, but DistilBERT always takes 1e-12",
+        "layer_norm_eps is 1e-05, but DistilBERT always takes 1e-12",
     ),
     "TF1, tables": (
         "question_answering",
@@ -161,7 +161,7 @@ REFUSED = {
         {"pooler_hidden_act": "relu"},
         "google",
         "pooler_hidden_act",
-        "activation is relu, but the original's code uses tanh",
+        "is 'relu', but the original's code always takes 'tanh'",
     ),
     "KerasHub, tables": ("encoder", {"embedding_size": 4}, "keras_hub", "", "embedding_size=4 should equal"),
     "KerasHub, pooler": (
@@ -169,7 +169,7 @@ REFUSED = {
         {"pooler_hidden_act": "gelu_erf"},
         "keras_hub",
         "pooler_hidden_act",
-        "activation is gelu_erf, but KerasHub's BertBackbone uses tanh",
+        "is 'gelu_erf', but KerasHub's BertBackbone always takes 'tanh'",
     ),
 }
 

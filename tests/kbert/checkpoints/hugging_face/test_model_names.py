@@ -6,7 +6,7 @@ import pytest
 
 import kbert
 from kbert.checkpoints.formats import local_path, read_checkpoint
-from kbert.checkpoints.hugging_face import hub, model_names
+from kbert.checkpoints.hugging_face import hub
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_hub import run
 from tests.kbert.checkpoints.local_hub import LocalHub, sha
@@ -87,7 +87,7 @@ def test_no_network_is_one_sentence_with_what_was_looked_for(cache, asked):
 
 @pytest.mark.parametrize("name", ["runs/bert", "somebody/bert", "nowhere", "../x", "/a/b", "a/b/c", ""])
 def test_no_server_is_told_about_what_may_be_a_path(cache, asked, name):
-    assert model_names.find_model(name) is None and not asked
+    assert hub.find_model(name) is None and not asked
 
 
 def test_a_cache_that_holds_half_a_model_is_no_answer(cache, asked):
@@ -102,7 +102,7 @@ def test_a_cache_that_holds_half_a_model_is_no_answer(cache, asked):
 def test_several_snapshots_without_a_main_branch_are_no_answer(cache, asked):
     cache("somebody/bert", is_main=False)
     cache("somebody/bert", "2" * 40, is_main=False)
-    assert model_names.find_model("somebody/bert") is None
+    assert hub.find_model("somebody/bert") is None
 
 
 def test_the_name_says_the_casing_where_no_file_does(cache, asked):
@@ -128,7 +128,7 @@ def test_the_cache_is_that_of_huggingface_hub(monkeypatch, variables, folder):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert str(model_names.cache_folder()) == folder
+    assert str(hub.cache_folder()) == folder
 
 
 @pytest.mark.slow

@@ -200,9 +200,9 @@ FORGED = {
     "unknown storage": (PLACE + b"cos\nsystem\n" + text("0") + text("cpu") + b"K\x01tQ.", "os.system"),
     "a count that is a text": (
         PLACE + FLOATS + text("0") + b"N" + text("1") + b"tQ.",
-        "a storage of an unkn",
+        "a persistent id",
     ),
-    "a class that is a text": (PLACE + text("f") + text("0") + b"NK\x01tQ.", "a storage of an unknown kind"),
+    "a class that is a text": (PLACE + text("f") + text("0") + b"NK\x01tQ.", "a persistent id"),
     "persistent id as text": (b"Pstorage\n.", "PERSID"),
     "no pickle": (b"<html>", "not a whole PyTorch file"),
     "empty": (b"", "not a whole PyTorch file"),
@@ -257,7 +257,7 @@ FORGED = {
     ),
     "a long text for a key": (
         b"\x80\x02" + text("x" * 2_000_000) + b"q\x00}(" + b"h\x00N" * 200_000 + b"u.",
-        "a text of 2000000 bytes",
+        "a text of 2000000 characters",
     ),
     "millions of steps": (b"\x80\x02" + b"N0" * 2_000_000 + b"N.", "POP"),
     "millions of values": (b"\x80\x02" + b"N" * 2_000_000 + b".", "more than 1000000 instructions"),
@@ -265,7 +265,7 @@ FORGED = {
     # Half a surrogate pair: no report can hold it.
     "a name that is not Unicode": (
         state_dict_of(TENSOR).replace(text("w"), b"X\x03\x00\x00\x00\xed\xa0\x80"),
-        "not a whole PyTorch file .*decode",
+        "not a whole PyTorch file .*codec",
     ),
 }
 
