@@ -124,26 +124,22 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
 
 
 def _config(checkpoint, task):
-    config_class = TASKS[checkpoint.task].config_class
+    """The config of the run: the recorded one, unless a conversion says otherwise about pairs."""
+    config_class, pairs = TASKS[checkpoint.task].config_class, checkpoint.takes_pairs
     description = f"Converted from {checkpoint.source}"
     if issubclass(config_class, PretrainingConfig):
         return config_class(description=description, encoder=checkpoint.encoder)
+    dataset = task.dataset
+    if pairs is not None and pairs != bool(dataset.text_pair):
+        dataset = DatasetConfig(text_pair="text_pair" if pairs else None)
+    if TASKS[checkpoint.task].has_labels:
+        dataset = dataclasses.replace(dataset, labels=checkpoint.labels)
     return config_class(
         description=description,
         encoder=checkpoint.encoder,
         task=checkpoint.task,
-        dataset=_dataset(checkpoint, task.dataset),
+        dataset=dataset,
         task_settings=task.task_settings,
         max_seq_length=checkpoint.max_seq_length,
         best_metric=task.best_metric,
     )
-
-
-def _dataset(checkpoint, dataset):
-    """The recorded columns, unless a conversion says otherwise about pairs; the checkpoint's labels."""
-    pairs = checkpoint.takes_pairs
-    if pairs is not None and pairs != bool(dataset.text_pair):
-        dataset = DatasetConfig(text_pair="text_pair" if pairs else None)
-    if not TASKS[checkpoint.task].has_labels:
-        return dataset
-    return dataclasses.replace(dataset, labels=checkpoint.labels)

@@ -43,6 +43,20 @@ from kbert.tasks import TASKS
 CONFIG_FILE = "config.json"
 _SEGMENTS = "embeddings/token_type_embeddings"
 _FRESH = "not in this architecture; initialised if a kbert model has it"
+# Tensors that a class of any family has -> the end of its name; the first that fits is taken.
+_HEADS = (
+    ("cls.predictions.bias cls.seq_relationship.weight", "ForPreTraining"),
+    ("cls.predictions.bias", "ForMaskedLM"),
+    ("vocab_projector.bias", "ForMaskedLM"),
+    ("generator_lm_head.bias", "ForMaskedLM"),
+    ("cls.seq_relationship.weight", "ForNextSentencePrediction"),
+    ("qa_outputs.weight", "ForQuestionAnswering"),
+    ("classifier.weight pooler.dense.weight", "ForSequenceClassification"),
+    ("classifier.weight pre_classifier.weight", "ForSequenceClassification"),
+    ("classifier.out_proj.weight", "ForSequenceClassification"),
+    ("classifier.weight", "ForTokenClassification"),
+    ("", "Model"),
+)
 
 
 def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) -> BertCheckpoint:
@@ -133,21 +147,8 @@ def _read_model(folder, do_lower_case, report, needs_pooler=True):
 
 def _guess_architecture(stored, family, report):
     """The class of an old checkpoint whose config names none, according to the heads in the file."""
-    names = stored.tensors
-    if "cls.predictions.bias" in names:
-        name = "ForPreTraining" if "cls.seq_relationship.weight" in names else "ForMaskedLM"
-    elif "vocab_projector.bias" in names or "generator_lm_head.bias" in names:
-        name = "ForMaskedLM"
-    elif "cls.seq_relationship.weight" in names:
-        name = "ForNextSentencePrediction"
-    elif "qa_outputs.weight" in names:
-        name = "ForQuestionAnswering"
-    elif "classifier.weight" in names or "classifier.out_proj.weight" in names:
-        poolers = {"pooler.dense.weight", "pre_classifier.weight", "classifier.out_proj.weight"}
-        name = "ForSequenceClassification" if poolers & names.keys() else "ForTokenClassification"
-    else:
-        name = "Model"
-    name = f"{family.name}{name}"
+    names = stored.tensors.keys()
+    name = family.name + next(end for heads, end in _HEADS if set(heads.split()) <= names)
     report.note(f"config.json names no architecture; its tensors are those of {name}")
     require_readable(name, report.path)
     return name

@@ -19,7 +19,6 @@ import numpy as np
 
 from kbert.checkpoints.hugging_face.torch_pickle import (
     MOST_BYTES,
-    BrokenPickle,
     RefusedPickle,
     TorchTensor,
     load_restricted,
@@ -78,7 +77,7 @@ def _in_one_sentence(path):
             f"{path} is refused: besides tensors it holds {error}, and kbert runs no code from a "
             "checkpoint; use the model's safetensors file."
         ) from None
-    except (BrokenPickle, *_DAMAGE) as error:
+    except _DAMAGE as error:
         raise ValueError(
             f"{path} is not a whole PyTorch file ({shown_name(str(error))}); download it again."
         ) from None

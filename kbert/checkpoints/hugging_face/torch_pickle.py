@@ -33,10 +33,6 @@ class RefusedPickle(Exception):
     """The pickle holds something that is not allowed, or asks for too much work."""
 
 
-class BrokenPickle(Exception):
-    """The bytes are not a whole pickle."""
-
-
 @dataclass(frozen=True)
 class Storage:
     """A sequence of numbers elsewhere in the file: its key, type and count."""
@@ -65,7 +61,7 @@ def load_restricted(file: IO[bytes]):
     Raises:
       RefusedPickle: when the pickle holds anything else, or asks for more work than a list of tensors does.
         None of its code has run then.
-      BrokenPickle: when the bytes are not a whole pickle.
+      EOFError: when the bytes are not a whole pickle.
     """
     try:
         reader = _Reader()
@@ -77,7 +73,7 @@ def load_restricted(file: IO[bytes]):
     except RefusedPickle:
         raise
     except Exception as error:  # a broken or hostile pickle may fail in any way
-        raise BrokenPickle(f"{type(error).__name__}: {error}".replace("\n", " ")[:200]) from None
+        raise EOFError(f"{type(error).__name__}: {error}".replace("\n", " ")[:200]) from None
 
 
 class _Reader:

@@ -326,7 +326,7 @@ def model_garden_names(weights, num_heads=2):
             tables = {"word": "word_embeddings", "posi": "position_embedding", "toke": "type_embeddings"}
             tensors[f"{tables[last[:4]]}/embeddings"] = value
         elif place[0] == "embeddings":
-            tensors[name] = value
+            tensors[name.replace("embeddings/projection", "embedding_projection")] = value
         elif place[0] == "pooler":
             tensors[f"pooler_transform/{last}"] = value
     return tensors

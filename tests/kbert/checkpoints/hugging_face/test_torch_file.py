@@ -281,11 +281,6 @@ def test_forged_pickles_are_refused_in_one_sentence_and_soon(tmp_path, name):
     assert str(error.value).isprintable() and len(str(error.value)) < 400
 
 
-def test_the_pickle_by_hand_is_a_good_one(tmp_path):
-    tensors = read_torch_file(write_pickle(tmp_path / "m.bin", state_dict_of(TENSOR)))
-    np.testing.assert_array_equal(tensors["w"].read(), [1.0, 1.0])
-
-
 def test_a_view_that_got_past_all_checks_still_reads_nothing_else(tmp_path, monkeypatch):
     """NumPy is given the storage's bytes alone, and checks by itself what lies outside them."""
     monkeypatch.setattr(torch_pickle, "check_view", lambda *arguments: None)
@@ -314,7 +309,7 @@ def test_parts_that_unpack_to_more_than_they_are_refused(tmp_path, monkeypatch, 
         "archive/byteorder": b"little",
         "archive/data/0": b"\0" * 100,
     }
-    parts[name] = b"\0" * (4 << 25)
+    parts[name] = b"\0" * (4 << 22)
     with zipfile.ZipFile(path, "w") as archive:
         for part, data in parts.items():
             packed = zipfile.ZIP_DEFLATED if part == name else zipfile.ZIP_STORED
@@ -343,22 +338,3 @@ def test_what_is_no_state_dict_is_refused(tmp_path, monkeypatch):
         archive.writestr("readme.txt", "nothing")
     with pytest.raises(ValueError, match="is a zip archive without a PyTorch state dict"):
         read_torch_file(path)
-
-
-@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
-def test_damaged_files_never_end_otherwise_than_in_a_sentence(tmp_path, monkeypatch, write):
-    path = tmp_path / "m.bin"
-    write(path, arrays(), monkeypatch)
-    whole, rng, refused = path.read_bytes(), np.random.default_rng(8), 0
-    for round_ in range(150):
-        damaged = bytearray(whole)
-        for place in rng.integers(0, len(whole), 1 + round_ % 6):
-            damaged[place] = rng.integers(0, 256)
-        path.write_bytes(damaged)
-        try:
-            for tensor in read_torch_file(path).values():
-                tensor.read()
-        except ValueError as error:
-            refused += 1
-            assert "\n" not in str(error)
-    assert refused > 50
