@@ -1,7 +1,6 @@
 """A run that is converted to a run keeps the settings of its task, its columns and what was chosen for it."""
 
 import json
-import shutil
 
 import pytest
 
@@ -54,7 +53,7 @@ def recorded_run(name, folder, vocabulary):
     if dataset is None:
         task = task_class()
     else:
-        task = task_class.of_dataset(dataset, task_class.read_settings(settings)).with_pooling(None)
+        task = task_class.from_dataset(dataset, task_class.read_settings(settings)).with_pooling(None)
         of_config = {"dataset": dataset, "task_settings": settings, "best_metric": "loss"}
     model = task.build_model(BertEncoder(tiny_encoder_config()))
     run = written_run(folder, task, model, vocabulary, **of_config)
@@ -94,8 +93,8 @@ def test_what_was_chosen_for_all_layers_is_not_kept_for_some(vocabulary, tmp_pat
     assert again.task().get_config() == run.task().get_config()
 
 
-def test_another_checkpoint_than_the_chosen_one_is_converted_without(finetuned_run, tmp_path):
-    run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
+def test_another_checkpoint_than_the_chosen_one_is_converted_without(vocabulary, tmp_path):
+    run = recorded_run("sequence_regression", tmp_path / "run", vocabulary)
     run.keep_chosen(1, {"temperature": 2.0}, "dev.tsv")
     convert_checkpoint(run.path, tmp_path / "again", "kbert")
     assert not (tmp_path / "again" / "chosen.json").exists()
