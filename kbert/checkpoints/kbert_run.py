@@ -68,9 +68,9 @@ def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> Be
         else:
             result.tensors[name] = stored[name].as_finite_float32(f"{weights}: {name}")
             report.taken.append((name, name, "as it is"))
-    strange = [name for name in stored if name not in result.shapes]
-    if strange:
-        raise ValueError(f"{weights} holds {strange[0]!r}, which this {task.name} model does not have.")
+    unknown = [name for name in stored if name not in result.shapes]
+    if unknown:
+        raise ValueError(f"{weights} holds {unknown[0]!r}, which this {task.name} model does not have.")
     return result
 
 

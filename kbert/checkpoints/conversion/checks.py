@@ -16,7 +16,7 @@ def decide_casing(
     source: str,
     declared: bool | None,
     declared_by: str,
-    asked: bool | None,
+    flag: bool | None,
     report: Report,
 ) -> Vocabulary:
     """The vocabulary with its casing, decided by the user's flag, the checkpoint, or the pieces themselves.
@@ -26,19 +26,19 @@ def decide_casing(
       source: the file they come from.
       declared: `do_lower_case` as the checkpoint says it, or None.
       declared_by: the file or name that says it.
-      asked: the user's --do_lower_case, or None.
+      flag: the user's --do_lower_case, or None.
       report: see `Report.conflict`; the setting is called `do_lower_case`.
 
     Raises:
       ValueError: when flag and checkpoint contradict each other, or the pieces contradict the casing, unless
         allowed.
     """
-    if declared is not None and asked is not None and declared != asked:
+    if declared is not None and flag is not None and declared != flag:
         report.conflict(
-            "do_lower_case", f"--do_lower_case={asked} contradicts {declared_by}, which says {declared}"
+            "do_lower_case", f"--do_lower_case={flag} contradicts {declared_by}, which says {declared}"
         )
-    if asked is not None:
-        decided, reason = asked, "the flag --do_lower_case"
+    if flag is not None:
+        decided, reason = flag, "the flag --do_lower_case"
     elif declared is not None:
         decided, reason = declared, declared_by
     else:

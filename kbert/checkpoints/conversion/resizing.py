@@ -144,8 +144,8 @@ def resize_positions(weights: dict, max_position_embeddings: int) -> dict:
     if max_position_embeddings < 1:
         raise ValueError(f"max_position_embeddings={max_position_embeddings} must be positive.")
     table = np.asarray(weights[POSITION_TABLE])
-    places = np.arange(max_position_embeddings) % len(table)
-    return weights | {POSITION_TABLE: table[places]}
+    rows = np.arange(max_position_embeddings) % len(table)
+    return weights | {POSITION_TABLE: table[rows]}
 
 
 def resize_vocabulary(weights: dict, old_tokens, new_tokens) -> dict:

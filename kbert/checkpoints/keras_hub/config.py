@@ -160,11 +160,11 @@ def _backbone(values, path):
     kind = policy.get("class_name") if isinstance(policy, dict) else None
     if kind not in (None, "DTypePolicy"):
         raise ValueError(f"{path}: the weights are quantized ({shown(kind)}); take float weights.")
-    strange = sorted(config.keys() - _BACKBONE.keys() - {"name", "trainable", "dtype"})
+    unknown = sorted(config.keys() - _BACKBONE.keys() - {"name", "trainable", "dtype"})
     lacking = sorted(_BACKBONE.keys() - config.keys())
-    if lacking or strange:
+    if lacking or unknown:
         raise ValueError(
-            f"{path} lacks the keys {shown(lacking)} and has {shown(strange)}, which kbert does not know; "
+            f"{path} lacks the keys {shown(lacking)} and has {shown(unknown)}, which kbert does not know; "
             f"expected the arguments of BertBackbone: {', '.join(_BACKBONE)}."
         )
     return {name: config[name] for name in _BACKBONE}
@@ -179,13 +179,13 @@ def _check_task(settings, path, backbone, report):
 
 
 def _encoder(backbone, head, metadata, folder):
-    found = {ours: backbone[theirs] for theirs, ours in _BACKBONE.items()} | FIXED
-    found["attention_probs_dropout_prob"] = backbone["dropout"]
+    settings = {ours: backbone[theirs] for theirs, ours in _BACKBONE.items()} | FIXED
+    settings["attention_probs_dropout_prob"] = backbone["dropout"]
     if head == MASKED_LM.name:
-        found |= dict(zip(MASKED_LM_KEYS, MASKED_LM_SETTINGS, strict=True))
+        settings |= dict(zip(MASKED_LM_KEYS, MASKED_LM_SETTINGS, strict=True))
     kept = json_value(metadata, _ENCODER, dict, folder / METADATA_FILE, {})
-    found |= {name: kept[name] for name in _KEPT if name in kept}
-    return from_dict(EncoderConfig, found, where=str(folder / CONFIG_FILE))
+    settings |= {name: kept[name] for name in _KEPT if name in kept}
+    return from_dict(EncoderConfig, settings, where=str(folder / CONFIG_FILE))
 
 
 def _labels(metadata, settings, folder):
