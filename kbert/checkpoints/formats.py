@@ -21,7 +21,7 @@ from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_tra
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.model_variables import part_of
 from kbert.checkpoints.other_files import other_model
-from kbert.checkpoints.report import JSON_FILE, Report, write_reports
+from kbert.checkpoints.report import JSON_FILE, Report, one_line, write_reports
 from kbert.cli.progress import activity
 from kbert.files import full_disk
 from kbert.files.json_values import shown_name
@@ -176,7 +176,7 @@ def write_checkpoint(
             _WRITERS[format](checkpoint, aside, written)
             write_reports(aside, checkpoint.report, written)
     except OSError as error:
-        reason = error.strerror or " ".join(str(error).split())
+        reason = error.strerror or one_line(error)
         raise OSError(full_disk.sentence_of(error) or f"{path} could not be written: {reason}") from None
     return written
 

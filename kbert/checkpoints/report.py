@@ -83,3 +83,8 @@ def write_reports(folder: Path, read: Report, written: Report):
         del values["allow_unmatched"]  # what was allowed and differs is among the notes
     write_json(reports, folder / JSON_FILE)
     write_text(f"read: {read}\n\nwritten: {written}\n", folder / TEXT_FILE)
+
+
+def one_line(error) -> str:
+    """What an error of another library says, in one short line."""
+    return " ".join(str(error).split())[:300].rstrip(".")

@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+from kbert.checkpoints.report import one_line
 from kbert.extras import require
 
 SCHEME = "hf://"
@@ -105,7 +106,7 @@ def download(name: str) -> Path:
             if _holds_any(Path(folder), weights):
                 break
     except errors.HFValidationError as error:
-        raise ValueError(f"{name} is not a model's name: {_one_line(error)}.") from None
+        raise ValueError(f"{name} is not a model's name: {one_line(error)}.") from None
     except errors.GatedRepoError:
         raise ValueError(
             f"{name} is gated: accept its terms on its page, then run `hf auth login` or set HF_TOKEN."
@@ -122,11 +123,11 @@ def download(name: str) -> Path:
     except errors.LocalEntryNotFoundError as error:
         raise ValueError(
             f"{name} is not in the cache ({huggingface_hub.constants.HF_HUB_CACHE}) and could not be "
-            f"downloaded ({_one_line(error.__cause__ or error)}); check the network, unset "
+            f"downloaded ({one_line(error.__cause__ or error)}); check the network, unset "
             "HF_HUB_OFFLINE, or give a folder."
         ) from None
     except (OSError, errors.HfHubHTTPError) as error:
-        raise ValueError(f"{name} could not be downloaded ({_one_line(error)}); try again.") from None
+        raise ValueError(f"{name} could not be downloaded ({one_line(error)}); try again.") from None
     folder = Path(folder)
     if not folder.is_dir():
         raise ValueError(f"{name} holds none of the files of a checkpoint that kbert reads.")
@@ -196,7 +197,3 @@ def _is_complete(folder):
 
 def _holds_any(folder, patterns):
     return any(any(folder.glob(pattern)) for pattern in patterns)
-
-
-def _one_line(error):
-    return " ".join(str(error).split())[:200].rstrip(".")

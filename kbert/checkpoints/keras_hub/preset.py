@@ -22,9 +22,9 @@ from kbert.checkpoints.keras_hub.config import (
     parse_preset,
     read_preset_tokenizer,
 )
-from kbert.checkpoints.keras_hub.weights import build, load_variables, one_line, save
+from kbert.checkpoints.keras_hub.weights import build, load_variables, save
 from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_of, parts_of, with_pooler
-from kbert.checkpoints.report import Report
+from kbert.checkpoints.report import Report, one_line
 from kbert.files.stored_tensor import StoredTensor
 from kbert.heads.parts import MASKED_LM
 

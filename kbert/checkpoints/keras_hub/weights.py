@@ -9,6 +9,7 @@ import errno
 import math
 from pathlib import Path
 
+from kbert.checkpoints.report import one_line
 from kbert.files.hdf5_file import read_hdf5
 
 # What h5py and Keras's loader raise for a damaged file.
@@ -119,8 +120,3 @@ def _require_room_for(variables, folder):
         for _ in range(0, size, _MIB):
             file.write(bytes(_MIB))
     reserved.unlink()
-
-
-def one_line(error) -> str:
-    """What an error says, in one short line."""
-    return " ".join(str(error).split())[:300].rstrip(".")
