@@ -192,9 +192,8 @@ def check_view(count: int, offset, shape, strides):
     """
     if type(shape) is not tuple or type(strides) is not tuple or len(shape) != len(strides):
         raise RefusedPickle("a tensor without a shape")
-    if len(shape) > _MOST_AXES or not all(_is_number(number) for number in (offset, *shape, *strides)):
-        raise RefusedPickle("a tensor with an impossible shape")
-    if math.prod(size for size in shape if size) > _LARGEST_NUMBER:
+    are_numbers = len(shape) <= _MOST_AXES and all(map(_is_number, (offset, *shape, *strides)))
+    if not are_numbers or math.prod(size for size in shape if size) > _LARGEST_NUMBER:
         raise RefusedPickle("a tensor with an impossible shape")
     if 0 in shape:
         return
@@ -211,8 +210,7 @@ def _dictionary(*pairs):
     return {}
 
 
-def _rebuild_tensor(storage, offset, shape, strides, requires_grad=False, hooks=None, metadata=None):
-    del requires_grad, hooks, metadata
+def _rebuild_tensor(storage, offset, shape, strides, *_):
     if not isinstance(storage, Storage):
         raise RefusedPickle("a tensor that is not a view of a storage")
     check_view(storage.count, offset, shape, strides)

@@ -123,10 +123,10 @@ def test_python_and_the_savedmodel_answer_as_the_evaluation_did(case, tmp_path):
     assert [one["answer"] for one in given] == list(texts.values())
     for one in given:
         assert one["context"][one["start"] : one["end"]] == one["answer"]
-        assert set(task.serving.answers) <= set(one) and json.dumps(one, allow_nan=False)
+        assert set(task.answers) <= set(one) and json.dumps(one, allow_nan=False)
 
     export_savedmodel(run, tmp_path / "served")
-    columns = {name: np.array([one[name] for one in examples], object) for name in task.serving.inputs}
+    columns = {name: np.array([one[name] for one in examples], object) for name in task.inputs}
     served = run_signature(str(tmp_path / "served" / "1"), "serving_default", columns)
     assert [text.decode() for text in served["answer"]] == list(texts.values())
     for name in ("start", "end", "score", "null_odds"):

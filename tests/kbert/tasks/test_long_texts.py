@@ -10,7 +10,7 @@ from kbert.tasks.sequences.multi_label_classification import MultiLabelClassific
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
 from kbert.tasks.sequences.settings import LongTextSettings
-from kbert.tasks.sequences.long_texts import pool_windows
+from kbert.tasks.sequences.window_pooling import pool_windows
 from kbert.tasks.task import Predictions
 from kbert.tasks.temperature import SIGMOID, SOFTMAX
 from tests.kbert.inference.random_model import random_task_model
@@ -83,7 +83,7 @@ def tasks(**settings):
 
 
 def served(loaded, task, texts, pairs=None):
-    signature = task.serving.signatures(loaded.model, loaded.text_inputs)["serving_default"].function
+    signature = task.signatures(loaded.model, loaded.text_inputs)["serving_default"].function
     arguments = [np.array(texts)] if pairs is None else [np.array(texts), np.array(pairs)]
     return {name: value.numpy() for name, value in signature(*arguments).items()}
 

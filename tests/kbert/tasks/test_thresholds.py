@@ -8,7 +8,7 @@ from kbert.features import LABEL_FEATURE
 from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.task import Predictions
-from kbert.tasks.thresholds import LabelThresholds, best_threshold
+from kbert.tasks.thresholds import best_threshold, best_thresholds
 from tests.kbert.inference.random_model import random_task_model
 from tests.naming import naming
 
@@ -60,7 +60,7 @@ def test_a_label_that_never_occurs_keeps_its_threshold_and_is_named(caplog):
     held = np.array([[1, 0], [0, 0], [1, 0]])
     logits = np.array([[-1.0, 3.0], [-2.0, 1.0], [-1.5, -4.0]], np.float32)
     metrics = task.score(None, Predictions({"logits": logits, LABEL_FEATURE: held}, np.arange(3)))
-    assert LabelThresholds("ab", None).metrics(1 / (1 + np.exp(-logits)), held)["chosen_thresholds"][1] == 0.5
+    assert best_thresholds(1 / (1 + np.exp(-logits)), held)[1] == (0.5, 0.0)
     assert metrics["chosen_thresholds"][1] == 0.5 and metrics["label_counts"] == [2, 0]
     assert metrics["best_macro_f1"] == 0.5  # "never" is given, wrongly: F1 1 and 0
     chosen = task.chosen(metrics)
@@ -107,9 +107,7 @@ def test_text_gives_the_labels_of_the_thresholds(threshold):
     """In the graph: the function that a SavedModel holds."""
     task = SequenceClassification(("no", "yes"), threshold=threshold)
     loaded = random_task_model(task)
-    served = task.serving.signatures(loaded.model, loaded.text_inputs)["serving_default"].function(
-        np.array(TEXTS)
-    )
+    served = task.signatures(loaded.model, loaded.text_inputs)["serving_default"].function(np.array(TEXTS))
     sure = served["probabilities"].numpy()[:, 1] >= threshold
     assert [name.decode() for name in served["label"].numpy()] == ["yes" if one else "no" for one in sure]
 

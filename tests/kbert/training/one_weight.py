@@ -13,8 +13,7 @@ from keras import ops
 from kbert.config import EncoderConfig, FinetuningConfig, OptimizerConfig
 from kbert.input_pipelines.text_reader import own_rows
 from kbert.tasks import TASKS
-from kbert.tasks.losses import example_weights
-from kbert.tasks.task import Task
+from kbert.tasks.task import Task, example_weights
 from kbert.training.phases import Phase, Plan
 from kbert.training.trainer import open_run, train
 from tests.tfrecords_tools import small_corpus

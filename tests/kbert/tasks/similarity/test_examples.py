@@ -24,15 +24,13 @@ def write(path, *rows):
 
 def test_pairs_with_scores_and_triplets_are_read(tmp_path):
     scored = write(tmp_path / "scored.jsonl", {"a": "x", "b": "y", "score": "2.5"})
-    assert list(CosineSimilarity.files.read_examples(scored, PAIRS)) == [TextGroup(("x", "y"), 2.5)]
-    assert list(MultipleNegativesRanking.files.read_examples(scored, TRIPLETS)) == [
-        TextGroup(("x", "y"), 2.5)
-    ]
+    assert list(CosineSimilarity.read_examples(scored, PAIRS)) == [TextGroup(("x", "y"), 2.5)]
+    assert list(MultipleNegativesRanking.read_examples(scored, TRIPLETS)) == [TextGroup(("x", "y"), 2.5)]
     triplets = write(tmp_path / "triplets.jsonl", {"a": "x", "b": "y", "n": "z"})
-    assert list(MultipleNegativesRanking.files.read_examples(triplets, TRIPLETS)) == [
+    assert list(MultipleNegativesRanking.read_examples(triplets, TRIPLETS)) == [
         TextGroup(("x", "y", "z"), None)
     ]
-    unlabelled = CosineSimilarity.files.read_examples(scored, PAIRS, with_labels=False)
+    unlabelled = CosineSimilarity.read_examples(scored, PAIRS, with_labels=False)
     assert list(unlabelled) == [TextGroup(("x", "y"), None)]
 
 
