@@ -11,7 +11,7 @@ from kbert.tasks.task import SoftTarget
 
 
 def soft_label_error(student: SoftTarget, teacher: SoftTarget, temperature: float):
-    """The weighted sum of the differences between the student's answers and the teacher's.
+    """The weighted sum of the differences between the student's predictions and the teacher's.
 
     For probabilities: T^2 KL(p || q), with p and q from the teacher's and the student's logits / T. The
     factor T^2 keeps the size of the gradient when T changes (Hinton et al., arXiv 1503.02531, section 2). For
