@@ -2,18 +2,20 @@
 
 import contextlib
 import csv
+import functools
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from absl import logging
 
 from kbert.config import DatasetConfig
 from kbert.files.compression import name_when_unpacked, naming_damage, opener_of
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import bounded_lines
-from kbert.input_pipelines.empty_texts import EmptyTexts, warn_once
 from kbert.input_pipelines.json_rows import name_of, why_no_text
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
@@ -110,6 +112,49 @@ def _with_texts(records, dataset):
         empty.check({column: record[column] for column in texts if column in record}, place)
         yield place, record
     empty.say()
+
+
+class EmptyTexts:
+    """Refuses labelled examples with nothing to read; counts those with nothing in one of several texts.
+
+    GLUE's QQP has two pairs with an empty second question (github.com/huggingface/datasets/issues/277), which
+    are used in all figures. One object is for one reading of a file.
+    """
+
+    def __init__(self):
+        self._number, self._first = 0, None
+
+    def check(self, texts: Mapping, place: str):
+        """Counts an example with an empty text.
+
+        Args:
+          texts: name -> text; anything but a string is a matter of others.
+          place: file and line, for messages.
+
+        Raises:
+          ValueError: when all texts of the example are empty.
+        """
+        empty = [name for name, text in texts.items() if isinstance(text, str) and not text.strip()]
+        if empty and len(empty) == len(texts):
+            columns = f"column{'s' if len(empty) > 1 else ''} {', '.join(map(repr, empty))}"
+            raise ValueError(f"{place} has no text in {columns}; mend the row or leave it out.")
+        if empty:
+            self._number += 1
+            self._first = self._first or place
+
+    def say(self):
+        """Warns of the examples that were counted."""
+        if self._number:
+            warn_once(
+                f"{self._number:,} example(s) have an empty text beside others and are used as they are; the "
+                f"first is {self._first}"
+            )
+
+
+@functools.cache
+def warn_once(sentence: str):
+    """Logs a warning, once for all readings of a file: records are made of its second."""
+    logging.warning("%s", sentence)
 
 
 def _text_columns(dataset):

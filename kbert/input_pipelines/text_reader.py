@@ -6,9 +6,13 @@ import tensorflow as tf
 from kbert.cli.progress import Progress
 from kbert.features import ENCODER_INPUTS
 from kbert.input_pipelines.distinct_batches import DistinctBatches
-from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
-from kbert.input_pipelines.records.record_shares import WHOLE, require_share
-from kbert.input_pipelines.without_autotune import without_autotune
+from kbert.input_pipelines.epochs import (
+    WHOLE,
+    endless_epochs,
+    pad_last_batch,
+    require_share,
+    without_autotune,
+)
 
 _ROWS_AT_ONCE = 2048
 # Lengths are rounded up to a multiple of this, so that few shapes occur: each new shape needs a compilation.

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from kbert.features import WINDOW_FEATURE
 from kbert.tokenization.segment_packer import SegmentPacker, truncated_lengths
-from kbert.tokenization.text_rows import TextRows
+from kbert.tokenization.text_inputs import TextRows
 from kbert.tokenization.window_packer import window_starts
 
 # Of 510 pieces the first 128 and the last 382: arXiv 1905.05583 (Sun et al., 2019), section 5.3.1.

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from kbert.input_pipelines.records import shards as shards_module
-from kbert.input_pipelines.records.record_folder import RecordFolder
+from kbert.input_pipelines.records.record_folders import RecordFolder
 from tests.kbert.input_pipelines.records import small_records
 from tfrecords_tools.check_records import check_records
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kbert.files.whole_file import write_text
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.manifest import Manifest
 from kbert.reports import page
 from tfrecords_tools.records.record_statistics import (

@@ -7,7 +7,7 @@ import re
 import tensorflow as tf
 from absl import logging
 
-from kbert.input_pipelines.without_autotune import without_autotune
+from kbert.input_pipelines.epochs import without_autotune
 from kbert.training.devices import cluster as clusters
 from kbert.training.devices.distributed_batches import DistributedBatches
 

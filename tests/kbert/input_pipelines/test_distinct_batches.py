@@ -86,7 +86,7 @@ def test_batches_over_epochs_and_resumed_anywhere():
 
 
 def test_two_pipelines_share_each_batch():
-    from kbert.input_pipelines.records.record_shares import Share
+    from kbert.input_pipelines.epochs import Share
 
     rows = random_rows(18, 60, seed=4)
     parts = [batches_from(0, rows, share=Share(2, place)) for place in range(2)]

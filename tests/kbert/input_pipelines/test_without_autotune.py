@@ -9,9 +9,8 @@ import pytest
 import tensorflow as tf
 
 from kbert.input_pipelines import text_reader
+from kbert.input_pipelines.epochs import Share, without_autotune
 from kbert.input_pipelines.records import record_reader
-from kbert.input_pipelines.records.record_shares import Share
-from kbert.input_pipelines.without_autotune import without_autotune
 from tests import warm_processes
 from tests.kbert.input_pipelines.records import small_records
 

@@ -10,6 +10,7 @@ import pytest
 from backports import zstd
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tfrecords_tools.corpus.text_lines import strip
 
 from tfrecords_tools.corpus import corpus_files, text_lines
 from tfrecords_tools.corpus.documents import (
@@ -21,7 +22,6 @@ from tfrecords_tools.corpus.documents import (
     read_documents,
     read_lines_of_unit,
 )
-from tfrecords_tools.corpus.text_lines import strip
 
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstd.compress}
 

@@ -3,7 +3,6 @@ import sys
 
 import numpy as np
 import pytest
-
 from tfrecords_tools.corpus.duplicates import Fingerprinter, duplicates
 
 NUM_PAIRS = 300

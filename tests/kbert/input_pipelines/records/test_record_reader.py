@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from kbert.features import EXAMPLE_WEIGHTS
+from kbert.input_pipelines.epochs import Share
 from kbert.input_pipelines.masking import PieceMasker
 from kbert.input_pipelines.records import record_reader
-from kbert.input_pipelines.records.record_shares import Share
 from tests.kbert.input_pipelines.records import small_records
 
 SIZES = (9, 2, 14, 0, 12)

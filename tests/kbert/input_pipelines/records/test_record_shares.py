@@ -1,7 +1,7 @@
 import pytest
 
-from kbert.input_pipelines.records.record_shares import RecordRange as Range
-from kbert.input_pipelines.records.record_shares import Share, record_range, record_ranges_of
+from kbert.input_pipelines.epochs import RecordRange as Range
+from kbert.input_pipelines.epochs import Share, record_range, record_ranges_of
 from kbert.manifest import Shard
 
 SHARDS = [Shard(name, number, 9, "0" * 64) for name, number in zip("abcd", (4, 0, 6, 1), strict=True)]

@@ -1,7 +1,7 @@
 import pytest
 
 from kbert.features import encoder_features
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary, require_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary, require_vocabulary
 from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.tfrecords_tools import small_corpus

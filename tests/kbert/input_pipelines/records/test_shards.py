@@ -8,7 +8,12 @@ import pytest
 import tensorflow as tf
 
 from kbert.input_pipelines.records import record_reader
-from kbert.input_pipelines.records.shards import first_damage, open_shard, require_written_bytes, wrong_shards
+from kbert.input_pipelines.records.record_files import (
+    first_damage,
+    open_shard,
+    require_written_bytes,
+    wrong_shards,
+)
 from tests.kbert.input_pipelines.records import small_records
 
 LENGTHS = [int(length) for length in np.random.default_rng(1).integers(5, 120, 40)]
