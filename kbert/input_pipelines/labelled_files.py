@@ -50,9 +50,9 @@ class LabelledText(NamedTuple):
     label: str | float | tuple[str, ...] | None
 
 
-def read_rows(path: str | Path, dataset: DatasetConfig, with_labels: bool = True) -> list[LabelledText]:
+def read_rows(path: str | Path, dataset: DatasetConfig) -> list[LabelledText]:
     """Reads the columns that `dataset` names, all rows at once; see `stream_rows`."""
-    return list(stream_rows(path, dataset, with_labels))
+    return list(stream_rows(path, dataset))
 
 
 def stream_rows(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from kbert.input_pipelines.records import shards as shards_module
+from kbert.input_pipelines.records import record_files
 from kbert.input_pipelines.records.record_folders import RecordFolder
 from tests.kbert.input_pipelines.records import small_records
 from tfrecords_tools.check_records import check_records
@@ -92,14 +92,14 @@ def test_a_training_looks_at_the_bytes_before_it_begins(equal_shards, monkeypatc
     directory, (_, shard, _) = equal_shards
     folder = RecordFolder(directory)
     folder.check()
-    records = list(shards_module.open_shard(shard).as_numpy_iterator())
+    records = list(record_files.open_shard(shard).as_numpy_iterator())
     with tf.io.TFRecordWriter(str(shard)) as writer:  # the same records in another order: the same size
         for record in reversed(records):
             writer.write(record)
     with pytest.raises(ValueError, match=rf"{shard} does not hold .*; make the records again\.$"):
         folder.check()
 
-    monkeypatch.setattr(shards_module, "_MOST_BYTES_AT_START", 1)  # of larger sets, only the sizes
+    monkeypatch.setattr(record_files, "_MOST_BYTES_AT_START", 1)  # of larger sets, only the sizes
     folder.check()
     os.truncate(shard, shard.stat().st_size - 1)
     with pytest.raises(ValueError, match="record 4 is damaged; make the records again"):

@@ -8,9 +8,9 @@ import pytest
 from kbert.features import Feature, encoder_features
 from kbert.manifest import read_manifest
 from tests.tfrecords_tools import small_corpus
+from tests.tfrecords_tools.written_records import write_records
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 from tfrecords_tools.records.record_text import describe_record, inconsistencies, places
-from tfrecords_tools.records.record_writer import RecordWriter
 from tfrecords_tools.records.stored_records import read_batches, read_records
 from tfrecords_tools.show_records import show_records
 
@@ -127,12 +127,10 @@ def test_a_folder_without_records_is_named(tmp_path):
 def test_any_record_can_be_asked_for(tmp_path, capsys, compression):
     """The label of a record is its number; shards take turns, so shard 1 of 3 begins with record 1."""
     features = encoder_features(4) | {"number": Feature("int32", ())}
-    settings = {"kind": "toy", "features": features, "vocabulary": VOCABULARY, "num_shards": 3}
-    with RecordWriter(tmp_path / "out", compression=compression, **settings) as writer:
-        ids = np.array([[VOCABULARY.cls_id, VOCABULARY.ids["play"], VOCABULARY.sep_id, 0]] * 10)
-        ones = np.array([[1, 1, 1, 0]] * 10)
-        writer.write({"input_ids": ids, "input_mask": ones, "segment_ids": 0 * ones, "number": np.arange(10)})
-        writer.finish()
+    ids = np.array([[VOCABULARY.cls_id, VOCABULARY.ids["play"], VOCABULARY.sep_id, 0]] * 10)
+    ones = np.array([[1, 1, 1, 0]] * 10)
+    batch = {"input_ids": ids, "input_mask": ones, "segment_ids": 0 * ones, "number": np.arange(10)}
+    write_records(tmp_path / "out", [batch], "toy", features, VOCABULARY, 3, compression)
     manifest = read_manifest(tmp_path / "out")
     in_order = [0, 3, 6, 9, 1, 4, 7, 2, 5, 8]
     for start in range(11):

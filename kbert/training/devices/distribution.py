@@ -189,7 +189,7 @@ def distribute(strategy, make_batches, for_replica=None):
 
     Args:
       strategy: a tf.distribute strategy.
-      make_batches: function from a share (a `Share` of record_shares.py, or an object with the same fields)
+      make_batches: function from a share (a `Share` of epochs.py, or an object with the same fields)
         to a tf.data.Dataset of dicts. With several replicas the number of examples in a batch must be fixed
         and divisible by the number of replicas of a pipeline.
       for_replica: function from the dataset of one replica's batches to the dataset that the replica

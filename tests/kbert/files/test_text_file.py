@@ -37,7 +37,7 @@ def test_a_compressed_file_that_is_not_whole(tmp_path, suffix):
     for content in (packed[: len(packed) // 2], b"no such thing"):
         path = tmp_path / f"texts{suffix}"
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"texts\S+ cannot be unpacked after line \d+: not a whole"):
+        with pytest.raises(ValueError, match=r"texts\S+ line \d+ cannot be unpacked: not a whole"):
             list(read_lines(path))
 
 
@@ -45,7 +45,7 @@ def test_a_compressed_file_that_is_not_whole(tmp_path, suffix):
 def test_a_line_longer_than_any_text_is_named(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr(text_file, "LONGEST_LINE", 12)
     path = tmp_path / f"texts.txt{suffix}"
-    path.write_bytes(PACKED[suffix](b"jump the a\n" + 12 * b"x" + b"\n"))
+    path.write_bytes(PACKED[suffix](b"jump the a\n" + 13 * b"x" + b"\n"))
     lines = read_lines(path)
     assert next(lines) == "jump the a"
     with pytest.raises(ValueError, match=r"texts\S+ line 2 is longer than 64 MiB, .*; break the text into"):

@@ -92,7 +92,7 @@ def test_short_rows_are_skipped_where_the_config_says_so_and_never_without_label
     assert read_rows(path, skipping) == expected
     assert f"{path}: 2 row(s) with too few columns are skipped: line 3, 4" in caplog.text
     with pytest.raises(ValueError, match="a.tsv line 3: 1 columns where 3 were expected"):
-        read_rows(path, skipping, with_labels=False)
+        list(stream_rows(path, skipping, with_labels=False))
     with pytest.raises(ValueError, match="a.tsv line 2: 4 columns where 3 were expected"):
         read_rows(write("a.tsv", "a\tb\ty\none\ttwo\t1\tmore\n"), skipping)
     with pytest.raises(ValueError, match="holds no rows"):
@@ -295,7 +295,7 @@ def test_what_is_no_text_is_refused_with_file_and_line(write, value):
     for dataset in (PLAIN, DatasetConfig(text="pair", text_pair="text")):
         for with_labels in (True, False):
             with pytest.raises(ValueError) as error:
-                read_rows(path, dataset, with_labels)
+                list(stream_rows(path, dataset, with_labels))
             assert str(error.value) == f"{path} line 2 {NO_TEXTS[value]}; mend the row or leave it out."
 
 
@@ -317,7 +317,7 @@ def test_what_is_no_label_is_refused_with_the_task_that_takes_it(write, value):
     with pytest.raises(ValueError) as error:
         read_rows(path, PLAIN)
     assert str(error.value).startswith(f"{path} line 2 {NO_LABELS[value]}")
-    assert len(read_rows(path, PLAIN, with_labels=False)) == 2, "where no labels are asked for"
+    assert len(list(stream_rows(path, PLAIN, with_labels=False))) == 2, "where no labels are asked for"
 
 
 def test_the_fingerprint_is_that_of_texts_and_labels_in_order(write):
