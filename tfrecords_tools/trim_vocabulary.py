@@ -209,8 +209,8 @@ def _texts_of_rows(files, dataset):
 
     columns = [name for name in (dataset.text, dataset.text_pair, *dataset.choices) if name]
     for file in files:
-        for place, record in stream_records(file, dataset, columns, with_labels=False):
-            yield " ".join(text_of(record, name, place) for name in columns)
+        for where, record in stream_records(file, dataset, columns, with_labels=False):
+            yield " ".join(text_of(record, name, where) for name in columns)
 
 
 def _words(files, do_lower_case):
@@ -265,8 +265,8 @@ def changed_texts(texts: Iterable[str], before: Vocabulary, after: Vocabulary) -
             num_texts, num_changed = num_texts + 1, num_changed + bool(changed)
             num_pieces += sum(len(old or "?") for old, _ in pairs)
             num_pieces_changed += sum(len(old or "?") for old in changed)
-            for place in (0, 1):
-                unknown[place] += sum(pair[place] is None for pair in pairs)
+            for which in (0, 1):
+                unknown[which] += sum(pair[which] is None for pair in pairs)
     return {
         "texts": num_texts,
         "changed_texts": round(num_changed / max(1, num_texts), 4),

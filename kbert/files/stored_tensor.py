@@ -67,10 +67,10 @@ def _require_finite(array, numbers, what):
     finite = np.isfinite(numbers)
     if finite.all():
         return
-    place = np.unravel_index(int(np.argmin(finite)), finite.shape)
-    at = f" at {tuple(int(index) for index in place)}" if place else ""
+    index = np.unravel_index(int(np.argmin(finite)), finite.shape)
+    at = f" at {tuple(map(int, index))}" if index else ""
     raise ValueError(
-        f"{what} is {array[place]}{at}; every weight must be a finite float32 number: download the file "
+        f"{what} is {array[index]}{at}; every weight must be a finite float32 number: download the file "
         "again, or take an earlier checkpoint."
     )
 

@@ -168,7 +168,7 @@ def _example(record, columns) -> dict:
 
 
 def examples_of_lines(
-    inputs: tuple[str, ...], lines: Iterable[str], place: str, json_lines: bool = False
+    inputs: tuple[str, ...], lines: Iterable[str], source: str, json_lines: bool = False
 ) -> Iterator[dict]:
     """The examples of lines.
 
@@ -178,15 +178,15 @@ def examples_of_lines(
     Args:
       inputs: the inputs of the task.
       lines: the lines.
-      place: where they are from, for messages.
+      source: where they are from, for messages.
       json_lines: whether every line is a JSON object.
 
     Raises:
-      ValueError: for a line of another form; the message names `place` and the line.
+      ValueError: for a line of another form; the message names `source` and the line.
     """
     number_of_texts = None if json_lines else _TEXTS_OF_A_LINE.get(tuple(inputs))
     for number, line in enumerate(lines, start=1):
-        where = f"{place} line {number}"
+        where = f"{source} line {number}"
         if number_of_texts is None:
             example = parse_json(line, where)
             if not isinstance(example, dict):

@@ -130,8 +130,8 @@ class WindowInputs:
         totals = tf.cast(pieces.row_lengths(), tf.int32)
         owners, starts = window_starts(totals, rooms, steps)
         lengths = tf.minimum(tf.gather(totals, owners) - starts, tf.gather(rooms, owners))
-        places = tf.gather(tf.cast(pieces.row_starts(), tf.int32), owners) + starts
-        taken = tf.ragged.range(places, places + lengths)
+        first = tf.gather(tf.cast(pieces.row_starts(), tf.int32), owners) + starts
+        taken = tf.ragged.range(first, first + lengths)
         windows = taken.with_flat_values(tf.gather(pieces.flat_values, taken.flat_values))
         return windows, owners, starts // tf.gather(steps, owners)
 
@@ -151,7 +151,7 @@ def window_owners(window_numbers) -> tf.Tensor:
     return tf.cumsum(tf.cast(begins, tf.int32)) - 1
 
 
-def _places(pieces):
+def _positions(pieces):
     """(which piece of its row each one is, the row of each), int32 of shape [pieces]."""
     rows = tf.cast(pieces.value_rowids(), tf.int32)
     starts = tf.gather(tf.cast(pieces.row_starts(), tf.int32), rows)
@@ -160,17 +160,17 @@ def _places(pieces):
 
 def _first_pieces(pieces, kept):
     """The first `kept` pieces, int32 [batch], of each row."""
-    places, rows = _places(pieces)
-    return _only(pieces, places < tf.gather(kept, rows), kept)
+    positions, rows = _positions(pieces)
+    return _only(pieces, positions < tf.gather(kept, rows), kept)
 
 
 def _head_and_tail(pieces, kept):
     """Of each row the first and last pieces, `kept` in all, which is int32 [batch] and at most its length."""
     heads = tf.minimum(kept, tf.maximum(kept * _HEAD // _WHOLE, 1))
     totals = tf.cast(pieces.row_lengths(), tf.int32)
-    places, rows = _places(pieces)
-    in_head = places < tf.gather(heads, rows)
-    in_tail = places >= tf.gather(totals - (kept - heads), rows)
+    positions, rows = _positions(pieces)
+    in_head = positions < tf.gather(heads, rows)
+    in_tail = positions >= tf.gather(totals - (kept - heads), rows)
     return _only(pieces, tf.logical_or(in_head, in_tail), kept)
 
 

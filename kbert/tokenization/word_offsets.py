@@ -2,8 +2,8 @@
 
 `split_words` makes none, one or several characters of each character of a text. How many depends on that
 character alone: a capital sigma looks at its neighbours, and becomes one letter either way. So no rule has to
-carry places along. Each different character of a batch is split by itself, which counts what it leaves in the
-words, and these counts say from where each character of the words came.
+carry positions along. Each different character of a batch is split by itself, which counts what it leaves in
+the words, and these counts say from where each character of the words came.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ _ACCENT = -2
 
 
 class OffsetWords(NamedTuple):
-    """Words with their places in the text.
+    """Words with their positions in the text.
 
     Attributes:
       words: string RaggedTensor of shape [batch, (words)].
@@ -41,7 +41,7 @@ def split_words_with_offsets(texts: tf.Tensor, do_lower_case: bool) -> OffsetWor
     with it. docs/tokenization.md has all rules.
 
     Args:
-      texts: string tensor of shape [batch]; bytes that are not UTF-8 are ignored and have no place.
+      texts: string tensor of shape [batch]; bytes that are not UTF-8 are ignored and have no position.
       do_lower_case: lower-case and strip accents.
 
     Returns:
@@ -88,7 +88,7 @@ def spans(texts, do_lower_case, characters, pieces, piece_characters, word_of_pi
       pieces: RaggedTensor of shape [batch, (pieces)], in the order of the words.
       piece_characters: int32 tensor of shape [all pieces]: how many code points of its word each piece has;
         together all of them.
-      word_of_piece: int32 tensor of shape [all pieces]: the place of its word in `characters`.
+      word_of_piece: int32 tensor of shape [all pieces]: the index of its word in `characters`.
 
     Returns:
       Two int32 RaggedTensors of the shape of `pieces`: starts and ends, in code points of the text.
@@ -99,7 +99,7 @@ def spans(texts, do_lower_case, characters, pieces, piece_characters, word_of_pi
     # For each character of the words: its source, and whether it is the first or a later one from there.
     origins = tf.cast(tf.where(tf.sequence_mask(kept)), tf.int32)
     with tf.control_dependencies([_check_counts(characters, origins)]):
-        after = tf.cumsum(piece_characters)  # the place behind each piece, among the characters of the words
+        after = tf.cumsum(piece_characters)  # the end of each piece, among the characters of the words
     starts = tf.gather(origins[:, 0], after - piece_characters)
     word_after = tf.gather(tf.cumsum(characters), word_of_piece)
     ends_alone = _ends_with_accents(fates, code_points.row_splits)
@@ -111,14 +111,14 @@ def spans(texts, do_lower_case, characters, pieces, piece_characters, word_of_pi
 
 def _fates(code_points, do_lower_case):
     """How many characters of the words each becomes, or why none: int32, of the shape of `code_points`."""
-    different, places = tf.unique(code_points)
+    different, indices = tf.unique(code_points)
     characters = tf.strings.unicode_encode(different[:, tf.newaxis], "UTF-8")
     words = split_words(characters, do_lower_case)
     kept = tf.reduce_sum(words.with_flat_values(characters_of(words)), axis=1)
     reasons = tf.where(
         is_white_space(characters), _WHITE_SPACE, tf.where(is_accent(characters), _ACCENT, _DELETED)
     )
-    return tf.gather(tf.where(kept > 0, kept, reasons), places)
+    return tf.gather(tf.where(kept > 0, kept, reasons), indices)
 
 
 def _ends(lasts, word_after, origins, kept, ends_alone):

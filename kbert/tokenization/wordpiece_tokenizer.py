@@ -11,7 +11,7 @@ from kbert.tokenization.word_splitter import split_words
 
 
 class OffsetPieces(NamedTuple):
-    """Pieces with their places in the text, as `WordPieceTokenizer.with_offsets` gives them.
+    """Pieces with their positions in the text, as `WordPieceTokenizer.with_offsets` gives them.
 
     Attributes:
       ids: int32 RaggedTensor of shape [batch, (pieces)].

@@ -135,7 +135,7 @@ _INPUT_PIPELINES = (
         "kbert/input_pipelines/records/test_record_ranges.py", within="records",
     ),
     _fault(
-        "a split by place instead of by text", "held_out_places",
+        "a split by place instead of by text", "held_out_indices",
         "lambda original: lambda groups, *a: original([str(place) for place in range(len(groups))], *a)",
         "kbert/input_pipelines/test_held_out_split.py",
     ),

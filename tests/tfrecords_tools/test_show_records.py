@@ -10,7 +10,7 @@ from kbert.manifest import read_manifest
 from tests.tfrecords_tools import small_corpus
 from tests.tfrecords_tools.written_records import write_records
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
-from tfrecords_tools.records.record_text import describe_record, inconsistencies, places
+from tfrecords_tools.records.record_text import describe_record, inconsistencies, shown_tokens
 from tfrecords_tools.records.stored_records import read_batches, read_records
 from tfrecords_tools.show_records import show_records
 
@@ -48,7 +48,7 @@ def test_masked_replaced_and_kept_places_are_marked():
         "  next_sentence_labels 1: the second text is a random one\n"
         "  answers (3): 1=play 4=talk 6=jump"
     )
-    kinds = [(place.kind, place.segment) for place in places(example(), VOCABULARY.tokens)]
+    kinds = [(token.kind, token.segment) for token in shown_tokens(example(), VOCABULARY.tokens)]
     assert kinds == [("", 0), ("masked", 0), ("", 0), ("", 0),
                      ("replaced", 1), ("", 1), ("kept", 1), ("", 1)]  # fmt: skip
 

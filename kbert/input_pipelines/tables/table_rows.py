@@ -34,7 +34,7 @@ def count_rows(file: Path, file_format: str) -> int:
 
 
 def rows_of(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[tuple[str, dict]]:
-    """Yields (place, columns by name) row by row, as plain Python values; the place is file and row, from 1.
+    """Yields (file and row from 1, columns by name) row by row, as plain Python values.
 
     Integers with names of classes in the schema become these names.
 
@@ -115,7 +115,7 @@ def _batches(table, file_format, columns):
 
 def _arrow_batches(table):
     if hasattr(table, "num_record_batches"):  # the file format has a table of contents, a stream has none
-        return (table.get_batch(place) for place in range(table.num_record_batches))
+        return map(table.get_batch, range(table.num_record_batches))
     return iter(table)
 
 
@@ -129,11 +129,15 @@ def _values(column, name, classes, file, before):
     try:
         values = column.to_pylist()
     except UnicodeDecodeError:
-        place = f"{file} row {before + _first_not_utf8(column) + 1}"
-        raise ValueError(f"{place} has text in {name!r} that is not UTF-8; write it again.") from None
+        row = before + _first_not_utf8(column) + 1
+        raise ValueError(
+            f"{file} row {row} has text in {name!r} that is not UTF-8; write it again."
+        ) from None
     if classes:
-        places = enumerate(values, start=before + 1)
-        values = [_named(value, classes, f"{file} row {row}, column {name!r}") for row, value in places]
+        values = [
+            _named(value, classes, f"{file} row {row}, column {name!r}")
+            for row, value in enumerate(values, start=before + 1)
+        ]
     return values
 
 
@@ -181,7 +185,7 @@ def _is_plain(kind) -> bool:
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         return _is_plain(kind.value_type)
     if types.is_struct(kind):
-        return all(_is_plain(kind.field(place).type) for place in range(kind.num_fields))
+        return all(_is_plain(kind.field(index).type) for index in range(kind.num_fields))
     texts = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
     numbers = types.is_integer(kind) or types.is_floating(kind)
     return texts or numbers or types.is_boolean(kind) or types.is_null(kind)
@@ -208,11 +212,11 @@ def _class_names(metadata, file) -> dict[str, tuple[str, ...]]:
     """
     if _NAMES_KEY not in (metadata or {}):
         return {}
-    place = f"{file}: the features in its schema"
-    value = parse_json(metadata[_NAMES_KEY].decode("utf-8", "replace"), place)
+    where = f"{file}: the features in its schema"
+    value = parse_json(metadata[_NAMES_KEY].decode("utf-8", "replace"), where)
     features = ((value.get("info") or {}) if isinstance(value, dict) else {}).get("features") or {}
     if not isinstance(features, dict):
-        raise ValueError(f"{place} are {str(features)[:200]}; expected an object of columns.")
+        raise ValueError(f"{where} are {str(features)[:200]}; expected an object of columns.")
     found = {column: _names_of(feature) for column, feature in features.items()}
     return {column: names for column, names in found.items() if names}
 
@@ -228,16 +232,16 @@ def _names_of(feature):
     return _names_of(feature.get("feature"))
 
 
-def _named(value, names: tuple[str, ...], place: str):
+def _named(value, names: tuple[str, ...], where: str):
     """The name of a class, or of each in a list; None where there is no class.
 
     Raises:
-      ValueError: naming `place`, for a number that has no name.
+      ValueError: naming `where`, for a number that has no name.
     """
     if isinstance(value, list):
-        return [_named(one, names, place) for one in value]
+        return [_named(one, names, where) for one in value]
     if value is None or value == _NO_CLASS:
         return None
     if not 0 <= value < len(names):
-        raise ValueError(f"{place} has the class {value}, but the schema names {len(names)}, from 0 on.")
+        raise ValueError(f"{where} has the class {value}, but the schema names {len(names)}, from 0 on.")
     return names[value]

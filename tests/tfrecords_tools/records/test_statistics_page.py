@@ -157,8 +157,7 @@ def test_records_without_statistics_are_counted(write, with_masks):
     assert draw_statistics(directory) == directory / "statistics.html"
     assert (directory / "statistics.json").read_text() == expected["statistics.json"]
     words = words_of(page_of(directory))
-    if compression == "none":
-        assert words.partition("Lengths")[2] == words_of(expected["statistics.html"]).partition("Lengths")[2]
+    assert words.partition("Lengths")[2] == words_of(expected["statistics.html"]).partition("Lengths")[2]
 
 
 def test_statistics_that_are_there_are_not_counted_again(write):
