@@ -157,7 +157,6 @@ def test_replacements_come_from_the_whole_vocabulary_special_tokens_included(who
 
 SMALL_ROWS = {
     "one word of two pieces": "play walk ##s / talk a",
-    "long words": "play ##s ##ed walk / jump ##ing ##s the",
     "a cut word": "##s play / ##ed the a",
     "two segments": "a the / play walk jump",
 }
@@ -167,7 +166,7 @@ SMALL_ROWS = {
 @pytest.mark.parametrize("text", SMALL_ROWS.values(), ids=SMALL_ROWS)
 def test_every_choice_is_as_likely_as_the_rules_say(text):
     """The exact probability of each set of places, from all orders and lengths."""
-    for case in itertools.product([False, True], [1, 2, 3], [1, 2, 3]):
+    for case in itertools.product([False, True], [1, 3], [1, 3]):
         with naming(case):
             require_likely_choices(text, *case)
 

@@ -60,14 +60,6 @@ def original_documents(content: bytes) -> list[list[bytes]]:
 # ------------------------------------------------------------------------------ text
 
 
-def test_a_new_file_begins_a_new_document(tmp_path):
-    for name in ("a.txt", "b.txt"):
-        (tmp_path / name).write_text(f"{name} without an end", encoding="utf-8")
-    units = plan_units(input_files(tmp_path), 5)
-    found = [d for unit in units for d in read_documents(unit, TextFormat(), Problems())]
-    assert found == [[b"a.txt without an end"], [b"b.txt without an end"]]
-
-
 LINES = st.lists(
     st.one_of(
         st.sampled_from(
