@@ -236,7 +236,7 @@ _RESUME = (
 _CHECKPOINTS = (
     _fault(
         "numbers of two files are mixed", "_stamp", "lambda original: lambda path: 0",
-        "kbert/checkpoints/test_changed_files.py", within="unchanged_file",
+        "kbert/checkpoints/test_changed_files.py", within="stored_tensor",
     ),
     _fault(
         "infinite numbers pass for weights", "_require_finite",

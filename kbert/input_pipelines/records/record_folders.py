@@ -148,7 +148,7 @@ class PretrainingRecords(RecordFolder):
         if other.next_sentence and not self.next_sentence:
             raise ValueError(
                 f"{self.directory} holds no {NEXT_SENTENCE_LABELS}, but {other.directory} does; make both "
-                "with the same --strategy."
+                "with the same --pairing."
             )
 
     def require_room(self, encoder):
