@@ -125,6 +125,7 @@ def test_the_vocabulary_of_a_checkpoint_may_be_taken(make, labelled_files, pretr
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_number_of_workers_changes_nothing(make, tmp_path, monkeypatch):
     monkeypatch.setattr(script, "_ROWS_AT_ONCE", 7)
     path = write_labelled_file(tmp_path / "train.tsv", 100)

@@ -338,16 +338,6 @@ def test_the_fingerprint_is_that_of_texts_and_labels_in_order(write):
     assert len({fingerprint_of(rows), *map(fingerprint_of, others)}) == len(others) + 1
 
 
-def test_an_unlisted_label_is_refused(write):
-    path = write("a.tsv", "text\tlabel\nx\tyes\ny\tmaybe\n")
-    with pytest.raises(ValueError) as error:
-        read_rows(path, DatasetConfig(labels=("no", "yes")))
-    assert str(error.value) == (
-        f"{path} line 3: label 'maybe' is not in the label list ['no', 'yes'], which is dataset.labels or "
-        "else that of the training file; mend the row, leave it out, or train with the label."
-    )
-
-
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [

@@ -79,7 +79,7 @@ CONTENTS = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(content=CONTENTS)
 @example(content=b"a\n\xe4\n\nb")
 @example(content=b"\xef\xbb\xbf\xef\xbb\xbfa\n")
@@ -196,12 +196,6 @@ def test_a_folder_stands_for_all_files_below_it_but_hidden_ones(tmp_path):
     assert [path.name for path in input_files(f"{tmp_path}/*")] == ["z.gz"]
 
 
-def test_an_existing_path_is_no_glob(tmp_path):
-    path = tmp_path / "part[1].txt"
-    path.write_text("x", encoding="utf-8")
-    assert input_files(path) == input_files([path]) == input_files(str(path)) == [path]
-
-
 def test_missing_empty_and_unreadable_inputs_are_named(tmp_path):
     with pytest.raises(ValueError, match=r"no input files given; pass --input_files="):
         input_files(" , ")
@@ -289,11 +283,10 @@ def test_lines_without_text_in_an_object_are_named_or_skipped(tmp_path, bad):
     assert "line 2" in merged[0].summary()[1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("suffix", PACKERS)
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_a_file_cut_off_gives_its_lines_up_to_the_cut_or_an_error(tmp_path, suffix):
     rng = random.Random(2)
-    lines = [rng.randbytes(20).hex().encode() for _ in range(40_000)]
+    lines = [rng.randbytes(20).hex().encode() for _ in range(10_000)]
     content = PACKERS[suffix](b"\n".join(lines))
     path = tmp_path / f"a.txt{suffix}"
     path.write_bytes(content[: len(content) * 3 // 4])
@@ -303,7 +296,7 @@ def test_a_file_cut_off_gives_its_lines_up_to_the_cut_or_an_error(tmp_path, suff
         read_all(path)
     merged = []
     (document,) = read_all(path, SKIP, problems=merged)
-    assert len(document) > 10_000
+    assert len(document) > 2_000
     assert document == lines[: len(document)]
     assert merged[0].counts == {"ends left out, damaged compressed files": 1}
     assert f"line {len(document) + 1} cannot be unpacked" in merged[0].summary()[1]

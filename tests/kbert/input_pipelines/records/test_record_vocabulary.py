@@ -11,14 +11,6 @@ def manifest_of(vocabulary):
     return Manifest("pretraining", encoder_features(8), (), vocabulary.describe())
 
 
-def test_the_vocabulary_beside_the_records_is_read_with_its_casing(tmp_path):
-    for do_lower_case in (True, False):
-        vocabulary = small_corpus.vocabulary(do_lower_case)
-        vocabulary.write(tmp_path / "vocab.txt")
-        received = read_vocabulary(tmp_path, manifest_of(vocabulary))
-        assert received.tokens == vocabulary.tokens and received.do_lower_case is do_lower_case
-
-
 def test_a_swapped_file_is_refused_with_both_fingerprints(tmp_path):
     vocabulary = small_corpus.vocabulary()
     swapped = Vocabulary(vocabulary.tokens[::-1], do_lower_case=True)
