@@ -28,7 +28,7 @@ from kbert.input_pipelines.tables.table_paths import names_table, source_files
 from kbert.reports.text_table import text_table
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders
-from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_lines_of_unit
+from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_unit_lines
 from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.vocabulary.greedy_match import coverage
 from tfrecords_tools.vocabulary.trimming import trim_pieces
@@ -201,7 +201,7 @@ def plain_texts(files: list[Path], dataset, text_field: str = "text") -> Iterato
 def _lines_of_texts(files, text_field):
     problems, text_format = Problems(), TextFormat(text_field=text_field)
     for unit in plan_units(files, UNIT_BYTES):
-        yield from (line.decode("utf-8") for line in read_lines_of_unit(unit, text_format, problems))
+        yield from (line.decode("utf-8") for line in read_unit_lines(unit, text_format, problems))
 
 
 def _texts_of_rows(files, dataset):

@@ -5,7 +5,7 @@ import contextlib
 import copy
 import functools
 
-from kbert.input_pipelines.held_out_split import digest_of, held_out_indices
+from kbert.input_pipelines.held_out_split import digest_examples, held_out_indices
 from kbert.input_pipelines.labelled_files import fingerprint_of
 
 
@@ -79,7 +79,7 @@ class LabelledFile:
     @property
     def digest(self) -> str:
         """SHA-256 of the examples, whatever their order."""
-        return digest_of(self.examples)
+        return digest_examples(self.examples)
 
     def count_labels(self) -> tuple[dict[str, int], int]:
         """(label -> how often the examples have it, the number of examples)."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kbert.files.compression import compression_of, opener_of, require_read_kind
+from kbert.files.compression import find_compression, opener_of, require_read_kind
 
 # A line is held in memory several times. The Bible has 4 MB.
 LONGEST_LINE = 1 << 26  # bytes, or characters of a stream of text
@@ -55,7 +55,7 @@ def numbered_lines(path: str | Path, start: int = 0) -> Iterator[tuple[int, int,
         a line. A byte order mark at the beginning is left out.
       start: where a line begins.
     """
-    compression, number, offset = compression_of(path), 1, start
+    compression, number, offset = find_compression(path), 1, start
     damages = compression.errors if compression else ()
     try:
         with opener_of(path)(path, "rb") as stream:

@@ -61,7 +61,7 @@ def _quotas(sizes, fraction):
     return quotas
 
 
-def digest_of(examples) -> str:
+def digest_examples(examples) -> str:
     """SHA-256 of examples, whatever their order."""
     content = hashlib.sha256()
     for fingerprint in sorted(fingerprint_of([example]) for example in examples):

@@ -175,14 +175,14 @@ def _table_records(table, dataset, columns, with_labels):
     label = dataset.label if with_labels else None
     wanted = dict.fromkeys(filter(None, (*columns, *_text_columns(dataset), dataset.document, label)))
     for file in table.files:
-        header = table_rows.columns_of(file, table.file_format)
+        header = table_rows.column_names(file, table.file_format)
         _require_columns(header, file, columns, dataset.label)
         read = [column for column in wanted if column in header]
         if with_labels and len(read) < len(wanted):  # what the file has belongs in the message
             read = table_rows.readable_columns(file, table.file_format)
         # Without labels it still counts that there is such a column.
         unread = {dataset.label: None} if not with_labels and dataset.label in header else {}
-        for where, record in table_rows.rows_of(file, table.file_format, read):
+        for where, record in table_rows.read_rows(file, table.file_format, read):
             yield where, record | unread
 
 

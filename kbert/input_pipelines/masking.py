@@ -191,7 +191,7 @@ class _Groups:
         flat = self.group_of + np.arange(batch)[:, np.newaxis] * length
         self.sizes = np.bincount(flat[candidate], minlength=batch * length).reshape(batch, length)
 
-    def rest_of_run(self):
+    def groups_until_gap(self):
         """int (B, L): for each group, how many groups follow without a gap ([SEP]), including itself."""
         batch, length = self.sizes.shape
         after_gap = self.begins.copy()
@@ -250,7 +250,7 @@ def _spans(groups, wanted, max_ngram_size, generator):
     keys.sort(axis=1)
     order = (keys & _COLUMN_BITS).astype(np.int64)
     drawn = span_lengths((batch, length), max_ngram_size, generator)
-    longest = groups.rest_of_run()
+    longest = groups.groups_until_gap()
     pieces_before = np.zeros((batch, length + 1), np.int64)
     np.cumsum(groups.sizes, axis=1, out=pieces_before[:, 1:])
     num_groups = (groups.sizes > 0).sum(axis=1)

@@ -21,7 +21,7 @@ _TEXTS_OF_A_LINE = {("text",): 1, ("text", "text_pair"): 2}
 
 def has_columns(path: str | Path) -> bool:
     """Whether a file has named columns: a table (see `find_table`), or one whose name ends in .csv or .tsv,
-    before the ending of a compressed one. Raises ValueError as `find_table` and `compression_of` do."""
+    before the ending of a compressed one. Raises ValueError as `find_table` and `find_compression` do."""
     return bool(find_table(path)) or name_when_unpacked(path).endswith(_ENDINGS)
 
 
@@ -53,7 +53,7 @@ def examples_of_columns(
 
     Raises:
       ValueError: at once, for a file that has the columns of no signature; while it is read, as
-        `stream_records` and `rows_of` do.
+        `stream_records` and `read_rows` do.
     """
     dataset = _by_name(dataset)
     table = find_table(path)
@@ -63,12 +63,12 @@ def examples_of_columns(
         return (_example(record, columns) for record in records)
     read = []
     for file in table.files:
-        header = table_rows.columns_of(file, table.file_format)
+        header = table_rows.column_names(file, table.file_format)
         read.append((file, _columns_of(header, file, inputs, dataset)))
     return (
         _example(record, columns)
         for file, columns in read
-        for _, record in table_rows.rows_of(file, table.file_format, _names_in(columns))
+        for _, record in table_rows.read_rows(file, table.file_format, _names_in(columns))
     )
 
 
@@ -82,7 +82,7 @@ def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterat
     if table := find_table(path):
         for file in table.files:
             columns = table_rows.readable_columns(file, table.file_format)
-            yield from (row for _, row in table_rows.rows_of(file, table.file_format, columns))
+            yield from (row for _, row in table_rows.read_rows(file, table.file_format, columns))
         return
     header = columns_of_lines(path, dataset)
     if len(set(header)) < len(header):

@@ -55,17 +55,17 @@ def split_words_with_offsets(texts: tf.Tensor, do_lower_case: bool) -> OffsetWor
       ([[b'cafes', b',', b'no']], [[0, 5, 7]], [[5, 6, 9]])
     """
     words = split_words(texts, do_lower_case)
-    characters = characters_of(words)
+    characters = count_characters(words)
     starts, ends = spans(texts, do_lower_case, characters, words, characters, tf.range(tf.size(characters)))
     return OffsetWords(words, starts, ends)
 
 
-def characters_of(words: tf.RaggedTensor) -> tf.Tensor:
+def count_characters(words: tf.RaggedTensor) -> tf.Tensor:
     """How many code points each word has: int32 tensor of shape [all words]."""
     return tf.strings.length(words.flat_values, unit="UTF8_CHAR")
 
 
-def row_of_each(row_splits: tf.Tensor) -> tf.Tensor:
+def value_row_ids(row_splits: tf.Tensor) -> tf.Tensor:
     """The row of each value of a ragged dimension: int32 tensor of shape [values].
 
     As `RaggedTensor.value_rowids`, which fills a matrix of the rows times the longest row: with one very long
@@ -84,7 +84,7 @@ def spans(texts, do_lower_case, characters, pieces, piece_characters, word_of_pi
     Args:
       texts: string tensor of shape [batch].
       do_lower_case: as for `split_words`.
-      characters: `characters_of` the words of the texts.
+      characters: `count_characters` the words of the texts.
       pieces: RaggedTensor of shape [batch, (pieces)], in the order of the words.
       piece_characters: int32 tensor of shape [all pieces]: how many code points of its word each piece has;
         together all of them.
@@ -105,7 +105,7 @@ def spans(texts, do_lower_case, characters, pieces, piece_characters, word_of_pi
     ends_alone = _ends_with_accents(fates, code_points.row_splits)
     ends = _ends(after - 1, word_after, origins, kept, ends_alone)
 
-    row_starts = tf.cast(tf.gather(code_points.row_splits, row_of_each(pieces.row_splits)), tf.int32)
+    row_starts = tf.cast(tf.gather(code_points.row_splits, value_row_ids(pieces.row_splits)), tf.int32)
     return pieces.with_flat_values(starts - row_starts), pieces.with_flat_values(ends - row_starts)
 
 
@@ -114,7 +114,7 @@ def _fates(code_points, do_lower_case):
     different, indices = tf.unique(code_points)
     characters = tf.strings.unicode_encode(different[:, tf.newaxis], "UTF-8")
     words = split_words(characters, do_lower_case)
-    kept = tf.reduce_sum(words.with_flat_values(characters_of(words)), axis=1)
+    kept = tf.reduce_sum(words.with_flat_values(count_characters(words)), axis=1)
     reasons = tf.where(
         is_white_space(characters), _WHITE_SPACE, tf.where(is_accent(characters), _ACCENT, _DELETED)
     )

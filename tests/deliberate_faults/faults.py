@@ -124,7 +124,7 @@ _INPUT_PIPELINES = (
         "kbert/input_pipelines/test_epochs.py",
     ),
     _fault(
-        "shares begin at the top of a shard", "record_ranges_of",
+        "shares begin at the top of a shard", "locate_records",
         "lambda original: lambda *a: [part._replace(skip=0) for part in original(*a)]",
         "kbert/input_pipelines/records/test_record_shares.py",
     ),

@@ -4,7 +4,7 @@ import os
 from glob import glob
 from pathlib import Path
 
-from kbert.files.compression import compression_of, name_when_unpacked, require_read_kind
+from kbert.files.compression import find_compression, name_when_unpacked, require_read_kind
 
 _COMPRESSED_TO_TEXT = 4
 
@@ -70,12 +70,12 @@ def _check_readable(file: Path):
     require_read_kind(file, "text or JSON lines")
     if not os.access(file, os.R_OK):
         raise ValueError(f"{file} may not be read by this user; change its permissions or leave it out.")
-    compression_of(file)
+    find_compression(file)
 
 
 def text_bytes(file: Path) -> int:
     """About how much text a file holds; of a compressed one a guess, for planning only."""
-    return file.stat().st_size * (_COMPRESSED_TO_TEXT if compression_of(file) else 1)
+    return file.stat().st_size * (_COMPRESSED_TO_TEXT if find_compression(file) else 1)
 
 
 def is_json_lines(path: str | Path) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.extras import require
-from kbert.files.compression import compression_of
+from kbert.files.compression import find_compression
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import LONGEST_LINE, Problem, numbered_lines
 from kbert.input_pipelines.json_rows import name_of, why_no_text
@@ -72,7 +72,7 @@ def plan_units(files, unit_bytes: int) -> list[Unit]:
     units = []
     for file in files:
         size = Path(file).stat().st_size
-        if compression_of(file):
+        if find_compression(file):
             units += [Unit(str(file), 0, -1)] if size else []
         else:
             starts = range(0, size, unit_bytes)
@@ -110,7 +110,7 @@ def read_documents(unit: Unit, text_format: TextFormat, problems: Problems) -> I
         yield [sentence for line in document for sentence in split(line)]
 
 
-def read_lines_of_unit(unit: Unit, text_format: TextFormat, problems: Problems) -> Iterator[bytes]:
+def read_unit_lines(unit: Unit, text_format: TextFormat, problems: Problems) -> Iterator[bytes]:
     """Yields the lines that begin in a unit, for callers that do not need whole documents.
 
     So text without a blank line is divided among units as well, and memory holds one line. In JSON lines an
@@ -124,7 +124,7 @@ def read_lines_of_unit(unit: Unit, text_format: TextFormat, problems: Problems) 
         for document in _json_documents(unit, text_format, problems):
             yield from document
         return
-    for _, line in _lines_of_unit(unit, _reporter(unit, text_format, problems)):
+    for _, line in _unit_lines(unit, _reporter(unit, text_format, problems)):
         yield line.encode("utf-8")
 
 
@@ -161,15 +161,15 @@ def _text_documents(unit, text_format, problems) -> Iterator[list[bytes]]:
 
 def _json_documents(unit, text_format, problems) -> Iterator[list[bytes]]:
     report = _reporter(unit, text_format, problems)
-    for number, line in _lines_of_unit(unit, report):
-        text = _text_of_object(line, text_format.text_field)
+    for number, line in _unit_lines(unit, report):
+        text = _parse_object(line, text_format.text_field)
         if isinstance(text, Problem):
             report(number, text)
         elif document := [part.encode("utf-8") for part in map(str.strip, text.split("\n")) if part]:
             yield document
 
 
-def _lines_of_unit(unit, report) -> Iterator[tuple[int, str]]:
+def _unit_lines(unit, report) -> Iterator[tuple[int, str]]:
     """(number, line) of the lines that begin in a unit, stripped; blank ones are left out."""
     for number, offset, line in numbered_lines(unit.file, _start_of_line(unit.file, unit.start)):
         if offset >= unit.end >= 0:
@@ -208,7 +208,7 @@ def _start_of_line(path, position: int) -> int:
     return earliest if line_feed < 0 else line_feed + 1
 
 
-def _text_of_object(line, text_field) -> str | Problem:
+def _parse_object(line, text_field) -> str | Problem:
     try:
         fields = parse_json(line, "")
     except ValueError as error:

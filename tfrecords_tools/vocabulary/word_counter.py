@@ -18,7 +18,7 @@ from typing import NamedTuple
 from absl import logging
 
 from kbert.cli.progress import Progress
-from tfrecords_tools.corpus.documents import TextFormat, Unit, plan_units, read_lines_of_unit
+from tfrecords_tools.corpus.documents import TextFormat, Unit, plan_units, read_unit_lines
 from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.work.worker_pool import WorkerPool, byte_batches
 
@@ -131,7 +131,7 @@ def count_units(units: Iterable[Unit], *, do_lower_case: bool, text_format: Text
     chunks, words, problems = Counter(), _Words(do_lower_case), Problems()
     num_bytes = 0
     for unit in units:
-        for lines in byte_batches(read_lines_of_unit(unit, text_format, problems), _TEXT_BYTES_AT_ONCE):
+        for lines in byte_batches(read_unit_lines(unit, text_format, problems), _TEXT_BYTES_AT_ONCE):
             text = b" ".join(lines)
             chunks.update(text.split(b" "))
             num_bytes += len(text)

@@ -69,7 +69,7 @@ def training_batches(
     require_one_batch(directory, manifest, batch_size)
     require_share(share, batch_size)
     start, end = share_range(manifest.num_examples, share)
-    own = _Files(directory, record_ranges_of(manifest.shards, start, end))
+    own = _Files(directory, locate_records(manifest.shards, start, end))
 
     def epoch(seed):
         records = own.shuffled_records(seed)
@@ -132,7 +132,7 @@ def evaluation_batches(
     own_batch_size = batch_size // number
 
     def batches_of(start, end):
-        records = _Files(directory, record_ranges_of(manifest.shards, start, end)).records()
+        records = _Files(directory, locate_records(manifest.shards, start, end)).records()
         records = records.apply(tf.data.experimental.assert_cardinality(end - start))
         if not has_dynamic_masks(manifest):
             return _parse(records.batch(own_batch_size), manifest)
@@ -186,7 +186,7 @@ class RecordRange(NamedTuple):
     take: int
 
 
-def record_ranges_of(shards: Sequence[Shard], start: int, end: int) -> list[RecordRange]:
+def locate_records(shards: Sequence[Shard], start: int, end: int) -> list[RecordRange]:
     """The parts of files that hold the records from `start` to `end` - 1, counted over all shards."""
     found, first = [], 0
     for shard in shards:

@@ -15,7 +15,7 @@ _NO_CLASS = -1  # what `datasets` writes where a row has no label, as in GLUE's 
 _ARROW_FILE = b"ARROW1"  # how Arrow's file format begins; the stream format of `datasets` does not
 
 
-def columns_of(file: Path, file_format: str) -> list[str]:
+def column_names(file: Path, file_format: str) -> list[str]:
     """The names of all columns of a file, in their order.
 
     Raises:
@@ -26,14 +26,14 @@ def columns_of(file: Path, file_format: str) -> list[str]:
 
 
 def count_rows(file: Path, file_format: str) -> int:
-    """The number of rows of a file. Raises as `columns_of` does."""
+    """The number of rows of a file. Raises as `column_names` does."""
     with _opened(file, file_format) as table:
         if file_format == "parquet":
             return table.metadata.num_rows
         return sum(batch.num_rows for batch in _arrow_batches(table))
 
 
-def rows_of(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[tuple[str, dict]]:
+def read_rows(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[tuple[str, dict]]:
     """Yields (file and row from 1, columns by name) row by row, as plain Python values.
 
     Integers with names of classes in the schema become these names.
@@ -63,7 +63,7 @@ def rows_of(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[tu
 
 
 def readable_columns(file: Path, file_format: str) -> list[str]:
-    """The names, each of one column, whose values `rows_of` reads. Raises as `columns_of` does."""
+    """The names, each of one column, whose values `read_rows` reads. Raises as `column_names` does."""
     with _opened(file, file_format) as table:
         schema = _schema(table)
         return [one.name for one in schema if _is_readable(one.type) and schema.names.count(one.name) == 1]

@@ -7,7 +7,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 
 from kbert.tokenization.vocabulary import Vocabulary
-from kbert.tokenization.word_offsets import characters_of, spans, split_words_with_offsets
+from kbert.tokenization.word_offsets import count_characters, spans, split_words_with_offsets
 from kbert.tokenization.word_splitter import split_words
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization import reference_offsets
@@ -145,7 +145,7 @@ def test_a_very_long_word_in_a_long_text_is_no_matter():
 def test_words_that_do_not_fit_the_texts_are_refused():
     """Should a character ever leave more or fewer characters in company, no wrong place comes out."""
     texts, words = tf.constant(["abc"]), split_words(tf.constant(["abcd"]), True)
-    four = characters_of(words)
+    four = count_characters(words)
     with pytest.raises(tf.errors.InvalidArgumentError, match="offsets would be wrong"):
         spans(texts, True, four, words, four, tf.constant([0]))
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kbert.files import text_file
 from tfrecords_tools.corpus import documents
 from tfrecords_tools.corpus.corpus_files import input_files
-from tfrecords_tools.corpus.documents import TextFormat, Unit, plan_units, read_documents, read_lines_of_unit
+from tfrecords_tools.corpus.documents import TextFormat, Unit, plan_units, read_documents, read_unit_lines
 from tfrecords_tools.corpus.problems import Problems
 
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstd.compress}
@@ -38,7 +38,7 @@ def lines_of(path, unit_bytes):
     lines, problems = [], []
     for unit in plan_units([path], unit_bytes):
         problems.append(Problems())
-        lines += read_lines_of_unit(unit, SKIP, problems[-1])
+        lines += read_unit_lines(unit, SKIP, problems[-1])
     return lines, Problems.merge(problems)
 
 
