@@ -122,6 +122,7 @@ def write_corpora(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_vocabulary_is_the_same_for_any_number_of_workers(tmp_path, monkeypatch, run_main):
     corpus = tmp_path / "corpus"
     corpus.mkdir()

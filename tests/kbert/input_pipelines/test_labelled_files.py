@@ -143,7 +143,10 @@ def test_compressed_files(write, ending, compression):
     assert count_rows(path, PLAIN) == 1 and columns_of_lines(path, PLAIN) == ["text", "label"]
     path = write(f"b.tsv.{ending}", packed[:-9])
     for read in (read_rows, count_rows):
-        with pytest.raises(ValueError, match=rf"b.tsv.{ending} is not a whole (gzip|bzip2|xz) file \("):
+        with pytest.raises(
+            ValueError,
+            match=rf"b.tsv.{ending} line 3 cannot be unpacked: not a whole (gzip|bzip2|xz) file \(",
+        ):
             read(path, PLAIN)
 
 
@@ -199,7 +202,7 @@ REFUSED = {
     "not UTF-8": (
         "a.tsv",
         b"text\tlabel\nx\t1\ncaf\xe9\t0\n",
-        "a.tsv line 3 is not UTF-8; convert it, for example with iconv.",
+        "a.tsv line 3 is not UTF-8 (byte 0xe9); convert it, for example: iconv",
     ),
     "empty": ("a.tsv", "", "a.tsv is empty; expected a first line with the names of the columns."),
     "semicolons": (
@@ -253,7 +256,7 @@ REFUSED = {
         "a.txt: cannot tell the format from the name; end it in .tsv, .csv, .jsonl or .parquet, or set "
         "dataset.file_format.",
     ),
-    "no gzip": ("a.tsv.gz", b"text\tlabel\n", "a.tsv.gz is not a whole gzip file ("),
+    "no gzip": ("a.tsv.gz", b"text\tlabel\n", "a.tsv.gz line 1 cannot be unpacked: not a whole gzip file ("),
     "not UTF-8, and half a gzip": (
         "a.tsv.gz",
         gzip.compress(b"text\tlabel\ncaf\xe9\t1\n" + random.Random(1).randbytes(40_000))[:30_000],
@@ -262,7 +265,7 @@ REFUSED = {
     "half a gzip": (
         "a.tsv.gz",
         gzip.compress(b"text\tlabel\nx\t1\n")[:-9],
-        "a.tsv.gz is not a whole gzip file (",
+        "a.tsv.gz line 3 cannot be unpacked: not a whole gzip file (",
     ),
 }
 
