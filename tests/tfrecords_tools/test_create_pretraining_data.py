@@ -148,7 +148,7 @@ def test_examples_are_shuffled_over_all_shards(tmp_path, small_blocks):
     create_pretraining_data(*files, tmp_path / "out", **SMALL | {"num_shards": 4, "dupe_factor": 3})
     manifest = read_manifest(tmp_path / "out")
     counts = [shard.num_examples for shard in manifest.shards]
-    assert max(counts) - min(counts) <= 0.2 * max(counts)
+    assert max(counts) - min(counts) <= 0.3 * max(counts)
     documents = [document_of[texts_of(example)[0][0]] for example in records_of(tmp_path / "out")]
     # In random order neighbours are of the same document about once in 60 times, in the corpus' order
     # nearly always.
