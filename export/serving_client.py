@@ -25,16 +25,14 @@ from kbert.cli.progress import Progress
 from kbert.extras import require
 from kbert.files.text_file import read_lines
 from kbert.inference.answer_files import TABLES, check_answer_file, form_of, require_cells, write_answers
-from kbert.input_pipelines.unlabelled_columns import (
+from kbert.input_pipelines.unlabelled_files import (
     count_examples,
     examples_of_columns,
-    has_columns,
-    whole_rows,
-)
-from kbert.input_pipelines.unlabelled_lines import (
     examples_of_lines,
+    has_columns,
     holds_json_lines,
     lines_of_standard_input,
+    whole_rows,
 )
 
 if TYPE_CHECKING:

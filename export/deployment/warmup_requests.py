@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
-from kbert.input_pipelines.without_autotune import without_autotune
+from kbert.input_pipelines.epochs import without_autotune
 from kbert.tasks.signatures.signature import Signature
 
 from ..folder_names import WARMUP_FILE

@@ -67,7 +67,7 @@ def _of_file(run, task, path) -> list[dict]:
 
 def _of_records(run, task, directory) -> list[dict]:
     """The texts of the first records, from their pieces; none of records with several sequences a row."""
-    from kbert.input_pipelines.records.labelled_records import LabelledRecords
+    from kbert.input_pipelines.records.record_folders import LabelledRecords
 
     settings = type(task).read_settings(run.config.task_settings)
     records = LabelledRecords(directory, type(task), run.config.max_seq_length, settings=settings)

@@ -20,7 +20,7 @@ from kbert.experiments.finetuning_checks import (
 from kbert.experiments.labelled_paths import LabelledPaths
 from kbert.experiments.starting_point import Start, StartingPoint, find_starting_point
 from kbert.experiments.teaching import Teaching, start_of_weights
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -162,7 +162,7 @@ def _open_data(config, paths):
     The development data that choose the best checkpoint come first, under "".
     """
     from kbert.experiments.labelled_file import LabelledFile
-    from kbert.input_pipelines.records.labelled_records import LabelledRecords
+    from kbert.input_pipelines.records.record_folders import LabelledRecords
     from kbert.tasks.task import reads_files
 
     task_class, settings = TASKS[config.task], _settings(config)

@@ -10,8 +10,8 @@ from kbert.config import PretrainingConfig
 from kbert.experiments.devices import Devices
 from kbert.experiments.starting_point import Start, find_starting_point, started_run
 from kbert.experiments.teaching import Teaching
-from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary
+from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.tasks import TASKS
 
 

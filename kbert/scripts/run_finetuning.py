@@ -30,7 +30,7 @@ from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.finetuning import run_finetuning
 from kbert.experiments.labelled_paths import named_files
 from kbert.experiments.seeds import run_seeds
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.manifest import read_manifest
 from kbert.reports.seed_summary import FILE_NAME as SUMMARY
 from kbert.reports.seed_summary import seed_table

@@ -125,7 +125,7 @@ _INPUT_PIPELINES = (
         "kbert/input_pipelines/test_epochs.py",
     ),
     _fault(
-        "shares begin at the top of a shard", "record_ranges_of",
+        "shares begin at the top of a shard", "locate_records",
         "lambda original: lambda *a: [part._replace(skip=0) for part in original(*a)]",
         "kbert/input_pipelines/records/test_record_shares.py",
     ),
@@ -136,7 +136,7 @@ _INPUT_PIPELINES = (
         "kbert/input_pipelines/records/test_record_ranges.py", within="records",
     ),
     _fault(
-        "a split by place instead of by text", "held_out_places",
+        "a split by place instead of by text", "held_out_indices",
         "lambda original: lambda groups, *a: original([str(place) for place in range(len(groups))], *a)",
         "kbert/input_pipelines/test_held_out_split.py",
     ),
@@ -237,7 +237,7 @@ _RESUME = (
 _CHECKPOINTS = (
     _fault(
         "numbers of two files are mixed", "_stamp", "lambda original: lambda path: 0",
-        "kbert/checkpoints/test_changed_files.py", within="unchanged_file",
+        "kbert/checkpoints/test_changed_files.py", within="stored_tensor",
     ),
     _fault(
         "infinite numbers pass for weights", "_require_finite",

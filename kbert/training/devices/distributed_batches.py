@@ -1,6 +1,6 @@
 """Distributed datasets whose iterators end at once."""
 
-from kbert.input_pipelines.without_autotune import without_autotune
+from kbert.input_pipelines.epochs import without_autotune
 
 
 class DistributedBatches:

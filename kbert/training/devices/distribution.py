@@ -7,7 +7,7 @@ import re
 import tensorflow as tf
 from absl import logging
 
-from kbert.input_pipelines.without_autotune import without_autotune
+from kbert.input_pipelines.epochs import without_autotune
 from kbert.training.devices import cluster as clusters
 from kbert.training.devices.distributed_batches import DistributedBatches
 
@@ -189,7 +189,7 @@ def distribute(strategy, make_batches, for_replica=None):
 
     Args:
       strategy: a tf.distribute strategy.
-      make_batches: function from a share (a `Share` of record_shares.py, or an object with the same fields)
+      make_batches: function from a share (a `Share` of epochs.py, or an object with the same fields)
         to a tf.data.Dataset of dicts. With several replicas the number of examples in a batch must be fixed
         and divisible by the number of replicas of a pipeline.
       for_replica: function from the dataset of one replica's batches to the dataset that the replica

@@ -1,24 +1,28 @@
-"""What is to be answered: files with named columns -> examples. Nothing heavy is imported."""
+"""What is to be answered: files with named columns, or lines -> examples. Nothing heavy is imported."""
 
 import dataclasses
-from collections.abc import Collection, Iterator
+import sys
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
+from kbert.cli.progress import awaited
 from kbert.config import DatasetConfig
 from kbert.files.compression import name_when_unpacked
-from kbert.files.text_file import read_lines
+from kbert.files.json_file import parse_json
+from kbert.files.text_file import bounded_lines, read_lines
 from kbert.input_pipelines.labelled_files import columns_of_lines, other_separator, stream_records
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
 _KEPT = "id"  # what answers give back
-_OF_LINES = (".csv", ".tsv")
+_ENDINGS = (".csv", ".tsv")
+_TEXTS_OF_A_LINE = {("text",): 1, ("text", "text_pair"): 2}
 
 
 def has_columns(path: str | Path) -> bool:
     """Whether a file has named columns: a table (see `find_table`), or one whose name ends in .csv or .tsv,
-    before the ending of a compressed one. Raises ValueError as `find_table` and `compression_of` do."""
-    return bool(find_table(path)) or name_when_unpacked(path).endswith(_OF_LINES)
+    before the ending of a compressed one. Raises ValueError as `find_table` and `find_compression` do."""
+    return bool(find_table(path)) or name_when_unpacked(path).endswith(_ENDINGS)
 
 
 def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:
@@ -49,7 +53,7 @@ def examples_of_columns(
 
     Raises:
       ValueError: at once, for a file that has the columns of no signature; while it is read, as
-        `stream_records` and `rows_of` do.
+        `stream_records` and `read_rows` do.
     """
     dataset = _by_name(dataset)
     table = find_table(path)
@@ -59,12 +63,12 @@ def examples_of_columns(
         return (_example(record, columns) for record in records)
     read = []
     for file in table.files:
-        header = table_rows.columns_of(file, table.file_format)
+        header = table_rows.column_names(file, table.file_format)
         read.append((file, _columns_of(header, file, inputs, dataset)))
     return (
         _example(record, columns)
         for file, columns in read
-        for _, record in table_rows.rows_of(file, table.file_format, _names_in(columns))
+        for _, record in table_rows.read_rows(file, table.file_format, _names_in(columns))
     )
 
 
@@ -78,7 +82,7 @@ def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterat
     if table := find_table(path):
         for file in table.files:
             columns = table_rows.readable_columns(file, table.file_format)
-            yield from (row for _, row in table_rows.rows_of(file, table.file_format, columns))
+            yield from (row for _, row in table_rows.read_rows(file, table.file_format, columns))
         return
     header = columns_of_lines(path, dataset)
     if len(set(header)) < len(header):
@@ -158,3 +162,56 @@ def _example(record, columns) -> dict:
         elif record[column] is not None:
             example[name] = record[column]
     return example
+
+
+# ------------------------------------------------------------------------------ lines
+
+
+def examples_of_lines(
+    inputs: tuple[str, ...], lines: Iterable[str], source: str, json_lines: bool = False
+) -> Iterator[dict]:
+    """The examples of lines.
+
+    A line is a text; or two texts with a tab between them for a task on pairs; or a JSON object, whose keys
+    are the inputs, for other tasks and with `json_lines`.
+
+    Args:
+      inputs: the inputs of the task.
+      lines: the lines.
+      source: where they are from, for messages.
+      json_lines: whether every line is a JSON object.
+
+    Raises:
+      ValueError: for a line of another form; the message names `source` and the line.
+    """
+    number_of_texts = None if json_lines else _TEXTS_OF_A_LINE.get(tuple(inputs))
+    for number, line in enumerate(lines, start=1):
+        where = f"{source} line {number}"
+        if number_of_texts is None:
+            example = parse_json(line, where)
+            if not isinstance(example, dict):
+                raise ValueError(f"{where}: expected an object with {', '.join(inputs)}.")
+            yield example
+        elif number_of_texts == 1:
+            yield {"text": line}
+        elif line.count("\t") != 1:
+            raise ValueError(f"{where}: expected two texts with a tab between them.")
+        else:
+            yield dict(zip(inputs, line.split("\t"), strict=True))
+
+
+def holds_json_lines(path: str | Path) -> bool:
+    """Whether a file's name ends in .jsonl, before the ending of a compressed one."""
+    return name_when_unpacked(path).endswith(".jsonl")
+
+
+def lines_of_standard_input() -> Iterator[str]:
+    """The lines of standard input, read as UTF-8 whatever the encoding of the system is."""
+    for number, line in enumerate(awaited(bounded_lines(sys.stdin.buffer, "standard input")), start=1):
+        try:
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"standard input line {number} is not UTF-8 (byte 0x{line[error.start]:02x}); convert it, "
+                "for example with iconv."
+            ) from None
