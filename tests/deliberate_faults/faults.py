@@ -182,7 +182,6 @@ _TRAINING = (
     _fault(
         "norms and biases are decayed", "is_decayed", "lambda original: lambda name, excluded: True",
         "kbert/training/optimizers/test_parameter_groups.py",
-        "kbert/training/optimizers/test_optimizers.py::test_lamb_steps_are_as_long_as_the_variable_times_the_rate",
     ),
     _fault(
         "one layer too few is frozen", "FrozenConfig.holds",
