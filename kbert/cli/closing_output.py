@@ -43,7 +43,7 @@ def closing_table(values: Mapping[str, object]) -> str:
         longer than the line, the line is longer.
 
     Returns:
-      The lines. Floats have four digits after the point, or three digits where they are small; None is a dash.
+      The lines. Floats have four digits after the point, small ones three digits in all; None is a dash.
     """
     indent = max(map(len, values), default=0) + _GAP
     lines = []
