@@ -24,10 +24,11 @@ progress.SECONDS_ON_A_TERMINAL = progress.SECONDS_IN_A_FILE = 0.5
 
 def main():
     from kbert.training.measuring.progress import TrainingProgress
+    from kbert.training.measuring.step_work import StepWork
 
-    training = TrainingProgress(None, num_steps=3, examples_per_step=8)
+    training = TrainingProgress(None, num_steps=3)
     for step in (1, 2, 3):
-        training.train(step, {"loss": 1 / step}, learning_rate=0.1)
+        training.train(step, {"loss": 1 / step}, 0.1, StepWork.of_batch(8, 4))
         if step == 2:
             print("printed on the way")
             training.evaluate(step, {"accuracy": 0.75})
