@@ -1,7 +1,12 @@
 """Writes the LiteRT files of a model, each with its report, and refuses a file that is not good enough."""
 
+import functools
+import statistics
+import timeit
+
 import numpy as np
 
+from kbert.features import ENCODER_INPUTS
 from kbert.files.whole_file import write_json
 from kbert.tokenization.text_inputs import TextInputs
 
@@ -11,10 +16,13 @@ from .conversion import convert_to_litert
 from .flatbuffer import checked_ops
 from .from_text.other_reading import quality_of_reading
 from .from_text.text_files import FilesWithTokenizer, MediaPipeFiles
-from .latency import median_latencies
 from .litert_model import LiteRTModel
 
 _THREADS = 2  # while answering the rows of the comparison
+# Of the measured calls, with XNNPACK, LiteRT's default on CPUs.
+_MEASURED_THREADS = (1, 2)
+_WARM_UP, _LEAST, _MOST = 3, 5, 50  # calls
+_SECONDS = 1.5  # for the calls of one length and number of threads, beyond the least number
 
 
 class MeasuredExport:
@@ -104,3 +112,25 @@ class MeasuredExport:
                 f"{self._min_agreement:g}; nothing was exported. Leave its --quantization out, or lower the "
                 "share if you can live with that."
             )
+
+
+def median_latencies(path, vocabulary) -> dict[str, dict[str, float]]:
+    """Milliseconds of one call on a full row, median: length -> threads -> float, both as strings.
+
+    A full row is the worst case. For a file of several lengths each is measured by itself.
+    """
+    models = {str(threads): LiteRTModel(path, vocabulary, threads) for threads in _MEASURED_THREADS}
+    lengths = next(iter(models.values())).lengths
+    return {
+        str(length): {n: round(1000 * _median_seconds(model, length), 3) for n, model in models.items()}
+        for length in lengths
+    }
+
+
+def _median_seconds(model, length) -> float:
+    ones = np.ones(model.input_shape(length), np.int32)
+    row = {name: ones * (name != "segment_ids") for name in ENCODER_INPUTS}
+    call = timeit.Timer(functools.partial(model.run, row, length))
+    fastest = min(call.repeat(_WARM_UP, number=1))
+    number = min(_MOST, max(_LEAST, int(_SECONDS / max(fastest, 1e-9))))
+    return statistics.median(call.repeat(number, number=1))

@@ -13,8 +13,7 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from ...folder_names import VOCABULARY_FILE
-from ...labels_file import LABELS_FILE
+from ...folder_names import LABELS_FILE, VOCABULARY_FILE
 from ..flatbuffer import add_buffer, read_model, write_model
 
 IDENTIFIER = b"M001"

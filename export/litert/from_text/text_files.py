@@ -5,15 +5,13 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from ...folder_names import VOCABULARY_FILE
-from ...labels_file import LABELS_FILE
+from ...folder_names import LABELS_FILE, VOCABULARY_FILE
 from ..comparison_data import ComparisonData
 from ..flatbuffer import checked_ops
 from ..litert_model import LiteRTModel
-from . import reasons
 from .mediapipe_file import mediapipe_content
 from .mediapipe_tokenizer import MediaPipeTokenizer
-from .other_reading import read_otherwise, rows_of_texts
+from .other_reading import INSIDE_CASED, INSIDE_UNCASED, MEDIAPIPE, read_otherwise, rows_of_texts
 from .tokenizer_inside import CUSTOM_OPS, TextLiteRTModel, TokenizerInside, convert_with_tokenizer
 
 _CLASSIFIER, _EMBEDDER = "TextClassifier", "TextEmbedder"  # MediaPipe's names
@@ -49,7 +47,7 @@ class MediaPipeFiles:
             rows_of_texts(task, data),
             data,
             source.vocabulary.tokens,
-            reasons.MEDIAPIPE,
+            MEDIAPIPE,
         )
 
     def write(self, path: Path, model, quantization: str) -> dict:
@@ -101,7 +99,7 @@ class FilesWithTokenizer:
             self._texts,
             data,
             source.vocabulary.tokens,
-            reasons.INSIDE_UNCASED if lower else reasons.INSIDE_CASED,
+            INSIDE_UNCASED if lower else INSIDE_CASED,
         )
 
     def _read(self, rows):

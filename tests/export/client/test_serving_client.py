@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from export.client.failures import RequestFailed
 from export.client.retries import Retries
 from export.client.serving_client import ServingClient
 from tests.export.server.asking import MODEL, TEXTS
-from tests.export.test_development_server import REPOSITORY
+
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def test_arrays_are_the_same_over_both_apis(client):

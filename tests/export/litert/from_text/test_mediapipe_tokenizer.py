@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer, words_of
-from export.litert.from_text.reasons import MEDIAPIPE, reasons_of
+from export.litert.from_text.other_reading import MEDIAPIPE, reasons_of
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from tests.kbert.tokenization import texts
