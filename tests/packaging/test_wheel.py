@@ -176,6 +176,7 @@ def test_a_tiny_life_in_another_folder(installed, tmp_path):
     assert (tmp_path / "served" / "1" / "saved_model.pb").is_file()
 
 
+@pytest.mark.long
 def test_installed_from_its_checkout_it_runs_that(sources, tmp_path):
     folder = environment_with(tmp_path / "venv", "-e", sources)
     place = run(folder / "python", "-c", "import kbert; print(kbert.__file__)", cwd=tmp_path).stdout.strip()

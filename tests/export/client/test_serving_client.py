@@ -132,13 +132,6 @@ def test_a_busy_server_is_asked_again_after_longer_and_longer_waits():
     assert server.left[0] == 10.0 and server.left[-1] == pytest.approx(10.0 - sum(server.waits))
 
 
-def test_time_is_bounded():
-    server = Server(*["UNAVAILABLE"] * 10)
-    with pytest.raises(RequestFailed):
-        server.retries(100).call(server.ask, 0.5)
-    assert server.now < 0.5
-
-
 # Lines
 
 

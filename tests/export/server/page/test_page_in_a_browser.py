@@ -10,7 +10,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.export import signatures_page
 
-from .answering_model import LABELS, THRESHOLDS, TOKENS
+from .answering_model import LABELS, TOKENS
 
 pytestmark = pytest.mark.slow
 HOSTILE = '<img src=x onerror="hacked=1"> <script>hacked=1</script>'
@@ -75,19 +75,6 @@ def check_labels(page, asked):
     assert texts(page, ".chosen .name") == ["✓ <b>long</b>"] and answer["label"] == "<b>long</b>"
 
 
-def check_several(page, asked):
-    fill(page, text="twelve signs")
-    ask(page)
-    answer = rest(asked, "several", "twelve signs")
-    given = [label for label in answer["labels"] if label]
-    assert given == ["short", "<b>long</b>"] and texts(page, ".headline") == [", ".join(given)]
-    assert sorted(numbers(page)) == sorted(answer["probabilities"])
-    assert {name.removeprefix("✓ ") for name in texts(page, ".chosen .name")} == set(given)
-    ticks = page.run("[...document.querySelectorAll('.tick')].map(each => each.style.left)")
-    names = [name.removeprefix("✓ ") for name in texts(page, ".name")]
-    assert ticks == [f"{100 * THRESHOLDS.get(name, 0.5):g}%" for name in names]
-
-
 def check_question(page, asked):
     # The first character is two UTF-16 units: positions are code points.
     texts_of = {"question": "seven", "context": "😀 A moving film."}
@@ -147,21 +134,6 @@ def check_search(page, asked):
     np.testing.assert_allclose(numbers(page), cosines[order], rtol=1e-12)
 
 
-def check_pair(page, asked):
-    row = {"text": "a plane", "text_pair": "a plain"}
-    fill(page, **row)
-    ask(page)
-    assert numbers(page) == [rest(asked, "similar", row)]
-
-
-def check_choices(page, asked):
-    fill(page, text="It is", choices="good\nrather bad")
-    ask(page)
-    answer = rest(asked, "choose", {"text": "It is", "choices": ["good", "rather bad"]})
-    assert numbers(page) == answer["probabilities"][::-1] and answer["choice"] == 1
-    assert texts(page, ".name") == ["✓ rather bad", "good"]
-
-
 def check_attention(page, asked):
     text = "a <b>warm</b> film"
     fill(page, text=text)
@@ -201,13 +173,10 @@ def check_plain(page, asked):
 
 VIEWS = {
     "Classify serving_default": check_labels,
-    "Classify several": check_several,
     "Ask a paragraph ask": check_question,
     "Tag entities tag": check_entities,
     "Fill in the blank fill": check_masks,
     "Search embed": check_search,
-    "Compare similar": check_pair,
-    "Choose choose": check_choices,
     "Attention attend": check_attention,
     "By name ids": check_plain,
 }
