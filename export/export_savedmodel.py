@@ -17,12 +17,11 @@ from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.progress import activity
 from kbert.files.whole_file import whole_folder, write_json
-from kbert.scripts.training_flags import define_checkpoint_flag, define_init_checkpoint_flags
 
 from .deployment.docker_line import docker_command
 from .folder_names import ABOUT_FILE, EXTRA_FOLDER, VOCABULARY_FILE, write_labels
 from .gate.server_releases import releases_from
-from .source_flags import source_of_flags
+from .source_flags import define_source_flags, source_of_flags
 
 FLAGS = flags.FLAGS
 
@@ -32,9 +31,7 @@ TOLERANCES = {"float32": 1e-5, "bfloat16": 0.1}
 
 
 def define_flags():
-    flags.DEFINE_string("run_dir", None, "The run to export, or any checkpoint; or give --init_checkpoint.")
-    define_checkpoint_flag()
-    define_init_checkpoint_flags()
+    define_source_flags()
     flags.DEFINE_string("model_base_path", None, "Folder of the model's versions.")
     flags.DEFINE_integer("version", None, "Version number; by default the next free one.", lower_bound=1)
     flags.DEFINE_enum(

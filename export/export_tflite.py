@@ -25,11 +25,10 @@ from kbert.config import FinetuningConfig, load_config
 from kbert.extras import require
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
-from kbert.scripts.training_flags import define_checkpoint_flag, define_init_checkpoint_flags
 
 from .folder_names import ABOUT_FILE, VOCABULARY_FILE, write_labels
 from .litert import requests
-from .source_flags import source_of_flags
+from .source_flags import define_source_flags, source_of_flags
 
 FLAGS = flags.FLAGS
 
@@ -38,9 +37,7 @@ MIN_AGREEMENT = 0.99
 
 
 def define_flags():
-    flags.DEFINE_string("run_dir", None, "The run to export, or any checkpoint; or give --init_checkpoint.")
-    define_checkpoint_flag()
-    define_init_checkpoint_flags()
+    define_source_flags()
     flags.DEFINE_string(
         "config",
         None,

@@ -78,8 +78,8 @@ class MeasuredExport:
         path.write_bytes(content)
         model = LiteRTModel(path, self._vocabulary, _THREADS)
         answered = answers_to(self.task, model.answer_ids, self._data)
-        found = compare(self.task, answered, self._expected, self._data)
-        self._require_same_answers(path.name, quantization, found)
+        comparison = compare(self.task, answered, self._expected, self._data)
+        self._require_same_answers(path.name, quantization, comparison)
         report = {
             "file": path.name,
             "bytes": len(content),
@@ -87,7 +87,7 @@ class MeasuredExport:
             "ops": ops,
             "latency_ms": median_latencies(path, self._vocabulary),
             "compared_on": self._data.name,
-            **found,
+            **comparison,
             "metrics": metrics_of(self.task, answered, self._data),
             "keras_metrics": self.keras_metrics,
         }
@@ -100,15 +100,17 @@ class MeasuredExport:
         write_json(report, path.with_suffix(".json"))
         return report
 
-    def _require_same_answers(self, name, quantization, found):
-        apart = found["relative_difference"]
-        if quantization == "float32" and not apart <= FLOAT32_TOLERANCE:
-            raise ValueError(f"the float32 file differs from Keras by {apart:.2g}; nothing was exported.")
-        if found["agreement"] < self._min_agreement:
-            wrong = int(np.round((1 - found["agreement"]) * found["num_answers"]))
+    def _require_same_answers(self, name, quantization, comparison):
+        difference, agreement = comparison["relative_difference"], comparison["agreement"]
+        if quantization == "float32" and not difference <= FLOAT32_TOLERANCE:
             raise ValueError(
-                f"{name} gives another answer than Keras to {wrong} of {found['num_answers']} "
-                f"({self._data.name}): agreement {found['agreement']:.4f}, --min_agreement="
+                f"the float32 file differs from Keras by {difference:.2g}; nothing was exported."
+            )
+        if agreement < self._min_agreement:
+            wrong = int(np.round((1 - agreement) * comparison["num_answers"]))
+            raise ValueError(
+                f"{name} gives another answer than Keras to {wrong} of {comparison['num_answers']} "
+                f"({self._data.name}): agreement {agreement:.4f}, --min_agreement="
                 f"{self._min_agreement:g}; nothing was exported. Leave its --quantization out, or lower the "
                 "share if you can live with that."
             )

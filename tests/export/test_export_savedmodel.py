@@ -22,6 +22,7 @@ from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks.encoding import Encoding
 from kbert.tokenization.text_inputs import TextInputs
+from tests import warm_processes
 from tests.html_checks import read_page
 from tests.kbert.inference.random_model import random_task_model
 
@@ -34,7 +35,13 @@ PAIRS = ["and", "a", "looks", "", "open " * 40]
 @pytest.fixture(scope="module")
 def exported(finetuned_run, tmp_path_factory):
     """(run, report, inputs of the text signature)."""
-    report = export_savedmodel(finetuned_run, tmp_path_factory.mktemp("served") / "sst2", measure=True)
+
+    def in_a_warm_process(command, env, **_):
+        return warm_processes.run_script(*command[2:], environment=env)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("export.deployment.measurements.subprocess.run", in_a_warm_process)
+        report = export_savedmodel(finetuned_run, tmp_path_factory.mktemp("served") / "sst2", measure=True)
     return finetuned_run, report, {"text": np.array(TEXTS, object)}
 
 

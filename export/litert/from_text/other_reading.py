@@ -82,9 +82,9 @@ def read_otherwise(
         whole = " | ".join(texts[row])
         about = {"text": whole[:_SHOWN], "reasons": reasons_of(whole, reasons)}
         pieces = exact["input_ids"][row], other["input_ids"][row]
-        place = np.argmax(pieces[0] != pieces[1])
-        expected, found = (tokens[ids[place]] for ids in pieces)
-        listed.append({"place": row} | about | {"expected": expected, "read": found})
+        first = np.argmax(pieces[0] != pieces[1])
+        expected, read_as = (tokens[ids[first]] for ids in pieces)
+        listed.append({"place": row} | about | {"expected": expected, "read": read_as})
     counted = collections.Counter(reason for one in listed for reason in one["reasons"]).most_common()
     if listed:
         logging.warning(
@@ -117,16 +117,16 @@ def quality_of_reading(task, model, reading: OtherReading, answered: Answered, e
     """
 
     def answer(inputs):
-        found = {name: values.copy() for name, values in answered.by_ids.items()}
+        answers = {name: values.copy() for name, values in answered.by_ids.items()}
         again = model.answer_ids({name: values[reading.changed] for name, values in inputs.items()})
         for name, values in again.items():
-            found[name][reading.changed] = values
-        return found
+            answers[name][reading.changed] = values
+        return answers
 
-    there = answers_to(task, answer, reading.data)
-    found = compare(task, there, expected, reading.data)
-    kept = {key: found[key] for key in ("agreement", "cosine") if key in found}
-    return kept | {"metrics": metrics_of(task, there, reading.data)}
+    answered_otherwise = answers_to(task, answer, reading.data)
+    comparison = compare(task, answered_otherwise, expected, reading.data)
+    kept = {key: comparison[key] for key in ("agreement", "cosine") if key in comparison}
+    return kept | {"metrics": metrics_of(task, answered_otherwise, reading.data)}
 
 
 def _flat(values) -> np.ndarray:

@@ -73,6 +73,7 @@ def cleaned(text):
 
 
 @pytest.mark.slow  # looks at all of Unicode
+@pytest.mark.long
 def test_a_cleaned_text_is_read_as_bert_reads_it():
     vocabulary = Vocabulary(sample_vocabulary(), True)
     pool = texts.BREAKS + texts.INVISIBLE + texts.LETTERS + texts.MARKS + texts.PUNCTUATION + texts.EDGES
