@@ -125,7 +125,7 @@ def export_savedmodel(
     return {"path": str(target), "version": version} | report | {"bytes": size}
 
 
-def _warm_up(directory, name, serving_model, examples, session, measured) -> dict:
+def _warm_up(directory, name, serving_model, examples, session, with_measurements) -> dict:
     """Writes the requests that a server replays before it serves a version, and replays them.
 
     Returns:
@@ -138,9 +138,9 @@ def _warm_up(directory, name, serving_model, examples, session, measured) -> dic
     extra, text_inputs = directory / EXTRA_FOLDER, serving_model.loaded.text_inputs
     requests = list(warmup_requests.warmup_requests(serving_model.signatures, text_inputs, examples))
     number = warmup_requests.write_warmup_requests(extra, name, requests)
-    if measured:
-        found = measure(directory, [request[:3] for request in requests])
-        return {"num_warmup_requests": number, "measured": found}
+    if with_measurements:
+        measured = measure(directory, [request[:3] for request in requests])
+        return {"num_warmup_requests": number, "measured": measured}
     for signature, inputs in warmup_requests.read_warmup_requests(extra):
         run_loaded(session, signature, inputs)
     return {"num_warmup_requests": number, "measured": None}

@@ -64,8 +64,8 @@ class MediaPipeFiles:
         output = self._task.one_text_output
         path.write_bytes(mediapipe_content(model.path.read_bytes(), self._name, output, files))
         rows = self.reading.first_rows(_CHECKED)
-        found = LiteRTModel(path, self._vocabulary).answer_ids(rows)
-        _require_same(path, found, {output: model.answer_ids(rows)[output]}, 0.0)
+        answers = LiteRTModel(path, self._vocabulary).answer_ids(rows)
+        _require_same(path, answers, {output: model.answer_ids(rows)[output]}, 0.0)
         return {"task": _CLASSIFIER if LABELS_FILE in files else _EMBEDDER}
 
 
@@ -120,17 +120,17 @@ class FilesWithTokenizer:
         content = convert_with_tokenizer(self._signature, inputs, self._tokenizer, quantization)
         ops = checked_ops(content, path.name, CUSTOM_OPS)
         path.write_bytes(content)
-        found = TextLiteRTModel(path)(*map(list, zip(*self._texts[:_CHECKED], strict=True)))
+        answers = TextLiteRTModel(path)(*map(list, zip(*self._texts[:_CHECKED], strict=True)))
         _require_same(
-            path, found, model.answer_ids(self.reading.first_rows(_CHECKED)), _TOLERANCE[quantization]
+            path, answers, model.answer_ids(self.reading.first_rows(_CHECKED)), _TOLERANCE[quantization]
         )
         return {"inputs": list(inputs), "ops": ops, "custom_ops": list(CUSTOM_OPS)}
 
 
-def _require_same(path, found, expected, tolerance):
+def _require_same(path, answers, expected, tolerance):
     """Raises RuntimeError unless a file answers as the one beside it does to the same reading."""
     for name, values in expected.items():
         scale = max(1.0, float(np.abs(values).max()))
-        apart = float(np.abs(found[name] - values).max())
-        if not apart <= tolerance * scale:
-            raise RuntimeError(f"{path.name} differs from its ids' file by {apart:.2g} in {name}.")
+        difference = float(np.abs(answers[name] - values).max())
+        if not difference <= tolerance * scale:
+            raise RuntimeError(f"{path.name} differs from its ids' file by {difference:.2g} in {name}.")
