@@ -44,14 +44,12 @@ def list_ops(saved_model_dir: str) -> dict[str, list[str]]:
 def saved_nodes(saved_model_dir) -> Iterator[tuple[node_def_pb2.NodeDef, str]]:
     """Yields (node, place) of all graphs and functions; a call of a function by its own name is no op."""
     for meta_graph in read_saved_model(saved_model_dir).meta_graphs:
-        graph, functions = meta_graph.graph_def, meta_graph.graph_def.library.function
-        places = [(f"graph [{','.join(sorted(meta_graph.meta_info_def.tags))}]", graph.node)]
-        places += [(f"function {function.signature.name}", function.node_def) for function in functions]
-        names = {
-            function.signature.name for function in functions
-        }  # graphs of TensorFlow 1 call them like ops
-        for place, nodes in places:
-            yield from ((node, place) for node in nodes if node.op not in names)
+        graph, tags = meta_graph.graph_def, ",".join(sorted(meta_graph.meta_info_def.tags))
+        functions = {function.signature.name: function.node_def for function in graph.library.function}
+        nodes = [(node, f"graph [{tags}]") for node in graph.node]
+        nodes += [(node, f"function {name}") for name in functions for node in functions[name]]
+        # Graphs of TensorFlow 1 call a function as if its name were an op.
+        yield from ((node, place) for node, place in nodes if node.op not in functions)
 
 
 def check_servable(saved_model_dir: str, min_server_version: str | None = None) -> dict:
