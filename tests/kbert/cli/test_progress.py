@@ -63,6 +63,14 @@ def test_the_innermost_activity_is_told(told):
             assert told(5)[-1] == "inner, half done"
 
 
+def test_steps_that_are_over_at_once_are_not_told(told):
+    with told_when_silent("kbert finetune", 0.3):
+        while not told(0):
+            with activity("a step"):
+                time.sleep(0.02)
+    assert told(1) == ["kbert finetune"]
+
+
 def test_who_waits_for_others_is_quiet(told):
     def slow_lines():
         for line in "ab":
