@@ -53,8 +53,8 @@ class TaskModel(keras.Model):
     def compile(self, optimizer="rmsprop", loss=None, **kwargs):
         if loss is not None and not isinstance(loss, dict):
             raise ValueError(
-                f"which output is {loss} the loss of? Name it, as loss={{{next(iter(self.output))!r}: ...}}; the "
-                f"{self.task.name} model gives {', '.join(self.output)}."
+                f"which output is {loss} the loss of? Name it, as loss={{{next(iter(self.output))!r}: ...}}; "
+                f"the {self.task.name} model gives {', '.join(self.output)}."
             )
         super().compile(optimizer, loss, **kwargs)
 
