@@ -18,7 +18,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert.checkpoints.format_names import FORMATS
+from kbert.checkpoints import FORMATS
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.config import FinetuningConfig, load_config

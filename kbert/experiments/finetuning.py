@@ -79,12 +79,10 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     from kbert.experiments.frozen_encoder import EncodedRows, FrozenEncoder
     from kbert.reports.run_page import write_page_of_run
     from kbert.training.devices.distribution import is_chief, require_whole_shares
-    from kbert.training.devices.gradient_all_reduce import require_all_reduce
     from kbert.training.trainer import open_run, train
 
     strategy = devices.make_strategy()  # before any other use of TensorFlow
     require_whole_shares(config, strategy)
-    require_all_reduce(config, strategy)
     train_data, dev, dataset = _open_data(config, paths)
     # Before the checkpoint is read, which takes far longer than the labelled files.
     num_train_steps = _num_train_steps(config, train_data)

@@ -181,11 +181,9 @@ def _task(config, run_dir, records):
 
 
 def _require_batches(config, records, strategy):
-    """Refuses batches that the replicas cannot share or sum, and those that are larger than all records."""
+    """Refuses batches that the replicas cannot share, and those that are larger than all records."""
     from kbert.training.devices.distribution import require_whole_shares
-    from kbert.training.devices.gradient_all_reduce import require_all_reduce
 
-    require_all_reduce(config, strategy)
     for phase_config, one in zip(config.phase_configs, records, strict=True):
         require_whole_shares(phase_config, strategy)
         if phase_config.length_buckets and strategy.num_replicas_in_sync > 1:

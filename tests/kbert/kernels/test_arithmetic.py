@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.kernels.rounding import rounded
+from kbert.kernels.arithmetic import rounded
 
 RNG = np.random.default_rng(3)
 UPPER = np.arange(2**16, dtype=np.uint32) << 16

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.kernels.random_bits import dropout_mask, seed_words
+from kbert.kernels.dropout import dropout_mask, seed_words
 from kbert.layers.dropout import Dropout
 
 SHAPE = (512, 1024)

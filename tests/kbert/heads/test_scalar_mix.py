@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kbert.layers.scalar_mix import ScalarMix
+from kbert.heads.bilstm_head import ScalarMix
 
 RNG = np.random.default_rng(4)
 
