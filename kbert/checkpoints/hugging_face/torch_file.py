@@ -24,8 +24,7 @@ from kbert.checkpoints.hugging_face.torch_pickle import (
     load_restricted,
 )
 from kbert.files.json_values import shown, shown_name
-from kbert.files.stored_tensor import StoredTensor
-from kbert.files.unchanged_file import while_unchanged
+from kbert.files.stored_tensor import StoredTensor, while_unchanged
 
 _MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 _PROTOCOL = 1001
