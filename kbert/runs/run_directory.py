@@ -358,6 +358,16 @@ def holds_run(path) -> bool:
     return (Path(path) / "run.json").is_file()
 
 
+def run_to_resume(path) -> RunDirectory | None:
+    """The `RunDirectory` in a folder, if it has a checkpoint to resume from; else None.
+
+    Raises:
+      ValueError: when a run there is broken.
+    """
+    run = RunDirectory(path) if holds_run(path) else None
+    return run if run and checkpoint.list_checkpoints(run.checkpoints) else None
+
+
 def differing_keys(was: dict, now: dict, free=_FREE_KEYS + _ROUNDING_KEYS) -> list[str]:
     """Where two configs differ: "key (was 1, now 2)", without the keys in `free`, which may differ."""
     was, now = flat_settings(was), flat_settings(now)

@@ -11,7 +11,7 @@ import pytest
 
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.manifest import read_manifest
@@ -269,8 +269,8 @@ def test_training_on_records_is_that_on_live_text(labelled_files, record_dirs, p
         train_batch_size=40, num_train_epochs=6.0, log_every_steps=1, dropout_prob=0.0
     )
     start = {"init_checkpoint": pretraining_run.path}
-    run_finetuning(config, tmp_path / "live", *labelled_files, **start)
-    run_finetuning(config, tmp_path / "stored", train_dir=record_dirs[0], dev_dir=record_dirs[1], **start)
+    finetune(config, tmp_path / "live", *labelled_files, **start)
+    finetune(config, tmp_path / "stored", train_dir=record_dirs[0], dev_dir=record_dirs[1], **start)
     live, stored = (read_metrics(tmp_path / name / "metrics.jsonl") for name in ("live", "stored"))
     assert len(live) == len(stored) == 7
     for expected, received in zip(live, stored, strict=True):
@@ -287,11 +287,11 @@ def test_training_on_records_is_that_on_live_text(labelled_files, record_dirs, p
 def test_training_on_records_resumes_with_the_very_next_example(record_dirs, pretraining_run, tmp_path):
     config = tiny_finetuning_config(num_train_epochs=2.0, log_every_steps=1, save_checkpoints_steps=4)
     arguments = {"train_dir": record_dirs[0], "init_checkpoint": pretraining_run.path}
-    run_finetuning(config, tmp_path / "whole", **arguments)
+    finetune(config, tmp_path / "whole", **arguments)
     shutil.copytree(tmp_path / "whole", tmp_path / "again")
     for checkpoint in sorted((tmp_path / "again" / "checkpoints").iterdir())[1:]:
         shutil.rmtree(checkpoint)
-    run_finetuning(config, tmp_path / "again", **arguments)
+    finetune(config, tmp_path / "again", **arguments)
     whole, again = (
         [line["loss"] for line in read_metrics(tmp_path / name / "metrics.jsonl")]
         for name in ("whole", "again")
@@ -307,7 +307,7 @@ def test_records_that_do_not_fit_the_run_are_refused(
         config = tiny_finetuning_config(**changes or {})
         arguments = {"train_dir": record_dirs[0], "init_checkpoint": pretraining_run.path} | arguments
         with pytest.raises(ValueError, match=sentence):
-            run_finetuning(config, tmp_path / "run", **arguments)
+            finetune(config, tmp_path / "run", **arguments)
         assert not (tmp_path / "run").exists()
 
     refused("give either --train_file or --train_dir", train_file=labelled_files[0])
@@ -348,7 +348,7 @@ def test_damaged_records_are_named(make, labelled_files, finetuned_run, tmp_path
         evaluate(finetuned_run, input_dir=directory)
     config = tiny_finetuning_config(encoder=tiny_encoder_config(), train_batch_size=4)
     with pytest.raises(ValueError, match=rf"{shard.name} .*: record \d+ is damaged; make"):
-        run_finetuning(config, tmp_path / "run", train_dir=directory)
+        finetune(config, tmp_path / "run", train_dir=directory)
 
 
 # ------------------------------------------------------------------------------ as commands

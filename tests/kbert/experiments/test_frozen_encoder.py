@@ -9,7 +9,7 @@ import kbert
 from kbert.config import DatasetConfig
 from kbert.experiments import frozen_encoder
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
@@ -53,7 +53,7 @@ def train(tmp_path, pretrained):
         values = {"task": "token_classification", "freeze_encoder": True, "log_every_steps": 1}
         values |= {"task_settings": settings, "dataset": DatasetConfig(), "dropout_prob": 0.3}
         config = tiny_finetuning_config(**values | changes)
-        run_finetuning(config, tmp_path / name, init_checkpoint=pretrained.path, **data)
+        finetune(config, tmp_path / name, init_checkpoint=pretrained.path, **data)
         return RunDirectory(tmp_path / name)
 
     return run

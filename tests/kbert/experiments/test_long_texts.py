@@ -10,7 +10,7 @@ import pytest
 from export.export_tflite import export_tflite
 from kbert.config import to_dict
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.input_pipelines.records.labelled_records import LabelledRecords
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
@@ -47,7 +47,7 @@ def trained(pretraining_run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("windows")
     train, dev = write_texts(folder / "train.tsv", 24, 1), write_texts(folder / "dev.tsv", 12, 2)
     arguments = (folder / "run", train, dev, pretraining_run.path)
-    _, metrics = run_finetuning(config_of(num_train_epochs=1.0, padding="pack"), *arguments)
+    _, metrics = finetune(config_of(num_train_epochs=1.0, padding="pack"), *arguments)
     return RunDirectory(folder / "run"), dev, metrics
 
 

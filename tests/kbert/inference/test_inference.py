@@ -9,9 +9,7 @@ from scipy.stats import gmean
 
 from kbert.experiments.evaluation import evaluate
 from kbert.inference.loaded_model import LoadedModel, load
-from kbert.inference.mask_filler import MaskFiller
-from kbert.inference.predictor import Predictor
-from kbert.inference.text_classifier import TextClassifier
+from kbert.inference.predictor import MaskFiller, Predictor, TextClassifier
 from kbert.input_pipelines.unlabelled_lines import lines_of_standard_input
 from kbert.kernels.kernel import Kernel
 from kbert.tokenization.text_inputs import TextInputs

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from safetensors.numpy import load_file
 
-from kbert.experiments.pretraining import run_pretraining
+from kbert.experiments.pretraining import pretrain
 from kbert.runs.checkpoint import list_checkpoints
 from kbert.runs.metrics_file import read_metrics
 from kbert.training.loss_scale import FIRST_SCALE, LARGEST_SCALE, STEPS_TO_GROW, DynamicLossScale
@@ -119,10 +119,10 @@ def test_a_float16_run_keeps_its_scale_in_the_checkpoint(records_dir, tmp_path):
         save_checkpoints_steps=3,
         log_every_steps=3,
     )
-    run_pretraining(config, tmp_path / "run", records_dir / "train")
+    pretrain(config, tmp_path / "run", records_dir / "train")
     resumed = shutil.copytree(tmp_path / "run", tmp_path / "resumed")
     shutil.rmtree(list_checkpoints(resumed / "checkpoints")[-1])
-    run_pretraining(config, resumed, records_dir / "train")
+    pretrain(config, resumed, records_dir / "train")
     last = read_metrics(resumed / "metrics.jsonl")[-1]
     assert last["step"] == 6 and last["loss_scale"] == FIRST_SCALE and last["skipped_steps"] == 0
     ours, theirs = (

@@ -8,7 +8,7 @@ import pytest
 
 from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig, PhaseConfig
-from kbert.experiments.pretraining import run_pretraining
+from kbert.experiments.pretraining import pretrain
 from kbert.runs import checkpoint
 from kbert.runs.run_directory import RunDirectory
 from kbert.training.phases import Phase, Plan
@@ -51,7 +51,7 @@ def short_records(tmp_path_factory):
 @pytest.fixture(scope="module")
 def two_phases(short_records, records_dir, tmp_path_factory):
     path = tmp_path_factory.mktemp("phases") / "run"
-    run_pretraining(CONFIG, path, [short_records, records_dir / "train"], records_dir / "heldout")
+    pretrain(CONFIG, path, [short_records, records_dir / "train"], records_dir / "heldout")
     return RunDirectory(path)
 
 
@@ -79,7 +79,7 @@ def test_each_phase_is_what_a_run_of_its_own_would_be(
     """Bit for bit: the first as such, the second from the first one's weights with moments of 0."""
     first_config, second_config = CONFIG.phase_configs
     first_config = dataclasses.replace(first_config, eval_every_steps=5)
-    run_pretraining(first_config, tmp_path / "first", short_records, records_dir / "heldout")
+    pretrain(first_config, tmp_path / "first", short_records, records_dir / "heldout")
     first = RunDirectory(tmp_path / "first")
     together = [line for line in numbers(two_phases) if line["step"] <= 6]
     assert {line.pop("phase") for line in together} == {1}
@@ -89,9 +89,7 @@ def test_each_phase_is_what_a_run_of_its_own_would_be(
     second_config = dataclasses.replace(second_config, seed=CONFIG.seed + 1, eval_every_steps=1000)
     set_random_seed = keras.utils.set_random_seed
     monkeypatch.setattr(keras.utils, "set_random_seed", lambda seed: set_random_seed(CONFIG.seed))
-    run_pretraining(
-        second_config, tmp_path / "second", records_dir / "train", init_checkpoint=tmp_path / "first"
-    )
+    pretrain(second_config, tmp_path / "second", records_dir / "train", init_checkpoint=tmp_path / "first")
     alone, together = tensors(RunDirectory(tmp_path / "second")), tensors(two_phases)
     assert alone.keys() == together.keys()
     for name, value in alone.items():
@@ -108,8 +106,8 @@ def test_a_stop_in_either_phase_or_between_them_changes_nothing(
     with monkeypatch.context() as patch:
         signal_after_call(patch, at_step)
         with pytest.raises(StoppedBySignal):
-            run_pretraining(*arguments)
-    run_pretraining(*arguments)
+            pretrain(*arguments)
+    pretrain(*arguments)
     assert_same_runs(RunDirectory(tmp_path / "run"), two_phases)
 
 
@@ -128,11 +126,11 @@ def test_moments_go_on_where_no_fresh_ones_are_asked_for():
 
 def test_records_that_do_not_suit_the_phases_are_refused(short_records, records_dir, tmp_path):
     with pytest.raises(ValueError) as error:
-        run_pretraining(CONFIG, tmp_path / "run", records_dir / "train")
+        pretrain(CONFIG, tmp_path / "run", records_dir / "train")
     assert str(error.value) == (
         "--input_dir was given 1 time(s), but the config has 2 phase(s); give it once for each, in order."
     )
     small = dataclasses.replace(CONFIG, encoder=dataclasses.replace(ENCODER, max_position_embeddings=16))
     with pytest.raises(ValueError, match="max_seq_length=24, but the encoder has only max_position_embed"):
-        run_pretraining(small, tmp_path / "run", [short_records, records_dir / "train"])
+        pretrain(small, tmp_path / "run", [short_records, records_dir / "train"])
     assert not (tmp_path / "run").exists()
