@@ -3,3 +3,13 @@
 The scripts call these functions with their flags; the functions call kbert.training and kbert.inference. They
 check files and settings as far as possible before they load TensorFlow.
 """
+
+import sys
+
+
+def show_lines():
+    """Where a person types Python, in a notebook too, shows the lines that the commands show."""
+    if hasattr(sys, "ps1"):
+        from kbert.cli.script import show_own_lines
+
+        show_own_lines()

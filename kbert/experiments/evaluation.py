@@ -4,6 +4,7 @@ import contextlib
 import math
 
 from kbert.config import FinetuningConfig, PretrainingConfig
+from kbert.experiments import show_lines
 
 MOST_EXAMPLES = 50  # on a page
 # Metrics are means in float32. One example of a million more would be twice as much.
@@ -53,6 +54,7 @@ def evaluate(
       >>> metrics["num_examples"], round(metrics["baseline_accuracy"], 3)
       (13, 0.538)
     """
+    show_lines()
     if bool(eval_file) == bool(input_dir):
         raise ValueError("give either eval_file (labelled examples) or input_dir (records).")
     for_runs = {"keep_chosen": keep_chosen, "checkpoint": checkpoint, "split": split == "dev"}

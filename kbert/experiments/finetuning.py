@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from absl import logging
 
 from kbert.config import FinetuningConfig, settled_config
+from kbert.experiments import show_lines
 from kbert.experiments.evaluation import add_baselines, no_better_than_constant
 from kbert.experiments.finetuning_checks import (
     require_columns_of_files,
@@ -82,6 +83,7 @@ def finetune(
       >>> sorted(kbert.load(folder).predict("jump a")["probabilities"])
       ['loud', 'quiet']
     """
+    show_lines()
     config = settled_config(FinetuningConfig, config, settings, len(vocabulary) if vocabulary else None)
     init = Init(init_checkpoint, do_lower_case, tuple(allow_unmatched), from_scratch, vocabulary)
     devices = {"name": strategy, "num_devices": num_devices, "cluster": cluster, "tpu": tpu}

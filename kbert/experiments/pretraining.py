@@ -6,6 +6,7 @@ from os import PathLike
 from absl import logging
 
 from kbert.config import PretrainingConfig, settled_config
+from kbert.experiments import show_lines
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
 from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
@@ -60,6 +61,7 @@ def pretrain(
       >>> task.name, sorted(os.listdir(folder))[:2]
       ('pretraining', ['.lock', 'checkpoints'])
     """
+    show_lines()
     vocab_size = read_manifest(_paths(input_dir)[0]).vocabulary["size"]
     config = settled_config(PretrainingConfig, config, settings, vocab_size)
     phases = open_records(config, input_dir, eval_input_dir)

@@ -91,6 +91,7 @@ def _batches(run, dev):
     return data.evaluation_batches(6, False).as_numpy_iterator()
 
 
+@pytest.mark.long
 def test_what_is_served_is_what_python_answers_whatever_the_length(trained, tmp_path, caplog):
     run, dev, _ = trained
     texts = [line.split("\t")[0] for line in dev.read_text(encoding="utf-8").splitlines()[1:]] + [""]

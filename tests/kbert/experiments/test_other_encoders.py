@@ -10,7 +10,6 @@ import kbert
 from export.export_savedmodel import export_savedmodel
 from export.export_tflite import export_tflite
 from export.gate.session_check import load_session, run_loaded
-from kbert.checkpoints.conversion.resizing import with_positions, with_vocabulary
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config import DistillationConfig, FrozenConfig, LoraConfig, OptimizerConfig
 from kbert.encoder import BertEncoder
@@ -19,7 +18,6 @@ from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.checkpoints.random_checkpoint import (
     DISTILBERT,
@@ -81,6 +79,7 @@ def test_written_as_electra_it_answers_the_same(run, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_exports_answer_as_keras_does(run, tmp_path):
     expected = np.array([answer["probabilities"]["loud"] for answer in kbert.load(run.path).predict(TEXTS)])
     served = export_savedmodel(run, tmp_path / "served")
@@ -93,6 +92,7 @@ def test_exports_answer_as_keras_does(run, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "changes",
     [{"frozen": FrozenConfig(layers=1, embeddings=True)}, {"lora": LoraConfig(rank=2)}],
@@ -108,24 +108,13 @@ def test_frozen_or_adapted_the_projection_stays(electra, labelled_files, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [{}, {"init_layers": (1,)}], ids=["a BERT", "its own layer"])
-def test_it_teaches(run, labelled_files, tmp_path, changes):
-    settings = DistillationConfig(str(run.path), hidden_weight=1.0, **changes)
-    encoder = None if changes else tiny_encoder_config(num_hidden_layers=1, hidden_size=8)
-    config = tiny_finetuning_config(encoder=encoder, distillation=settings, num_train_epochs=0.4)
+@pytest.mark.long
+def test_it_teaches_its_own_layer(run, labelled_files, tmp_path):
+    settings = DistillationConfig(str(run.path), hidden_weight=1.0, init_layers=(1,))
+    config = tiny_finetuning_config(encoder=None, distillation=settings, num_train_epochs=0.4)
     finetune(config, tmp_path / "run", labelled_files[0])
     student = RunDirectory(tmp_path / "run").config.encoder
-    assert (student.num_hidden_layers, student.embedding_size) == (1, 4 if changes else None)
-
-
-def test_tables_are_resized_in_their_own_width(run):
-    checkpoint = read_checkpoint(run.path)
-    fewer = Vocabulary(small_corpus.TOKENS[:-1], do_lower_case=True)
-    resized = with_vocabulary(with_positions(checkpoint, 40), fewer)
-    table = resized.tensors["embeddings/word_embeddings"].read()
-    np.testing.assert_array_equal(table, kernel_of(run.path, "embeddings/word_embeddings")[:-1])
-    assert resized.tensors["embeddings/position_embeddings"].shape == (40, 4)
-    assert {name: tensor.shape for name, tensor in resized.tensors.items()} == resized.shapes
+    assert (student.num_hidden_layers, student.embedding_size) == (1, 4)
 
 
 def test_a_masked_lm_is_refused(electra, records_dir, tmp_path):
@@ -141,7 +130,7 @@ def test_a_masked_lm_is_refused(electra, records_dir, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("frozen", [True, False])
+@pytest.mark.parametrize("frozen", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_a_trained_distilbert_is_one_while_its_segments_are_zero(labelled_files, tmp_path, frozen):
     model = random_checkpoint(
         "sequence_classification", ("quiet", "loud"), **dataclasses.asdict(tiny_encoder_config()) | DISTILBERT

@@ -90,6 +90,7 @@ def test_embed_and_answers_take_the_trained_pooling(regression, loaded):
     assert said[0] == pytest.approx(1.0, abs=1e-5) and min(said) < 0.999
 
 
+@pytest.mark.long
 def test_converted_to_sentence_transformers_and_back(regression, loaded, tmp_path):
     convert_checkpoint(regression[2].path, tmp_path / "folder", "hugging_face")
     modules = read_sentence_modules(tmp_path / "folder")

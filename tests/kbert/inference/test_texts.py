@@ -142,6 +142,7 @@ def test_an_answer_that_is_no_number_is_refused_and_its_text_named(broken):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_damaged_token_is_no_candidate_but_an_error_of_every_mask(broken):
     """The table also scores the tokens, of every text; the shortest is answered first."""
     fill = MaskFiller(broken(TASKS["pretraining"](), np.nan))

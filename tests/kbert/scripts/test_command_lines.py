@@ -16,6 +16,7 @@ def run_script(name, *arguments, stdin=""):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_pretraining_from_the_command_line(records_dir, tmp_path):
     config = tmp_path / "config.json"
     config.write_text(json.dumps(to_dict(tiny_pretraining_config())))
