@@ -178,12 +178,13 @@ def held_out_part(run, data):
     return part
 
 
-def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length=None):
+def labelled_data(run, eval_file, input_dir=None, held_out=False):
     """The labelled examples that a run is evaluated on, ready to become batches.
 
     Args:
-      run, eval_file, input_dir, held_out: as for `evaluate`.
-      max_seq_length: the length of the rows made from `eval_file`; by default the run's.
+      run: the `RunDirectory`.
+      eval_file, input_dir: as for `evaluate`.
+      held_out: whether only the part is meant that `dev_split` held out.
 
     Returns:
       (data, function from a batch size to a `tf.data.Dataset`): see `LabelledFile` and `LabelledRecords`.
@@ -196,7 +197,7 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False, max_seq_length
     from kbert.tasks.task import reads_files
     from kbert.tokenization.text_inputs import TextInputs
 
-    task, length = run.task(), max_seq_length or run.config.max_seq_length
+    task, length = run.task(), run.config.max_seq_length
     if not reads_files(type(task)):
         raise ValueError(f"{run.path} is a run of {task.name}, which is not evaluated on labelled examples.")
     if eval_file:

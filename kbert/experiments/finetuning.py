@@ -84,12 +84,12 @@ def finetune(
       ['loud', 'quiet']
     """
     show_lines()
-    config = settled_config(FinetuningConfig, config, settings, len(vocabulary) if vocabulary else None)
+    settled = settled_config(FinetuningConfig, config, settings, len(vocabulary) if vocabulary else None)
     init = Init(init_checkpoint, do_lower_case, tuple(allow_unmatched), from_scratch, vocabulary)
     devices = {"name": strategy, "num_devices": num_devices, "cluster": cluster, "tpu": tpu}
     with columns_as_files(train_file, dev_file) as (train, dev):
         paths = LabelledPaths(train, dev, train_dir, dev_dir, other_dev_files or {})
-        return _finetune(config, run_dir, paths, init, devices)
+        return _finetune(settled, run_dir, paths, init, devices)
 
 
 def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Init, devices: dict):
@@ -110,22 +110,22 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     # Open the data; then the checkpoint, which takes far longer.
     opened = open_data(config, paths)
     num_train_steps = _num_train_steps(config, opened.train)
-    start = _start(config, run_dir, paths, init, opened)
-    data, task, vocabulary = start.data, start.task, start.vocabulary
+    prepared = _prepare(config, run_dir, paths, init, opened)
+    data, task, vocabulary = prepared.data, prepared.task, prepared.vocabulary
     if sentence := too_few_steps(config, data.train.num_examples, num_train_steps):
         logging.warning("%s", sentence)
 
     # Train.
     with contextlib.ExitStack() as stack:
-        run = stack.enter_context(open_run(strategy, run_dir, start.config, start.details, vocabulary))
+        run = stack.enter_context(open_run(strategy, run_dir, prepared.config, prepared.details, vocabulary))
         for source in data.all:
             stack.enter_context(source.naming_damaged_records())
-        _tokenize(task, start.config, vocabulary, data)
+        _tokenize(task, prepared.config, vocabulary, data)
         _log_examples(task, data.train.first_rows(2), vocabulary)
-        plan = _plan(start.config, strategy, data, num_train_steps, start.set_weights)
-        metrics = train(start.trained_task, start.config, plan, run, strategy)
+        plan = _plan(prepared.config, strategy, data, num_train_steps, prepared.set_weights)
+        metrics = train(prepared.trained_task, prepared.config, plan, run, strategy)
         if metrics:
-            metrics = add_baselines(task, metrics, data.dev, start.config, vocabulary)
+            metrics = add_baselines(task, metrics, data.dev, prepared.config, vocabulary)
 
     # Report.
     if distribution.is_chief(strategy):
@@ -136,7 +136,7 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     return task, metrics
 
 
-class _Start(NamedTuple):
+class _Prepared(NamedTuple):
     """All that a training starts with.
 
     Args:
@@ -157,16 +157,16 @@ class _Start(NamedTuple):
     details: dict
 
 
-def _start(config, run_dir, paths, init, data: FinetuningData) -> _Start:
+def _prepare(config, run_dir, paths, init, data: FinetuningData) -> _Prepared:
     """Reads the checkpoints, and checks that they go with config and data."""
     settings = TASKS[config.task].read_settings(config.task_settings)
     new_task = TASKS[config.task].of_dataset(data.dataset, settings).for_training(data.train.count_labels)
-    if paths.train_dir and not (init.checkpoint or init.vocabulary):
-        own = read_vocabulary(paths.train_dir, data.train.manifest)
-        init = dataclasses.replace(init, vocabulary=own)
-    if init.vocabulary:
-        init.require_casing(init.vocabulary, paths.train_dir or "the training")
-    teaching = Teaching(config, init)
+    vocabulary = init.vocabulary
+    if paths.train_dir and not (init.checkpoint or vocabulary):
+        vocabulary = read_vocabulary(paths.train_dir, data.train.manifest)
+    if vocabulary:
+        init.require_casing(vocabulary, paths.train_dir or "the training")
+    teaching = Teaching(config, dataclasses.replace(init, vocabulary=vocabulary))
     initial = initial_model(teaching.init, run_dir, config.encoder, new_task, config.begins_anew)
     task = new_task.with_pooling(initial.pooling)
     complete = _complete_config(dataclasses.replace(config, dataset=data.dataset), initial)
@@ -186,15 +186,15 @@ def _start(config, run_dir, paths, init, data: FinetuningData) -> _Start:
         **data.details(config),
         **teaching.details,
     }
-    trained_task = teaching.task(task)
+    trained_task, trained_data = teaching.task(task), data
     if config.freeze_encoder:
         from kbert.experiments.frozen_encoder import EncodedRows, FrozenEncoder
 
         trained_task = FrozenEncoder(task, run_dir)
         dev = {name: EncodedRows(source, trained_task) for name, source in data.dev.items()}
-        data = FinetuningData(EncodedRows(data.train, trained_task), dev, data.dataset)
+        trained_data = FinetuningData(EncodedRows(data.train, trained_task), dev, data.dataset)
     set_weights = teaching.set_weights(initial)
-    return _Start(complete, data, task, trained_task, initial.vocabulary, set_weights, details)
+    return _Prepared(complete, trained_data, task, trained_task, initial.vocabulary, set_weights, details)
 
 
 def _complete_config(config, initial):

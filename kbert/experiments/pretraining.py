@@ -63,11 +63,11 @@ def pretrain(
     """
     show_lines()
     vocab_size = read_manifest(_paths(input_dir)[0]).vocabulary["size"]
-    config = settled_config(PretrainingConfig, config, settings, vocab_size)
-    phases = open_records(config, input_dir, eval_input_dir)
+    settled = settled_config(PretrainingConfig, config, settings, vocab_size)
+    phases = open_records(settled, input_dir, eval_input_dir)
     init = Init(init_checkpoint, do_lower_case, tuple(allow_unmatched))
     devices = {"name": strategy, "num_devices": num_devices, "cluster": cluster, "tpu": tpu}
-    return _pretrain(config, run_dir, phases, init, devices)
+    return _pretrain(settled, run_dir, phases, init, devices)
 
 
 @dataclasses.dataclass(frozen=True)
