@@ -310,8 +310,8 @@ def test_records_that_do_not_fit_the_run_are_refused(
             finetune(config, tmp_path / "run", **arguments)
         assert not (tmp_path / "run").exists()
 
-    refused("give either --train_file or --train_dir", train_file=labelled_files[0])
-    refused("give either --train_file or --train_dir", train_dir=None)
+    refused("give either train_file or train_dir", train_file=labelled_files[0])
+    refused("give either train_file or train_dir", train_dir=None)
     refused(
         "give either --dev_file or --dev_dir, not both", dev_file=labelled_files[1], dev_dir=record_dirs[1]
     )

@@ -60,7 +60,7 @@ def test_of_the_training_file_only_what_was_held_out_is_compared(finetuned_run, 
     run.details = run.details | {"held_out": {"digest": part.digest, "num_examples": 10}}
     data = comparison_data(source_of(run), file, 16, held_out=True)
     assert list(data.examples) == list(part.examples) and len(data.examples) == 10
-    with pytest.raises(ValueError, match="--eval_file is missing"):
+    with pytest.raises(ValueError, match="eval_file is missing"):
         comparison_data(source_of(run), None, 16, held_out=True)
     file.write_text(file.read_text().replace("jump", "run"))
     with pytest.raises(ValueError, match="cannot be found again"):
