@@ -312,9 +312,7 @@ def test_records_that_do_not_fit_the_run_are_refused(
 
     refused("give either train_file or train_dir", train_file=labelled_files[0])
     refused("give either train_file or train_dir", train_dir=None)
-    refused(
-        "give either dev_file or dev_dir, not both", dev_file=labelled_files[1], dev_dir=record_dirs[1]
-    )
+    refused("give either dev_file or dev_dir, not both", dev_file=labelled_files[1], dev_dir=record_dirs[1])
     refused("holds pretraining records, but the task is sequence_class", train_dir=records_dir / "train")
     refused("made with max_seq_length=24, but this run has max_seq_length=16", {"max_seq_length": 16})
     other_labels = DatasetConfig(text="sentence", labels=("loud", "quiet"))

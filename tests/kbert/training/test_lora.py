@@ -117,5 +117,5 @@ def test_a_converted_run_has_merged_weights(lora_run, tmp_path):
 
 
 def test_adapters_of_no_checkpoint_are_refused(labelled_files, tmp_path):
-    with pytest.raises(ValueError, match="lora adapts the weights of an --init_checkpoint"):
+    with pytest.raises(ValueError, match="lora adapts the weights of an init_checkpoint"):
         finetune(tiny_finetuning_config(lora=LORA), tmp_path / "run", labelled_files[0])
