@@ -128,7 +128,7 @@ def test_records_that_do_not_suit_the_phases_are_refused(short_records, records_
     with pytest.raises(ValueError) as error:
         pretrain(CONFIG, tmp_path / "run", records_dir / "train")
     assert str(error.value) == (
-        "--input_dir was given 1 time(s), but the config has 2 phase(s); give it once for each, in order."
+        "input_dir was given 1 time(s), but the config has 2 phase(s); give it once for each, in order."
     )
     small = dataclasses.replace(CONFIG, encoder=dataclasses.replace(ENCODER, max_position_embeddings=16))
     with pytest.raises(ValueError, match="max_seq_length=24, but the encoder has only max_position_embed"):
