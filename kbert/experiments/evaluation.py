@@ -193,7 +193,7 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False):
       ValueError: when the data do not match the run.
     """
     from kbert.experiments.labelled_file import LabelledFile
-    from kbert.input_pipelines.records.labelled_records import LabelledRecords
+    from kbert.input_pipelines.records.record_folders import LabelledRecords
     from kbert.tasks.task import reads_files
     from kbert.tokenization.text_inputs import TextInputs
 
@@ -216,7 +216,7 @@ def labelled_data(run, eval_file, input_dir=None, held_out=False):
 
 def _pretraining_records(run, eval_file, input_dir, held_out=False):
     del held_out  # refused before: records of a pretraining have no such part
-    from kbert.input_pipelines.records.pretraining_records import PretrainingRecords
+    from kbert.input_pipelines.records.record_folders import PretrainingRecords
 
     if eval_file:
         raise ValueError(

@@ -19,7 +19,7 @@ from kbert.experiments.finetuning_checks import (
 from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, columns_as_files, open_data
 from kbert.experiments.init import Init, initial_model
 from kbert.experiments.teaching import Teaching
-from kbert.input_pipelines.records.record_vocabulary import read_vocabulary
+from kbert.input_pipelines.records.record_files import read_vocabulary
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -100,12 +100,10 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
 
     from kbert.reports.run_page import write_page_of_run
     from kbert.training.devices import distribution
-    from kbert.training.devices.gradient_all_reduce import require_all_reduce
     from kbert.training.trainer import open_run, train
 
     strategy = distribution.make_strategy(**devices)  # before any other use of TensorFlow
     distribution.require_whole_shares(config, strategy)
-    require_all_reduce(config, strategy)
 
     # Open the data; then the checkpoint, which takes far longer.
     opened = open_data(config, paths)

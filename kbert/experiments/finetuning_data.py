@@ -138,7 +138,7 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
       ValueError: when a file cannot be read, or the task is not one that is fine-tuned.
     """
     from kbert.experiments.labelled_file import LabelledFile
-    from kbert.input_pipelines.records.labelled_records import LabelledRecords
+    from kbert.input_pipelines.records.record_folders import LabelledRecords
     from kbert.tasks.task import reads_files
 
     task_class = TASKS[config.task]

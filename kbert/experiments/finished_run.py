@@ -170,14 +170,14 @@ def content_digest(path) -> str | None:
 
 
 def _content(path, checkpoint_format):
-    from kbert.checkpoints import format_names, google_tf1
+    from kbert.checkpoints import GOOGLE, KBERT, MODEL_GARDEN, google_tf1
     from kbert.runs.checkpoint import WEIGHTS_FILE, read_state
     from kbert.runs.run_directory import RunDirectory
 
-    if checkpoint_format == format_names.KBERT:
+    if checkpoint_format == KBERT:
         state = read_state(RunDirectory(path).checkpoint())
         return [state["step"], state["files"][WEIGHTS_FILE]]
-    is_tensorflow = checkpoint_format in (format_names.GOOGLE, format_names.MODEL_GARDEN)
+    is_tensorflow = checkpoint_format in (GOOGLE, MODEL_GARDEN)
     if is_tensorflow and (prefix := google_tf1.checkpoint_prefix(path)):  # a SavedModel has none
         files = sorted(prefix.parent.glob(f"{prefix.name}.*-of-*"))
     else:

@@ -100,7 +100,7 @@ def initial_model(
         `do_lower_case` contradicts a run that is there already.
     """
     from kbert.checkpoints import model_loading
-    from kbert.checkpoints.conversion.layer_picking import with_layers
+    from kbert.checkpoints.conversion.resizing import with_layers
     from kbert.checkpoints.formats import read_checkpoint
     from kbert.runs.run_directory import run_to_resume
 

@@ -49,9 +49,9 @@ def main():
     size = read_manifest(FLAGS.input_dir[0]).vocabulary["size"]
     config = load_config(PretrainingConfig, FLAGS.config, config_overrides(), vocab_size=size)
     _, metrics = pretrain(config, FLAGS.run_dir, FLAGS.input_dir, FLAGS.eval_input_dir, **starting_flags())
-    from kbert.reports.run_page import places_of_run  # loads NumPy
+    from kbert.reports.run_page import result_paths  # loads NumPy
 
-    print_result(metrics, numbers_of(metrics) | places_of_run(FLAGS.run_dir))
+    print_result(metrics, numbers_of(metrics) | result_paths(FLAGS.run_dir))
 
 
 if __name__ == "__main__":

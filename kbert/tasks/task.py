@@ -10,7 +10,7 @@ from kbert.config import DatasetConfig, FinetuningConfig, from_dict
 from kbert.config.pooling_config import PoolingConfig
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.heads.parts import Part
-from kbert.kernels.cross_entropy import cross_entropy
+from kbert.kernels.logits import cross_entropy
 from kbert.tasks.contract.answers import AnswersOfTask
 from kbert.tasks.contract.data import DataOfTask
 from kbert.tasks.contract.model import ModelOfTask

@@ -13,8 +13,8 @@ from kbert.features import (
     Feature,
     encoder_features,
 )
+from kbert.heads.classification_head import SpanHead
 from kbert.heads.parts import token_head
-from kbert.heads.span_head import SpanHead
 from kbert.tasks.pages.answers import answer_sections
 from kbert.tasks.question_answering import squad_scores
 from kbert.tasks.question_answering.settings import QuestionAnsweringSettings

@@ -10,7 +10,7 @@ from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.experiments.finished_run import asked_for, finished_metrics, write_result
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from kbert.training.metric_names import with_prefixed
+from kbert.training.evaluation_step import with_prefixed
 from tests.conftest import tiny_finetuning_config, write_labelled_file
 
 

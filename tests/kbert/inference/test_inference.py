@@ -10,7 +10,7 @@ from scipy.stats import gmean
 from kbert.experiments.evaluation import evaluate
 from kbert.inference.loaded_model import LoadedModel, load
 from kbert.inference.predictor import MaskFiller, Predictor, TextClassifier
-from kbert.input_pipelines.unlabelled_lines import lines_of_standard_input
+from kbert.input_pipelines.unlabelled_files import lines_of_standard_input
 from kbert.kernels.kernel import Kernel
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
