@@ -12,7 +12,7 @@ import pytest
 import kbert
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.finetuning import run_finetuning
+from kbert.experiments.finetuning import finetune
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from tests.kbert.inference.answering import answers
@@ -75,7 +75,7 @@ def write_questions(path, number):
 @pytest.mark.slow
 def test_a_task_of_one_file_and_one_config(config, pretraining_run, tmp_path):
     files = write_questions(tmp_path / "train.txt", 20), write_questions(tmp_path / "dev.txt", 4)
-    _, metrics = run_finetuning(config, tmp_path / "run", *files, init_checkpoint=pretraining_run.path)
+    _, metrics = finetune(config, tmp_path / "run", *files, init_checkpoint=pretraining_run.path)
     assert metrics["accuracy"] == 1.0
     run = RunDirectory(tmp_path / "run")
     assert json.loads((run.path / "run.json").read_text())["task_config"]["labels"] == ["HUM", "NUM"]
@@ -90,5 +90,5 @@ def test_its_own_errors_name_file_and_line(config, pretraining_run, tmp_path):
     train = write_questions(tmp_path / "train.txt", 2)
     train.write_text(train.read_text() + "NUM how many?\n")
     with pytest.raises(ValueError, match="train.txt line 5: expected 'KIND:detail question', received 'NUM"):
-        run_finetuning(config, tmp_path / "run", train, init_checkpoint=pretraining_run.path)
+        finetune(config, tmp_path / "run", train, init_checkpoint=pretraining_run.path)
     assert not (tmp_path / "run").exists()
