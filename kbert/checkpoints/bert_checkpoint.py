@@ -81,8 +81,8 @@ class BertCheckpoint:
 
     @property
     def problem_type(self) -> str | None:
-        """What the logits mean, see `Task.problem_type`."""
-        return TASKS[self.task].problem_type
+        """What the logits mean, see `CheckpointKind`."""
+        return TASKS[self.task].checkpoint.problem_type
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:

@@ -156,6 +156,6 @@ def _dataset(checkpoint, dataset):
     pairs = checkpoint.takes_pairs
     if pairs is not None and pairs != bool(dataset.text_pair):
         dataset = default_columns(pairs)
-    if not TASKS[checkpoint.task].has_labels:
+    if not TASKS[checkpoint.task].checkpoint.has_labels:
         return dataset
     return dataclasses.replace(dataset, labels=checkpoint.labels)

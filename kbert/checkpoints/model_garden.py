@@ -309,7 +309,7 @@ def _task(stored, report):
     except ValueError:
         task = TASKS.of_parts(heads | {POOLER.name})
     labels = ()
-    if TASKS[task].has_labels:
+    if TASKS[task].checkpoint.has_labels:
         num_labels = names[f"{next(iter(heads))}/logits/bias"].shape[0]
         labels = tuple(map(str, range(num_labels)))
         if num_labels == 1:

@@ -28,7 +28,7 @@ def known_task(checkpoint: BertCheckpoint) -> RecordedTask:
     """What is recorded or, without a record, what follows from the labels: default settings."""
     if checkpoint.recorded is not None:
         return checkpoint.recorded
-    task = TASKS[checkpoint.task].of_labels(checkpoint.labels).with_pooling(checkpoint.pooling)
+    task = TASKS[checkpoint.task].from_labels(checkpoint.labels).with_pooling(checkpoint.pooling)
     return RecordedTask(task.get_config(), default_columns(checkpoint.takes_pairs))
 
 
@@ -59,9 +59,9 @@ def with_config(checkpoint: BertCheckpoint, config: FinetuningConfig) -> BertChe
             f"positions; give a config with max_seq_length={positions} or less."
         )
     task_class, dataset = TASKS[config.task], config.dataset
-    if task_class.has_labels:
+    if task_class.checkpoint.has_labels:
         dataset = dataclasses.replace(dataset, labels=checkpoint.labels)
-    task = task_class.of_dataset(dataset, task_class.read_settings(config.task_settings))
+    task = task_class.from_dataset(dataset, task_class.read_settings(config.task_settings))
     recorded = RecordedTask(
         task_config=task.with_pooling(checkpoint.pooling).get_config(),
         dataset=dataset,

@@ -89,7 +89,7 @@ def finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, start: Sta
     # Before the checkpoint is read, which takes far longer than the labelled files.
     num_train_steps = _num_train_steps(config, train_data)
     config = dataclasses.replace(config, dataset=dataset)
-    task = TASKS[config.task].of_dataset(dataset, _settings(config))
+    task = TASKS[config.task].from_dataset(dataset, _settings(config))
     task = task.for_training(train_data.count_labels)
     if paths.train_dir and not (start.init_checkpoint or start.vocabulary):
         start = dataclasses.replace(start, vocabulary=read_vocabulary(paths.train_dir, train_data.manifest))
@@ -163,11 +163,10 @@ def _open_data(config, paths):
     """
     from kbert.experiments.labelled_file import LabelledFile
     from kbert.input_pipelines.records.labelled_records import LabelledRecords
-    from kbert.tasks.task import reads_files
 
     task_class, settings = TASKS[config.task], _settings(config)
-    if not reads_files(task_class):
-        able = [name for name in TASKS if reads_files(TASKS[name])]
+    if task_class.files is None:
+        able = [name for name in TASKS if TASKS[name].files]
         raise ValueError(f"task={config.task!r} cannot be fine-tuned; choose one of {', '.join(able)}.")
 
     def open_data(path, directory, dataset):

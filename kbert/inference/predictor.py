@@ -20,7 +20,7 @@ class Predictor(SignatureCaller):
       The inputs by name, each a list with one entry per example, and the settings by name.
 
     Returns:
-      A list of answers, as `Task.answer` returns them.
+      A list of answers, as `Serving.answer` returns them.
 
     Raises:
       ValueError: when the task does not answer texts, an input is missing or unexpected, or the answer is

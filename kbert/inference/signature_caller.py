@@ -34,16 +34,16 @@ class SignatureCaller:
         if len({len(column) for column in columns}) > 1:
             sizes = ", ".join(f"{len(inputs[name])} {name}" for name in self.inputs)
             raise ValueError(f"received {sizes}; give as many of each, one for each example.")
-        task = self.loaded.task
+        serving = self.loaded.task.serving
         examples = [dict(zip(self.inputs, row, strict=True)) for row in zip(*columns, strict=True)]
         for example in examples:
-            task.check_inputs(example)
+            serving.check_inputs(example)
         if not examples:
             return []
         outputs = self.outputs(**inputs)
         require_finite_answers(_numbers(outputs), self.loaded.source, places, name)
         return [
-            task.answer({name: value[row] for name, value in outputs.items()}, example)
+            serving.answer({name: value[row] for name, value in outputs.items()}, example)
             for row, example in enumerate(examples)
         ]
 

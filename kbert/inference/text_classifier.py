@@ -51,7 +51,7 @@ class TextClassifier:
             require_finite_answers(outputs["probabilities"], self._loaded.source, places)
             for row, place in enumerate(places):
                 of_text = {name: value[row] for name, value in outputs.items()}
-                answers[place] = self.task.answer(of_text, {"text": batch.texts[place]})
+                answers[place] = self.task.serving.answer(of_text, {"text": batch.texts[place]})
         return batch.answer(answers)
 
     def outputs(self, texts, text_pairs=None) -> dict:
@@ -72,6 +72,6 @@ class TextClassifier:
 
     def _outputs_of(self, batch):
         columns = {"text": batch.texts} | ({} if batch.pairs is None else {"text_pair": batch.pairs})
-        name = self.task.signature_for(columns)
+        name = self.task.serving.signature_for(columns)
         run = self._loaded.graph(name, self._loaded.signatures[name].as_graph)
         return run(*(tf.constant(column, tf.string) for column in columns.values()))

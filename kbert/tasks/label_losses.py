@@ -12,7 +12,7 @@ from keras import ops
 
 from kbert.config.checks import require
 from kbert.files.json_values import require_once, shown
-from kbert.tasks.task import cross_entropies
+from kbert.tasks.losses import cross_entropies
 
 BALANCED = "balanced"
 
@@ -61,7 +61,7 @@ class LabelLossSettings:
             f"{shown(strange)}; the labels are {shown(list(labels))}.",
         )
 
-    def weights_of(self, labels: Sequence[str]) -> list[float]:
+    def weights_in_order(self, labels: Sequence[str]) -> list[float]:
         """The weights in the order of the labels; ones where there are none.
 
         Raises:
@@ -110,22 +110,63 @@ def _warn_of_absent(counts, labels):
         logging.warning("class_weights: no training example has the label %s", shown(absent))
 
 
-def smoothed_cross_entropies(logits, labels, label_smoothing: float):
-    """Cross-entropy with `label_smoothing / K` for each of K labels and the rest for the right one.
+class OneLabelLoss:
+    """Cross-entropy over labels of which one is right, in training with class weights and label smoothing.
 
-    float32 of shape (...); logits (..., K), int labels (...). With e for the smoothing it is
-    (1 - e) * -log p_right + e * mean(-log p), which is -log p_right + e * (logit_right - mean of logits).
-    (arXiv 1512.00567, section 7.)
+    Args:
+      labels: the names of the labels in id order.
+      settings: a `LabelLossSettings`.
     """
-    losses = cross_entropies(logits, labels)
-    if not label_smoothing:
-        return losses
-    logits = ops.cast(logits, "float32")
-    right = ops.one_hot(ops.cast(labels, "int32"), ops.shape(logits)[-1], dtype="float32")
-    return losses + label_smoothing * (ops.sum(right * logits, axis=-1) - ops.mean(logits, axis=-1))
+
+    def __init__(self, labels: Sequence[str], settings: LabelLossSettings):
+        self._labels, self._settings = labels, settings
+
+    def weights(self, weights, label_ids, training: bool):
+        """The weights of examples or tokens, float32 (...): in training times those of their labels."""
+        if not training or self._settings.class_weights is None:
+            return weights
+        table = ops.convert_to_tensor(self._settings.weights_in_order(self._labels), dtype="float32")
+        one_hot = ops.one_hot(ops.cast(label_ids, "int32"), len(self._labels), dtype="float32")
+        return weights * ops.sum(one_hot * table, axis=-1)
+
+    def losses(self, logits, label_ids, training: bool):
+        """float32 of shape (...); logits (..., K), int label ids (...).
+
+        Smoothing by e is cross-entropy with `e / K` for each of K labels and the rest for the right one:
+        (1 - e) * -log p_right + e * mean(-log p), which is -log p_right + e * (logit_right - mean of logits).
+        (arXiv 1512.00567, section 7.)
+        """
+        losses, smoothing = cross_entropies(logits, label_ids), self._settings.label_smoothing
+        if not (training and smoothing):
+            return losses
+        logits = ops.cast(logits, "float32")
+        right = ops.one_hot(ops.cast(label_ids, "int32"), ops.shape(logits)[-1], dtype="float32")
+        return losses + smoothing * (ops.sum(right * logits, axis=-1) - ops.mean(logits, axis=-1))
 
 
-def weights_by_label(weights: Sequence[float], labels):
-    """float32 tensor like the int tensor `labels`: the weight of each."""
-    table = ops.convert_to_tensor(weights, dtype="float32")
-    return ops.sum(ops.one_hot(ops.cast(labels, "int32"), len(weights), dtype="float32") * table, axis=-1)
+class SeveralLabelsLoss:
+    """Binary cross-entropy of each label, in training with weights of having it and label smoothing.
+
+    Args:
+      labels, settings: as of `OneLabelLoss`.
+    """
+
+    def __init__(self, labels: Sequence[str], settings: LabelLossSettings):
+        self._labels, self._settings = labels, settings
+
+    def weights(self, weights, held, training: bool):
+        """float32 (batch, labels): the weights of examples, (batch,), in training times that of each label
+        where an example has it: `held` is 1 there, else 0."""
+        having = self._settings.weights_in_order(self._labels) if training else [1.0]
+        having = ops.convert_to_tensor(having, dtype="float32")
+        return (1.0 + ops.cast(held, "float32") * (having - 1.0)) * weights[:, None]
+
+    def losses(self, logits, held, training: bool):
+        """float32 (batch, labels): log(1 + exp(x)) - x y for logits x and targets y, in a form whose
+        exponential cannot overflow. Smoothing by e has the targets `1 - e / 2` and `e / 2`, as Keras's
+        `BinaryCrossentropy`."""
+        targets = ops.cast(held, "float32")
+        if training:
+            smoothing = self._settings.label_smoothing
+            targets = targets * (1.0 - smoothing) + 0.5 * smoothing
+        return ops.relu(logits) - logits * targets + ops.log1p(ops.exp(-ops.abs(logits)))

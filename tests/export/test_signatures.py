@@ -130,7 +130,7 @@ def served(request, tmp_path_factory):
     case = CASES[request.param]
     loaded = random_task_model(case.task)
     report = export_savedmodel(loaded, tmp_path_factory.mktemp("served"))
-    signatures = case.task.signatures(loaded.model, loaded.text_inputs)
+    signatures = case.task.serving.signatures(loaded.model, loaded.text_inputs)
     return Served(case, loaded, report, load_session(report["path"]), signatures)
 
 

@@ -260,7 +260,7 @@ def _guess_architecture(stored, config, report):
 
 
 def _labels(config, task, num_outputs, folder, report):
-    if not TASKS[task].has_labels:
+    if not TASKS[task].checkpoint.has_labels:
         return ()
     if config.labels is not None:
         if num_outputs not in (None, len(config.labels)):

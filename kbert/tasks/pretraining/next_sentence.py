@@ -6,13 +6,14 @@ from keras import ops
 from kbert.features import ENCODER_INPUTS, NEXT_SENTENCE_LABELS
 from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
-from kbert.tasks.one_label_loss import OneLabelLoss
+from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
+from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature, texts_signature
-from kbert.tasks.task import Task, correct, example_weights
+from kbert.tasks.task import CheckpointKind, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
 
 
-class NextSentence(OneLabelLoss, Task):
+class NextSentence(Task):
     """Next-sentence prediction alone: label 0 for the real next text, 1 for a random one.
 
     The feature `next_sentence_labels` is int32 of shape (batch, 1), as in pretraining.
@@ -32,13 +33,13 @@ class NextSentence(OneLabelLoss, Task):
     """
 
     name = "next_sentence"
-    loss_name = "next_sentence_loss"
-    logits_name = "next_sentence_logits"
     best_metric = "next_sentence_accuracy"
-    inputs = ("text", "text_pair")
-    answers = ("next_sentence_probability",)
-    architecture = "BertForNextSentencePrediction"
+    checkpoint = CheckpointKind("BertForNextSentencePrediction")
     parts = pooled_head("next_sentence", 2)
+
+    @property
+    def serving(self):
+        return _Serving(self)
 
     def build_model(self, encoder):
         """Encoder inputs -> float32 `next_sentence_logits` and `probabilities`, both (batch, 2)."""
@@ -48,14 +49,25 @@ class NextSentence(OneLabelLoss, Task):
         outputs = {"next_sentence_logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
         return TaskModel(self, encoder, inputs, outputs)
 
-    @staticmethod
-    def right_labels(batch):
-        return batch[NEXT_SENTENCE_LABELS][:, 0]
+    def loss_weights(self, batch, training=False):
+        return {"next_sentence_loss": ops.sum(example_weights(batch))}
+
+    def loss_sums(self, outputs, batch, training=False):
+        losses = cross_entropies(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
+        return {"next_sentence_loss": example_sum(losses, batch)}
+
+    def soft_targets(self, outputs, batch):
+        target = SoftTarget(outputs["next_sentence_logits"], example_weights(batch))
+        return {"next_sentence_loss": (target,)}
 
     def metric_sums(self, outputs, batch):
-        weights = example_weights(batch)
-        right = correct(outputs["next_sentence_logits"], self.right_labels(batch))
-        return {"next_sentence_accuracy": (ops.sum(right * weights), ops.sum(weights))}
+        right = correct(outputs["next_sentence_logits"], batch[NEXT_SENTENCE_LABELS][:, 0])
+        return {"next_sentence_accuracy": example_mean(right, batch)}
+
+
+class _Serving(Serving):
+    inputs = ("text", "text_pair")
+    answers = ("next_sentence_probability",)
 
     def signatures(self, model, text_inputs):
         """`serving_default` and `ids`, see `follow_signatures`."""

@@ -8,10 +8,12 @@ from kbert.config import PretrainingConfig
 from kbert.features import NEXT_SENTENCE_LABELS
 from kbert.heads.masked_lm_head import MaskedLMHead
 from kbert.heads.parts import MASKED_LM, POOLER, Part
+from kbert.tasks.losses import correct, cross_entropies, example_weights
 from kbert.tasks.pretraining.filled_masks import best_tokens, candidate_probabilities
 from kbert.tasks.pretraining.next_sentence import NextSentence, follow_signatures, next_sentence_head
+from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_inputs, ids_reader
-from kbert.tasks.task import SoftTarget, Task, correct, cross_entropies, example_weights
+from kbert.tasks.task import CheckpointKind, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
 from kbert.tokenization.vocabulary import MASK_TOKEN
 
@@ -41,13 +43,14 @@ class MaskedLM(Task):
     name = "masked_lm"
     config_class = PretrainingConfig
     best_metric = "masked_lm_loss"
-    inputs = ("text",)
-    other_inputs = {"candidates": ("text", "candidates")}
-    answers = ("masks",)
-    architecture = "BertForMaskedLM"
+    checkpoint = CheckpointKind("BertForMaskedLM")
     parts: tuple[Part, ...] = (MASKED_LM,)
     # The --pairing of create_pretraining_data that makes records for this task; None: any.
     pairing: str | None = None
+
+    @property
+    def serving(self):
+        return MaskedLMServing(self)
 
     @property
     def next_sentence(self) -> bool:
@@ -89,10 +92,10 @@ class MaskedLM(Task):
             outputs["next_sentence_logits"] = next_sentence_head(encoder)(encoded["pooled_output"])
         return TaskModel(self, encoder, inputs, outputs)
 
-    def loss_weights(self, batch):
+    def loss_weights(self, batch, training=False):
         return {"masked_lm_loss": ops.sum(_prediction_weights(batch)) + _MASKED_LM_EPSILON}
 
-    def loss_sums(self, outputs, batch):
+    def loss_sums(self, outputs, batch, training=False):
         masked_lm = cross_entropies(outputs["masked_lm_logits"], batch["masked_lm_ids"])
         return {"masked_lm_loss": ops.sum(masked_lm * _prediction_weights(batch))}
 
@@ -114,6 +117,69 @@ class MaskedLM(Task):
             "baseline_accuracy": float(counts.max() / counts.sum()),
             "baseline_token": vocabulary.tokens[int(counts.argmax())],
         }
+
+
+class Pretraining(MaskedLM):
+    """Predicts masked tokens, and whether the second text is a random one (label 1) or the real next one (0).
+
+    The training loss is the sum of both means, as in google-research/bert, run_pretraining.py.
+
+    Example:
+      >>> import keras
+      >>> from kbert import BertEncoder, EncoderConfig, Pretraining
+      >>> config = EncoderConfig(
+      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+      >>> model = Pretraining().build_model(BertEncoder(config))
+      >>> ids = keras.ops.ones((2, 7), "int32")
+      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids,
+      ...                  "masked_lm_positions": ids[:, :3]})
+      >>> {name: tuple(value.shape) for name, value in outputs.items()}
+      {'masked_lm_logits': (2, 3, 50), 'next_sentence_logits': (2, 2)}
+    """
+
+    name = "pretraining"
+    checkpoint = CheckpointKind("BertForPreTraining")
+    parts = (POOLER, MASKED_LM, Part("next_sentence", "pooled_output", 2))
+    pairing = "sentence_pairs"
+    # What the probability of label 0 is called in an answer.
+    pair_answer = "next_sentence_probability"
+    _next_sentence = NextSentence()  # the loss and the accuracy of the second head
+
+    @property
+    def serving(self):
+        return PretrainingServing(self)
+
+    def loss_weights(self, batch, training=False):
+        return super().loss_weights(batch) | self._next_sentence.loss_weights(batch)
+
+    def loss_sums(self, outputs, batch, training=False):
+        return super().loss_sums(outputs, batch) | self._next_sentence.loss_sums(outputs, batch)
+
+    def soft_targets(self, outputs, batch):
+        return super().soft_targets(outputs, batch) | self._next_sentence.soft_targets(outputs, batch)
+
+    def metric_sums(self, outputs, batch):
+        return super().metric_sums(outputs, batch) | self._next_sentence.metric_sums(outputs, batch)
+
+
+class SentenceOrder(Pretraining):
+    """Predicts masked tokens, and whether two consecutive texts were swapped (label 1) or not (0).
+
+    This is the objective of ALBERT (arXiv 1909.11942, section 3.1). Model, losses and metrics are those of
+    `Pretraining`, also their names (`next_sentence_...`); only the records differ.
+    """
+
+    name = "sentence_order"
+    pairing = "sentence_order"
+    pair_answer = "sentence_order_probability"
+
+
+class MaskedLMServing(Serving):
+    """Texts with `[MASK]`s -> words for them."""
+
+    inputs = ("text",)
+    other_inputs = {"candidates": ("text", "candidates")}
+    answers = ("masks",)
 
     def signatures(self, model, text_inputs):
         """Signatures for texts with `[MASK]`s.
@@ -202,47 +268,13 @@ def _cut(inputs):
     )
 
 
-class Pretraining(MaskedLM):
-    """Predicts masked tokens, and whether the second text is a random one (label 1) or the real next one (0).
+class PretrainingServing(MaskedLMServing):
+    """Also whether a text follows another."""
 
-    The training loss is the sum of both means, as in google-research/bert, run_pretraining.py.
-
-    Example:
-      >>> import keras
-      >>> from kbert import BertEncoder, EncoderConfig, Pretraining
-      >>> config = EncoderConfig(
-      ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-      >>> model = Pretraining().build_model(BertEncoder(config))
-      >>> ids = keras.ops.ones((2, 7), "int32")
-      >>> outputs = model({"input_ids": ids, "input_mask": ids, "segment_ids": 0 * ids,
-      ...                  "masked_lm_positions": ids[:, :3]})
-      >>> {name: tuple(value.shape) for name, value in outputs.items()}
-      {'masked_lm_logits': (2, 3, 50), 'next_sentence_logits': (2, 2)}
-    """
-
-    name = "pretraining"
-    other_inputs = MaskedLM.other_inputs | {"next_sentence": ("text", "text_pair")}
-    architecture = "BertForPreTraining"
-    parts = (POOLER, MASKED_LM, Part("next_sentence", "pooled_output", 2))
-    pairing = "sentence_pairs"
-    # What the probability of label 0 is called in an answer.
-    pair_answer = "next_sentence_probability"
-    _next_sentence = NextSentence()  # the loss and the accuracy of the second head
-
-    def loss_weights(self, batch):
-        return super().loss_weights(batch) | self._next_sentence.loss_weights(batch)
-
-    def loss_sums(self, outputs, batch):
-        return super().loss_sums(outputs, batch) | self._next_sentence.loss_sums(outputs, batch)
-
-    def soft_targets(self, outputs, batch):
-        return super().soft_targets(outputs, batch) | self._next_sentence.soft_targets(outputs, batch)
-
-    def metric_sums(self, outputs, batch):
-        return super().metric_sums(outputs, batch) | self._next_sentence.metric_sums(outputs, batch)
+    other_inputs = MaskedLMServing.other_inputs | {"next_sentence": ("text", "text_pair")}
 
     def signatures(self, model, text_inputs):
-        """Those of `MaskedLM`, and `next_sentence` and `next_sentence_ids`, see `follow_signatures`."""
+        """Those for masks, and `next_sentence` and `next_sentence_ids`, see `follow_signatures`."""
         by_text, by_ids = follow_signatures(model, text_inputs)
         own = {"next_sentence": by_text, "next_sentence_ids": by_ids}
         return super().signatures(model, text_inputs) | own
@@ -252,22 +284,10 @@ class Pretraining(MaskedLM):
             super().check_inputs(inputs)
 
     def answer(self, outputs, inputs):
-        """As for `MaskedLM`; for a pair of texts `pair_answer`."""
+        """As for `MaskedLMServing`; for a pair of texts `Pretraining.pair_answer`."""
         if "text_pair" in inputs:
-            return {self.pair_answer: float(outputs["probability"])}
+            return {self.task.pair_answer: float(outputs["probability"])}
         return super().answer(outputs, inputs)
-
-
-class SentenceOrder(Pretraining):
-    """Predicts masked tokens, and whether two consecutive texts were swapped (label 1) or not (0).
-
-    This is the objective of ALBERT (arXiv 1909.11942, section 3.1). Model, losses and metrics are those of
-    `Pretraining`, also their names (`next_sentence_...`); only the records differ.
-    """
-
-    name = "sentence_order"
-    pairing = "sentence_order"
-    pair_answer = "sentence_order_probability"
 
 
 def objective_of(manifest) -> str:

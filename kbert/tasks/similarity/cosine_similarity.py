@@ -6,12 +6,13 @@ from keras import ops
 from kbert.features import TARGET_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks.correlations import correlations
+from kbert.tasks.losses import example_sum
 from kbert.tasks.pages.numbers import number_sections
+from kbert.tasks.pages.page import NUM_TOKENS, Page
 from kbert.tasks.similarity.embedding_task import EmbeddingTask
 from kbert.tasks.similarity.settings import CosineSettings
-from kbert.tasks.similarity.text_groups import read_scored_pairs
+from kbert.tasks.similarity.text_groups import ScoredPairFiles
 from kbert.tasks.similarity.vectors import cosine
-from kbert.tasks.task import NUM_TOKENS, example_weights
 
 
 class CosineSimilarity(EmbeddingTask):
@@ -39,10 +40,15 @@ class CosineSimilarity(EmbeddingTask):
     row_settings = ("lowest_score", "highest_score")
     best_metric = "spearman"
     collected = ("cosine", TARGET_FEATURE)
+    files = ScoredPairFiles()
 
     def __init__(self, pooling=None, normalize=None, lowest_score: float = 0.0, highest_score: float = 1.0):
         super().__init__(pooling, normalize)
         self.lowest_score, self.highest_score = lowest_score, highest_score
+
+    @property
+    def page(self):
+        return _Page(self)
 
     def get_config(self):
         return super().get_config() | {
@@ -51,23 +57,9 @@ class CosineSimilarity(EmbeddingTask):
         }
 
     @classmethod
-    def of_dataset(cls, dataset, settings=None):
+    def from_dataset(cls, dataset, settings=None):
         settings = settings or CosineSettings()
         return cls(settings.pooling, settings.normalize, settings.lowest_score, settings.highest_score)
-
-    @classmethod
-    def read_examples(cls, path, dataset, with_labels=True):
-        """`TextGroup`s of two texts and a score.
-
-        Raises:
-          ValueError: as `labelled_files.stream_records` does, and for a dataset that names negatives.
-        """
-        if dataset.negatives:
-            raise ValueError(
-                f"dataset.negatives={list(dataset.negatives)}: {cls.name} learns from pairs with scores, not "
-                "from negatives; leave them out."
-            )
-        return read_scored_pairs(path, dataset, with_labels)
 
     def check_examples(self, examples, max_seq_length):
         low, high = self.lowest_score, self.highest_score
@@ -82,12 +74,8 @@ class CosineSimilarity(EmbeddingTask):
     def as_cosines(self, scores):
         return (scores - self.lowest_score) / (self.highest_score - self.lowest_score)
 
-    def loss_weights(self, batch):
-        return {"loss": ops.sum(example_weights(batch))}
-
-    def loss_sums(self, outputs, batch):
-        errors = ops.square(_cosines(outputs) - batch[TARGET_FEATURE])
-        return {"loss": ops.sum(errors * example_weights(batch))}
+    def loss_sums(self, outputs, batch, training=False):
+        return {"loss": example_sum(ops.square(_cosines(outputs) - batch[TARGET_FEATURE]), batch)}
 
     def collect(self, outputs, batch):
         """`cosine`, float32 of shape (rows,), and `targets`."""
@@ -97,16 +85,18 @@ class CosineSimilarity(EmbeddingTask):
         """`pearson` and `spearman`, see `correlations`."""
         return correlations(*(predictions.values[name] for name in self.collected))
 
-    def examples_page(self, examples, predictions, most_examples):
-        """See `number_sections`; the numbers are cosines."""
-        pairs = examples and [LabelledText(example.texts[0], example.texts[1], None) for example in examples]
-        given, true = (predictions.values[name] for name in self.collected)
-        return number_sections(pairs, given, true, predictions.values[NUM_TOKENS], most_examples)
-
     def baseline(self, batches, vocabulary):
         """`baseline_loss`: the loss of a cosine that is always the mean of these scores."""
         targets = np.concatenate([batch[TARGET_FEATURE] for batch in batches]).astype(np.float64)
         return {"baseline_loss": float(targets.var())}
+
+
+class _Page(Page):
+    def example_sections(self, examples, predictions, most_examples):
+        """See `number_sections`; the numbers are cosines."""
+        pairs = examples and [LabelledText(example.texts[0], example.texts[1], None) for example in examples]
+        given, true = (predictions.values[name] for name in self.task.collected)
+        return number_sections(pairs, given, true, predictions.values[NUM_TOKENS], most_examples)
 
 
 def _cosines(outputs):

@@ -11,8 +11,8 @@ from kbert.layers.grouped_vectors import GroupedVectors
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
 from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
-from kbert.tasks.similarity.vectors import SAME_VECTOR, cosine, cosines_of_answers
-from kbert.tasks.task import ExampleFeatures, Task
+from kbert.tasks.similarity.vectors import VectorServing, cosine
+from kbert.tasks.task import CheckpointKind, ExampleFeatures, Task
 from kbert.tasks.task_model import TaskModel
 
 
@@ -27,18 +27,17 @@ class EmbeddingTask(Task):
       pooling, normalize: see `EmbeddingSettings`; None until `with_pooling` sets it.
     """
 
-    inputs = ("text", "text_pair")
-    other_inputs = {"embedding": ("text",)}
-    answers = ("cosine",)
-    one_text_output = "embedding"
-    row_texts = ("text",)
-    architecture = "BertModel"
+    checkpoint = CheckpointKind("BertModel")
     parts = ()
     texts_per_example = 2
 
     def __init__(self, pooling: str | None = None, normalize: bool | None = None):
         self._mode, self._normalize = pooling, normalize
         _ = self.pooling  # raises an error for an unknown mode
+
+    @property
+    def serving(self):
+        return _Serving(self)
 
     def get_config(self):
         return {"pooling": self._mode, "normalize": self._normalize}
@@ -61,7 +60,7 @@ class EmbeddingTask(Task):
         return type(self)(**self.get_config() | values)
 
     @classmethod
-    def of_labels(cls, labels):
+    def from_labels(cls, labels):
         return cls()
 
     # ------------------------------------------------------------------------------- examples
@@ -77,9 +76,6 @@ class EmbeddingTask(Task):
         features = tokenize_groups(examples, self.texts_per_example, text_inputs)
         features[TARGET_FEATURE] = self.as_cosines(np.asarray(scores, np.float64)).astype(np.float32)
         return ExampleFeatures(features, np.arange(len(examples)))
-
-    def texts_of(self, example):
-        return example.texts
 
     def as_cosines(self, scores: np.ndarray) -> np.ndarray:
         """The scores of a file -> the cosines that are learnt; here the same numbers."""
@@ -114,7 +110,13 @@ class EmbeddingTask(Task):
         embeddings = GroupedVectors(dtype="float32", name="embeddings")(pooled, inputs["input_ids"])
         return TaskModel(self, encoder, inputs, {"embeddings": embeddings})
 
-    # ------------------------------------------------------------------------------- answers
+
+class _Serving(VectorServing):
+    inputs = ("text", "text_pair")
+    other_inputs = {"embedding": ("text",)}
+    answers = ("cosine",)
+    row_texts = ("text",)
+    vectors = "embeddings"
 
     def signatures(self, model, text_inputs):
         """`serving_default`: `text`, `text_pair` (string [batch]) -> `cosine` (float32 [batch]). `embedding`:
@@ -145,13 +147,6 @@ class EmbeddingTask(Task):
         count, texts, length = batch["input_ids"].shape
         rows = {name: np.reshape(batch[name], (count * texts, length)) for name in ENCODER_INPUTS}
         return {"embeddings": np.reshape(answer(rows)["embedding"], (count, texts, -1))}
-
-    def same_answers(self, outputs, expected, batch):
-        """For each text whether the cosine of both vectors is at least `SAME_VECTOR`."""
-        return self.cosines(outputs, expected) >= SAME_VECTOR
-
-    def cosines(self, outputs, expected):
-        return cosines_of_answers(outputs["embeddings"], expected["embeddings"])
 
     def answer(self, outputs, inputs):
         """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""

@@ -6,12 +6,12 @@ from keras import ops
 from kbert.features import TARGET_FEATURE
 from kbert.input_pipelines.distinct_batches import DistinctBatches
 from kbert.tasks.correlations import correlations
+from kbert.tasks.losses import example_sum
 from kbert.tasks.similarity.embedding_task import EmbeddingTask
 from kbert.tasks.similarity.in_batch_loss import COUPLED, ranking_sums
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
 from kbert.tasks.similarity.settings import RankingSettings
-from kbert.tasks.similarity.text_groups import read_positives
-from kbert.tasks.task import example_weights
+from kbert.tasks.similarity.text_groups import PositiveFiles
 
 
 class MultipleNegativesRanking(EmbeddingTask):
@@ -43,6 +43,7 @@ class MultipleNegativesRanking(EmbeddingTask):
     best_metric = "mrr"
     collected = ("embeddings", TARGET_FEATURE)
     coupled = COUPLED
+    files = PositiveFiles()
 
     def __init__(self, pooling=None, normalize=None, num_negatives=0, scale=20.0, symmetric=False):
         super().__init__(pooling, normalize)
@@ -56,7 +57,7 @@ class MultipleNegativesRanking(EmbeddingTask):
         }
 
     @classmethod
-    def of_dataset(cls, dataset, settings=None):
+    def from_dataset(cls, dataset, settings=None):
         settings = settings or RankingSettings()
         negatives = len(dataset.negatives)
         return cls(settings.pooling, settings.normalize, negatives, settings.scale, settings.symmetric)
@@ -67,11 +68,6 @@ class MultipleNegativesRanking(EmbeddingTask):
 
     def _names(self, number):
         return ["query", "positive", *["negative"] * (number - 2)]
-
-    @classmethod
-    def read_examples(cls, path, dataset, with_labels=True):
-        """`TextGroup`s: query, positive and negatives; two texts and a score from a file with scores."""
-        return read_positives(path, dataset, with_labels)
 
     def check_training(self, config, examples):
         """Refuses what would make other negatives than those of whole batches without duplicates."""
@@ -94,16 +90,12 @@ class MultipleNegativesRanking(EmbeddingTask):
                 f"{self.name} takes the second text of every training row as right; train on rows without "
                 "scores, or use a task that learns scores."
             )
-        DistinctBatches(self.texts_apart(examples), config.train_batch_size).order(config.seed)
+        DistinctBatches(self.files.texts_apart(examples), config.train_batch_size).order(config.seed)
 
-    def texts_apart(self, examples):
-        return [example.texts for example in examples]
+    def loss_weights(self, batch, training=False):
+        return {"loss": example_sum(ops.cast(ops.isnan(batch[TARGET_FEATURE]), "float32"), batch)}
 
-    def loss_weights(self, batch):
-        unscored = ops.cast(ops.isnan(batch[TARGET_FEATURE]), "float32")
-        return {"loss": ops.sum(example_weights(batch) * unscored)}
-
-    def loss_sums(self, outputs, batch):
+    def loss_sums(self, outputs, batch, training=False):
         return {"loss": ranking_sums(outputs, batch, self.scale, self.symmetric)["loss"]}
 
     def metric_sums(self, outputs, batch):

@@ -1,5 +1,6 @@
 """A file of tagged words -> examples: sentences with their labels in IOB2, each with its document."""
 
+import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import NamedTuple
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import labels_of, listed_label
 from kbert.input_pipelines.tables.table_paths import find_table
+from kbert.tasks.files import Files
 from kbert.tasks.token_classification.conll_files import FileSentence, read_conll
 from kbert.tasks.token_classification.json_sentences import read_json_sentences
 from kbert.tasks.token_classification.tag_schemes import (
@@ -50,6 +52,30 @@ class TaggedSentence(NamedTuple):
     document: Document
     place: int
     labels: tuple[str, ...] | None
+
+
+class TaggedFiles(Files):
+    """CoNLL columns, JSON lines or tables of words with a label each."""
+
+    def read_examples(self, path, dataset, with_labels=True):
+        """`TaggedSentence`s; see `read_tagged_sentences`."""
+        return read_tagged_sentences(path, dataset, with_labels)
+
+    def complete_dataset(self, dataset, examples):
+        """The dataset with the labels of the examples, where it lists none; see `labels_of_sentences`."""
+        if dataset.labels:
+            return dataset
+        return dataclasses.replace(dataset, labels=labels_of_sentences(examples, dataset.tag_scheme))
+
+    def labels(self, example):
+        return example.labels or ()
+
+    def groups(self, examples):
+        """The documents; the sentences, where a file has but one document."""
+        texts = {id(example.document): repr(example.document.sentences) for example in examples}
+        if len(texts) > 1:
+            return [texts[id(example.document)] for example in examples]
+        return [repr(example.words) for example in examples]
 
 
 def read_tagged_sentences(

@@ -43,7 +43,7 @@ def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
         assert bool(data.rows["segment_ids"].any()) == in_pairs, task.name
         assert (data.rows["input_mask"][..., 0] == 1).all()
         rows, alone = np.prod(shape[:-1]), [(text,) for text in FIXED_TEXTS]
-        if task.row_texts:  # else no text answers by itself
+        if task.serving.row_texts:  # else no text answers by itself
             texts = list(zip(FIXED_TEXTS, FIXED_TEXTS[::-1], strict=True)) if in_pairs else alone
             assert data.texts == texts[:rows], task.name
 

@@ -158,7 +158,7 @@ def test_labels_have_the_numbers_of_the_training_file_whatever_the_order(tmp_pat
     config = tiny_finetuning_config(dataset=DatasetConfig())
     train, dev, dataset = _open_data(config, LabelledPaths(*paths))
     assert train.dataset.labels == dev[""].dataset.labels == dataset.labels == ("a", "b", "c")
-    ids = SequenceClassification.of_dataset(dataset, None).label_features(dev[""].examples)["label_ids"]
+    ids = SequenceClassification.from_dataset(dataset, None).label_features(dev[""].examples)["label_ids"]
     assert ids.tolist() == ["abc".index(one) for one in dev_labels]
 
 

@@ -26,8 +26,10 @@ def batch_of(labels, real=REAL):
 def losses_of(task, logits, batch):
     """(training loss, evaluation loss): means over the batch."""
     outputs = {"logits": tf.constant(logits)}
-    trained = task.training_loss_sums(outputs, batch)["loss"] / task.training_loss_weights(batch)["loss"]
-    return float(trained), float(task.loss_sums(outputs, batch)["loss"] / task.loss_weights(batch)["loss"])
+    return tuple(
+        float(task.loss_sums(outputs, batch, training)["loss"] / task.loss_weights(batch, training)["loss"])
+        for training in (True, False)
+    )
 
 
 def log_softmax(logits):
@@ -96,7 +98,7 @@ def test_a_labelled_token_weighs_as_much_as_its_label():
 def test_balanced_becomes_the_numbers_that_a_run_records():
     task = SequenceClassification(LABELS, class_weights="balanced")
     with pytest.raises(ValueError, match="stands for numbers that only the training data know"):
-        task.training_loss_weights(batch_of(IDS))
+        task.loss_weights(batch_of(IDS), training=True)
     counted = task.for_training(lambda: ({"a": 2, "b": 1, "c": 1}, 4))
     weights = {"a": pytest.approx(2 / 3), "b": pytest.approx(4 / 3), "c": pytest.approx(4 / 3)}
     assert counted.get_config()["class_weights"] == weights

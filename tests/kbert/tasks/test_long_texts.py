@@ -6,11 +6,11 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WINDOW_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
+from kbert.tasks.sequences.long_texts import pool_windows
 from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
 from kbert.tasks.sequences.settings import LongTextSettings
-from kbert.tasks.sequences.window_pooling import pool_windows
 from kbert.tasks.task import Predictions
 from kbert.tasks.temperature import SIGMOID, SOFTMAX
 from tests.kbert.inference.random_model import random_task_model
@@ -83,7 +83,7 @@ def tasks(**settings):
 
 
 def served(loaded, task, texts, pairs=None):
-    signature = task.signatures(loaded.model, loaded.text_inputs)["serving_default"].function
+    signature = task.serving.signatures(loaded.model, loaded.text_inputs)["serving_default"].function
     arguments = [np.array(texts)] if pairs is None else [np.array(texts), np.array(pairs)]
     return {name: value.numpy() for name, value in signature(*arguments).items()}
 
@@ -103,11 +103,11 @@ def test_an_answer_is_that_of_the_pooled_rows(pooling, pairs):
         rows = task.examples_to_features(examples, loaded.text_inputs)
         assert list(rows.features) == list(task.features(24)) and rows.owners[-1] == 3 < len(rows.owners) - 1
         outputs = loaded.model({name: rows.features[name] for name in ENCODER_INPUTS}, training=False)
-        logits = np.asarray(task.logits_of(outputs), np.float64)
+        logits = np.asarray(task.logits(outputs), np.float64)
         parts = [logits[rows.owners == text] for text in range(4)]
         expected = np.stack([pooled_by_hand(part, task.settings.window_pooling, task.kind) for part in parts])
         found = served(loaded, task, texts, seconds)
-        np.testing.assert_allclose(np.asarray(task.logits_of(found)), expected, atol=1e-5)
+        np.testing.assert_allclose(np.asarray(task.logits(found)), expected, atol=1e-5)
         cut = task.label_features(examples)
         assert {n: v.shape[0] for n, v in cut.items()} == dict.fromkeys(cut, 4)
 

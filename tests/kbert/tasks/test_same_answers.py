@@ -5,7 +5,7 @@ import pytest
 
 from kbert.features import LABEL_FEATURE
 from kbert.tasks import TASKS
-from kbert.tasks.task import near
+from kbert.tasks.serving import near
 
 LABELS = ("quiet", "loud")
 
@@ -14,7 +14,7 @@ def same(task, outputs, expected, batch=None):
     arrays = [
         {name: np.array(values, np.float32) for name, values in one.items()} for one in (outputs, expected)
     ]
-    return task.same_answers(*arrays, batch or {}).tolist()
+    return task.serving.same_answers(*arrays, batch or {}).tolist()
 
 
 def with_probabilities(values):
@@ -89,6 +89,6 @@ def test_each_text_of_an_example_is_a_row():
         asked.append({name: values.shape for name, values in rows.items()})
         return {"embedding": rows["input_ids"][:, :1].astype(np.float32)}
 
-    outputs = task.outputs_of_ids(answer, batch)
+    outputs = task.serving.outputs_of_ids(answer, batch)
     assert asked == [dict.fromkeys(("input_ids", "input_mask", "segment_ids"), (4, 3))]
     np.testing.assert_array_equal(outputs["embeddings"], [[[0], [3]], [[6], [9]]])

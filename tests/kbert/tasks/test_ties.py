@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kbert.tasks.task import correct
+from kbert.tasks.losses import correct
 
 
 def test_one_of_n_largest_logits_counts_one_nth():

@@ -110,9 +110,9 @@ def test_examples_travel_and_tell_their_content(tmp_path):
 
 def test_labels_of_a_training_file_are_o_and_both_tags_of_each_type(tmp_path):
     path = write(tmp_path, "Peter B-PER\nof O\nBonn B-LOC\n")
-    dataset = TokenClassification.complete_dataset(DatasetConfig(), read(path))
+    dataset = TokenClassification.files.complete_dataset(DatasetConfig(), read(path))
     assert dataset.labels == ("O", "B-LOC", "B-PER", "I-LOC", "I-PER")
-    assert TokenClassification.complete_dataset(dataset, []) is dataset
+    assert TokenClassification.files.complete_dataset(dataset, []) is dataset
 
 
 def test_without_labels(tmp_path):

@@ -120,7 +120,7 @@ def test_records_are_judged_as_the_file_is(document_context, pretraining_run, fi
 
 def said_of_words(loaded, sentences):
     """(labels of each sentence's words, probabilities), as the signature "words" gives them."""
-    signature = loaded.task.signatures(loaded.model, loaded.text_inputs)["words"]
+    signature = loaded.task.serving.signatures(loaded.model, loaded.text_inputs)["words"]
     longest = max(len(words) for words in sentences)
     padded = [[*words, *[""] * (longest - len(words))] for words in sentences]
     outputs = signature.function(words=tf.constant(padded))
@@ -135,7 +135,7 @@ def said_of_words(loaded, sentences):
 def test_asked_for_words_a_model_says_what_its_evaluation_counts(doc_stride, files):
     """With random weights, which say something else of every window."""
     examples = list(read_tagged_sentences(files[1], DatasetConfig()))
-    dataset = TokenClassification.complete_dataset(DatasetConfig(), examples)
+    dataset = TokenClassification.files.complete_dataset(DatasetConfig(), examples)
     task = TokenClassification(dataset.labels, doc_stride=doc_stride)
     model = task.build_model(BertEncoder(tiny_encoder_config()))
     randomize(model)
@@ -172,7 +172,7 @@ def test_answers_speak_of_words_and_characters(trained):
     text = "The help, calls and (call) walk " + "the walk a jump " * 12 + "help."
     answer, empty = answers(run, [{"text": text}, {"text": " "}])
     assert empty["words"] == [] and empty["entities"] == []
-    assert json.dumps(answer, allow_nan=False) and set(run.task().answers) <= set(answer)
+    assert json.dumps(answer, allow_nan=False) and set(run.task().serving.answers) <= set(answer)
     for word in answer["words"]:
         assert text[word["start"] : word["end"]] == word["word"] and 0 < word["probability"] <= 1
     assert len(answer["words"]) == 9 + 48 + 2
@@ -193,7 +193,7 @@ def test_what_is_served_is_what_python_answers(trained, tmp_path):
     python = list(answers(run, [{"text": text} for text in texts]))
     task = run.task()
     for row, (text, said) in enumerate(zip(texts, python, strict=True)):
-        answer = task.answer({name: values[row] for name, values in served.items()}, {"text": text})
+        answer = task.serving.answer({name: values[row] for name, values in served.items()}, {"text": text})
         for key in ("words", "entities"):
             assert len(answer[key]) == len(said[key])
             for one, other in zip(answer[key], said[key], strict=True):

@@ -127,7 +127,7 @@ def test_a_window_without_context_holds_the_sentence_alone():
 def test_no_word_of_conll_2003_is_lost(length, document_context):
     vocabulary = Vocabulary.from_file(SHARED / "vocab" / "bert_cased" / "vocab.txt", do_lower_case=False)
     examples = list(read_tagged_sentences(SHARED / "conll2003" / "eng.testa", DatasetConfig()))
-    dataset = TokenClassification.complete_dataset(DatasetConfig(), examples)
+    dataset = TokenClassification.files.complete_dataset(DatasetConfig(), examples)
     task = TokenClassification(dataset.labels, document_context=document_context)
     features, owners = task.examples_to_features(examples, TextInputs(vocabulary, length))
     found = labelled(features, owners, len(examples))

@@ -1,13 +1,14 @@
-"""Sections for a label for every word: entities in colours, right beside given."""
-
-from collections.abc import Sequence
+"""The page of an evaluation of a label for every word: entities in colours, right beside given."""
 
 import numpy as np
+from keras import ops
 
+from kbert.features import LABEL_FEATURE
 from kbert.tasks.pages.by_length import by_length
 from kbert.tasks.pages.calibration import calibration_section
 from kbert.tasks.pages.content import Card, Cards, Fact, Mark, MarkedText, Section, excerpt
-from kbert.tasks.pages.labels import confusion_section, note_of_worst, worst_places
+from kbert.tasks.pages.labels import confusion_section, note_of_worst, scores_by_label, worst_places
+from kbert.tasks.pages.page import Page
 from kbert.tasks.token_classification.entity_scores import find_entities
 from kbert.tasks.token_classification.sentence_scores import sentences_of_rows
 from kbert.tasks.token_classification.tag_schemes import split_tag
@@ -15,30 +16,28 @@ from kbert.tasks.token_classification.tag_schemes import split_tag
 CONFIDENCE = "confidences"  # collected: the probability of each token's predicted label
 
 
-class WordSections:
-    """Makes the sections of an evaluation.
+class WordPage(Page):
+    """Of a `TokenClassification`. With entities the page tells types from types: B and I are one name."""
 
-    Args:
-      labels: the names of the labels in id order.
-      tags: the tag in IOB2 of each label id, where labels are tags of entities; None otherwise.
-      types: the types of entities, which give the colours.
-    """
+    def __init__(self, task):
+        super().__init__(task)
+        self._names = [split_tag(tag)[1] or "O" for tag in task.tags] if task.tags else list(task.labels)
 
-    def __init__(self, labels: Sequence[str], tags: Sequence[str] | None, types: Sequence[str]):
-        self._labels = labels
-        self._tags = tags
-        self._types = types
-        # With entities the page tells types from types: B and I of one type are one name.
-        self._name_of = [split_tag(tag)[1] or "O" for tag in tags] if tags else list(labels)
+    def collect(self, outputs, batch):
+        """With the probability of each token's predicted label, float32 of shape (rows, max_seq_length)."""
+        confidences = ops.max(outputs["probabilities"], axis=-1)
+        return super().collect(outputs, batch) | {CONFIDENCE: pad_tokens(confidences, batch)}
 
-    def __call__(self, examples, values: dict, most_examples: int) -> list[Section]:
-        """The sections.
+    def metric_sections(self, metrics):
+        """Precision, recall and F1 of each type of entity."""
+        if "entity_counts" not in metrics:
+            return []
+        counts = np.asarray(metrics["entity_counts"]).reshape(-1, 3)
+        return [scores_by_label(self.task.types, *counts.T)]
 
-        Args:
-          examples: `TaggedSentence`s; None where there are only features.
-          values: `label_ids`, `word_ids`, `predicted_ids` and `confidences`, (rows, seq_length) each.
-          most_examples: how many sentences with errors to show.
-        """
+    def example_sections(self, examples, predictions, most_examples):
+        """Confusion, calibration, sentences by length, and those with the most confident errors."""
+        values = predictions.values
         rows = [values[name] for name in ("label_ids", "word_ids", "predicted_ids")]
         sentences = list(sentences_of_rows(*rows))
         sure = [pair[0] for pair in sentences_of_rows(values[CONFIDENCE], *rows[1:])]
@@ -67,11 +66,11 @@ class WordSections:
         return [*sections, Section("The most confident errors", note, Cards(cards))]
 
     def _confusion(self, sentences):
-        names = list(dict.fromkeys(self._name_of))
-        places = np.array([names.index(name) for name in self._name_of])
+        names = list(dict.fromkeys(self._names))
+        name_ids = np.array([names.index(name) for name in self._names])
         counts = np.zeros((len(names), len(names)), np.int64)
         for true, given in sentences:
-            np.add.at(counts, (places[true], places[given]), 1)
+            np.add.at(counts, (name_ids[true], name_ids[given]), 1)
         return confusion_section(names, counts, "words")
 
     def _card(self, example, true, given, sure):
@@ -84,15 +83,21 @@ class WordSections:
     def _marks(self, words, name, ids, other):
         """The entities; of labels that are no tags those that the other labels differ from."""
         starts = np.cumsum([0, *(len(word) + 1 for word in words)])
-        if self._tags:
-            found = find_entities([self._tags[place] for place in ids])
+        tags, types = self.task.tags, self.task.types
+        if tags:
             return tuple(
-                Mark(int(starts[one.start]), int(starts[one.end] - 1), self._types.index(one.type), one.type)
-                for one in found
+                Mark(int(starts[one.start]), int(starts[one.end] - 1), types.index(one.type), one.type)
+                for one in find_entities([tags[index] for index in ids])
             )
         kind = "right" if name == "right" else "wrong"
         return tuple(
-            Mark(int(starts[place]), int(starts[place + 1] - 1), kind, str(self._labels[ids[place]]))
+            Mark(int(starts[place]), int(starts[place + 1] - 1), kind, str(self.task.labels[ids[place]]))
             for place in range(len(words))
             if ids[place] != other[place]
         )
+
+
+def pad_tokens(values, batch):
+    """Values of tokens with zeros behind where the inputs of the batch were cut: (rows, max_seq_length)."""
+    cut_off = ops.zeros_like(batch[LABEL_FEATURE][:, ops.shape(values)[1] :], dtype=values.dtype)
+    return ops.concatenate([values, cut_off], axis=1)
