@@ -24,6 +24,7 @@ class Encoding(Task):
     parts = (POOLER,)
 
     def __init__(self, pooling: str | None = None, normalize: bool = True):
+        super().__init__()
         self.pooling = None if pooling is None else PoolingConfig(pooling, normalize)
 
     @property

@@ -1,7 +1,7 @@
 """The base class of tasks: what training and evaluation need of every task, and its optional parts."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import keras
@@ -111,7 +111,11 @@ class Task:
       >>> float(task.loss_sums(outputs, batch)["loss"] / task.loss_weights(batch)["loss"])
       0.125
 
+    Args:
+      settings: those of the `settings_class`, by name. A task may take more arguments, such as its labels.
+
     Attributes:
+      settings: a `settings_class`.
       name: the task's key in `TASKS`.
       config_class: the config that trains it.
       settings_class: a frozen dataclass with the `task_settings` that a config may give; its `__post_init__`
@@ -159,9 +163,12 @@ class Task:
 
     # ------------------------------------------------------------------------------- the task itself
 
+    def __init__(self, **settings):
+        self.settings: Any = self.settings_class(**settings)
+
     def get_config(self) -> dict:
         """The arguments of the constructor, ready for JSON. A run records them to make the task again."""
-        return {}
+        return asdict(self.settings)
 
     @classmethod
     def read_settings(cls, values: dict, where: str = "task_settings"):
@@ -184,7 +191,12 @@ class Task:
           dataset: what the examples are.
           settings: a `settings_class`; None takes its defaults.
         """
-        return cls()
+        return cls(**cls.dataset_arguments(dataset), **asdict(settings or cls.settings_class()))
+
+    @classmethod
+    def dataset_arguments(cls, dataset: DatasetConfig) -> dict:
+        """The arguments of the constructor that a complete `DatasetConfig` says; by default none."""
+        return {}
 
     @classmethod
     def from_labels(cls, labels: tuple[str, ...]) -> "Task":

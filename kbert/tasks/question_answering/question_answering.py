@@ -1,7 +1,5 @@
 """A question and a text -> the span of the text that answers."""
 
-import dataclasses
-
 import keras
 import numpy as np
 from keras import ops
@@ -62,7 +60,7 @@ class QuestionAnswering(Task):
     parts = token_head("span", 2)
 
     def __init__(self, **settings):
-        self.settings = QuestionAnsweringSettings(**settings)
+        super().__init__(**settings)
         # Of the texts that were made into features; `reproduce_run_squad` reads pieces.
         self._vocabulary = None
 
@@ -73,13 +71,6 @@ class QuestionAnswering(Task):
     @property
     def page(self):
         return _Page(self)
-
-    def get_config(self):
-        return dataclasses.asdict(self.settings)
-
-    @classmethod
-    def from_dataset(cls, dataset, settings=None):
-        return cls(**dataclasses.asdict(settings or QuestionAnsweringSettings()))
 
     @property
     def collected(self):

@@ -1,7 +1,5 @@
 """One text, or a pair of texts -> any number of labels, possibly none."""
 
-import dataclasses
-
 import numpy as np
 from keras import ops
 
@@ -53,7 +51,7 @@ class MultiLabelClassification(SequenceTask):
     files = SEVERAL_LABELS_FILES
 
     def __init__(self, labels, takes_pairs=None, **settings):
-        super().__init__(labels, takes_pairs, settings)
+        super().__init__(labels, takes_pairs, **settings)
         if not labels:
             raise ValueError("multi-label classification needs at least one label, received none.")
         self._loss = SeveralLabelsLoss(self.labels, self.settings)
@@ -66,15 +64,6 @@ class MultiLabelClassification(SequenceTask):
     @property
     def page(self):
         return _Page(self)
-
-    @classmethod
-    def from_dataset(cls, dataset, settings=None):
-        settings = settings or SeveralLabelsSettings()
-        return cls(dataset.labels, bool(dataset.text_pair), **dataclasses.asdict(settings))
-
-    @classmethod
-    def from_labels(cls, labels):
-        return cls(labels)
 
     def balanced_weights(self, counts, num_examples):
         """Of having each label; see `balanced_positive_weights`."""

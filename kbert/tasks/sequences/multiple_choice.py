@@ -1,6 +1,5 @@
 """A text with several possible continuations -> the right one."""
 
-import dataclasses
 from typing import NamedTuple
 
 import keras
@@ -93,8 +92,8 @@ class MultipleChoice(Task):
     parts = pooled_head("multiple_choice", 1)
 
     def __init__(self, num_choices: int | None = None, **settings):
+        super().__init__(**settings)
         self.num_choices = num_choices
-        self.settings = CalibrationSettings(**settings)
         self.temperature = Temperature(self.settings.temperature)
 
     @property
@@ -110,11 +109,11 @@ class MultipleChoice(Task):
         return self.num_choices or 1
 
     def get_config(self):
-        return {"num_choices": self.num_choices, **dataclasses.asdict(self.settings)}
+        return {"num_choices": self.num_choices, **super().get_config()}
 
     @classmethod
-    def from_dataset(cls, dataset, settings=None):
-        return cls(len(dataset.choices) or None, **dataclasses.asdict(settings or CalibrationSettings()))
+    def dataset_arguments(cls, dataset):
+        return {"num_choices": len(dataset.choices) or None}
 
     def _number(self) -> int:
         if self.num_choices is None:

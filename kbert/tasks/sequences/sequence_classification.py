@@ -1,7 +1,5 @@
 """One text, or a pair of texts -> a label."""
 
-import dataclasses
-
 import numpy as np
 from keras import ops
 
@@ -52,7 +50,7 @@ class SequenceClassification(SequenceTask):
     files = ONE_LABEL_FILES
 
     def __init__(self, labels, positive_label=None, takes_pairs=None, **settings):
-        super().__init__(labels, takes_pairs, settings)
+        super().__init__(labels, takes_pairs, **settings)
         if len(labels) < 2:
             raise ValueError(f"classification needs at least two labels, received {list(labels)}.")
         if positive_label is not None and positive_label not in labels:
@@ -76,13 +74,8 @@ class SequenceClassification(SequenceTask):
         return super().get_config() | {"positive_label": self.positive_label}
 
     @classmethod
-    def from_dataset(cls, dataset, settings=None):
-        settings = dataclasses.asdict(settings or OneLabelSettings())
-        return cls(dataset.labels, dataset.positive_label, bool(dataset.text_pair), **settings)
-
-    @classmethod
-    def from_labels(cls, labels):
-        return cls(labels)
+    def dataset_arguments(cls, dataset):
+        return super().dataset_arguments(dataset) | {"positive_label": dataset.positive_label}
 
     def balanced_weights(self, counts, num_examples):
         """See `label_losses.balanced_weights`."""

@@ -1,7 +1,5 @@
 """One text, or a pair of texts -> a number."""
 
-import dataclasses
-
 import numpy as np
 from keras import ops
 
@@ -50,7 +48,7 @@ class SequenceRegression(SequenceTask):
     files = NUMBER_FILES
 
     def __init__(self, takes_pairs=None, **settings):
-        super().__init__((), takes_pairs, settings)
+        super().__init__((), takes_pairs, **settings)
         require(
             self.settings.window_pooling != VOTE,
             'window_pooling="vote" is for labels; give "mean" or "max" for a number.',
@@ -65,8 +63,8 @@ class SequenceRegression(SequenceTask):
         return _Page(self)
 
     @classmethod
-    def from_dataset(cls, dataset, settings=None):
-        return cls(bool(dataset.text_pair), **dataclasses.asdict(settings or LongTextSettings()))
+    def dataset_arguments(cls, dataset):
+        return {"takes_pairs": bool(dataset.text_pair)}
 
     @classmethod
     def from_labels(cls, labels):

@@ -34,7 +34,6 @@ class SequenceTask(Task):
 
     Attributes:
       kind: "softmax", one label of several; "sigmoid", each label for itself; None for a number.
-      settings: a `settings_class`.
       long_texts: the `LongTexts`.
       temperature: the `Temperature` of the probabilities; None for a number.
     """
@@ -43,9 +42,9 @@ class SequenceTask(Task):
     kind: str | None = None
     scored = ("logits", LABEL_FEATURE)  # the output and the label that `score` needs
 
-    def __init__(self, labels, takes_pairs: bool | None, settings: dict):
+    def __init__(self, labels, takes_pairs: bool | None = None, **settings):
+        super().__init__(**settings)
         self.labels, self.takes_pairs = tuple(labels), takes_pairs
-        self.settings = self.settings_class(**settings)
         self.long_texts = LongTexts(self.settings, self.kind)
         self.temperature: Any = None
         if self.kind:
@@ -54,7 +53,15 @@ class SequenceTask(Task):
 
     def get_config(self):
         labels = {"labels": list(self.labels)} if self.kind else {}
-        return labels | {"takes_pairs": self.takes_pairs, **dataclasses.asdict(self.settings)}
+        return labels | {"takes_pairs": self.takes_pairs, **super().get_config()}
+
+    @classmethod
+    def dataset_arguments(cls, dataset):
+        return {"labels": dataset.labels, "takes_pairs": bool(dataset.text_pair)}
+
+    @classmethod
+    def from_labels(cls, labels):
+        return cls(labels)
 
     def for_training(self, count_labels):
         """Itself, with numbers in the place of `class_weights="balanced"`."""

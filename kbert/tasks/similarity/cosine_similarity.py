@@ -21,8 +21,7 @@ class CosineSimilarity(EmbeddingTask):
     Evaluation gives Spearman's and Pearson's correlation of cosines and scores.
 
     Args:
-      pooling, normalize: see `EmbeddingTask`.
-      lowest_score, highest_score: the scores of the files that become the cosines 0 and 1.
+      settings: those of `CosineSettings`, by name.
 
     Example:
       >>> import numpy as np
@@ -42,27 +41,12 @@ class CosineSimilarity(EmbeddingTask):
     collected = ("cosine", TARGET_FEATURE)
     files = ScoredPairFiles()
 
-    def __init__(self, pooling=None, normalize=None, lowest_score: float = 0.0, highest_score: float = 1.0):
-        super().__init__(pooling, normalize)
-        self.lowest_score, self.highest_score = lowest_score, highest_score
-
     @property
     def page(self):
         return _Page(self)
 
-    def get_config(self):
-        return super().get_config() | {
-            "lowest_score": self.lowest_score,
-            "highest_score": self.highest_score,
-        }
-
-    @classmethod
-    def from_dataset(cls, dataset, settings=None):
-        settings = settings or CosineSettings()
-        return cls(settings.pooling, settings.normalize, settings.lowest_score, settings.highest_score)
-
     def check_examples(self, examples, max_seq_length):
-        low, high = self.lowest_score, self.highest_score
+        low, high = self.settings.lowest_score, self.settings.highest_score
         for example in examples:
             if example.score is not None and not low <= example.score <= high:
                 raise ValueError(
@@ -72,7 +56,8 @@ class CosineSimilarity(EmbeddingTask):
                 )
 
     def as_cosines(self, scores):
-        return (scores - self.lowest_score) / (self.highest_score - self.lowest_score)
+        low, high = self.settings.lowest_score, self.settings.highest_score
+        return (scores - low) / (high - low)
 
     def loss_sums(self, outputs, batch, training=False):
         return {"loss": example_sum(ops.square(_cosines(outputs) - batch[TARGET_FEATURE]), batch)}

@@ -24,40 +24,32 @@ class EmbeddingTask(Task):
     (batch,), is the score of the first two texts as a cosine, NaN where there is none.
 
     Args:
-      pooling, normalize: see `EmbeddingSettings`; None until `with_pooling` sets it.
+      settings: those of the `settings_class`, by name; pooling and normalization may be open until
+        `with_pooling` sets them.
     """
 
     checkpoint = CheckpointKind("BertModel")
     parts = ()
     texts_per_example = 2
 
-    def __init__(self, pooling: str | None = None, normalize: bool | None = None):
-        self._mode, self._normalize = pooling, normalize
-        _ = self.pooling  # raises an error for an unknown mode
-
     @property
     def serving(self):
         return _Serving(self)
 
-    def get_config(self):
-        return {"pooling": self._mode, "normalize": self._normalize}
-
     @property
     def pooling(self):
-        default = PoolingConfig()
-        return PoolingConfig(
-            default.mode if self._mode is None else self._mode,
-            default.normalize if self._normalize is None else self._normalize,
-        )
+        return self._pooling(PoolingConfig())
 
     def with_pooling(self, pooling):
         """The same task; where its settings leave pooling or normalization open, with those of `pooling`."""
-        given = pooling or PoolingConfig()
-        values = {
-            "pooling": given.mode if self._mode is None else self._mode,
-            "normalize": given.normalize if self._normalize is None else self._normalize,
-        }
-        return type(self)(**self.get_config() | values)
+        filled = self._pooling(pooling or PoolingConfig())
+        return type(self)(**self.get_config() | {"pooling": filled.mode, "normalize": filled.normalize})
+
+    def _pooling(self, default):
+        mode, normalize = self.settings.pooling, self.settings.normalize
+        return PoolingConfig(
+            default.mode if mode is None else mode, default.normalize if normalize is None else normalize
+        )
 
     @classmethod
     def from_labels(cls, labels):

@@ -25,9 +25,8 @@ class MultipleNegativesRanking(EmbeddingTask):
     A file with scores (the column `dataset.label`) can be evaluated too; then its pairs are not ranked.
 
     Args:
-      pooling, normalize: see `EmbeddingTask`.
       num_negatives: hard negatives of each example.
-      scale, symmetric: see `RankingSettings`.
+      settings: those of `RankingSettings`, by name.
 
     Example:
       >>> from kbert import MultipleNegativesRanking
@@ -45,22 +44,16 @@ class MultipleNegativesRanking(EmbeddingTask):
     coupled = COUPLED
     files = PositiveFiles()
 
-    def __init__(self, pooling=None, normalize=None, num_negatives=0, scale=20.0, symmetric=False):
-        super().__init__(pooling, normalize)
-        self.num_negatives, self.scale, self.symmetric = num_negatives, scale, symmetric
+    def __init__(self, num_negatives: int = 0, **settings):
+        super().__init__(**settings)
+        self.num_negatives = num_negatives
 
     def get_config(self):
-        return super().get_config() | {
-            "num_negatives": self.num_negatives,
-            "scale": self.scale,
-            "symmetric": self.symmetric,
-        }
+        return super().get_config() | {"num_negatives": self.num_negatives}
 
     @classmethod
-    def from_dataset(cls, dataset, settings=None):
-        settings = settings or RankingSettings()
-        negatives = len(dataset.negatives)
-        return cls(settings.pooling, settings.normalize, negatives, settings.scale, settings.symmetric)
+    def dataset_arguments(cls, dataset):
+        return {"num_negatives": len(dataset.negatives)}
 
     @property
     def texts_per_example(self):
@@ -96,10 +89,10 @@ class MultipleNegativesRanking(EmbeddingTask):
         return {"loss": example_sum(ops.cast(ops.isnan(batch[TARGET_FEATURE]), "float32"), batch)}
 
     def loss_sums(self, outputs, batch, training=False):
-        return {"loss": ranking_sums(outputs, batch, self.scale, self.symmetric)["loss"]}
+        return {"loss": ranking_sums(outputs, batch, self.settings.scale, self.settings.symmetric)["loss"]}
 
     def metric_sums(self, outputs, batch):
-        sums = ranking_sums(outputs, batch, self.scale, self.symmetric)
+        sums = ranking_sums(outputs, batch, self.settings.scale, self.settings.symmetric)
         return {
             "batch_accuracy": (sums["batch_accuracy"], sums["weight"]),
             "ranked_rows": (sums["weight"], ops.zeros(())),  # a count, see `Task.metric_sums`

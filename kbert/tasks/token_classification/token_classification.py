@@ -1,7 +1,5 @@
 """A label for every word of a text."""
 
-import dataclasses
-
 import keras
 import numpy as np
 from keras import ops
@@ -77,8 +75,8 @@ class TokenClassification(Task):
     def __init__(self, labels, **settings):
         if len(labels) < 2:
             raise ValueError(f"token classification needs at least two labels, received {list(labels)}.")
+        super().__init__(**settings)
         self.labels = tuple(labels)
-        self.settings = TokenClassificationSettings(**settings)
         self.settings.check_labels(self.labels)
         self._loss = OneLabelLoss(self.labels, self.settings)
         self.tag_by_label = _tags_in_iob2(self.labels)
@@ -93,11 +91,11 @@ class TokenClassification(Task):
         return WordPage(self)
 
     def get_config(self):
-        return {"labels": list(self.labels), **dataclasses.asdict(self.settings)}
+        return {"labels": list(self.labels), **super().get_config()}
 
     @classmethod
-    def from_dataset(cls, dataset, settings=None):
-        return cls(dataset.labels, **dataclasses.asdict(settings or TokenClassificationSettings()))
+    def dataset_arguments(cls, dataset):
+        return {"labels": dataset.labels}
 
     def for_training(self, count_labels):
         """Itself, with numbers in the place of `class_weights="balanced"`; counted are labelled words."""

@@ -27,7 +27,9 @@ def batch(encoder):
 
 @pytest.mark.parametrize(("pooling", "normalize"), [("mean", True), ("cls", False), ("max", True)])
 def test_each_text_is_encoded_and_pooled_on_its_own(encoder, batch, pooling, normalize):
-    embeddings = CosineSimilarity(pooling, normalize).build_model(encoder)(batch)["embeddings"]
+    embeddings = CosineSimilarity(pooling=pooling, normalize=normalize).build_model(encoder)(batch)[
+        "embeddings"
+    ]
     for place in range(2):
         inputs = {name: value[:, place] for name, value in batch.items()}
         hidden = encoder(inputs)["sequence_output"]
