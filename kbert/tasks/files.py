@@ -52,10 +52,15 @@ class TextFiles(Files):
 
     Args:
       read_label: the function that reads a label, see kbert/input_pipelines/labelled_files.py.
-      label_names: function from what is read to the names of labels in it; None for numbers.
+      label_names: function from what is read to the names of labels in it; None for numbers. By default an
+        example has one label.
     """
 
-    def __init__(self, read_label: Callable, label_names: Callable | None):
+    def __init__(
+        self,
+        read_label: Callable = labelled_files.class_label,
+        label_names: Callable | None = lambda label: (label,),
+    ):
         self._read_label, self._label_names = read_label, label_names
 
     def read_examples(self, path, dataset, with_labels=True):
@@ -79,6 +84,6 @@ class TextFiles(Files):
         return (example.text,) if example.text_pair is None else (example.text, example.text_pair)
 
 
-ONE_LABEL_FILES = TextFiles(labelled_files.class_label, lambda label: (label,))
+ONE_LABEL_FILES = TextFiles()
 SEVERAL_LABELS_FILES = TextFiles(labelled_files.label_set, tuple)
 NUMBER_FILES = TextFiles(labelled_files.number_label, None)

@@ -133,6 +133,7 @@ class Task:
         step on several replicas `outputs` also has `ALL_REPLICAS`, see kbert/training/coupled_rows.py.
       pooling: the `PoolingConfig` by which the task makes one vector of a text; None if it does not.
       checkpoint: what its published checkpoints are.
+      parts: the parts that the model has on top of the encoder's layers: pooler and heads, as shapes.
       files: how its labelled files are read; None for tasks that are not trained on any.
       serving: how it answers texts; None if it does not.
       page: what the page of an evaluation shows of it beside its metrics; None for nothing.
@@ -154,6 +155,7 @@ class Task:
     coupled: tuple[str, ...] = ()
     pooling: PoolingConfig | None = None
     checkpoint: CheckpointKind = CheckpointKind()
+    parts: tuple[Part, ...]
 
     files: Files | None = None
     serving: Serving | None = None
@@ -250,11 +252,6 @@ class Task:
         return [f"example: {' '.join(tokens)}"]
 
     # ------------------------------------------------------------------------------- model and losses
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The parts that the model has on top of the encoder's layers: pooler and heads."""
-        raise NotImplementedError
 
     def build_model(self, encoder) -> keras.Model:
         """A Keras model from a dict of features to a dict of outputs, on top of `encoder`."""
