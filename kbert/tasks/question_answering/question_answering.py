@@ -145,7 +145,7 @@ class QuestionAnswering(Task):
         """Both distributions over the tokens of a sequence, each with half of the loss."""
         return {
             "loss": tuple(
-                SoftTarget(_of_tokens(outputs[name], batch), example_weights(batch), share=0.5)
+                SoftTarget(_mask_padding(outputs[name], batch), example_weights(batch), share=0.5)
                 for name in ("start_logits", "end_logits")
             )
         }
@@ -230,7 +230,7 @@ class _Serving(Serving):
                 no_answer = best.null_odds > settings.null_score_diff_threshold
                 starts, ends = (tf.where(no_answer, 0, value) for value in (starts, ends))
             return {
-                "answer": graph_answers.text_of(context, starts, ends),
+                "answer": graph_answers.slice_contexts(context, starts, ends),
                 "start": starts,
                 "end": ends,
                 "score": best.scores,
@@ -246,8 +246,8 @@ class _Serving(Serving):
     def same_answers(self, outputs, expected, batch):
         """For each window whether its best start and its best end are the same."""
         both = [
-            np.argmax(_of_tokens(outputs[name], batch), axis=-1)
-            == np.argmax(_of_tokens(expected[name], batch), axis=-1)
+            np.argmax(_mask_padding(outputs[name], batch), axis=-1)
+            == np.argmax(_mask_padding(expected[name], batch), axis=-1)
             for name in ("start_logits", "end_logits")
         ]
         return both[0] & both[1]
@@ -270,10 +270,10 @@ class _Serving(Serving):
 def _logits_and_positions(outputs, batch):
     """(logits without padding, right positions) of start and end."""
     for name, position in (("start_logits", START_POSITIONS), ("end_logits", END_POSITIONS)):
-        yield _of_tokens(outputs[name], batch), batch[position]
+        yield _mask_padding(outputs[name], batch), batch[position]
 
 
-def _of_tokens(logits, batch):
+def _mask_padding(logits, batch):
     """The logits with padding left out of the softmax, float32 (batch, seq_length).
 
     The original leaves padding in. A loss without it does not depend on how a batch is padded or packed.

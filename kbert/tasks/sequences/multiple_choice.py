@@ -11,7 +11,8 @@ from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
 from kbert.tasks.files import Files
 from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
-from kbert.tasks.pages.choices import choice_sections
+from kbert.tasks.pages.content import Card, Cards, Fact, Mark, MarkedText, Section, excerpt, shortened
+from kbert.tasks.pages.labels import accuracy_sections, most_probable, worst_indices, worst_note
 from kbert.tasks.pages.page import Page
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature
@@ -195,8 +196,18 @@ class _Page(Page):
     shown = ("probabilities", LABEL_FEATURE)
 
     def example_sections(self, examples, predictions, most_examples):
-        """See `choice_sections`."""
-        return choice_sections(examples, predictions, most_examples)
+        """Calibration, accuracy by length, and the most confident errors with all their choices."""
+        probabilities = predictions.values["probabilities"]
+        given, sure, is_right = most_probable(predictions)
+        sections = accuracy_sections(predictions, "the given choice")
+        if examples is None:
+            return sections
+        places = worst_indices(sure, is_right, most_examples)
+        cards = [_card(examples[place], int(given[place]), probabilities[place]) for place in places]
+        return [
+            *sections,
+            Section("The most confident errors", worst_note(is_right, len(cards)), Cards(cards)),
+        ]
 
 
 class _Serving(Serving):
@@ -259,3 +270,17 @@ def _right_choice(record, dataset, place):
             "the name of the right choice's column."
         )
     return int(label)
+
+
+def _card(example, given, probabilities):
+    texts = [excerpt(MarkedText("", example.text))]
+    for place, choice in enumerate(example.choices):
+        kind = "right" if place == example.label else "wrong" if place == given else None
+        text = shortened(choice)
+        marks = (Mark(0, len(text), kind),) if kind and text else ()
+        texts.append(MarkedText(f"{place}, {probabilities[place]:.1%}", text, marks))
+    facts = (
+        Fact("right", str(example.label), True),
+        Fact("given", f"{given}, {np.max(probabilities):.1%}", False),
+    )
+    return Card(tuple(texts), facts)

@@ -1,18 +1,41 @@
 """Two texts with a score -> embeddings whose cosine is the score."""
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 from keras import ops
 
+from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.tasks.correlations import correlations
 from kbert.tasks.losses import example_sum
 from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.pages.page import NUM_TOKENS, Page
-from kbert.tasks.similarity.embedding_task import EmbeddingTask
-from kbert.tasks.similarity.settings import CosineSettings
+from kbert.tasks.similarity.embedding_task import EmbeddingSettings, EmbeddingTask
 from kbert.tasks.similarity.text_groups import ScoredPairFiles
 from kbert.tasks.similarity.vectors import cosine
+
+
+@dataclass(frozen=True)
+class CosineSettings(EmbeddingSettings):
+    """The settings of `CosineSimilarity`.
+
+    `lowest_score` and `highest_score` are the ends of the scores in the files, 0 and 5 in STS-B. They become
+    the cosines 0 and 1.
+    """
+
+    lowest_score: float = 0.0
+    highest_score: float = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        low, high = self.lowest_score, self.highest_score
+        require(
+            math.isfinite(low) and math.isfinite(high) and low < high,
+            f"lowest_score={low:g} and highest_score={high:g}: expected finite numbers, the lowest first.",
+        )
 
 
 class CosineSimilarity(EmbeddingTask):

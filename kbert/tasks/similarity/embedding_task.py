@@ -1,5 +1,7 @@
 """The base class of tasks that learn one vector for each text."""
 
+from dataclasses import dataclass
+
 import keras
 import numpy as np
 from keras import ops
@@ -16,6 +18,23 @@ from kbert.tasks.task import CheckpointKind, ExampleFeatures, Task
 from kbert.tasks.task_model import TaskModel
 
 
+@dataclass(frozen=True)
+class EmbeddingSettings:
+    """How one vector is made of a text.
+
+    `pooling` is "mean", "cls", "max" or "mean_sqrt_len", `normalize` brings the vectors to length 1. What is
+    left out is taken from the checkpoint, where that is a sentence-transformers folder or a run that says it;
+    otherwise it is "mean" and true.
+    """
+
+    pooling: str | None = None
+    normalize: bool | None = None
+
+    def __post_init__(self):
+        if self.pooling is not None:
+            PoolingConfig(self.pooling)  # raises an error for an unknown mode
+
+
 class EmbeddingTask(Task):
     """Two or more texts, each encoded on its own (a bi-encoder), and one vector for each.
 
@@ -28,6 +47,7 @@ class EmbeddingTask(Task):
         `with_pooling` sets them.
     """
 
+    settings_class = EmbeddingSettings
     checkpoint = CheckpointKind("BertModel")
     parts = ()
     texts_per_example = 2

@@ -1,17 +1,38 @@
 """Queries with their positives -> embeddings that find each positive among those of the whole batch."""
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 from keras import ops
 
+from kbert.config.checks import require
 from kbert.features import TARGET_FEATURE
 from kbert.input_pipelines.distinct_batches import DistinctBatches
 from kbert.tasks.correlations import correlations
 from kbert.tasks.losses import example_sum
-from kbert.tasks.similarity.embedding_task import EmbeddingTask
+from kbert.tasks.similarity.embedding_task import EmbeddingSettings, EmbeddingTask
 from kbert.tasks.similarity.in_batch_loss import COUPLED, ranking_sums
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
-from kbert.tasks.similarity.settings import RankingSettings
 from kbert.tasks.similarity.text_groups import PositiveFiles
+
+
+@dataclass(frozen=True)
+class RankingSettings(EmbeddingSettings):
+    """The settings of `MultipleNegativesRanking`.
+
+    `scale` multiplies the cosines before the softmax; 20 is sentence-transformers' default. `symmetric` adds
+    the other direction: which query belongs to each positive.
+    """
+
+    scale: float = 20.0
+    symmetric: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(
+            math.isfinite(self.scale) and self.scale > 0, f"scale={self.scale:g} must be a positive number."
+        )
 
 
 class MultipleNegativesRanking(EmbeddingTask):

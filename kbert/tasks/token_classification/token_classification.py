@@ -15,16 +15,16 @@ from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import Signature, ids_signature, texts_signature
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
-from kbert.tasks.token_classification.sentence_rows import SentenceRows
-from kbert.tasks.token_classification.sentence_scores import (
+from kbert.tasks.token_classification.entity_scores import (
     entity_metrics,
-    sentences_of_rows,
+    sentences_from_rows,
     table_of_types,
 )
+from kbert.tasks.token_classification.sentence_rows import SentenceRows
 from kbert.tasks.token_classification.settings import LINEAR, MIX, TAGGER, TokenClassificationSettings
 from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag, split_tag, to_iob2
 from kbert.tasks.token_classification.tagged_sentences import TaggedFiles
-from kbert.tasks.token_classification.word_answers import WordLabels, answer_of_text
+from kbert.tasks.token_classification.word_answers import WordLabels, text_answer
 from kbert.tasks.token_classification.word_page import WordPage, pad_tokens
 from kbert.tasks.token_classification.word_windows import WordWindows
 
@@ -215,7 +215,7 @@ class TokenClassification(Task):
         if self.tags is None:
             return {}
         columns = (predictions.values[name] for name in self.collected)
-        return entity_metrics(sentences_of_rows(*columns), self.tags, self.types)
+        return entity_metrics(sentences_from_rows(*columns), self.tags, self.types)
 
     def baseline(self, batches, vocabulary):
         """What it scores to give every word the most frequent label: O, as a rule, and so no entity."""
@@ -252,8 +252,8 @@ class _Serving(Serving):
             return {name: value * is_token for name, value in outputs.items()}
 
         return {
-            "serving_default": texts_signature(self.inputs, labeller.of_text),
-            "words": Signature({"words": ("string", (None, None))}, labeller.of_words),
+            "serving_default": texts_signature(self.inputs, labeller.label_text),
+            "words": Signature({"words": ("string", (None, None))}, labeller.label_words),
             "ids": ids_signature(answer_ids, model, text_inputs),
         }
 
@@ -263,8 +263,8 @@ class _Serving(Serving):
         return (np.argmax(outputs["logits"], axis=-1) == np.argmax(expected["logits"], axis=-1))[asked]
 
     def answer(self, outputs, inputs):
-        """The words of the text with their labels, and the entities; see `answer_of_text`."""
-        return answer_of_text(inputs["text"], outputs, self.task.tag_by_label)
+        """The words of the text with their labels, and the entities; see `text_answer`."""
+        return text_answer(inputs["text"], outputs, self.task.tag_by_label)
 
 
 def _tags_in_iob2(labels) -> dict[str, str] | None:

@@ -7,10 +7,9 @@ from kbert.features import LABEL_FEATURE
 from kbert.tasks.pages.by_length import by_length
 from kbert.tasks.pages.calibration import calibration_section
 from kbert.tasks.pages.content import Card, Cards, Fact, Mark, MarkedText, Section, excerpt
-from kbert.tasks.pages.labels import confusion_section, note_of_worst, scores_by_label, worst_places
+from kbert.tasks.pages.labels import confusion_section, scores_by_label, worst_indices, worst_note
 from kbert.tasks.pages.page import Page
-from kbert.tasks.token_classification.entity_scores import find_entities
-from kbert.tasks.token_classification.sentence_scores import sentences_of_rows
+from kbert.tasks.token_classification.entity_scores import find_entities, sentences_from_rows
 from kbert.tasks.token_classification.tag_schemes import split_tag
 
 CONFIDENCE = "confidences"  # collected: the probability of each token's predicted label
@@ -39,8 +38,8 @@ class WordPage(Page):
         """Confusion, calibration, sentences by length, and those with the most confident errors."""
         values = predictions.values
         rows = [values[name] for name in ("label_ids", "word_ids", "predicted_ids")]
-        sentences = list(sentences_of_rows(*rows))
-        sure = [pair[0] for pair in sentences_of_rows(values[CONFIDENCE], *rows[1:])]
+        sentences = list(sentences_from_rows(*rows))
+        sure = [pair[0] for pair in sentences_from_rows(values[CONFIDENCE], *rows[1:])]
         words_right = [true == given for true, given in sentences]
         is_right = np.array([bool(right.all()) for right in words_right])
         sections = [
@@ -60,9 +59,9 @@ class WordPage(Page):
             return sections
         pairs = zip(sure, words_right, strict=True)
         worst = [float(np.max(where[~right], initial=0.0)) for where, right in pairs]
-        places = worst_places(worst, is_right, most_examples)
+        places = worst_indices(worst, is_right, most_examples)
         cards = [self._card(examples[place], *sentences[place], worst[place]) for place in places]
-        note = note_of_worst(is_right, len(cards))
+        note = worst_note(is_right, len(cards))
         return [*sections, Section("The most confident errors", note, Cards(cards))]
 
     def _confusion(self, sentences):

@@ -58,19 +58,6 @@ def test_windows_are_pooled_as_by_hand_in_any_order(pooling, kind):
             order = rng.permutation(len(owners))
             again = pool_windows(logits[order], owners[order], 4, pooling, kind).numpy()
             np.testing.assert_allclose(again, found, rtol=1e-5, atol=1e-6)
-            if pooling == "vote" and kind == SOFTMAX:
-                winners = [np.bincount(part.argmax(axis=1), minlength=3) for part in parts]
-                assert all(
-                    votes[label] == votes.max() for votes, label in zip(winners, found.argmax(1), strict=True)
-                )
-
-
-@pytest.mark.parametrize(("pooling", "kind"), MODES)
-def test_one_window_is_its_texts_answer_bit_for_bit(pooling, kind):
-    logits = np.random.default_rng(1).normal(size=(5, 3)).astype(np.float32) * 30
-    np.testing.assert_array_equal(
-        pool_windows(logits, np.arange(5, dtype=np.int32), 5, pooling, kind), logits
-    )
 
 
 def tasks(**settings):
@@ -89,8 +76,7 @@ def served(loaded, task, texts, pairs=None):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pairs", [False, True])
-@pytest.mark.parametrize("pooling", ["mean", "max", "vote"])
+@pytest.mark.parametrize(("pooling", "pairs"), [("mean", False), ("vote", True)])
 def test_an_answer_is_that_of_the_pooled_rows(pooling, pairs):
     """Rows as a training has them, through the model, pooled by hand; beside the signature on texts."""
     texts, seconds = [LONG, *SHORT], ["look", LONG, "a", "b"] if pairs else None
@@ -108,8 +94,6 @@ def test_an_answer_is_that_of_the_pooled_rows(pooling, pairs):
         expected = np.stack([pooled_by_hand(part, task.settings.window_pooling, task.kind) for part in parts])
         found = served(loaded, task, texts, seconds)
         np.testing.assert_allclose(np.asarray(task.logits(found)), expected, atol=1e-5)
-        cut = task.label_features(examples)
-        assert {n: v.shape[0] for n, v in cut.items()} == dict.fromkeys(cut, 4)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "vote"])

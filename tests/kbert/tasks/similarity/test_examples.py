@@ -113,21 +113,16 @@ def test_trainings_without_the_negatives_of_whole_batches_are_refused(changes, e
 
 
 @pytest.mark.parametrize(
-    ("settings", "sentence"),
+    ("task", "settings", "sentence"),
     [
-        ({"pooling": "median"}, "pooling='median' is not known; choose one of cls, mean, max"),
-        ({"scale": 0.0}, "scale=0 must be a positive number"),
-        ({"scale": float("inf")}, "scale=inf must be a positive number"),
+        (CosineSimilarity, {"pooling": "median"}, "pooling='median' is not known; choose one of cls, mean"),
+        (CosineSimilarity, {"lowest_score": 5.0}, "lowest_score=5 and highest_score=1: expected finite num"),
+        (MultipleNegativesRanking, {"scale": 0.0}, "scale=0 must be a positive number"),
     ],
 )
-def test_settings_that_make_no_ranking(settings, sentence):
+def test_settings_that_cannot_be(task, settings, sentence):
     with pytest.raises(ValueError, match=sentence):
-        MultipleNegativesRanking.read_settings(settings)
-
-
-def test_a_range_of_scores_the_wrong_way_round():
-    with pytest.raises(ValueError, match="lowest_score=5 and highest_score=0: expected finite numbers"):
-        CosineSimilarity.read_settings({"lowest_score": 5.0, "highest_score": 0.0})
+        task.read_settings(settings)
 
 
 def test_pooling_is_the_settings_the_checkpoints_or_mean():

@@ -9,7 +9,7 @@ from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
 from kbert.tasks.task import Predictions
-from tests.kbert.tasks.test_tasks import evaluate
+from tests.kbert.tasks.test_losses import evaluate
 
 RNG = np.random.default_rng(3)
 

@@ -11,8 +11,6 @@ import pytest
 import tensorflow as tf
 
 import kbert
-from export.export_savedmodel import export_savedmodel
-from export.gate.session_check import run_signature
 from kbert.config import DatasetConfig, OptimizerConfig, to_dict
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
@@ -84,9 +82,6 @@ def test_a_tiny_model_learns_its_entities(trained, files):
     assert task.types == ("ORG", "PER")
     lines = task.report(judged).splitlines()
     assert [line.split()[0] for line in lines] == ["entities", "ORG", "PER", "all"]
-    assert float(lines[-1].split()[3]) == pytest.approx(judged["f1"], abs=1e-3)
-    labels = [label for one in read_tagged_sentences(files[1], run.config.dataset) for label in one.labels]
-    assert int(lines[-1].split()[4]) == sum(label.startswith("B-") for label in labels)
 
 
 @pytest.mark.slow
@@ -181,28 +176,6 @@ def test_answers_speak_of_words_and_characters(trained):
     assert answer["entities"][-1]["start"] == len(text) - 5
     for entity in answer["entities"]:
         assert text[entity["start"] : entity["end"]] == entity["text"] and 0 < entity["probability"] <= 1
-
-
-@pytest.mark.slow
-def test_what_is_served_is_what_python_answers(trained, tmp_path):
-    run, _ = trained
-    export_savedmodel(run, tmp_path / "served")
-    folder = str(tmp_path / "served" / "1")
-    texts = ["The help, call and walk. " * 6, "", "a call"]
-    served = run_signature(folder, "serving_default", {"text": np.array(texts, object)})
-    python = list(answers(run, [{"text": text} for text in texts]))
-    task = run.task()
-    for row, (text, said) in enumerate(zip(texts, python, strict=True)):
-        answer = task.serving.answer({name: values[row] for name, values in served.items()}, {"text": text})
-        for key in ("words", "entities"):
-            assert len(answer[key]) == len(said[key])
-            for one, other in zip(answer[key], said[key], strict=True):
-                assert one.pop("probability") == pytest.approx(other.pop("probability"), abs=1e-5)
-                assert one == other
-    words = np.array([["help", "the"], ["call", ""], ["", "help"]], object)
-    served = run_signature(folder, "words", {"words": words})
-    assert served["labels"].tolist() == [[b"B-PER", b"O"], [b"B-ORG", b""], [b"", b"B-PER"]]
-    assert ((served["probabilities"] > 0) == (words != "")).all()
 
 
 @pytest.mark.slow
