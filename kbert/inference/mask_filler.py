@@ -50,7 +50,7 @@ class MaskFiller:
             raise ValueError(f"top_k={top_k!r}: expected a whole number of tokens, at least 1.")
         words = None if candidates is None else text_batch(candidates).texts
         for text in batch.texts:  # before any is answered
-            self._task.check_inputs({"text": text} | ({} if words is None else {"candidates": words}))
+            self._task.serving.check_inputs({"text": text} | ({} if words is None else {"candidates": words}))
         masks: list = [None] * len(batch.texts)
         for places in batch.places_of_like_length():
             given = {"text": batch.part(places).texts}

@@ -4,7 +4,7 @@ from kbert.config.pooling_config import PoolingConfig
 from kbert.features import encoder_features
 from kbert.heads.parts import POOLER
 from kbert.layers.sequence_pooling import SequencePooling
-from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
+from kbert.tasks.signatures.signature import row_signatures
 from kbert.tasks.similarity.vectors import VectorServing
 from kbert.tasks.task import CheckpointKind, Task
 
@@ -60,14 +60,8 @@ class _Serving(VectorServing):
         def embed_ids(inputs):
             return {"embedding": pool(model(inputs)["sequence_output"], inputs["input_mask"])}
 
-        def embed(text):
-            rows, truncated = text_inputs.rows(text)
-            return embed_ids(rows) | {TRUNCATED: truncated}
-
-        return {
-            "serving_default": texts_signature(self.inputs, embed),
-            "ids": ids_signature(embed_ids, model, text_inputs),
-        }
+        by_text, by_ids = row_signatures(self.inputs, embed_ids, model, text_inputs)
+        return {"serving_default": by_text, "ids": by_ids}
 
     def answer(self, outputs, inputs):
         """The vector of the text, a list of numbers."""

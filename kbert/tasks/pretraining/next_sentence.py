@@ -8,7 +8,7 @@ from kbert.heads.classification_head import ClassificationHead
 from kbert.heads.parts import pooled_head
 from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
 from kbert.tasks.serving import Serving
-from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature, texts_signature
+from kbert.tasks.signatures.signature import Signature, row_signatures
 from kbert.tasks.task import CheckpointKind, SoftTarget, Task
 from kbert.tasks.task_model import TaskModel
 
@@ -108,9 +108,4 @@ def follow_signatures(model: keras.Model, text_inputs) -> tuple[Signature, Signa
     def follow_ids(inputs):
         return {"probability": ops.softmax(logits_of(inputs, training=False), axis=-1)[:, 0]}
 
-    def follow(text, text_pair):
-        rows, truncated = text_inputs.rows(text, text_pair)
-        return follow_ids(rows) | {TRUNCATED: truncated}
-
-    by_ids = ids_signature(follow_ids, model, text_inputs)
-    return texts_signature(("text", "text_pair"), follow), by_ids
+    return row_signatures(("text", "text_pair"), follow_ids, model, text_inputs)

@@ -86,3 +86,20 @@ def ids_signature(answer: Callable[[dict], dict], model, text_inputs, batch=(Non
         return answer(read(input_ids, input_mask, segment_ids))
 
     return Signature(ids_inputs(batch), answer_ids)
+
+
+def row_signatures(
+    names: Iterable[str], answer: Callable[[dict], dict], model, text_inputs
+) -> tuple[Signature, Signature]:
+    """(a signature that takes texts, one that takes `ids_inputs`), where each example is one row.
+
+    Args:
+      names: of one text or of two.
+      answer, model, text_inputs: as for `ids_signature`.
+    """
+
+    def answer_texts(text, text_pair=None):
+        rows, truncated = text_inputs.rows(text, text_pair)
+        return answer(rows) | {TRUNCATED: truncated}
+
+    return texts_signature(names, answer_texts), ids_signature(answer, model, text_inputs)

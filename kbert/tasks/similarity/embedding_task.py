@@ -11,7 +11,7 @@ from kbert.features import ENCODER_INPUTS, PACKED_PLACES, TARGET_FEATURE, Featur
 from kbert.heads.multiple_choice_head import ChoicesAsBatch
 from kbert.layers.grouped_vectors import GroupedVectors
 from kbert.layers.sequence_pooling import SequencePooling
-from kbert.tasks.signatures.signature import TRUNCATED, ids_signature, texts_signature
+from kbert.tasks.signatures.signature import TRUNCATED, row_signatures, texts_signature
 from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
 from kbert.tasks.similarity.vectors import VectorServing, cosine
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, Task
@@ -139,20 +139,15 @@ class _Serving(VectorServing):
             alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
             return {"embedding": model(alone, training=False)["embeddings"][:, 0]}
 
-        def embed(text):
-            rows, truncated = text_inputs.rows(text)
-            return embed_ids(rows) | {TRUNCATED: truncated}
+        embedding, by_ids = row_signatures(("text",), embed_ids, model, text_inputs)
 
         def compare(text, text_pair):
-            one, other = embed(text), embed(text_pair)
+            one, other = embedding.function(text), embedding.function(text_pair)
             truncated = ops.logical_or(one[TRUNCATED], other[TRUNCATED])
             return {"cosine": cosine(one["embedding"], other["embedding"]), TRUNCATED: truncated}
 
-        return {
-            "serving_default": texts_signature(self.inputs, compare),
-            "embedding": texts_signature(("text",), embed),
-            "ids": ids_signature(embed_ids, model, text_inputs),
-        }
+        compared = texts_signature(self.inputs, compare)
+        return {"serving_default": compared, "embedding": embedding, "ids": by_ids}
 
     def outputs_of_ids(self, answer, batch):
         """`embeddings`: each text of an example is a row of its own."""

@@ -3,15 +3,19 @@
 import importlib.util
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
+from export.export_savedmodel import export_savedmodel
+from export.litert.requests import check_task
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import run_finetuning
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from tests.docs.markdown import REPOSITORY
+from tests.kbert.inference.answering import answers
 
 PAGE = (REPOSITORY / "docs/add_a_task.md").read_text(encoding="utf-8")
 
@@ -33,9 +37,9 @@ def config(tmp_path, monkeypatch):
 
 
 def write_questions(path, number):
-    kinds = (("NUM:count jump the", "a "), ("HUM:ind walk a", "the "))
-    lines = [f"{start} {more * (n % 4)}." for n in range(number) for start, more in kinds]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    kinds = (("NUM", "jump the"), ("HUM", "walk a"))
+    lines = [f"{text} {'the ' * (n % 4)}.\t{kind}" for n in range(number) for kind, text in kinds]
+    path.write_text("\n".join(["text\tlabel", *lines]) + "\n", encoding="utf-8")
     return path
 
 
@@ -45,18 +49,21 @@ def test_it_is_short():
 
 @pytest.mark.slow
 def test_a_task_of_one_file_and_one_config(config, pretraining_run, tmp_path):
-    files = write_questions(tmp_path / "train.txt", 20), write_questions(tmp_path / "dev.txt", 4)
+    files = write_questions(tmp_path / "train.tsv", 20), write_questions(tmp_path / "dev.tsv", 4)
     _, metrics = run_finetuning(config, tmp_path / "run", *files, init_checkpoint=pretraining_run.path)
     assert metrics["accuracy"] == 1.0
     run = RunDirectory(tmp_path / "run")
     assert json.loads((run.path / "run.json").read_text())["task_config"]["labels"] == ["HUM", "NUM"]
     task, again = evaluate(run, files[1], html_file=tmp_path / "page.html")
     assert type(task).__name__ == "QuestionType" and again["loss"] == pytest.approx(metrics["loss"], abs=1e-6)
+    given = answers(run, [{"text": "jump the a"}, {"text": "walk a"}])
+    assert [answer["label"] for answer in given] == ["NUM", "HUM"]
+    report = export_savedmodel(run, tmp_path / "served")
+    assert report["max_difference"] <= 1e-5
 
 
-def test_its_own_errors_name_file_and_line(config, pretraining_run, tmp_path):
-    train = write_questions(tmp_path / "train.txt", 2)
-    train.write_text(train.read_text() + "NUM how many?\n")
-    with pytest.raises(ValueError, match="train.txt line 5: expected 'KIND:detail question', received 'NUM"):
-        run_finetuning(config, tmp_path / "run", train, init_checkpoint=pretraining_run.path)
-    assert not (tmp_path / "run").exists()
+def test_what_it_has_not_is_said_in_a_sentence(config):
+    task = TASKS["question_type"](("HUM", "NUM"))
+    assert task.page is task.soft_targets is task.write_predictions is None
+    with pytest.raises(ValueError, match="whose task does not say which answers are the same"):
+        check_task(SimpleNamespace(task=task, path="run"))

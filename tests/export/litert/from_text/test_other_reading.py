@@ -46,7 +46,7 @@ class Model:
         self.rows += len(inputs["input_ids"])
         second = inputs["input_ids"][:, 1] % 2 * 6.0 - 3.0
         logits = np.stack([-second, second], axis=1).astype(np.float32)
-        return {"logits": logits, "probabilities": np.asarray(TASK.probabilities(logits, 1.0))}
+        return {"logits": logits, "probabilities": np.asarray(TASK.temperature.probabilities(logits))}
 
 
 def test_texts_read_otherwise_and_what_it_does():
@@ -73,7 +73,7 @@ def test_texts_read_otherwise_and_what_it_does():
 
 
 def test_of_vectors_each_text_is_a_row():
-    task = TASKS["cosine_similarity"]("mean", True)
+    task = TASKS["cosine_similarity"](pooling="mean")
     batch = {name: np.stack([value, value], axis=1) for name, value in inputs_of([[1, 1], [1, 3]]).items()}
     alone = [(text,) for text in FIXED_TEXTS[:4]]
     data = ComparisonData("rows", batch, texts=alone)
